@@ -10,7 +10,7 @@ interface Json {
   json?: boolean;
 }
 
-/** `stillframe accounts create | list | quota | usage`. */
+/** Adds `stillframe accounts create | list | quota | usage`. */
 export function addAccountsCommand(program: Command): void {
   const accounts = program.command('accounts').description('manage accounts, their credit quotas and usage');
   addCreate(accounts);

@@ -3,15 +3,18 @@ import type { Config } from '../config.js';
 import { parseDestinations } from '../egress/destination-list.js';
 import type { LocalNetwork } from './capture-target-page.js';
 
-/** Any destination: the capture runs for the machine's own user (operation.md, Commands). */
+/** Allows any destination, since the capture runs for the machine's own user (operation.md, Commands). */
 const EVERYWHERE = ['*'];
 
-/** What captures of the command line may reach although it is private. @param here.zone of the page servers, which are always allowed */
+/**
+ * Returns the private destinations that captures of the command line may reach.
+ * @param here.zone of the page servers, which are always allowed
+ */
 export function allowedOnThisMachine(config: Config, here: { publicOnly: boolean; zone: string }): string[] {
   return here.publicOnly ? [...config.allowDestinations, `*.${here.zone}`] : EVERYWHERE;
 }
 
-/** The flags of commands that capture local pages. */
+/** Adds the flags of commands that capture local pages. */
 export function addNetworkFlags(command: Command): void {
   const collect = (host: string, previous: string[] = []) => [...previous, host];
   command
@@ -29,7 +32,10 @@ export interface NetworkFlags {
   allowNetwork?: string[];
 }
 
-/** @throws ConfigError for what is no destination */
+/**
+ * Reads the network flags.
+ * @throws ConfigError for an invalid destination
+ */
 export function localNetworkOf({ allowDestinations }: Config, { allowNetwork = [] }: NetworkFlags): LocalNetwork {
   parseDestinations(allowNetwork, '--allow-network');
   return { allow: allowDestinations, trusted: allowNetwork };

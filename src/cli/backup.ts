@@ -8,7 +8,7 @@ import { OperatorError } from './operator-error.js';
 import { addSettings, BUCKET_SETTINGS } from './settings-flags.js';
 import { print, withStore } from './with-store.js';
 
-/** `stillframe backup <file>`: a consistent copy of the database, and of the pictures that it refers to, while the server runs. */
+/** Adds `stillframe backup <file>`: a consistent copy of the database, and of the pictures that it refers to, while the server runs. */
 export function addBackupCommand(program: Command): void {
   const backup = program
     .command('backup')
@@ -32,7 +32,7 @@ export function addBackupCommand(program: Command): void {
         const { artifacts } = await store.backup(target);
         if (bucket !== null) process.stderr.write(`The pictures in the bucket ${bucket.bucket} are not part of this copy.\n`);
         if (!options.artifacts) return print(options.json, { file: target }, () => target);
-        // Copied after the database, so that a picture stored in the meantime is a surplus file, never a missing one.
+        // The pictures are copied after the database, so that one stored in the meantime is a surplus file, never a missing one.
         const { copied, missing } = await copyArtifacts(artifactsDirOf(config.dataDir), pictures, artifacts);
         print(options.json, { file: target, artifacts: pictures, copied, missing }, () => `${target}\n${pictures} (${copied} pictures)`);
       }),
@@ -45,7 +45,7 @@ function refuseExisting(paths: readonly string[]): void {
   }
 }
 
-/** The password stays in the environment. */
+/** Explains how to copy PostgreSQL. The password stays in the environment. */
 function pgDumpAdvice(file: string): string {
   return [
     'The database is in PostgreSQL, and the pictures are in the bucket. To copy the database:',

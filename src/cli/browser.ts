@@ -3,7 +3,7 @@ import { OperatorError } from './operator-error.js';
 import { addSettings, readSettings } from './settings-flags.js';
 import { print } from './with-store.js';
 
-/** `stillframe browser install | path`. */
+/** Adds `stillframe browser install | path`. */
 export function addBrowserCommand(program: Command): void {
   const browser = program.command('browser').description('install or locate Chromium');
   addInstall(browser);

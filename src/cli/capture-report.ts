@@ -2,38 +2,38 @@ import { type CaptureData, toWireCaptureData } from '../contract/capture-data.js
 import { printable } from './operator-error.js';
 
 export interface Captured {
-  /** null: standard output. */
+  /** Path of the written file; null for standard output. */
   file: string | null;
   data: Omit<CaptureData, 'artifact'>;
 }
 
-/** The JSON that `--json` prints: the API's CaptureData with `file` in place of `cdn_url`. */
+/** Builds the JSON that `--json` prints: the API's CaptureData with `file` in place of `cdn_url`. */
 export function toJsonReport({ file, data }: Captured): Record<string, unknown> {
   const { cdn_url: _none, ...facts } = toWireCaptureData({ ...data, artifact: '' }, '');
   return { ok: true, file, ...facts };
 }
 
-/** The same as one line of text, with a further line for each warning, and one if the picture is truncated. */
+/** Describes the capture in one line of text, with a further line for each warning, and one if the picture is truncated. */
 export function describeCapture({ file, data }: Captured): string {
   const { format, bytes, durationMs, diagnostics, notes } = data;
-  const line = `${file ?? 'standard output'}: ${format}, ${sayExtent(data)}, ${sayBytes(bytes)}, ${(durationMs / 1_000).toFixed(1)} s`;
+  const line = `${file ?? 'standard output'}: ${format}, ${describeExtent(data)}, ${describeBytes(bytes)}, ${(durationMs / 1_000).toFixed(1)} s`;
   const cut = diagnostics.truncated ? [`The page is longer than the picture (${diagnostics.stoppedReason}).`] : [];
   return [line, ...cut, ...(notes?.warnings ?? []).map(({ message }) => message)].join('\n');
 }
 
-function sayExtent({ format, width, height, diagnostics: { algorithm, sections, scrollHeight } }: Captured['data']): string {
+function describeExtent({ format, width, height, diagnostics: { algorithm, sections, scrollHeight } }: Captured['data']): string {
   if (format !== 'pdf') return `${width}×${height} px`;
-  // The sections of a PDF of pixels are not its pages, which all have the height of the first.
+  // The sections of a rasterised PDF are not its pages, which all have the height of the first.
   const pages = algorithm === 'native' ? sections : Math.max(1, Math.ceil((scrollHeight - 1) / height));
   return `${pages} ${pages === 1 ? 'page' : 'pages'} of ${width}×${height} px`;
 }
 
-/** The inspection as plain text. */
+/** Formats the inspection as plain text. */
 export function describeInspection({ markdown, accessibleTree }: { markdown: string; accessibleTree: string }): string {
   return printable(`${markdown.trim()}\n\n--- Accessibility tree ---\n\n${accessibleTree.trim()}\n`);
 }
 
-function sayBytes(bytes: number): string {
+function describeBytes(bytes: number): string {
   if (bytes < 1_000) return `${bytes} bytes`;
   return bytes < 1_000_000 ? `${Math.round(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

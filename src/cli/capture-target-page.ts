@@ -10,61 +10,64 @@ import { RefusedHosts } from './refused-hosts.js';
 /** One capture of a URL or of a local page. */
 export interface TargetOrder {
   page: LocalPage | null;
-  /** What the user calls it, in place of its server's address. */
+  /** Name of the page in messages, in place of its server's address. */
   name: string;
-  /** Without `url` for a local page: its server determines it. */
+  /** Options without `url` for a local page, whose server determines it. */
   options: CaptureOptions;
   /** Zone of the local page's server, which the engine must allow. */
   zone: string;
-  /** What a local page may reach besides public addresses. */
+  /** Destinations that a local page may reach besides public addresses. */
   network: LocalNetwork;
-  /** Told, in the end, the paths that a local page requested and that were not served. */
+  /** Called at the end with the paths that a local page requested and that were not served. */
   onMissing(paths: ReadonlySet<string>): void;
-  /** Told, in the end, one line about what a local page was refused. */
+  /** Called at the end with one line about the hosts that a local page was refused. */
   onRefused(line: string): void;
 }
 
 /** Destinations as in STILLFRAME_ALLOW_DESTINATIONS. */
 export interface LocalNetwork {
-  /** The setting itself: private destinations that a local page may show parts of. */
+  /** The setting itself: private destinations of which a local page may show parts. */
   allow: readonly string[];
-  /** --allow-network: destinations that it may send to, even after it has read a file. */
+  /** Destinations of --allow-network, to which it may send even after it has read a file. */
   trusted: readonly string[];
 }
 
 /** Placeholder URL of a local page until its server listens. */
 export const LOCAL_PAGE = 'http://page.localhost/';
 
-/** Captures on the engine; no result or error shows the address of a local page's server. @throws CaptureError, OperatorError */
+/**
+ * Captures on the engine. No result or error shows the address of a local page's server.
+ * @throws CaptureError, OperatorError
+ */
 export async function captureTarget(engine: Engine, order: TargetOrder, how: CaptureHow): Promise<EngineCapture> {
   const { page, options, name, zone, network } = order;
   if (page === null) return options.html === null ? await engine.capture(options, how) : await captureHtml(engine, order, how);
   await using server = await servePage(page, { zone, trusted: network.trusted });
-  const local = passageOf(network, server.hosts, server.refused);
+  const local = localPassage(network, server.hosts, server.refused);
   try {
     const { content, data } = await engine.capture({ ...options, url: server.url }, { ...how, local: { ...local, onRead: server.onRead } });
-    return { content, data: underItsAddress(data, server) };
+    return { content, data: withPublicAddress(data, server) };
   } catch (error) {
-    throw error instanceof CaptureError ? underItsName(error, server.host, name) : error;
+    throw error instanceof CaptureError ? withPublicName(error, server.host, name) : error;
   } finally {
     if (server.missing.size > 0) order.onMissing(server.missing);
-    tellRefused(order, server.refused);
+    reportRefused(order, server.refused);
   }
 }
 
-/** A document without files. The host of its base URL, which the user has named, is open to it. */
+/** Captures a document without files. The host of its base URL, which the user has named, is open to it. */
 async function captureHtml(engine: Engine, order: TargetOrder, how: CaptureHow): Promise<EngineCapture> {
   const { options, network } = order;
   const refused = new RefusedHosts();
   const base = new URL(options.url);
   try {
-    return await engine.capture(options, { ...how, local: passageOf(network, [`${base.hostname}:${portOf(base)}`], refused) });
+    return await engine.capture(options, { ...how, local: localPassage(network, [`${base.hostname}:${portOf(base)}`], refused) });
   } finally {
-    tellRefused(order, refused);
+    reportRefused(order, refused);
   }
 }
 
-function passageOf({ allow, trusted }: LocalNetwork, own: readonly string[], refused: RefusedHosts): LocalPassage {
+function localPassage({ allow, trusted }: LocalNetwork, own: readonly string[], refused: RefusedHosts): LocalPassage {
   return {
     allow,
     trusted: [...own, ...trusted],
@@ -75,18 +78,21 @@ function passageOf({ allow, trusted }: LocalNetwork, own: readonly string[], ref
   };
 }
 
-function tellRefused({ onRefused }: TargetOrder, refused: RefusedHosts): void {
+function reportRefused({ onRefused }: TargetOrder, refused: RefusedHosts): void {
   const line = refused.describe();
   if (line !== null) onRefused(line);
 }
 
-/** The local page of a target, if it is one. @param readStdin reads the HTML of `-` */
+/**
+ * Returns the local page of a target, or null.
+ * @param readStdin reads the HTML of `-`
+ */
 export async function localPageOf(target: CaptureTarget, readStdin: () => Promise<Buffer>): Promise<LocalPage | null> {
   if (target.kind === 'url' || target.kind === 'html') return null;
   return target.kind === 'file' ? { path: target.path } : { html: await readStdin() };
 }
 
-function underItsAddress(data: EngineCapture['data'], server: PageServer): EngineCapture['data'] {
+function withPublicAddress(data: EngineCapture['data'], server: PageServer): EngineCapture['data'] {
   const shown = (text: string) => server.publicText(text);
   return {
     ...data,
@@ -99,7 +105,7 @@ function underItsAddress(data: EngineCapture['data'], server: PageServer): Engin
   };
 }
 
-function underItsName(error: CaptureError, host: string, name: string): CaptureError {
+function withPublicName(error: CaptureError, host: string, name: string): CaptureError {
   const { code, status, retriable, details } = error;
   const message = error.message.replaceAll(`http://${host}`, name).replaceAll(host, name);
   return new CaptureError({ code, status, retriable, message, cause: error, ...(details === undefined ? {} : { details }) });

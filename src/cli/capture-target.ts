@@ -7,19 +7,19 @@ import { isPublicAddress } from '../egress/judge-address.js';
 import { UsageError } from './operator-error.js';
 import { pageTypeOf } from './page-types.js';
 
-/** What `stillframe capture` captures. */
+/** The target of `stillframe capture`. */
 export type CaptureTarget = { kind: 'url'; url: string } | { kind: 'file'; path: string } | { kind: 'stdin' } | { kind: 'html' };
 
 const HAS_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 const IS_PATH = /^(\.{0,2}[/\\]|\.{1,2}$|~\/|[a-z]:[/\\])/i;
 /** Extensions of page files that are not top-level domains, so that such a name cannot be a host. */
 const PAGE_FILE = /\.(html?|xhtml|svg)$/i;
-/** A host that cannot be mistaken for a directory: localhost, or a name with a dot or a port. */
+/** Matches a host that cannot be a directory: localhost, or a name with a dot or a port. */
 const HOST_FIRST = /^(localhost|[^/?#]+\.[^/?#]+|\[[^\]]*\]|[^/?#]+:\d+)([:/?#]|$)/i;
 
 /**
- * `-` is standard input; a path or the name of an existing page file is a file; everything else is a URL. A loopback host without a scheme gets http.
- *
+ * Reads a target: `-` is standard input; a path or the name of an existing page file is a file; everything else is a URL. A loopback host
+ * without a scheme gets http.
  * @throws UsageError for a missing file
  */
 export function readTarget(text: string): CaptureTarget {
@@ -34,19 +34,22 @@ export function readTarget(text: string): CaptureTarget {
   return { kind: 'url', url: isLoopback(text) ? `http://${text}` : text };
 }
 
-/** A local page by its path, or that of a directory with an index.html. @throws UsageError if there is none */
+/**
+ * Reads a local page by its path, or by that of a directory with an index.html.
+ * @throws UsageError if there is none
+ */
 export function readFileTarget(path: string): CaptureTarget {
   return aFile(path.startsWith('~/') ? join(homedir(), path.slice(2)) : path);
 }
 
-/** The port of a URL on this machine; null for a URL elsewhere. */
+/** Returns the port of a URL on this machine; null for a URL elsewhere. */
 export function ownPortOf(url: string): number | null {
   const { host, port, protocol } = new URL(url);
   if (!isLoopback(host)) return null;
   return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
 }
 
-/** Whether the host of a URL is a private address or name as written, which a server would refuse. */
+/** Returns whether the host of a URL is a private address or name as written, which a server would refuse. */
 export function isPrivate(url: string): boolean {
   const host = readHost(new URL(url).hostname);
   if (host.kind === 'address') return !isPublicAddress(host.address);

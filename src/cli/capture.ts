@@ -31,7 +31,7 @@ Examples:
   stillframe capture site/index.html -o index.pdf
   generate-report | stillframe capture - -o - > report.png`;
 
-/** `stillframe capture <url>`: one capture without a server, on the user's own machine. */
+/** Adds `stillframe capture <url>`: one capture without a server, on the user's own machine. */
 export function addCaptureCommand(program: Command): void {
   const capture = program
     .command('capture')
@@ -59,7 +59,7 @@ export function addCaptureCommand(program: Command): void {
   addSettings(capture, CAPTURE_SETTINGS).action(async (url: string | undefined, flags: CaptureFlags, command: Command) => {
     const printJson = (value: unknown) => (flags.output === '-' ? process.stderr : process.stdout).write(`${JSON.stringify(value)}\n`);
     try {
-      const captured = await runCapture(await understand(url, flags, command));
+      const captured = await runCapture(await readOrder(url, flags, command));
       if (flags.json) printJson(toJsonReport(captured));
       else report(captured);
     } catch (error) {
@@ -69,16 +69,16 @@ export function addCaptureCommand(program: Command): void {
   });
 }
 
-async function understand(text: string | undefined, flags: CaptureFlags, command: Command): Promise<CaptureOrder> {
+async function readOrder(text: string | undefined, flags: CaptureFlags, command: Command): Promise<CaptureOrder> {
   const config = readSettings(command);
   const target = targetOf(text, flags, command);
   const format = readFormat(flags.output, flags.format);
-  const asked = {
+  const request = {
     ...readCaptureFlags(command, config.proxyPassword),
     ...(target.kind === 'html' ? {} : { url: target.kind === 'url' ? target.url : LOCAL_PAGE }),
     ...(format === null ? {} : { format }),
   };
-  const body = printedOnPaper(asked, ownLocale());
+  const body = printedOnPaper(request, ownLocale());
   const options = parse(body);
   const force = flags.force === true;
   const file = flags.output === '-' ? null : (flags.output ?? defaultName(target, options.url, options.format));
@@ -110,7 +110,7 @@ function parse(body: Record<string, unknown>): CaptureOptions {
   }
 }
 
-/** Prints the other results after the picture has been written; remarks go to standard error. */
+/** Prints the other results after the picture has been written. Remarks go to standard error. */
 function report(captured: Captured): void {
   const { inspection } = captured.data;
   process.stderr.write(`${printable(describeCapture(captured))}\n`);

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { addSettings } from './settings-flags.js';
 import { print, withStore } from './with-store.js';
 
-/** `stillframe clock accept`: ends the doubt about a clock that has jumped; a running server follows within seconds. */
+/** Adds `stillframe clock accept`, which makes servers trust a clock that has jumped; a running server follows within seconds. */
 export function addClockCommand(program: Command): void {
   const clock = program.command('clock').description("accept this machine's clock after it has jumped");
   const accept = clock

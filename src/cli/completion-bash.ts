@@ -1,6 +1,9 @@
 import { type CompletedCommand, type CompletedOption, pathCases, quoted, valueCases } from './completion-model.js';
 
-/** Runs on bash 3.2 (macOS) and without the bash-completion package. bash completes files if the script offers nothing. */
+/**
+ * Generates a script for bash 3.2 (macOS) and later, without the bash-completion package. bash completes files if the script offers
+ * nothing.
+ */
 export function bashCompletion(commands: readonly CompletedCommand[]): string {
   return `# stillframe completion for bash. To use it: source <(stillframe completion bash)
 _stillframe() {

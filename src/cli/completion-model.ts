@@ -13,13 +13,13 @@ export interface CompletedCommand {
 }
 
 export interface CompletedOption {
-  /** `--output`, and `-o` where there is one. */
+  /** Names such as `--output`, and `-o` where there is one. */
   names: string[];
   help: string;
   value: 'none' | 'text' | 'file' | readonly string[];
 }
 
-/** The program and each of its commands; the program has the options of its default command as well. */
+/** Lists the program and each of its commands. The program has the options of its default command as well. */
 export function completionModel(program: Command, defaultName = 'serve'): CompletedCommand[] {
   const all = commandsBelow(program, '');
   const [root] = all;
@@ -55,13 +55,16 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ');
 }
 
-/** Branches of a shell's `case "$at $word"`, which finds the subcommand of a command line. */
+/** Generates the branches of a shell's `case "$at $word"`, which finds the subcommand of a command line. */
 export function pathCases(commands: readonly CompletedCommand[]): string {
   const below = commands.filter(({ at }) => at !== '');
   return below.map(({ at }) => `      ${quoted(at.includes(' ') ? at : ` ${at}`)}) at=${quoted(at)} ;;\n`).join('');
 }
 
-/** Branches of `case "$at $prev"`, which complete the value of an option. @param replyTo the shell code for one option's values */
+/**
+ * Generates the branches of `case "$at $prev"`, which complete the value of an option.
+ * @param replyTo makes the shell code for one option's values
+ */
 export function valueCases(commands: readonly CompletedCommand[], replyTo: (value: CompletedOption['value']) => string): string {
   return commands
     .flatMap(({ at, options }) =>

@@ -1,6 +1,6 @@
 import { type CompletedCommand, type CompletedOption, pathCases, quoted, valueCases } from './completion-model.js';
 
-/** Works both sourced and as a function file named _stillframe. */
+/** Generates a script that works both sourced and as a function file named _stillframe. */
 export function zshCompletion(commands: readonly CompletedCommand[]): string {
   return `#compdef stillframe
 # stillframe completion for zsh. To use it: source <(stillframe completion zsh)

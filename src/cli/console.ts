@@ -13,7 +13,7 @@ interface ConsoleOptions {
   json?: boolean;
 }
 
-/** `stillframe console`: a link that opens the console of a running server once; works on the same data directory or database. */
+/** Adds `stillframe console`: a link that opens the console of a running server once. It works on the same data directory or database. */
 export function addConsoleCommand(program: Command): void {
   const command = program
     .command('console')
@@ -47,7 +47,10 @@ async function answers(server: string): Promise<boolean> {
   return answer?.ok === true;
 }
 
-/** Where this machine's user reaches the console: of one that is for loopback only, the server itself, whatever its public address is. */
+/**
+ * Returns the address at which this machine's user reaches the console. If it is for loopback only, that is the server itself, whatever its
+ * public address is.
+ */
 function consoleBase({ baseUrl, host, port, console: access }: Config): string {
   if (baseUrl !== null && access === 'on') return baseUrl;
   if (port === 0) throw new OperatorError('The port is not known: give the one that the server has printed, with --port.');

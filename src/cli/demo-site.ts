@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The site that `stillframe demo` captures: an article, a shop with lazy images, an app shell; and a webhook receiver. */
+/** The site that `stillframe demo` captures: an article, a shop with lazy images, an app shell, and a webhook receiver. */
 export interface DemoSite extends AsyncDisposable {
-  /** Without a trailing slash. */
+  /** Address without a trailing slash. */
   url: string;
   /** Resolves with the next callback's headers and raw body. */
   nextCallback(): Promise<{ headers: IncomingMessage['headers']; body: string }>;

@@ -23,7 +23,7 @@ interface Answer {
   data: Record<string, unknown>;
 }
 
-/** `stillframe demo`: captures through the public API, offline, of built-in pages. */
+/** Adds `stillframe demo`: captures built-in pages through the public API, offline. */
 export function addDemoCommand(program: Command): void {
   const demo = program
     .command('demo')
@@ -42,7 +42,7 @@ export function addDemoCommand(program: Command): void {
   });
 }
 
-/** The user's settings, with a temporary data directory and permission to reach the demo's site. */
+/** Returns the user's settings, with a temporary data directory and permission to reach the demo's site. */
 function demoConfig(config: Config, dataDir: string, site: DemoSite): Config {
   return {
     ...readConfig({}, {}),

@@ -3,7 +3,7 @@ import { printable } from './operator-error.js';
 
 const MISSING_SHOWN = 5;
 
-/** One line about what a local page requested and did not get. */
+/** Describes in one line the paths that a local page requested and that were not served. */
 export function describeMissing({ kind }: CaptureTarget, missing: ReadonlySet<string>): string {
   const shown = [...missing].slice(0, MISSING_SHOWN).join(', ');
   const more = missing.size > MISSING_SHOWN ? ` and ${missing.size - MISSING_SHOWN} more` : '';

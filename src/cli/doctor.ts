@@ -4,6 +4,8 @@ import { availableParallelism, freemem } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
+import type { BucketOptions } from '../artifacts/bucket.js';
+import { BucketError } from '../artifacts/bucket-error.js';
 import { artifactsDirOf, UNFINISHED } from '../artifacts/directory.js';
 import { ROOM_BYTES } from '../artifacts/disk-room.js';
 import { type Config, readTracing } from '../config.js';
@@ -12,24 +14,40 @@ import { CLOCK_ADVICE, describeLead, GAP_MS, type KeptClock } from '../contract/
 import { silentLog } from '../log.js';
 import { missingScripts } from '../render/fonts/missing-scripts.js';
 import type { Executable } from '../render/launch/executable.js';
-import { unprivilegedUser } from '../render/launch/unprivileged.js';
+import { type Unprivileged, unprivilegedUser } from '../render/launch/unprivileged.js';
 import { bucketOf } from '../service/artifact-storage.js';
 import { openConfiguredStore } from '../service/open-configured-store.js';
 import { DriverMissing } from '../store/sqlite/driver.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';
 import { StoreError } from '../store/store-error.js';
 import { checkCollector } from '../tracing/check-collector.js';
-import { checkBucket } from './check-bucket.js';
-import { egressLock } from './egress-lock.js';
 import { fontAdvice } from './font-advice.js';
+import { OperatorError } from './operator-error.js';
 import { addSettings, BUCKET_SETTINGS, readSettings } from './settings-flags.js';
 import { print, refuseWithoutDatabase } from './with-store.js';
+
+const NO_BROWSER_USER =
+  'The browser has no user of its own to restrict: only a server that is started as root runs it as another user. ' +
+  'Start the server as root, and run: sudo stillframe doctor --egress-lock';
+
+/** Advice by the error code of S3 or of the network. */
+const ADVICE: Record<string, string> = {
+  NoSuchBucket: 'Create the bucket, or correct STILLFRAME_S3_BUCKET.',
+  AccessDenied: 'Allow the access key s3:PutObject, s3:GetObject, s3:DeleteObject and s3:ListBucket on the bucket.',
+  InvalidAccessKeyId: 'Correct STILLFRAME_S3_ACCESS_KEY_ID.',
+  SignatureDoesNotMatch: 'Correct STILLFRAME_S3_SECRET_ACCESS_KEY.',
+  RequestTimeTooSkewed: 'Set the clock of this machine (timedatectl).',
+  AuthorizationHeaderMalformed: 'Correct STILLFRAME_S3_REGION.',
+  PermanentRedirect: 'Correct STILLFRAME_S3_ENDPOINT and STILLFRAME_S3_REGION: the bucket is in another region.',
+};
+const DEFAULT_ADVICE = 'Check that STILLFRAME_S3_ENDPOINT can be reached from this machine, and the other STILLFRAME_S3_ settings.';
+const PROBE = Buffer.from('written by stillframe doctor');
 
 interface Finding {
   check: string;
   state: 'ok' | 'warn' | 'fail';
   found: string;
-  /** What to do about it; empty if nothing needs to be done. */
+  /** Advice on the problem; empty if nothing needs to be done. */
   advice: string;
 }
 
@@ -46,7 +64,7 @@ const CLOCK_SLACK_MS = 60_000;
 const LOW_MEMORY_BYTES = 700_000_000;
 const CHECKED_SETTINGS = ['dataDir', 'chromium', 'sandbox', ...BUCKET_SETTINGS] as const;
 
-/** `stillframe doctor`: checks whether the service can run on this machine, with advice on each problem. */
+/** Adds `stillframe doctor`: checks whether the service can run on this machine, with advice on each problem. */
 export function addDoctorCommand(program: Command): void {
   const doctor = program
     .command('doctor')
@@ -72,12 +90,12 @@ export function addDoctorCommand(program: Command): void {
       ...(await checkTraces()),
       checkMachine(config),
     ];
-    print(options.json, findings, () => findings.map(say).join('\n'));
+    print(options.json, findings, () => findings.map(describeFinding).join('\n'));
     if (findings.some((finding) => finding.state === 'fail')) process.exitCode = 1;
   });
 }
 
-function say({ check, state, found, advice }: Finding): string {
+function describeFinding({ check, state, found, advice }: Finding): string {
   const [colour, mark] = MARKS[state];
   return `${styleText(colour, mark, { stream: process.stdout })}  ${check.padEnd(15)} ${found}${advice === '' ? '' : `\n                      → ${advice}`}`;
 }
@@ -188,7 +206,7 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
     return store.shared ? [finding] : [finding, checkClock(new Date(store.now()), await store.newestJobAt(), await store.keptClock())];
   } catch (error) {
     if (error instanceof DriverMissing) return [{ check: 'SQLite driver', state: 'fail', found: error.found, advice: error.advice }];
-    // Why a database cannot be opened ends with what to do.
+    // The message about a database that cannot be opened already ends with advice.
     const advice = error instanceof StoreError ? '' : `If the database is locked, stop the process that locks it. ${RESTORE_ADVICE}`;
     return [{ check, state: 'fail', found: (error as Error).message, advice }];
   }
@@ -225,7 +243,7 @@ async function checkDisk(config: Config): Promise<Finding> {
   };
 }
 
-/** Where the browsers' own files are. */
+/** Checks the directory of the browsers' own files. */
 async function checkTemporary(): Promise<Finding> {
   const check = 'Temporary files';
   const { BROWSER_ROOM_BYTES, temporaryPlace } = await import('../render/pool/profile-dir.js');
@@ -244,7 +262,7 @@ async function checkTemporary(): Promise<Finding> {
   }
 }
 
-/** Nothing if the pictures are in the data directory, which has checks of its own. */
+/** Checks the bucket. Returns nothing if the pictures are in the data directory, which has checks of its own. */
 async function checkStorage(config: Config): Promise<Finding[]> {
   const check = 'Bucket';
   try {
@@ -260,7 +278,7 @@ async function checkStorage(config: Config): Promise<Finding[]> {
   }
 }
 
-/** Nothing if captures are not traced. A collector that is away keeps no server from starting. */
+/** Checks the collector. Returns nothing if captures are not traced. An unavailable collector keeps no server from starting. */
 async function checkTraces(): Promise<Finding[]> {
   const check = 'Traces';
   try {
@@ -286,4 +304,47 @@ function checkMachine(config: Config): Finding {
     found: `${availableParallelism()} cores, ${(free / 1e9).toFixed(1)} GB of memory free, ${config.concurrency} captures at once`,
     advice: low ? 'Lower STILLFRAME_CONCURRENCY: a capture needs about 150 MB.' : '',
   };
+}
+
+/**
+ * Checks whether pictures can be stored in a bucket, by storing a probe and removing it.
+ * @returns the failed step with advice; null if all succeeded
+ */
+async function checkBucket(options: BucketOptions): Promise<{ problem: string; advice: string } | null> {
+  const { openS3 } = await import('../artifacts/s3.js');
+  await using artifacts = openS3({ ...options, links: false, log: silentLog() });
+  try {
+    const { name } = await artifacts.put(PROBE, 'png');
+    const content = await (await artifacts.open(name))?.read();
+    const isSame = content !== undefined && Buffer.concat(await content.toArray()).equals(PROBE);
+    await artifacts.remove(name);
+    for await (const _names of artifacts.list(0)) break;
+    return isSame ? null : { problem: 'an object that was written was read with other content', advice: DEFAULT_ADVICE };
+  } catch (error) {
+    const { cause } = error as Error;
+    if (!(cause instanceof BucketError)) throw error;
+    return { problem: cause.message, advice: ADVICE[cause.code] ?? DEFAULT_ADVICE };
+  }
+}
+
+/**
+ * Builds an nftables ruleset that restricts the browser's user to 127.0.0.1, where the server's proxy listens. Loading it again replaces
+ * it.
+ * @param user that the browser runs as; null if it is the one that starts the server
+ * @throws OperatorError if there is no such user, since a rule for the server's own user would disconnect the server
+ */
+export function egressLock(user: Unprivileged | null): string {
+  if (user === null) throw new OperatorError(NO_BROWSER_USER);
+  // Packets without a socket, such as the kernel's own replies, match no skuid, so each rule names the user.
+  return `# The user that stillframe's browser runs as (uid ${user.uid}) reaches the server's proxy on 127.0.0.1 and nothing else.
+# It applies to a server that is started as root. Load: nft -f FILE. Remove: nft delete table inet stillframe
+table inet stillframe
+delete table inet stillframe
+table inet stillframe {
+	chain browser {
+		type filter hook output priority 0; policy accept;
+		meta skuid ${user.uid} ip daddr 127.0.0.1 meta l4proto tcp accept
+		meta skuid ${user.uid} counter reject
+	}
+}`;
 }

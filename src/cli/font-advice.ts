@@ -2,7 +2,7 @@ import { type ManagerCommand, systemCommand } from '../render/install/system-com
 
 const ALPINE_SCRIPTS = ['arabic', 'bengali', 'devanagari', 'hebrew', 'tamil', 'telugu', 'thai'];
 
-/** Images of Debian and Alpine come without the list of packages. */
+/** Commands by package manager. The images of Debian and Alpine come without the list of packages, so these fetch it. */
 const COMMANDS: readonly ManagerCommand[] = [
   ['/usr/bin/apt-get', 'sudo apt-get update && sudo apt-get install -y fontconfig fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji'],
   [
@@ -13,7 +13,7 @@ const COMMANDS: readonly ManagerCommand[] = [
   ['/usr/bin/pacman', 'sudo pacman -S --noconfirm noto-fonts noto-fonts-cjk noto-fonts-emoji'],
 ];
 
-/** The command that installs fonts for all scripts on this system; a sentence where its package manager is not known. */
+/** Returns the command that installs fonts for all scripts on this system, or a sentence if its package manager is unknown. */
 export function fontAdvice(exists?: (path: string) => boolean, isRoot?: boolean): string {
   const command = systemCommand(COMMANDS, exists, isRoot);
   if (command === null) return "Install the Noto fonts, including CJK and color emoji, with your system's package manager.";

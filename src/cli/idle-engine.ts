@@ -1,6 +1,6 @@
 import type { Engine } from '../library/engine.js';
 
-/** After this long without a capture the browser is stopped, since its client may stay open all day. */
+/** Time without a capture after which the browser is stopped, since its client may stay open all day. */
 const IDLE_MS = 300_000;
 
 /** An engine that is opened when it is needed, and closed when it has not been needed for a while. */
@@ -14,7 +14,10 @@ export class IdleEngine implements AsyncDisposable {
     this.#open = open;
   }
 
-  /** @throws as Engine.open, which the next use tries again */
+  /**
+   * Opens the engine if necessary, and runs the work.
+   * @throws as Engine.open, which the next use tries again
+   */
   async use<Result>(work: (engine: Engine) => Promise<Result>): Promise<Result> {
     this.#users++;
     clearTimeout(this.#timer);

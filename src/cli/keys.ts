@@ -16,7 +16,9 @@ interface CreateOptions {
   json?: boolean;
 }
 
-/** `stillframe keys create | list | revoke | signing-secret | links-limit`; works while a server runs on the same data directory. */
+/**
+ * Adds `stillframe keys create | list | revoke | signing-secret | links-limit`, which work while a server runs on the same data directory.
+ */
 export function addKeysCommand(program: Command): void {
   const keys = program.command('keys').description('create, list and revoke API keys, and limit what their links cost');
   addCreate(keys);
@@ -160,7 +162,7 @@ function addLinksLimit(keys: Command): void {
   );
 }
 
-/** Unix ms. */
+/** Parses a time to Unix ms. */
 function instant(text: string): number {
   const time = Date.parse(text);
   if (!Number.isFinite(time)) throw new InvalidArgumentError('It must be a time such as 2030-01-31T00:00:00Z.');

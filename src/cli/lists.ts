@@ -10,7 +10,7 @@ interface ListRow {
   fetchedAt: number | null;
 }
 
-/** `stillframe lists status | update`: the full filter lists beside the built-in rules. */
+/** Adds `stillframe lists status | update`, for the full filter lists beside the built-in rules. */
 export function addListsCommand(program: Command): void {
   const lists = program
     .command('lists')
@@ -34,12 +34,12 @@ function addVerb(lists: Command, verb: 'status' | 'update', help: string): void 
         createLog({ level: 'warn', format: config.logFormat }),
         async (blocker): Promise<ListRow[]> => (verb === 'update' ? await blocker.updateLists() : blocker.status()),
       );
-      print(options.json, rows, () => rows.map(sayRow).join('\n'));
+      print(options.json, rows, () => rows.map(describeRow).join('\n'));
     },
   );
 }
 
-function sayRow(row: ListRow): string {
+function describeRow(row: ListRow): string {
   const age = row.fetchedAt === null ? 'never fetched' : `fetched ${new Date(row.fetchedAt).toISOString()}`;
   return `${row.name}: ${row.state}, ${row.rules} rules, ${age}`;
 }

@@ -13,7 +13,7 @@ import { toErrorObject } from './operator-error.js';
 /** One capture of this process. */
 interface LocalCapture {
   job: JobSnapshot;
-  /** Order of submission. */
+  /** Number in the order of submission. */
   number: number;
   identity: string;
   idempotencyKey: string | null;
@@ -22,18 +22,18 @@ interface LocalCapture {
   ended: Promise<void>;
 }
 
-/** More than a conversation looks back at. */
+/** More captures than a conversation looks back at. */
 const KEPT_MAX = 20;
 const KEPT_MAX_BYTES = 200_000_000;
 
 export interface LocalCapturesParts {
   engine: Pick<IdleEngine, 'use'>;
-  /** How long a submission waits for its end; ms. */
+  /** Time in ms that a submission waits for its end. */
   syncWaitMs: number;
   rules: Omit<SubmissionRules, 'forceAsync'>;
 }
 
-/** Jobs without a server: in memory, the latest ones only. Submissions are read and rejected as the server does. */
+/** Jobs without a server, of which only the latest are kept, in memory. Submissions are read and rejected as the server does. */
 export class LocalCaptures {
   readonly #parts: LocalCapturesParts;
   #kept: LocalCapture[] = [];
@@ -43,9 +43,12 @@ export class LocalCaptures {
     this.#parts = parts;
   }
 
-  /** @throws CaptureError `invalid_request`, `unsupported_option`, `idempotency_conflict` */
+  /**
+   * Submits a capture and waits for a while.
+   * @throws CaptureError `invalid_request`, `unsupported_option`, `idempotency_conflict`
+   */
   async submit(body: Record<string, unknown>, idempotencyKey: string | null): Promise<JobSnapshot> {
-    // What the server refuses in a body is refused here: lone surrogates, depth, size, special names.
+    // This refuses the bodies that the server refuses: lone surrogates, depth, size, special names.
     const read = readRequestJson(Buffer.from(JSON.stringify(body)));
     const submission = parseSubmission(read, { ...this.#parts.rules, forceAsync: false });
     const capture = this.#repeated(submission, idempotencyKey) ?? this.#begin(submission, idempotencyKey);
@@ -63,12 +66,12 @@ export class LocalCaptures {
     return { jobs: page.map(({ job }) => job), next: older.length > limit ? (page.at(-1)?.number ?? null) : null };
   }
 
-  /** The picture of a job; null if it is not kept any more. */
+  /** Returns the picture of a job; null if it is no longer kept. */
   picture(artifact: string): Buffer | null {
     return this.#kept.find(({ job }) => job.id === artifact)?.content ?? null;
   }
 
-  #repeated({ identity }: Submission, key: string | null): LocalCapture | undefined {
+  #findRepeated({ identity }: Submission, key: string | null): LocalCapture | undefined {
     const earlier = key === null ? undefined : this.#kept.find(({ idempotencyKey }) => idempotencyKey === key);
     if (earlier === undefined || earlier.identity === identity) return earlier;
     throw idempotencyConflict({ sameKey: true, jobId: earlier.job.id });
@@ -114,7 +117,7 @@ export class LocalCaptures {
     this.#forgetOldest();
   }
 
-  /** A running capture is never forgotten, nor is the latest one. */
+  /** Forgets the oldest captures, but never a running one, nor the latest. */
   #forgetOldest(): void {
     let count = this.#kept.length;
     let bytes = this.#kept.reduce((sum, { content }) => sum + (content?.length ?? 0), 0);

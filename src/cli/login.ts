@@ -17,10 +17,10 @@ interface LoginFlags {
   json?: boolean;
 }
 
-/** Readable by its owner only: who has the file is signed in. */
+/** Only its owner may read the file, since anyone who has it is signed in. */
 const STATE_MODE = 0o600;
 
-/** `stillframe login <url>`: a window to sign in, whose cookies and local storage are saved for `storage_state`. */
+/** Adds `stillframe login <url>`: a window to sign in, whose cookies and local storage are saved for `storage_state`. */
 export function addLoginCommand(program: Command): void {
   const login = program
     .command('login')
@@ -51,7 +51,7 @@ export function addLoginCommand(program: Command): void {
     const facts = { file: flags.output, cookies: state.cookies.length, origins: state.origins.length };
     print(flags.json, facts, () => flags.output);
     process.stderr.write(`${facts.cookies} cookies, local storage of ${facts.origins} origins\n`);
-    sayTooMuch(state);
+    warnIfTooLarge(state);
   });
 }
 
@@ -62,7 +62,10 @@ function readUrl(text: string): string {
   return checked.url;
 }
 
-/** @returns null if a signal ended it */
+/**
+ * Opens the window and waits.
+ * @returns null if a signal ended it
+ */
 async function signIn(config: Config, url: string): Promise<StorageState | null> {
   const executable = await findWindowed(config);
   const { LoginWindow } = await import('../render/launch/login-window.js');
@@ -78,7 +81,7 @@ async function signIn(config: Config, url: string): Promise<StorageState | null>
   return null;
 }
 
-/** The headless shell has no windows. */
+/** Finds a browser with windows, which the headless shell does not have. */
 async function findWindowed(config: Config): Promise<string> {
   if (process.getuid?.() === 0 && config.sandbox !== false) {
     throw new OperatorError(
@@ -97,17 +100,17 @@ async function findWindowed(config: Config): Promise<string> {
   );
 }
 
-/** The end of standard input is no Enter. */
+/** Listens for Enter. The end of standard input does not count as Enter. */
 function onEnter(): Disposable & { pressed: Promise<void> } {
-  let tell = (): void => {};
+  let resolvePressed = (): void => {};
   const pressed = new Promise<void>((resolve) => {
-    tell = resolve;
+    resolvePressed = resolve;
   });
-  process.stdin.on('data', tell);
+  process.stdin.on('data', resolvePressed);
   return {
     pressed,
     [Symbol.dispose]: () => {
-      process.stdin.off('data', tell);
+      process.stdin.off('data', resolvePressed);
       process.stdin.pause();
       process.stdin.unref?.();
     },
@@ -123,8 +126,8 @@ async function save(path: string, state: StorageState): Promise<void> {
   }
 }
 
-/** A capture takes less than some sites keep. */
-function sayTooMuch(state: StorageState): void {
+/** Warns if the state exceeds the limits of a capture, as that of some sites does. */
+function warnIfTooLarge(state: StorageState): void {
   const checked = storageStateSchema.safeParse(state);
   const [issue] = checked.success ? [] : checked.error.issues;
   if (issue === undefined) return;

@@ -6,7 +6,7 @@ Examples:
   stillframe mcp
   stillframe mcp --allow-destinations localhost,10.1.0.0/16`;
 
-/** `stillframe mcp`: the tools for language models on standard input and output, with an engine in this process. */
+/** Adds `stillframe mcp`: the tools for language models on standard input and output, with an engine in this process. */
 export function addMcpCommand(program: Command): void {
   const mcp = program
     .command('mcp')

@@ -5,7 +5,7 @@ import { lockDataDir } from '../store/sqlite/lock-data-dir.js';
 import { addSettings, readSettings } from './settings-flags.js';
 import { print } from './with-store.js';
 
-/** `stillframe migrate`: brings the database up to date without starting a server; on SQLite, refuses while one runs. */
+/** Adds `stillframe migrate`, which migrates the database without starting a server. On SQLite, it refuses while one runs. */
 export function addMigrateCommand(program: Command): void {
   const migrate = program
     .command('migrate')

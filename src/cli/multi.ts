@@ -34,7 +34,7 @@ Examples:
   stillframe multi shots.yml
   stillframe multi shots.yml --no-clobber --report report.json --concurrency 8`;
 
-/** `stillframe multi <file>`: many captures of a file, in one browser, without a server. */
+/** Adds `stillframe multi <file>`: many captures of a file, in one browser, without a server. */
 export function addMultiCommand(program: Command): void {
   const multi = program
     .command('multi')
@@ -58,7 +58,7 @@ export function addMultiCommand(program: Command): void {
         const report = { ok: false, error: toErrorObject(error) };
         if (runsInGitHubAction()) annotate(error, file);
         printJson(report);
-        // A report of an earlier run must not be taken for this one's; why it cannot be written is told already.
+        // A report of an earlier run must not be mistaken for this one's. The reason why it cannot be written was reported already.
         if (flags.report !== undefined) await writeReport(flags.report, report).catch(() => undefined);
         throw error;
       }
@@ -66,7 +66,7 @@ export function addMultiCommand(program: Command): void {
   );
 }
 
-/** Problems of the file itself, at their lines; other failures at the first. */
+/** Annotates problems of the file at their lines, and other failures at the first line. */
 function annotate(error: unknown, file: string): void {
   const { message, details } = toErrorObject(error);
   const issues = (details?.issues as { line?: number; message: string }[] | undefined) ?? [{ message }];
@@ -115,7 +115,7 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-/** Before the captures. */
+/** Checks, before the captures, that the report can be written. */
 async function checkReport(path: string): Promise<void> {
   try {
     await checkWritable(path, true);

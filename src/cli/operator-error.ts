@@ -7,11 +7,11 @@ export class OperatorError extends Error {
   override readonly name: string = 'OperatorError';
 }
 
-/** The command line itself is wrong. */
+/** A failure of the command line itself. */
 export class UsageError extends OperatorError {
   override readonly name = 'UsageError';
 
-  /** @param details for `--json`, as those of an error of the API */
+  /** @param details for `--json`, in the form of an API error's */
   constructor(
     message: string,
     readonly details?: ErrorDetails,
@@ -22,13 +22,13 @@ export class UsageError extends OperatorError {
 
 const EXPECTED = new Set(['OperatorError', 'UsageError', 'ConfigError', 'StoreError', 'CaptureError', 'BrowserError', 'ListenError']);
 
-/** Ends a command with exit code 1 or 2: one line for expected failures, the stack trace for bugs. */
+/** Ends a command with exit code 1 or 2, and prints one line for an expected failure, the stack trace for a bug. */
 export function failWith(error: unknown): void {
   process.exitCode = isUsage(error) ? 2 : 1;
   process.stderr.write(`stillframe: ${printable(describeError(error))}\n`);
 }
 
-/** The error object that `--json` prints: that of a CaptureError, or the message of another expected failure. */
+/** Builds the error object that `--json` prints: that of a CaptureError, or the message of another expected failure. */
 export function toErrorObject(error: unknown): Pick<StoredError, 'code' | 'message' | 'retriable' | 'details'> {
   const { code, message, retriable, details: stored } = toStoredError(error);
   const details = error instanceof UsageError ? error.details : stored;
@@ -54,7 +54,7 @@ function isExpected(error: unknown): error is Error {
   return error instanceof Error && EXPECTED.has(error.name);
 }
 
-/** One line for an expected failure, the stack trace for a bug. */
+/** Returns one line for an expected failure, the stack trace for a bug. */
 export function describeError(error: unknown): string {
   if (error instanceof CaptureError) return `${error.code}: ${error.message}`;
   if (isExpected(error)) return error.message;

@@ -19,21 +19,20 @@ export type LocalPage = { path: string } | { html: Buffer };
 /**
  * Serves one local page at its own origin. The host name cannot be guessed and every request must carry it, so that neither other users of
  * this machine nor other pages can read from it. The page of a file can read page files (page-types.ts) in its directory and below, but no
- * dotfiles and no symbolic links that lead elsewhere. A page of bytes can read no files.
- *
- * A file may be hostile, and the files beside it private. So the page's scripts can send to no other host, images come from a second origin,
- * so that scripts cannot read their pixels, and `onRead` tells when the page reads any other file than those that it shows or runs.
+ * dotfiles and no symbolic links that lead elsewhere; a page of bytes can read no files.
+ * A file may be hostile, and the files beside it private. So the page's scripts can send to no other host, images come from a second
+ * origin, so that scripts cannot read their pixels, and `onRead` reports when the page reads any file that it does not only show or run.
  */
 export interface PageServer extends AsyncDisposable {
   /** The page's address. */
   readonly url: string;
   /** `host:port` of the page. */
   readonly host: string;
-  /** Those of the page and its images, for the egress gate's allow-list. */
+  /** Hosts of the page and its images, for the allow-list of the egress policy. */
   readonly hosts: readonly string[];
-  /** The other hosts that its scripts tried to send to, and those that the egress gate refused. */
+  /** The other hosts that its scripts tried to send to, and those that the egress policy refused. */
   readonly refused: RefusedHosts;
-  /** Calls back before each answer that the page's scripts can read. */
+  /** Registers a callback for each answer that the page's scripts can read; it is called before the answer. */
   onRead(listener: () => void): void;
   /** The first 100 paths that the page requested and that were not served. */
   readonly missing: ReadonlySet<string>;
@@ -41,32 +40,33 @@ export interface PageServer extends AsyncDisposable {
   publicText(text: string): string;
 }
 
-/** In memory, or on disk. */
+/** A file in memory or on disk. */
 type Served = { type: string; body: Buffer } | { type: string; path: string; bytes: number };
 type Find = (path: string) => Promise<Served | null>;
 
 const MISSING_MAX = 100;
 const REPORT_MAX_BYTES = 64_000;
-/** Files are never served at paths with a leading dot. */
+/** Path of the reports. Files are never served at paths with a leading dot. */
 const REPORT_PATH = '/.refused';
-/** Values of Sec-Fetch-Dest of what a page shows or runs, and its scripts cannot read. */
+/** Values of Sec-Fetch-Dest for files that a page shows or runs, and whose content its scripts cannot read. */
 const SHOWN = /^(document|image|audio|video|font|style|script|(shared)?worker|(audio|paint)worklet|manifest)$/;
 const PIXELS = /^(image|audio|video)$/;
-/** Hosts that a Content-Security-Policy can express. */
+/** Matches hosts that a Content-Security-Policy can express. */
 const CSP_HOST = /^(\*\.)?[a-z0-9._-]+(:\d+)?$/i;
 /** Larger text files are served without a charset. */
 const TEXT_MAX_BYTES = 32_000_000;
-/** Where browsers look for the encoding that a document declares. */
+/** Number of bytes in which browsers look for the encoding that a document declares. */
 const DECLARATION_BYTES = 1_024;
 
-/** A zone of names that only this process knows, so that all of its page servers can be allowed at once: `*.<zone>`. */
+/** Makes a zone of names that only this process knows, so that all of its page servers can be allowed at once: `*.<zone>`. */
 export function newPageZone(): string {
   return `${randomBytes(16).toString('hex')}.localhost`;
 }
 
 /**
- * @param how.zone from newPageZone, if others are to be allowed by it
- * @param how.trusted hosts that scripts may send to, as STILLFRAME_ALLOW_DESTINATIONS
+ * Starts the server.
+ * @param how.zone from newPageZone, if others are to allow it
+ * @param how.trusted hosts that scripts may send to, as in STILLFRAME_ALLOW_DESTINATIONS
  * @throws OperatorError for a file that cannot be read, or that no browser can show
  */
 export async function servePage(
@@ -78,10 +78,10 @@ export async function servePage(
   const refused = new RefusedHosts();
   const listeners: (() => void)[] = [];
   const newName = () => `${randomBytes(16).toString('hex')}.${zone}`;
-  const tellRead = () => {
+  const notifyRead = () => {
     for (const listener of listeners) listener();
   };
-  const at = { host: newName(), pixelHost: newName(), find, missing, refused, tellRead, policy: policyFor(trusted) };
+  const at = { host: newName(), pixelHost: newName(), find, missing, refused, notifyRead, policy: policyFor(trusted) };
   const server = createServer((request, response) => {
     answer(request, response, at).catch(() => response.destroy());
   });
@@ -133,7 +133,10 @@ async function readDocument(file: string): Promise<Served> {
   return { ...document, type: withEncoding('text/html', document.body) };
 }
 
-/** @returns the real path of a page file in the directory or below, null for everything else */
+/**
+ * Finds a page file.
+ * @returns its real path if it is in the directory or below; null for everything else
+ */
 async function findBelow(root: string, path: string): Promise<string | null> {
   const segments = path.split('/').slice(1);
   if (segments.some((segment) => segment === '' || segment.startsWith('.') || /[\\\0:]/.test(segment))) return null;
@@ -159,13 +162,16 @@ async function read(path: string, type: string): Promise<Served> {
   return { type: withEncoding(type, body), body };
 }
 
-/** Adds a UTF-8 charset to text that is UTF-8 and declares no encoding: browsers would assume a legacy one. */
+/** Adds a UTF-8 charset to text that is UTF-8 and declares no encoding, for which browsers would assume a legacy one. */
 function withEncoding(type: string, body: Buffer): string {
   const declares = /charset/i.test(body.toString('latin1', 0, DECLARATION_BYTES));
   return declares || !isUtf8(body) ? type : `${type}; charset=utf-8`;
 }
 
-/** Images, style sheets, scripts, fonts and media may come from anywhere; all else is the page's own, or of trusted hosts. */
+/**
+ * Builds the policy: images, style sheets, scripts, fonts and media may come from anywhere; all else only from the page itself or trusted
+ * hosts.
+ */
 function policyFor(trusted: readonly string[]): string {
   const hosts = trusted
     .map((each) => (each !== '*' && CSP_HOST.test(each) ? each : '*'))
@@ -182,12 +188,12 @@ function policyFor(trusted: readonly string[]): string {
 
 interface Origin {
   host: string;
-  /** The host of what is drawn: of another origin, so that a canvas with it cannot be read. */
+  /** Host of images and media: another origin, so that a canvas with them cannot be read. */
   pixelHost: string;
   find: Find;
   missing: Set<string>;
   refused: RefusedHosts;
-  tellRead(): void;
+  notifyRead(): void;
   policy: string;
 }
 
@@ -197,7 +203,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, at: Or
   const isOpaque = PIXELS.test(String(dest)) && mode === 'no-cors';
   if (request.headers.host !== host && !(request.headers.host === pixelHost && isOpaque)) return void response.writeHead(421).end();
   if (request.method === 'POST' && request.url === REPORT_PATH) return await noteReport(request, response, at.refused);
-  // A service worker can read what the page only shows.
+  // A service worker can read files that the page only shows.
   if (dest === 'serviceworker') return void response.writeHead(403).end();
   if (request.method !== 'GET' && request.method !== 'HEAD') return void response.writeHead(405, { allow: 'GET, HEAD' }).end();
   const path = pathOf(request.url ?? '');
@@ -208,7 +214,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, at: Or
   }
   if (isOpaque && request.headers.host === host)
     return void response.writeHead(307, { location: `http://${pixelHost}${request.url}` }).end();
-  if (!SHOWN.test(String(dest)) || (PIXELS.test(String(dest)) && !isOpaque)) at.tellRead();
+  if (!SHOWN.test(String(dest)) || (PIXELS.test(String(dest)) && !isOpaque)) at.notifyRead();
   response.writeHead(200, {
     'content-type': served.type,
     'content-length': 'body' in served ? served.body.length : served.bytes,
@@ -223,7 +229,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, at: Or
   await pipeline(createReadStream(served.path, { end: Math.max(0, served.bytes - 1) }), response);
 }
 
-/** The browser's report about a request that the policy has stopped. */
+/** Notes the browser's report about a request that the policy has stopped. */
 async function noteReport(request: IncomingMessage, response: ServerResponse, refused: RefusedHosts): Promise<void> {
   if (!(Number(request.headers['content-length']) <= REPORT_MAX_BYTES)) return void response.destroy();
   const report = (await json(request)) as { 'csp-report'?: { 'blocked-uri'?: unknown } } | null;
@@ -234,7 +240,7 @@ async function noteReport(request: IncomingMessage, response: ServerResponse, re
   refused.add(url.hostname, portOf(url), 'not an image, style sheet, script, font or media');
 }
 
-/** The decoded path; null if it is malformed. */
+/** Returns the decoded path; null if it is malformed. */
 function pathOf(target: string): string | null {
   const [path = ''] = target.split('?', 1);
   if (!path.startsWith('/') || /%2f/i.test(path)) return null;

@@ -1,8 +1,8 @@
 import { extname } from 'node:path';
 
 /**
- * The content types of the files that pages are made of. This is also an allow-list: a page captured from disk can read only files of
- * these types from its directory.
+ * The content types of the files that pages consist of. This is also an allow-list: a page captured from disk can read only files of these
+ * types from its directory.
  */
 const PAGE_TYPES: Record<string, string> = {
   html: 'text/html',

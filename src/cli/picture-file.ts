@@ -7,13 +7,13 @@ import type { CaptureTarget } from './capture-target.js';
 import { OperatorError, UsageError } from './operator-error.js';
 
 const FORMATS: Record<string, CaptureFormat> = { png: 'png', jpg: 'jpeg', jpeg: 'jpeg', webp: 'webp', pdf: 'pdf' };
-/** At most 240 bytes of UTF-8; file systems allow 255, extension included. */
+/** Maximum length of a name: at most 240 bytes of UTF-8, since file systems allow 255, extension included. */
 const NAME_MAX_CHARS = 80;
 
-/** What is said of another extension, after "it" or the field's name. */
+/** Message about another extension, which follows "it" or the field's name. */
 export const EXTENSIONS = 'must end in .png, .jpg, .jpeg, .webp or .pdf, or have no extension';
 
-/** The format that a file's extension names; null for no extension, undefined for one that names none. */
+/** Returns the format that a file's extension names; null for no extension, undefined for one that names none. */
 export function formatOfName(path: string): CaptureFormat | null | undefined {
   const extension = extname(path).slice(1).toLowerCase();
   if (extension === '') return null;
@@ -21,8 +21,7 @@ export function formatOfName(path: string): CaptureFormat | null | undefined {
 }
 
 /**
- * The format that `-o` and `--format` set.
- *
+ * Reads the format that `-o` and `--format` set.
  * @returns null if neither sets one
  * @throws UsageError if they contradict each other, or the file has another extension
  */
@@ -36,7 +35,7 @@ export function readFormat(output: string | undefined, format: string | undefine
   return named;
 }
 
-/** A file name in the working directory, from the URL's host, path and query, or from the captured file's name. */
+/** Makes a file name in the working directory, from the URL's host, path and query, or from the captured file's name. */
 export function defaultName(target: CaptureTarget, normalUrl: string, format: CaptureFormat): string {
   return `${stemOf(target, normalUrl)}.${format}`;
 }
@@ -56,7 +55,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Shortened names end in a digest of the whole, so that long addresses get different names. */
+/** Makes a plain name. Shortened names end in a digest of the whole, so that long addresses get different names. */
 function plain(text: string): string {
   const name = text.replace(/[^\p{L}\p{N}._]+/gu, '-').replace(/^[-.]+|[-.]+$/g, '') || 'capture';
   if (name.length <= NAME_MAX_CHARS) return name;
@@ -81,7 +80,10 @@ export async function checkWritable(path: string, force: boolean): Promise<void>
   }
 }
 
-/** Never leaves a partial file. @throws OperatorError if it cannot be written, or has been created in the meantime */
+/**
+ * Writes the picture, and never leaves a partial file.
+ * @throws OperatorError if it cannot be written, or has been created in the meantime
+ */
 export async function writePicture(path: string, content: Uint8Array, force: boolean): Promise<void> {
   const before = statSync(path, { throwIfNoEntry: false });
   try {
@@ -104,8 +106,7 @@ async function writeNew(path: string, content: Uint8Array): Promise<void> {
 
 /**
  * Replaces a file, or creates it, in one step, so that a reader or an interruption never finds a part of it.
- *
- * @param mode of a new file. Default: that of the file before, or as the umask says
+ * @param mode of a new file. Default: that of the former file, or as the umask says
  */
 export async function replaceFile(path: string, content: Uint8Array | string, mode?: number): Promise<void> {
   const before = statSync(path, { throwIfNoEntry: false });

@@ -34,7 +34,40 @@ const COMMANDS: Record<string, Record<string, () => Promise<AddCommand>>> = {
   },
 };
 
-/** The program: commands and their exit codes (operation.md, Commands). 0 done, 1 failed, 2 wrong usage. */
+/** Flags of other tools, with their equivalents here. */
+const EQUIVALENT_FLAGS: Record<string, string> = {
+  '--width': '--viewport-width',
+  '--height': '--viewport-height',
+  '--viewport': '--viewport-width and --viewport-height',
+  '--scale': '--viewport-device-scale-factor',
+  '--scale-factor': '--viewport-device-scale-factor',
+  '--device-scale-factor': '--viewport-device-scale-factor',
+  '--dpr': '--viewport-device-scale-factor',
+  '--retina': '--viewport-device-scale-factor 2',
+  '--mobile': '--viewport-is-mobile, or --device',
+  '--type': '--format',
+  '--element': '--selector',
+  '--wait': '--delay',
+  '--wait-for': '--wait-for-selector',
+  '--css': '--custom-css',
+  '--style': '--custom-css',
+  '--js': '--custom-js',
+  '--javascript': '--custom-js',
+  '--script': '--custom-js',
+  '--headers': '--header',
+  '--cookie': '--cookies with JSON, such as [{"name":"a","value":"b"}]',
+  '--stdin': 'stillframe capture -',
+  '--url': 'stillframe capture <url>',
+  '--file': '--output',
+  '--out': '--output',
+  '--overwrite': '--force',
+  '--markdown': '--inspect-page',
+  '--proxy': '--proxy-server',
+};
+
+/**
+ * Runs the program: its commands and their exit codes (operation.md, Commands), which are 0 for success, 1 for failure, 2 for wrong usage.
+ */
 export async function runProgram(argv: string[]): Promise<void> {
   // The reader of the output may exit early (`| head`), which must not crash a server.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
@@ -55,7 +88,7 @@ export async function makeProgram(first: string | undefined): Promise<Command> {
     .usage('[command] [options]')
     .version(packageVersion())
     .configureHelp({ commandDescription: (command) => asSentence(command.description()) })
-    .configureOutput({ outputError: (text, write) => write(sayMeant(text)) })
+    .configureOutput({ outputError: (text, write) => write(suggestFlag(text)) })
     .showHelpAfterError('(add --help for usage)')
     .addHelpText('after', '\nExamples:\n  stillframe                  run the service\n  stillframe example.com      capture one page\n')
     .exitOverride();
@@ -70,7 +103,7 @@ export async function makeProgram(first: string | undefined): Promise<Command> {
   return program;
 }
 
-/** Lists of commands have phrases; the help of a single command has a sentence. */
+/** Makes a sentence of a description. Lists of commands have phrases; the help of a single command has a sentence. */
 function asSentence(description: string): string {
   return `${description.charAt(0).toUpperCase()}${description.slice(1)}`.replace(/[^.]$/, '$&.');
 }

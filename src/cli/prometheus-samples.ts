@@ -1,17 +1,17 @@
 /** The samples of a Prometheus text. */
 export interface Samples {
-  /** The value of the first sample with these labels; null if there is none. */
+  /** Returns the value of the first sample with these labels; null if there is none. */
   one(name: string, labels?: Record<string, string>): number | null;
-  /** Values of one label over all samples of a name. */
+  /** Lists the values of one label over all samples of a name. */
   values(name: string, label: string): string[];
 }
 
 export interface StageTimes {
   stage: string;
   count: number;
-  /** Seconds. */
+  /** Mean in seconds. */
   mean: number;
-  /** Seconds: the upper bound of the bucket in which the 95th percentile lies. */
+  /** Upper bound, in seconds, of the bucket that contains the 95th percentile. */
   p95: number;
 }
 
@@ -33,7 +33,7 @@ export function readSamples(text: string): Samples {
   };
 }
 
-/** Times of captures by stage, between two looks or since the start, slowest first. */
+/** Computes the times of captures by stage, between two readings or since the start, slowest first. */
 export function stageTimes(now: Samples, before: Samples | null): StageTimes[] {
   const grown = (name: string, labels: Record<string, string>) => (now.one(name, labels) ?? 0) - (before?.one(name, labels) ?? 0);
   const bounds = now.values(`${STAGES}_bucket`, 'le');
@@ -41,12 +41,12 @@ export function stageTimes(now: Samples, before: Samples | null): StageTimes[] {
     .values(`${STAGES}_count`, 'stage')
     .map((stage): StageTimes => {
       const count = grown(`${STAGES}_count`, { stage });
-      const within = bounds.find((le) => grown(`${STAGES}_bucket`, { stage, le }) >= count * 0.95);
+      const bucket = bounds.find((le) => grown(`${STAGES}_bucket`, { stage, le }) >= count * 0.95);
       return {
         stage,
         count,
         mean: grown(`${STAGES}_sum`, { stage }) / Math.max(1, count),
-        p95: Number(within?.replace('+Inf', 'Infinity') ?? 0),
+        p95: Number(bucket?.replace('+Inf', 'Infinity') ?? 0),
       };
     })
     .filter(({ count }) => count > 0)

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { addSettings } from './settings-flags.js';
 import { print, withStore } from './with-store.js';
 
-/** `stillframe queue status | pause | resume`; a running server follows within a second. */
+/** Adds `stillframe queue status | pause | resume`. A running server follows within a second. */
 export function addQueueCommand(program: Command): void {
   const queue = program.command('queue').description('inspect, pause or resume the queue');
   const status = queue

@@ -3,7 +3,7 @@ import { readHost } from '../egress/host-name.js';
 const KEPT_MAX = 100;
 const SHOWN_MAX = 5;
 
-/** The hosts that a local page asked for and was refused, with the reason. */
+/** The hosts that a local page requested and was refused, with the reasons. */
 export class RefusedHosts {
   readonly #reasons = new Map<string, string>();
 
@@ -14,7 +14,7 @@ export class RefusedHosts {
     if (!this.#reasons.has(name)) this.#reasons.set(name, reason);
   }
 
-  /** One line with the flags that allow them; null if there are none. */
+  /** Describes them in one line, with the flags that allow them; null if there are none. */
   describe(): string | null {
     const shown = [...this.#reasons].slice(0, SHOWN_MAX);
     if (shown.length === 0) return null;

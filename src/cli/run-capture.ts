@@ -1,39 +1,44 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import type { EngineCapture } from '../library/engine.js';
 import { createLog } from '../log.js';
+import type { DebugSink } from '../render/debug-sink.js';
 import { allowedOnThisMachine } from './allowed-here.js';
 import type { Captured } from './capture-report.js';
 import { type CaptureTarget, isPrivate } from './capture-target.js';
 import { captureTarget, type LocalNetwork, localPageOf } from './capture-target-page.js';
-import { debugFolder } from './debug-folder.js';
 import { describeMissing } from './describe-missing.js';
 import { UsageError } from './operator-error.js';
 import { type LocalPage, newPageZone } from './page-server.js';
 import { writePicture } from './picture-file.js';
 import { ProgressLine } from './progress-line.js';
 
+const TIMELINE = 'timeline.jsonl';
+
 /** One capture of the command line, parsed and validated. */
 export interface CaptureOrder {
   config: Config;
   target: CaptureTarget;
-  /** Without `url` for a local page: its server determines it. */
+  /** Options without `url` for a local page, whose server determines it. */
   options: CaptureOptions;
-  /** null: standard output. */
+  /** Path of the output; null for standard output. */
   file: string | null;
   force: boolean;
   publicOnly: boolean;
   network: LocalNetwork;
-  /** A directory for the timeline and the bands of the capture; null: none. */
+  /** Directory for the timeline and the bands of the capture; null for none. */
   debug: string | null;
 }
 
 const STDIN_MAX_BYTES = 64_000_000;
 const NOTICE_FILE = 'private-address-notice';
 
-/** Captures and writes the picture; shows progress on standard error. @throws CaptureError, OperatorError */
+/**
+ * Captures and writes the picture, with progress on standard error.
+ * @throws CaptureError, OperatorError
+ */
 export async function runCapture(order: CaptureOrder): Promise<Captured> {
   const { file, force, target } = order;
   const page = await localPageOf(target, readStdin);
@@ -88,7 +93,7 @@ function nameOf({ target, options }: CaptureOrder): string {
   return target.kind === 'file' ? target.path : 'standard input';
 }
 
-/** Whether the notice about private addresses has not been printed before, with this data directory. */
+/** Returns whether the notice about private addresses has not been printed before with this data directory. */
 function isFirstNotice({ dataDir }: Config): boolean {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -102,4 +107,30 @@ function isFirstNotice({ dataDir }: Config): boolean {
 function privateNote(url: string): string {
   const { hostname, host } = new URL(url);
   return `${hostname} is a private address: allowed here, but a server refuses it unless STILLFRAME_ALLOW_DESTINATIONS contains ${host}.`;
+}
+
+/**
+ * Writes the timeline of a capture, a line of JSON for each step, and its bands into a directory.
+ * @throws UsageError if it is not writable
+ */
+function debugFolder(dir: string): DebugSink {
+  const began = performance.now();
+  let pictures = 0;
+  try {
+    mkdirSync(dir, { recursive: true });
+    writeFileSync(join(dir, TIMELINE), '');
+  } catch (error) {
+    throw new UsageError(`The directory of --debug cannot be written to: ${(error as Error).message}`);
+  }
+  const note: DebugSink['note'] = (entry) => {
+    appendFileSync(join(dir, TIMELINE), `${JSON.stringify({ ms: Math.round(performance.now() - began), ...entry })}\n`);
+  };
+  return {
+    note,
+    picture: (png) => {
+      const file = `band-${++pictures}.png`;
+      writeFileSync(join(dir, file), png);
+      note({ step: 'band', file });
+    },
+  };
 }

@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Ends a run cleanly at the first signal to this process; the second one ends the process at once. */
+/** Ends a run cleanly at the first signal to this process. The second one ends the process at once. */
 export class RunSignals implements Disposable {
   readonly #stop = new AbortController();
   #caught: NodeJS.Signals | null = null;

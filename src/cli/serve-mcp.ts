@@ -10,7 +10,7 @@ import { guardProcess } from '../service/guard-process.js';
 import { IdleEngine } from './idle-engine.js';
 import { LocalCaptures } from './local-captures.js';
 
-/** Captures at once, in one browser. */
+/** Number of concurrent captures, in one browser. */
 const CONCURRENCY = 2;
 
 const NOTE =
@@ -25,7 +25,7 @@ export async function serveMcp(config: Config): Promise<void> {
   const stop = new AbortController();
   const say = (line: string) => process.stderr.write(`${line}\n`);
   await using engine = new IdleEngine(async () => {
-    // Not before it is needed: assistants start all their servers at once.
+    // The engine is loaded only when it is needed, since assistants start all their servers at once.
     const { Engine } = await import('../library/engine.js');
     return await Engine.open(settings, { allowDestinations, log, say, signal: stop.signal });
   });
@@ -38,7 +38,7 @@ export async function serveMcp(config: Config): Promise<void> {
   }
 }
 
-/** The machine's own user may do everything, and pays nothing. */
+/** Creates a backend in which the machine's own user may do everything, at no price. */
 function localBackend(captures: LocalCaptures, log: Log): McpBackend {
   const encodes = new EncodeQueue();
   return {

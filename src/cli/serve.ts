@@ -3,13 +3,14 @@ import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import { type Config, readTracing } from '../config.js';
 import { createLog, type Log } from '../log.js';
+import { missingScripts } from '../render/fonts/missing-scripts.js';
 import { guardProcess } from '../service/guard-process.js';
-import { reportFonts } from './report-fonts.js';
+import { fontAdvice } from './font-advice.js';
 import { ALL_SETTINGS, addSettings, readSettings } from './settings-flags.js';
 
 /**
- * How much the heap may grow before it is collected. By default V8 lets it triple if the machine has enough memory, which brings no
- * measurable gain here.
+ * Percentage by which the heap may grow before it is collected. By default V8 lets it triple if the machine has enough memory, which brings
+ * no measurable gain here.
  */
 const HEAP_GROWING_PERCENT = 50;
 
@@ -17,7 +18,7 @@ const HEAP_GROWING_PERCENT = 50;
 const STARTING_STOP_MS = 2_000;
 
 /**
- * `stillframe [serve]`: the service itself.
+ * Adds `stillframe [serve]`: the service itself.
  * @param isDefault whether it runs if no command is named
  */
 export function addServeCommand(program: Command, isDefault: boolean): void {
@@ -43,7 +44,7 @@ export function addServeCommand(program: Command, isDefault: boolean): void {
   });
 }
 
-/** Stops a server that failed to get ready. */
+/** Waits until the server is ready, and stops it if it fails. */
 async function readyOrStopped(service: Running & { ready: Promise<void> }): Promise<void> {
   try {
     await service.ready;
@@ -59,7 +60,7 @@ interface Running {
   stop(): Promise<void>;
 }
 
-/** The key is a result, so it goes to standard output, apart from the log. */
+/** Prints the first key and the address. The key is a result, so it goes to standard output, apart from the log. */
 function announce(config: Config, log: Log, service: Running): void {
   if (service.firstKey !== null) process.stdout.write(`${firstSteps(service.url, service.firstKey)}\n`);
   if (config.logFormat === 'json') log.info({ url: service.url }, 'ready');
@@ -104,4 +105,14 @@ async function drain(log: Log, service: Running): Promise<never> {
     process.exitCode = 1;
   }
   process.exit();
+}
+
+/** Logs in one line which scripts have no font, and how to install fonts for them. Never rejects. */
+export async function reportFonts(log: Log): Promise<void> {
+  try {
+    const missing = await missingScripts();
+    if (missing.length > 0) log.warn(`No fonts for ${missing.join(', ')}: such text is rendered as boxes. ${fontAdvice()}`);
+  } catch (error) {
+    log.warn({ err: error }, 'the installed fonts could not be listed');
+  }
 }

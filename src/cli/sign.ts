@@ -17,7 +17,7 @@ interface SignOptions {
 
 const SECONDS_PER_UNIT: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
-/** `stillframe sign <url>`: a signed link to the picture, for `<img src>` and Open Graph tags. */
+/** Adds `stillframe sign <url>`: a signed link to the picture, for `<img src>` and Open Graph tags. */
 export function addSignCommand(program: Command): void {
   const sign = program
     .command('sign')
@@ -50,7 +50,10 @@ export function addSignCommand(program: Command): void {
   );
 }
 
-/** Rejects at once what the server would reject when the link is opened. @throws UsageError */
+/**
+ * Rejects at once the requests that the server would reject when the link is opened.
+ * @throws UsageError
+ */
 function linkPairs(body: Record<string, unknown>): QueryPair[] {
   const pairs = pairsOf(body);
   const { options } = parse(bodyOf(pairs).body);

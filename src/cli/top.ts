@@ -17,15 +17,15 @@ interface TopOptions {
   json?: boolean;
 }
 
-/** What a server says of itself at one moment. */
-interface Look {
+/** A server's report about itself at one moment. */
+interface Reading {
   at: number;
   ready: boolean;
   health: WireHealth;
   samples: Samples;
 }
 
-/** `stillframe top`: what a running server does, refreshed every two seconds. */
+/** Adds `stillframe top`: the activity of a running server, refreshed every two seconds. */
 export function addTopCommand(program: Command): void {
   const top = program
     .command('top')
@@ -38,9 +38,9 @@ export function addTopCommand(program: Command): void {
     const config = readSettings(command);
     const url = (options.url ?? localUrl(config)).replace(/\/+$/, '');
     if (!URL.canParse(url)) throw new OperatorError(`"${url}" is not a URL such as http://127.0.0.1:3000.`);
-    const look = () => lookAt(url, config.metricsToken);
-    for (let before: Look | null = null; ; ) {
-      const now = await look();
+    const read = () => readServer(url, config.metricsToken);
+    for (let before: Reading | null = null; ; ) {
+      const now = await read();
       const shown = viewOf(url, now, before);
       const screen = process.stdout.isTTY && !options.once && !options.json ? CLEAR : '';
       process.stdout.write(`${screen}${options.json ? JSON.stringify(shown) : textOf(shown)}\n`);
@@ -53,13 +53,13 @@ export function addTopCommand(program: Command): void {
 
 type View = ReturnType<typeof viewOf>;
 
-/** @param before the look before; null: since the start of the server */
-function viewOf(url: string, now: Look, before: Look | null) {
+/** @param before the reading before; null for a view since the start of the server */
+function viewOf(url: string, now: Reading, before: Reading | null) {
   const { queue, settlement, webhooks, ready_workers: browsers } = now.health;
   const uptime = Math.max(1, now.at / 1_000 - (now.samples.one('process_start_time_seconds') ?? 0));
   const seconds = before === null ? uptime : (now.at - before.at) / 1_000;
   const grown = (state: string) => {
-    const count = (look: Look | null) => look?.samples.one('stillframe_jobs_total', { state }) ?? 0;
+    const count = (reading: Reading | null) => reading?.samples.one('stillframe_jobs_total', { state }) ?? 0;
     return Math.max(0, count(now) - count(before)) / seconds;
   };
   return {
@@ -109,7 +109,7 @@ function round(value: number): number {
   return Math.round(value * 100) / 100;
 }
 
-async function lookAt(url: string, token: string | null): Promise<Look> {
+async function readServer(url: string, token: string | null): Promise<Reading> {
   const health = await ask(`${url}/v1/health`, null);
   const metrics = await ask(`${url}/metrics`, token);
   if (metrics.status !== 200) {
@@ -124,7 +124,7 @@ function parseHealth(url: string, text: string): { data: WireHealth } {
     const parsed = JSON.parse(text) as { data?: WireHealth };
     if (parsed.data?.queue !== undefined) return { data: parsed.data };
   } catch {
-    // Told below.
+    // The error below reports it.
   }
   throw new OperatorError(`${url} is not a stillframe server.`);
 }

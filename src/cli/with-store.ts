@@ -10,7 +10,6 @@ import { readSettings } from './settings-flags.js';
 
 /**
  * Opens the configured store for one command; a server may be running on it.
- *
  * @param creates whether the command creates the database in a data directory that has none. Default: it fails there
  * @throws OperatorError if there is no database
  */
@@ -26,7 +25,10 @@ export async function withStore<Result>(
   return await work(store, config);
 }
 
-/** An empty result would hide that the command looks in the wrong place. @throws OperatorError */
+/**
+ * Refuses a data directory without a database, since an empty result would hide that the command looks in the wrong place.
+ * @throws OperatorError
+ */
 export async function refuseWithoutDatabase({ databaseUrl, dataDir }: Config): Promise<void> {
   if (databaseUrl !== null) return;
   const { DATABASE_FILE } = await import('../store/sqlite/connect.js');

@@ -35,11 +35,11 @@ async function once(host: string, publicOnly: boolean) {
 }
 
 describe('a capture without a server', () => {
-  it.each(['127.0.0.1', 'localhost', 'wiki', 'wiki.internal'])('reaches %s: it is its owner’s machine', async (host) => {
+  it.each(['127.0.0.1', 'localhost', 'wiki', 'wiki.internal'])('reaches %s, since it runs on its owner’s machine', async (host) => {
     expect((await once(host, false)).width).toBeGreaterThan(0);
   });
 
-  it('refuses such places when it is told to', async () => {
+  it('refuses such places with --public-only', async () => {
     await expect(once('wiki.internal', true)).rejects.toMatchObject({
       code: 'invalid_request',
       details: { reason: 'blocked_destination' },

@@ -61,7 +61,7 @@ it('as a command it becomes Node, with its arguments and memory settings, unless
   expect(run(command, ['serve'], { PATH, ...own })).toBe(`7 1048576 --max-semi-space-size=8 --max-semi-space-size=32 ${command} serve`);
 });
 
-it('started by Node it starts again with the same settings and arguments, once', () => {
+it('the program restarts itself once, with the same settings and arguments, when Node starts it', () => {
   const preload = join(dir, 'execve.cjs');
   // Node 20 has no execve.
   writeFileSync(preload, 'process.execve = (...call) => { console.log(JSON.stringify(call)); process.exit(); };\n');
@@ -73,7 +73,7 @@ it('started by Node it starts again with the same settings and arguments, once',
   expect(run(process.execPath, args, env)).toBe(version);
 });
 
-it('keeps the channel to a parent that forked it, which would be lost if it started again', async () => {
+it('the program does not restart when a parent forked it, since the channel would be lost', async () => {
   const preload = join(dir, 'execve-fails.cjs');
   writeFileSync(preload, 'process.execve = () => process.exit(9);\n');
   const child = fork(command, ['--version'], {
@@ -84,7 +84,7 @@ it('keeps the channel to a parent that forked it, which would be lost if it star
   expect(await once(child, 'exit')).toEqual([0, null]);
 });
 
-it('a word that is no command is told as such, with what was meant, and exits 2', () => {
+it('an unknown command is reported with a suggestion, and exits 2', () => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [command, 'key', 'create'], { encoding: 'utf8' });
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
   expect(stderr).toContain("unknown command 'key'");

@@ -39,7 +39,7 @@ async function findingOf(env: Record<string, string>): Promise<{ state: string; 
 }
 
 describe('doctor', () => {
-  it('says nothing of a bucket where there is none', async () => {
+  it('does not mention a bucket if there is none', async () => {
     expect(await findingOf({})).toBeUndefined();
   });
 
@@ -55,7 +55,7 @@ describe('doctor', () => {
     ['a wrong secret', { STILLFRAME_S3_SECRET_ACCESS_KEY: 'hush' }, 'SignatureDoesNotMatch', 'STILLFRAME_S3_SECRET_ACCESS_KEY'],
     ['a storage that is down', { STILLFRAME_S3_ENDPOINT: 'http://127.0.0.1:1' }, 'ECONNREFUSED', 'STILLFRAME_S3_ENDPOINT'],
     ['a part of the settings', { STILLFRAME_S3_BUCKET: '' }, 'STILLFRAME_S3_BUCKET', 'does not start'],
-  ])('tells of %s, and what to do', async (_, over, found, advice) => {
+  ])('reports %s, with advice', async (_, over, found, advice) => {
     const finding = await findingOf(variables(over));
     expect(finding?.state).toBe('fail');
     expect(finding?.found).toContain(found);
@@ -65,7 +65,7 @@ describe('doctor', () => {
 });
 
 describe('backup', () => {
-  it('says that the pictures in the bucket are not part of it', async () => {
+  it('warns that the pictures in the bucket are not part of it', async () => {
     const { status, stdout, stderr } = await runCommand(['backup', join(dir, 'a.db')], { cwd: dir, env: variables() });
     expect([status, stdout.trim()]).toEqual([0, join(dir, 'a.db')]);
     expect(stderr).toContain('bucket pictures are not part of this copy');
@@ -79,7 +79,7 @@ describe('backup', () => {
   });
 });
 
-it('serve names what is missing', async () => {
+it('serve names the missing settings', async () => {
   const { STILLFRAME_S3_REGION: _region, ...given } = variables();
   const { status, stderr } = await runProgram(['serve'], { cwd: dir, env: given });
   expect([status, stderr.trim()]).toEqual([

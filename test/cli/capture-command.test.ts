@@ -42,14 +42,14 @@ async function expectRefused(args: string[], status: number, words: string): Pro
 }
 
 describe('stillframe capture', () => {
-  it('takes HTML from a flag, at an address of its own or a given one; flags of the cache have no effect', async () => {
+  it('captures HTML from a flag, at its own address or a given one; cache flags have no effect', async () => {
     const plain = await stillframe(['capture', '--html', '<h1>Invoice</h1>', '--json', '--cache-ttl', '0', '--store', '--no-sync']);
     expect(JSON.parse(plain.stdout), plain.stderr).toMatchObject({ file: 'html.webp', url: 'about:html' });
     const based = await stillframe(['capture', '--html', '<h1>Based</h1>', '--base-url', site.url('/x'), '-o', 'based.png', '--json']);
     expect(JSON.parse(based.stdout), based.stderr).toMatchObject({ ok: true, url: site.url('/x') });
   });
 
-  it('takes this machine by http without a setting and says so; the extension names the format', async () => {
+  it('captures this machine over http without a setting, with a notice; the extension sets the format', async () => {
     const { status, stdout, stderr } = await stillframe([`localhost:${port}/article`, '-o', 'b.png']);
     expect({ status, stdout }, stderr).toEqual({ status: 0, stdout: '' });
     expect(stderr).toContain('localhost is a private address: allowed here');
@@ -58,7 +58,7 @@ describe('stillframe capture', () => {
     await expectRefused([`localhost:${port}/article`, '-o', 'b.png'], 1, '--force');
   });
 
-  it('writes why a picture looks as it does into the directory of --debug', async () => {
+  it('writes the steps of the capture into the directory of --debug', async () => {
     const html = `<nav style="position:sticky;top:0" id="bar">Bar</nav><div style="height:3000px"></div><script>setTimeout(() => { document.title = 'late' }, 900)</script>`;
     const { status, stderr } = await stillframe(['capture', '--html', html, '--full-page', '-o', 'debugged.png', '--debug', 'why']);
     expect(status, stderr).toBe(0);
@@ -74,7 +74,7 @@ describe('stillframe capture', () => {
     await expectRefused(['capture', '--html', html, '-o', 'other.png', '--debug', 'debugged.png/why'], 2, '--debug');
   });
 
-  it('takes a file with what lies beside it, and tells all of it as JSON', async () => {
+  it('captures a file with the files beside it, and prints the result as JSON', async () => {
     const { status, stdout, stderr } = await stillframe(['page/index.html', '--json', '--inspect-page', '--viewport-width', '400']);
     expect(status, stderr).toBe(0);
     const report = JSON.parse(stdout) as Record<string, unknown>;
@@ -88,7 +88,7 @@ describe('stillframe capture', () => {
     expect(stderr).not.toContain('a.css');
   });
 
-  it('takes standard input to standard output, and prints what the page says for people', async () => {
+  it('captures standard input to standard output, and prints the inspection as text', async () => {
     const html = '<h1>Grüße</h1><p>From a pipe, with \u001b[31mcolour</p>';
     const picture = await runProgram(['capture', '-', '-o', '-', '--format', 'png', '--inspect-page'], { cwd: dir, input: html });
     expect(picture.status, picture.stderr).toBe(0);
@@ -109,7 +109,7 @@ describe('stillframe capture', () => {
     expect(existsSync(join(dir, 'none.png'))).toBe(false);
   });
 
-  it('does not reach its own machine with --public-only, but the page of a file', async () => {
+  it('reaches the page of a file, but not its own machine, with --public-only', async () => {
     const refused = await stillframe([`localhost:${port}/article`, '--public-only', '-o', 'refused.png']);
     expect(refused.status).toBe(1);
     expect(refused.stderr).not.toContain('allowed here');
@@ -118,7 +118,7 @@ describe('stillframe capture', () => {
 });
 
 describe('a PDF of a local page', () => {
-  it('holds all of it, on paper, and the number of its pages is printed', async () => {
+  it('contains the whole page, on paper, and the number of its pages is printed', async () => {
     const rows = Array.from({ length: 90 }, (_, row) => `<tr><td>Row ${row + 1} of the invoice`).join('');
     const { status, stderr } = await stillframe(['-', '-o', 'invoice.pdf', '--locale', 'de-DE'], `<table>${rows}</table>`);
     expect(status, stderr).toBe(0);
@@ -126,7 +126,7 @@ describe('a PDF of a local page', () => {
   });
 });
 
-describe('a capture that is asked for wrongly', () => {
+describe('an invalid capture', () => {
   it.each([
     [['example.com', '-o', 'b.png', '--format', 'webp'], '-o is "b.png" and --format is webp'],
     [['example.com', '-o', 'b.gif'], 'must end in .png'],
@@ -149,17 +149,17 @@ describe('a capture that is asked for wrongly', () => {
     [['capture', 'example.com', '--hide-selectors', ''], '--hide-selectors must be at least'],
     [['capture', '-'], 'Standard input is empty'],
     [['capture'], "missing required argument 'url'"],
-  ])('%j exits 2 and says why', async (args, words) => {
+  ])('%j exits 2 with the reason', async (args, words) => {
     await expectRefused(args, 2, words);
   });
 
-  it('ends the program with 2', async () => {
+  it('ends the program with exit code 2', async () => {
     const { status, stdout, stderr } = await runProgram(['serve', '--port', 'x'], { cwd: dir });
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain('--port is "x"');
   });
 
-  it('is told as JSON as well', async () => {
+  it('is reported as JSON as well', async () => {
     const { status, stdout } = await stillframe(['example.com', '-o', 'b.png', '--format', 'webp', '--json']);
     expect(status).toBe(2);
     expect(JSON.parse(stdout)).toMatchObject({ ok: false, error: { code: 'invalid_request', retriable: false } });

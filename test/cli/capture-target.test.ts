@@ -15,7 +15,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-describe('what is to be captured', () => {
+describe('the target of a capture', () => {
   it.each([
     ['localhost:8765', 'http://localhost:8765'],
     ['localhost', 'http://localhost'],
@@ -44,18 +44,18 @@ describe('what is to be captured', () => {
   });
 
   it.each(['index.htm', 'site/index.html', './x', '/no/such/file', 'file:///no/such', 'file://host/x'])(
-    '%s, which is not there, is told as a file',
+    '%s, which does not exist, is reported as a missing file',
     (text) => {
       expect(() => readTarget(text)).toThrow(UsageError);
       expect(() => readTarget(text)).toThrow(text.replace('file://', ''));
     },
   );
 
-  it('a directory without a page is told as such', () => {
+  it('a directory without a page is reported as such', () => {
     expect(() => readTarget(join(dir, 'empty'))).toThrow('without an index.html');
   });
 
-  it('private addresses are known by their spelling', () => {
+  it('private addresses are recognised as written', () => {
     for (const url of ['http://localhost/', 'http://127.0.0.1/', 'http://10.0.0.1/', 'http://wiki/', 'http://[::1]/']) {
       expect(isPrivate(url), url).toBe(true);
     }

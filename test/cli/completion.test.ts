@@ -22,20 +22,20 @@ function offered(...words: string[]): string[] {
 }
 
 describe('the completion for bash', () => {
-  it('offers commands, and their own commands', () => {
+  it('offers commands and subcommands', () => {
     expect(offered('stillframe', '')).toEqual(expect.arrayContaining(['serve', 'capture', 'keys', 'completion']));
     expect(offered('stillframe', 'k')).toEqual(['keys']);
     expect(offered('stillframe', 'keys', '')).toEqual(expect.arrayContaining(['create', 'list', 'revoke']));
   });
 
-  it('offers the flags of the command that stands there, also behind values that are called like commands', () => {
+  it('offers the flags of the current command, even after values that look like commands', () => {
     expect(offered('stillframe', 'capture', 'example.com', '--full-page-a')).toEqual(['--full-page-algorithm']);
     expect(offered('stillframe', 'capture', '--locale', 'keys', '--devi')).toEqual(['--device']);
     expect(offered('stillframe', '--por')).toEqual(['--port']);
     expect(offered('stillframe', 'keys', 'create', '--por')).toEqual([]);
   });
 
-  it('offers the values that a flag may have, and leaves files to bash', () => {
+  it('offers the valid values of a flag, and leaves files to bash', () => {
     expect(offered('stillframe', 'capture', '--format', '')).toEqual(['png', 'jpeg', 'webp', 'pdf']);
     expect(offered('stillframe', 'capture', '--format', 'w')).toEqual(['webp']);
     expect(offered('stillframe', 'completion', '')).toEqual(['bash', 'zsh', 'fish']);
@@ -52,7 +52,7 @@ describe('the completions for other shells', () => {
     for (const line of unescaped.split('\n').filter((each) => !each.startsWith('#'))) expect(line.split("'").length % 2, line).toBe(1);
   });
 
-  it('are refused for a shell that is not known, with those that are', async () => {
+  it('are refused for an unknown shell, with a list of the known ones', async () => {
     const { status, stdout, stderr } = await runCommand(['completion', 'tcsh'], { cwd: dir });
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain('bash, zsh, fish');

@@ -27,7 +27,7 @@ test('the link opens the console of the running server, and sessions can be ende
   expect(await look()).toBe(401);
 });
 
-test('the link is to where the console is', async () => {
+test('the link leads to the address of the console', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'stillframe-cli-'));
   try {
     const linkOf = async (env: NodeJS.ProcessEnv) => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { reportFonts } from '../../src/cli/report-fonts.js';
+import { reportFonts } from '../../src/cli/serve.js';
 import { startCollector } from '../fixtures/otlp-collector.js';
 import { runCommand } from '../fixtures/run-command.js';
 import { runProgram } from '../fixtures/run-program.js';
@@ -34,7 +34,7 @@ describe('on a machine without fonts for some scripts', () => {
     expect(stdout).not.toContain('\u001b');
   });
 
-  it('the start says so in one line', async () => {
+  it('the start reports them in one line', async () => {
     const lines: string[] = [];
     await reportFonts(pino({ level: 'info' }, { write: (line) => lines.push(line) }));
     expect(lines).toHaveLength(1);
@@ -49,7 +49,7 @@ describe('traces', () => {
     return (JSON.parse(stdout) as { check: string; state: string; found: string }[]).filter(({ check }) => check === 'Traces');
   };
 
-  it('are tried if they are configured', async () => {
+  it('are sent as a test if they are configured', async () => {
     let status = 200;
     await using collector = await startCollector({ answer: () => status });
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_HEADERS: 'x-key=1' };

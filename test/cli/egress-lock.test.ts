@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { egressLock } from '../../src/cli/egress-lock.js';
+import { egressLock } from '../../src/cli/doctor.js';
 import { unprivilegedUser } from '../../src/render/launch/unprivileged.js';
 import { runProgram } from '../fixtures/run-program.js';
 
@@ -24,14 +24,14 @@ const server = createServer().listen(9, '0.0.0.0', () => {
   connect(9, address).on('connect', () => end('connected')).on('error', (error) => end(error.code));
 });`;
 
-describe('the rules that lock the browser in', () => {
+describe('the egress rules for the browser', () => {
   let dir: string;
   beforeAll(() => {
     dir = mkdtempSync(join(tmpdir(), 'stillframe-lock-'));
   });
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-  it('name the browser’s user, leave all others alone, and end in a refusal', () => {
+  it('name the browser’s user, do not affect others, and end with a rejection', () => {
     const rules = egressLock(USER).split('\n');
     const chain = rules.slice(rules.findIndex((line) => line.includes('hook output')) + 1).map((line) => line.trim());
     expect(chain).toEqual(['meta skuid 60911 ip daddr 127.0.0.1 meta l4proto tcp accept', 'meta skuid 60911 counter reject', '}', '}']);
@@ -43,7 +43,7 @@ describe('the rules that lock the browser in', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 
-  it.runIf(root && namespaces)('let that user reach 127.0.0.1 alone, and everybody else what they could', () => {
+  it.runIf(root && namespaces)('restrict that user to 127.0.0.1, and nobody else', () => {
     const tried = (uid: number, address: string) => {
       const lines = `ip link set lo up\nnft -f - <<'END'\n${egressLock(USER)}\n${egressLock(USER)}\nEND\nexec "$0" -e "$1" ${uid} ${address}`;
       return execFileSync('unshare', ['-n', 'sh', '-ec', lines, process.execPath, CONNECT], { encoding: 'utf8' }).trim();
@@ -52,11 +52,11 @@ describe('the rules that lock the browser in', () => {
     expect(tried(60_912, '127.0.0.2')).toBe('connected');
   });
 
-  it('are not printed where the browser has no user of its own, with what to do instead', () => {
+  it('are not printed if the browser has no user of its own, with advice instead', () => {
     expect(() => egressLock(null)).toThrow(/only a server that is started as root.*sudo stillframe doctor --egress-lock/);
   });
 
-  it('are what `doctor --egress-lock` prints as root; for others it fails', async () => {
+  it('are printed by `doctor --egress-lock` as root; for others it fails', async () => {
     const { status, stdout, stderr } = await runProgram(['doctor', '--egress-lock'], { cwd: dir });
     const expected = root ? { status: 0, stdout: `${egressLock(unprivilegedUser())}\n`, stderr: '' } : { status: 1, stdout: '' };
     expect({ status, stdout, stderr }).toMatchObject(expected);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { fontAdvice } from '../../src/cli/font-advice.js';
 
-it('gives one command for the package manager of the system, with sudo for each part that needs it', () => {
+it("the advice is one command for the system's package manager, with sudo for each part that needs it", () => {
   expect(fontAdvice((path) => path === '/usr/bin/apt-get', false)).toBe(
     'Install them with: sudo apt-get update && sudo apt-get install -y fontconfig fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji',
   );

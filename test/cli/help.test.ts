@@ -10,7 +10,7 @@ const program = await makeProgram(undefined);
 describe('the help', () => {
   const commands = allOf(program);
 
-  it('is there for every command', () => {
+  it('exists for every command', () => {
     const names = commands.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['stillframe', 'capture', 'serve', 'keys create', 'accounts usage', 'completion']));
   });
@@ -23,7 +23,7 @@ describe('the help', () => {
   });
 
   it.each(commands.filter(({ isGroup }) => !isGroup))(
-    'of $name has an example, a word for each flag, and one default each',
+    'of $name has an example, a description of each flag, and one default each',
     ({ command }) => {
       const help = helpOf(command);
       expect(help).toMatch(/\nExamples?:\n/);
@@ -37,7 +37,7 @@ describe('the help', () => {
     },
   );
 
-  it('is printed by the program as it is here', async () => {
+  it('is printed by the program unchanged', async () => {
     const { stdout, status } = await runProgram(['serve', '--help'], { cwd: '.' });
     expect(status).toBe(0);
     const serve = commands.find(({ name }) => name === 'serve');

@@ -17,7 +17,7 @@ function counting() {
   return { counts, open };
 }
 
-it('is opened once for captures at the same time, and closed five minutes after the last one', async () => {
+it('the engine is opened once for concurrent captures, and closed five minutes after the last one', async () => {
   const { counts, open } = counting();
   await using engine = new IdleEngine(open);
   await Promise.all([engine.use(async () => undefined), engine.use(async () => undefined)]);
@@ -31,7 +31,7 @@ it('is opened once for captures at the same time, and closed five minutes after 
   expect(counts).toEqual({ opened: 2, closed: 1 });
 });
 
-it('stays open during a capture of any length', async () => {
+it('the engine stays open during a capture of any length', async () => {
   const { counts, open } = counting();
   await using engine = new IdleEngine(open);
   let finish = (): void => {};
@@ -48,7 +48,7 @@ it('stays open during a capture of any length', async () => {
   await long;
 });
 
-it('is opened anew after it could not be opened', async () => {
+it('the engine is opened again after an attempt failed', async () => {
   const { counts, open } = counting();
   let fails = true;
   await using engine = new IdleEngine(async () => {

@@ -68,7 +68,7 @@ describe('captures without a server', () => {
     expect((await running).state).toBe('completed');
   });
 
-  it('are refused for what a server refuses in the JSON of a body', async () => {
+  it('are refused for the same JSON that a server refuses in a body', async () => {
     const local = captures(async () => Buffer.from('picture'));
     for (const body of [{ html: '\ud800' }, { url: 'https://example.com/', headers: JSON.parse('{"__proto__":"x"}') }]) {
       await expect(local.submit(body, null)).rejects.toMatchObject({ code: 'invalid_request' });

@@ -107,7 +107,7 @@ const thief = (read: string) => `<h1>Thief</h1><p id=told>nothing</p><script typ
   ]);
 </script>`;
 
-describe('a local page that reads the files beside it', () => {
+describe('a local page that reads other files', () => {
   it.each([
     ['by fetch', "return (await fetch('data.json')).text()"],
     [
@@ -133,7 +133,7 @@ describe('a local page that reads the files beside it', () => {
     expect(refused.join()).toContain(`--allow-network 127.0.0.2:${internet.port}`);
   });
 
-  it('cannot read the pixels of images, whether they have CORS or not, and still show them on the internet', async () => {
+  it('cannot read the pixels of images, with or without CORS, but shows those of the internet', async () => {
     const draw = (how: string) => `const i = new Image(); ${how}; i.src = 'photo.png'; await i.decode();
       const c = document.createElement('canvas').getContext('2d'); c.drawImage(i, 0, 0);
       return i.width + ' wide, ' + c.getImageData(1, 1, 1, 1).data.join('-')`;
@@ -178,7 +178,7 @@ describe('a local page and the network', () => {
     expect(pathsAt(local)).not.toContain('/image/4x4/0000ff.png');
   });
 
-  it('is named with the flag of the command that allows it', async () => {
+  it('is refused with the flag that would allow it', async () => {
     const input = `<h1>Piped</h1><img src="${local.url('/image/4x4/00ffff.png')}">`;
     const piped = ['capture', '-', '-o', 'piped.png', '--force'];
     const refused = await runCommand(piped, { cwd: dir, input });
@@ -191,14 +191,14 @@ describe('a local page and the network', () => {
     expect(pathsAt(local)).toContain('/image/4x4/00ffff.png');
   });
 
-  it('is refused an option that is no host', async () => {
+  it('cannot be allowed an invalid host', async () => {
     const run = await runCommand(['capture', 'data.html', '--allow-network', 'a/b', '-o', 'no.png'], { cwd: dir });
     expect(run).toMatchObject({ status: 2 });
     expect(run.stderr).toContain('--allow-network has "a/b"');
   });
 });
 
-it('a saved page comes out right with its files, and images of the internet', async () => {
+it('a saved page is captured with its files and images of the internet', async () => {
   writeFileSync(join(dir, 'page_files/a.css'), 'h1 { color: rgb(1, 2, 3); background: url(../photo.png) }');
   writeFileSync(join(dir, 'page_files/saved_resource.html'), '<p>in the frame</p><script src="inner.js"></script>');
   writeFileSync(join(dir, 'page_files/inner.js'), "document.body.append('and its script')");

@@ -88,7 +88,7 @@ const login = (args: string[], env: NodeJS.ProcessEnv = {}, input: string | Prom
   runProgram(['login', site.url('/login'), ...args], { cwd: dir, env: { DISPLAY: '', WAYLAND_DISPLAY: '', ...env }, input });
 
 describe('stillframe login', () => {
-  it('says that there is no display, and writes nothing', async () => {
+  it('reports that there is no display, and writes nothing', async () => {
     if (process.platform !== 'linux') return;
     const { status, stdout, stderr } = await login(['-o', 'none.json']);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
@@ -107,33 +107,36 @@ describe('stillframe login', () => {
     expect(run.stderr).toContain(words);
   });
 
-  it.skipIf(FULL === undefined)('saves what the site has set, readable by its owner only, and a capture is signed in with it', async () => {
-    const enter = new Promise<string>((press) =>
-      site.route('/signed-in', (_, response) => {
-        press('\n');
-        setTimeout(() => response.end(), 300);
-      }),
-    );
-    const { status, stdout, stderr } = await login(['-o', 'state.json', '--json'], windowWithoutDisplay(), enter);
-    expect(status, stderr).toBe(0);
-    expect(JSON.parse(stdout)).toEqual({ file: 'state.json', cookies: 2, origins: 1 });
-    const file = join(dir, 'state.json');
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    const state = JSON.parse(readFileSync(file, 'utf8'));
-    expect(state.cookies).toMatchObject([
-      { name: 'session', value: 's3cret', domain: '127.0.0.1', httpOnly: true, expires: -1 },
-      { name: 'late', value: '1' },
-    ]);
-    expect(state.origins).toEqual([{ origin: site.origin, localStorage: [{ name: 'name', value: 'Ada' }] }]);
-    const seen = await runCommand(
-      ['capture', site.url('/account'), '--storage-state', '@state.json', '--inspect-page', '--json', '-o', 'account.png'],
-      { cwd: dir },
-    );
-    expect(seen.status, seen.stderr).toBe(0);
-    expect(JSON.parse(seen.stdout).inspection.markdown).toMatch(/session=s3cret[\s\S]*Ada/);
-  });
+  it.skipIf(FULL === undefined)(
+    "saves the site's cookies, readable by their owner only, and a capture is signed in with them",
+    async () => {
+      const enter = new Promise<string>((press) =>
+        site.route('/signed-in', (_, response) => {
+          press('\n');
+          setTimeout(() => response.end(), 300);
+        }),
+      );
+      const { status, stdout, stderr } = await login(['-o', 'state.json', '--json'], windowWithoutDisplay(), enter);
+      expect(status, stderr).toBe(0);
+      expect(JSON.parse(stdout)).toEqual({ file: 'state.json', cookies: 2, origins: 1 });
+      const file = join(dir, 'state.json');
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      const state = JSON.parse(readFileSync(file, 'utf8'));
+      expect(state.cookies).toMatchObject([
+        { name: 'session', value: 's3cret', domain: '127.0.0.1', httpOnly: true, expires: -1 },
+        { name: 'late', value: '1' },
+      ]);
+      expect(state.origins).toEqual([{ origin: site.origin, localStorage: [{ name: 'name', value: 'Ada' }] }]);
+      const seen = await runCommand(
+        ['capture', site.url('/account'), '--storage-state', '@state.json', '--inspect-page', '--json', '-o', 'account.png'],
+        { cwd: dir },
+      );
+      expect(seen.status, seen.stderr).toBe(0);
+      expect(JSON.parse(seen.stdout).inspection.markdown).toMatch(/session=s3cret[\s\S]*Ada/);
+    },
+  );
 
-  it.skipIf(FULL === undefined)('saves the local storage of the page only, whatever a frame of another site reports', async () => {
+  it.skipIf(FULL === undefined)("saves only the page's local storage, whatever a frame of another site reports", async () => {
     await using other = await startSite({ host: '127.0.0.2' });
     // Changes the origin in what a script of this frame returns to whoever evaluates it.
     const forgery = `Object.defineProperty(window, 'localStorage', { value: { name: 'Mallory' } });

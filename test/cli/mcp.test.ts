@@ -73,7 +73,7 @@ describe('stillframe mcp', () => {
     expect((await mcp.call('capture_page', { url: `http://localhost:${own.port}/static` })).facts.ok).toBe(true);
   });
 
-  it('rejects what the server rejects, private addresses included', async () => {
+  it('rejects the requests that a server rejects, private addresses included', async () => {
     const before = site.hits.length;
     const refused = await mcp.call('capture_page', { url: site.url('/article').replace('127.0.0.2', '127.0.0.3') });
     expect(refused).toMatchObject({
@@ -94,7 +94,7 @@ describe('stillframe mcp', () => {
     expect((await mcp.call('capture_page', { ...call, dark_mode: true })).facts.error.code).toBe('idempotency_conflict');
   });
 
-  it('goes on in get_job when a capture takes long', async () => {
+  it('continues in get_job when a capture takes long', async () => {
     await using mcp = await connect('--allow-destinations', '127.0.0.2', '--sync-wait-ms', '0');
     const { facts, texts } = await mcp.call('capture_page', { url: site.url('/static') });
     expect(facts.state).toBe('active');
@@ -103,7 +103,7 @@ describe('stillframe mcp', () => {
     await expect.poll(look, { timeout: 60_000 }).toBe('completed');
   });
 
-  it('says why there is no browser', async () => {
+  it('reports why there is no browser', async () => {
     const env = { ...environment(), STILLFRAME_CHROMIUM: join(dataDir, 'no-browser') };
     await using mcp = await connected(
       new StdioClientTransport({ command: process.execPath, args: [PROGRAM, 'mcp'], env, stderr: 'ignore' }),

@@ -17,7 +17,7 @@ async function runMigrate(dataDir: string): Promise<void> {
   await program.parseAsync(['migrate', '--data-dir', dataDir, '--json'], { from: 'user' });
 }
 
-test('refuses while a server runs, and works when it has stopped', async () => {
+test('migrate refuses while a server runs, and works when it has stopped', async () => {
   const dataDir = aDirectory();
   const written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
   onTestFinished(() => written.mockRestore());

@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-it('npm start prints the first key once, apart from the log, and hands on the signal that ends it', async () => {
+it('npm start prints the first key once, apart from the log, and forwards the signal that ends it', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-test-'));
   const env = {
     ...process.env,

@@ -95,7 +95,7 @@ describe('the server of a local page', () => {
     expect(await get(path)).toMatchObject({ status: 404, body: 'not found' });
   });
 
-  it('serves nobody who does not know its name, and changes nothing', async () => {
+  it('refuses everyone who does not know its name, and changes nothing', async () => {
     for (const host of ['127.0.0.1', server.host.split(':')[1] ?? '', `localhost:${server.host.split(':')[1]}`, 'evil.example']) {
       expect((await get('/index.html', { host })).status).toBe(421);
     }
@@ -103,11 +103,11 @@ describe('the server of a local page', () => {
     expect((await get('/index.html', { method: 'PUT' })).status).toBe(405);
   });
 
-  it('speaks of files by the names that the user knows', () => {
+  it('shows files by the names that the user knows', () => {
     expect(server.publicText(`see ${server.url}#a`)).toBe(`see ${pathToFileURL(join(dir, 'site/index.html')).href}#a`);
   });
 
-  it('serves one document and nothing of the disk for a page of bytes', async () => {
+  it('serves one document and no files for a page of bytes', async () => {
     const outer = server;
     await using bytes = await servePage({ html: Buffer.from('<meta charset=latin1>x') });
     server = bytes;
@@ -120,7 +120,7 @@ describe('the server of a local page', () => {
     }
   });
 
-  it('serves what the user names, whatever it is called, and refuses what is no text', async () => {
+  it('serves the file that the user names, whatever it is called, and refuses one that is not text', async () => {
     writeFileSync(join(dir, 'report'), '<h1>report');
     writeFileSync(join(dir, 'program'), Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0xff, 0xfe]));
     await using named = await servePage({ path: join(dir, 'report') });

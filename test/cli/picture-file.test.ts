@@ -39,7 +39,7 @@ describe('the format of a picture', () => {
 describe('the name of a picture without -o', () => {
   const name = (url: string) => defaultName({ kind: 'url', url }, url, 'png');
 
-  it('is made of host, path and query, so that pages of one host stay apart', () => {
+  it('consists of host, path and query, so that pages of one host get different names', () => {
     expect(name('https://example.com/')).toBe('example.com.png');
     expect(name('https://example.com/docs/intro/')).toBe('example.com-docs-intro.png');
     expect(name('https://example.com/search?q=a&p=2')).toBe('example.com-search-q-a-p-2.png');
@@ -49,13 +49,13 @@ describe('the name of a picture without -o', () => {
     expect(name('https://example.com/%00%1b%ff')).not.toMatch(/[\0\u001b/]/);
   });
 
-  it('is short enough for a file system, and long addresses stay apart', () => {
+  it('is short enough for a file system, and differs for long addresses', () => {
     const long = (end: string) => name(`https://example.com/${'文'.repeat(300)}${end}`);
     expect(Buffer.byteLength(long('a'))).toBeLessThan(255);
     expect(long('a')).not.toBe(long('b'));
   });
 
-  it('is that of the file, and stdin for standard input', () => {
+  it('is the name of the file, or stdin for standard input', () => {
     expect(defaultName({ kind: 'file', path: 'site/index.html' }, 'http://page.localhost/', 'webp')).toBe('index.webp');
     expect(defaultName({ kind: 'stdin' }, 'http://page.localhost/', 'webp')).toBe('stdin.webp');
   });
@@ -64,13 +64,13 @@ describe('the name of a picture without -o', () => {
 describe('the file of a picture', () => {
   const content = Buffer.from('picture');
 
-  it('is not a directory, nor in one that is missing', async () => {
+  it('cannot be a directory, nor in a missing one', async () => {
     await expect(checkWritable(dir, true)).rejects.toThrow(UsageError);
     await expect(checkWritable(join(dir, 'no/b.png'), false)).rejects.toThrow('there is no directory');
     await expect(checkWritable(join(dir, 'b.png'), false)).resolves.toBeUndefined();
   });
 
-  it('is never overwritten without force, also when it came to be after the check', async () => {
+  it('is never overwritten without force, even if it was created after the check', async () => {
     const file = join(dir, 'b.png');
     writeFileSync(file, 'old');
     await expect(checkWritable(file, false)).rejects.toThrow('--force');
@@ -86,12 +86,12 @@ describe('the file of a picture', () => {
     await writePicture('/dev/null', content, false);
   });
 
-  it.skipIf(process.getuid?.() === 0)('is refused before the render where it cannot be written', async () => {
+  it.skipIf(process.getuid?.() === 0)('is refused before the render if it cannot be written', async () => {
     chmodSync(dir, 0o500);
     await expect(checkWritable(join(dir, 'b.png'), false)).rejects.toThrow(OperatorError);
   });
 
-  it('does not stay in half when it cannot be written', async () => {
+  it('is not left incomplete when it cannot be written', async () => {
     const file = join(dir, 'missing/b.png');
     await expect(writePicture(file, content, false)).rejects.toThrow(OperatorError);
     expect(existsSync(file)).toBe(false);

@@ -5,7 +5,7 @@ it.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
   ['SIGHUP', 129],
-] as const)('%s ends a run with exit code %i, and is left alone afterwards', (signal, code) => {
+] as const)('%s ends a run with exit code %i, and has its default effect afterwards', (signal, code) => {
   const before = process.listeners(signal);
   const added = () => process.listeners(signal).filter((listener) => !before.includes(listener));
   using signals = new RunSignals();

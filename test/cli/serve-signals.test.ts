@@ -39,16 +39,19 @@ function aTemporaryDir(): { path: string } & Disposable {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-it.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 and leaves nothing when %s comes before it is ready', async (signal) => {
-  using dir = aTrialDir();
-  using temporary = aTemporaryDir();
-  chmodSync(dir.dataDir, 0o755);
-  const port = await freePort();
-  const env = { STILLFRAME_HOST: HOST, STILLFRAME_CHROMIUM: aBrowserThatHangs(dir.dataDir), TMPDIR: temporary.path };
-  const server = startServerProcess({ dataDir: dir.dataDir, port, env });
-  await untilAlive(port);
-  server.kill(signal);
-  expect(await server.exited).toEqual({ code: 0, signal: null });
-  expect(server.said.join('\n')).toContain('draining');
-  expect(readdirSync(temporary.path)).toEqual([]);
-});
+it.each(['SIGTERM', 'SIGINT'] as const)(
+  'a server ends with 0 and leaves nothing behind when %s arrives before it is ready',
+  async (signal) => {
+    using dir = aTrialDir();
+    using temporary = aTemporaryDir();
+    chmodSync(dir.dataDir, 0o755);
+    const port = await freePort();
+    const env = { STILLFRAME_HOST: HOST, STILLFRAME_CHROMIUM: aBrowserThatHangs(dir.dataDir), TMPDIR: temporary.path };
+    const server = startServerProcess({ dataDir: dir.dataDir, port, env });
+    await untilAlive(port);
+    server.kill(signal);
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+    expect(server.said.join('\n')).toContain('draining');
+    expect(readdirSync(temporary.path)).toEqual([]);
+  },
+);

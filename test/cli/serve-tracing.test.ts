@@ -24,7 +24,7 @@ function aCoverage() {
   };
 }
 
-it('loads nothing of OpenTelemetry without an endpoint', async () => {
+it('a server loads nothing of OpenTelemetry without an endpoint', async () => {
   using dir = aTrialDir();
   rememberBrowsers(dir.dataDir);
   using coverage = aCoverage();
@@ -35,7 +35,7 @@ it('loads nothing of OpenTelemetry without an endpoint', async () => {
   expect(coverage.scripts().filter((url) => OPEN_TELEMETRY.test(url))).toEqual([]);
 });
 
-it('goes on with a trace after a crash, with OpenTelemetry: the job carries it', async () => {
+it('a server continues a trace after a crash, since the job carries it', async () => {
   using dir = aTrialDir();
   rememberBrowsers(dir.dataDir);
   using coverage = aCoverage();
@@ -62,7 +62,7 @@ it('goes on with a trace after a crash, with OpenTelemetry: the job carries it',
   expect(coverage.scripts().filter((loaded) => OPEN_TELEMETRY.test(loaded))).not.toEqual([]);
 });
 
-it('does not start with a wrong variable', async () => {
+it('a server does not start with an invalid variable', async () => {
   using dir = aTrialDir();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
   const { status, stderr } = await runProgram(['serve', '--port', '0'], { cwd: dir.dataDir, env });

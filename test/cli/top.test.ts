@@ -11,14 +11,14 @@ stillframe_capture_stage_seconds_sum{stage="navigate"} ${all * 0.2}
 stillframe_capture_stage_seconds_count{stage="navigate"} ${all}
 `;
 
-test('stages are counted between two looks, or since the start', () => {
+test('stages are counted between two readings, or since the start', () => {
   const [before, now] = [readSamples(BUCKETS(10, 10)), readSamples(BUCKETS(11, 30))];
   expect(stageTimes(now, null)).toEqual([{ stage: 'navigate', count: 30, mean: 0.2, p95: 0.5 }]);
   expect(stageTimes(now, before)).toEqual([{ stage: 'navigate', count: 20, mean: 0.2, p95: 0.5 }]);
   expect(stageTimes(before, before)).toEqual([]);
 });
 
-test('a server is shown as it is, and one that is not there with what to do', async () => {
+test('a running server is shown, and a missing one is reported with advice', async () => {
   await using service = await startService();
   const json = await runCommand(['top', '--once', '--json', '--url', service.url], { cwd: '.' });
   expect([json.status, JSON.parse(json.stdout)]).toMatchObject([

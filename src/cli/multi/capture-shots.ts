@@ -1,6 +1,4 @@
-/**
- * `stillframe multi`: from the text of a shots file to its report. Loaded by the command only, since it needs the engine and YAML.
- */
+/** `stillframe multi`, from the text of a shots file to its report. Only the command loads it, since it needs the engine and YAML. */
 import { existsSync } from 'node:fs';
 import type { Config } from '../../config.js';
 import { Engine } from '../../library/engine.js';
@@ -22,13 +20,13 @@ export interface ShotsRun {
   config: Config;
   publicOnly: boolean;
   network: LocalNetwork;
-  /** Leave outputs that exist as they are. */
+  /** Whether to leave existing outputs as they are. */
   keepExisting: boolean;
-  /** The shots file, as messages name it. */
+  /** Name of the shots file in messages. */
   file: string;
   /** Whether failures are also printed as annotations of a GitHub action. */
   annotates: boolean;
-  /** Ends the run; its report says what was not done. */
+  /** Ends the run, whose report then lists the shots that were not captured. */
   signal: AbortSignal;
 }
 
@@ -49,7 +47,7 @@ export async function captureShots({ shots, server }: Shots, run: ShotsRun): Pro
       void running;
       await captureAll(todo, { run, bar, time, results });
     } catch (error) {
-      // What was not captured is in the report.
+      // The report lists the shots that were not captured.
       if (!run.signal.aborted) throw error;
     }
   }
@@ -62,7 +60,7 @@ export async function captureShots({ shots, server }: Shots, run: ShotsRun): Pro
 interface Progress {
   run: ShotsRun;
   bar: ProgressBar;
-  /** ms; set when the browser is ready, and after the last capture. */
+  /** Times in ms, set when the browser is ready and after the last capture. */
   time: { began: number; ended: number };
   results: Map<Shot, ShotResult>;
 }

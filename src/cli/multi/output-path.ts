@@ -2,19 +2,19 @@ import { accessSync, constants, realpathSync, type Stats, statSync } from 'node:
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 
 export interface OutputRules {
-  /** Outputs are relative to it. */
+  /** Directory that relative outputs start from. */
   root: string;
-  /** Whether a relative output may lead out of it. */
+  /** Whether a relative output may lead out of the root. */
   allowOutside: boolean;
 }
 
 export type OutputPath =
-  /** `isOutside`: of the root, as the user has asked. */
+  /** `isOutside` says whether the path is outside the root, as the user has requested. */
   | { path: string; isOutside: boolean }
-  /** What is wrong, after the field's name. */
+  /** The problem, phrased to follow the field's name. */
   | { problem: string };
 
-/** Where an output is written. A relative one stays below the root, whatever links there are, unless that is allowed. */
+/** Resolves the path of an output. A relative one stays below the root, whatever links there are, unless leading out is allowed. */
 export function resolveOutput(output: string, { root, allowOutside }: OutputRules): OutputPath {
   if (output === '-') return { problem: 'must be a file: several pictures cannot share standard output' };
   if (output === '' || output.includes('\0')) return { problem: 'must be the path of a file' };
@@ -31,14 +31,14 @@ export function resolveOutput(output: string, { root, allowOutside }: OutputRule
   return obstacle === null ? { path: real, isOutside } : { problem: `cannot be written: ${obstacle}` };
 }
 
-/** Equal for paths that name the same file. */
+/** Returns a key that is equal for paths of the same file. */
 export function sameFileKey(path: string): string {
   const ignoresCase = process.platform === 'darwin' || process.platform === 'win32';
   const normal = path.normalize('NFC');
   return ignoresCase ? normal.toLowerCase() : normal;
 }
 
-/** null too where a file stands in the place of a directory. */
+/** Returns null also where a file takes the place of a directory. */
 function statOf(path: string): Stats | null {
   try {
     return statSync(path);
@@ -47,7 +47,7 @@ function statOf(path: string): Stats | null {
   }
 }
 
-/** With the links of its existing part followed. */
+/** Returns the path with the links of its existing part followed. */
 function realPathOf(path: string): string {
   try {
     return realpathSync(path);
@@ -61,7 +61,7 @@ function leadsOut(root: string, path: string): boolean {
   return way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way);
 }
 
-/** Why nothing can be created in a directory, or in the nearest one above it that exists. */
+/** Returns the reason why nothing can be created in a directory, or in the nearest existing one above it. */
 function obstacleIn(dir: string): string | null {
   let existing = dir;
   while (statOf(existing) === null && dirname(existing) !== existing) existing = dirname(existing);

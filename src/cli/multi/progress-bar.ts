@@ -5,7 +5,7 @@ const TICK_MS = 500;
 /** Erases the line and moves the cursor to its beginning. */
 const CLEAR = '\r\u001b[2K';
 
-/** How far many captures are: a bar on a terminal, nothing elsewhere. Lines are printed above it. */
+/** Shows the progress of many captures: a bar on a terminal, nothing elsewhere. Lines are printed above it. */
 export class ProgressBar implements Disposable {
   readonly #stream: WriteStream;
   readonly #total: number;
@@ -21,12 +21,12 @@ export class ProgressBar implements Disposable {
     this.#draw();
   }
 
-  /** The first capture begins: from now on there is a rate. */
+  /** Marks the start of the first capture, from which the rate is measured. */
   begin(): void {
     this.#began = performance.now();
   }
 
-  /** One has ended. */
+  /** Counts a capture that has ended. */
   count(isFailed: boolean): void {
     this.#done += 1;
     if (isFailed) this.#failed += 1;

@@ -1,21 +1,25 @@
 import { type Fields, isFields } from './read-shot.js';
 
-/** A server that runs while the shots are taken. */
+/** A server that runs during the captures. */
 export interface ServerOrder {
   /** A line for the shell, or a program and its arguments. */
   command: string | string[];
-  /** It is ready once this URL answers; null: once the port does. */
+  /** URL whose answer shows that the server is ready; null if an answer of the port suffices. */
   url: string | null;
-  /** The port that it answers on; null: those of the shots on this machine. */
+  /** Port that it answers on; null for those of the shots on this machine. */
   port: number | null;
-  /** ms that it may take to answer. */
+  /** Time in ms that it may take to answer. */
   timeoutMs: number;
 }
 
 const TIMEOUT_MS = { default: 30_000, min: 1_000, max: 600_000 };
 const FIELDS = ['command', 'url', 'port', 'timeout'];
 
-/** Reads `server`: a command, or `{command, url, port, timeout}`. @param note told each problem, by its field. @returns null if there is one */
+/**
+ * Reads `server`: a command, or `{command, url, port, timeout}`.
+ * @param note receives each problem, by its field
+ * @returns null if there is one
+ */
 export function readServer(value: unknown, note: (field: string, message: string) => void): ServerOrder | null {
   const fields: Fields = isFields(value) ? value : { command: value };
   let isSound = true;

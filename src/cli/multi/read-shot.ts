@@ -14,32 +14,31 @@ import { defaultName, EXTENSIONS, formatOfName } from '../picture-file.js';
 
 export type Fields = Record<string, unknown>;
 
-/** What one shot asks for, before its output is compared with those of the others. */
-export interface UnderstoodShot {
+/** A parsed shot, before its output is compared with those of the others. */
+export interface ParsedShot {
   target: CaptureTarget;
-  /** What the user calls its page. */
+  /** Name of its page in messages. */
   name: string;
   options: CaptureOptions;
-  /** As written, or named after the page. */
+  /** The output as written, or named after the page. */
   output: string;
-  /** How often the capture is repeated after an error that may be different next time. */
+  /** Number of repetitions after an error that may not occur again. */
   retries: number;
 }
 
 const RETRIES_MAX = 10;
-/** Fields of a shot that are none of a capture request. */
+/** Fields of a shot that are not fields of a capture request. */
 const OWN_FIELDS = ['url', 'file', 'output', 'retries'];
-/** Fields whose members a shot takes over from the defaults one by one. */
+/** Fields whose members a shot inherits from the defaults one by one. */
 const MERGED_FIELDS = ['viewport', 'headers', 'pdf'];
 /** Fields that may name a JSON file. */
 const FILE_FIELDS = ['cookies', 'storage_state'];
 
 /**
  * Reads one shot, with the rules and messages of the API.
- *
  * @returns the problems, if it has any
  */
-export function readShot(own: Fields, defaults: Fields, tolerate: readonly ToleratedCode[]): UnderstoodShot | RequestIssue[] {
+export function readShot(own: Fields, defaults: Fields, tolerate: readonly ToleratedCode[]): ParsedShot | RequestIssue[] {
   const issues: RequestIssue[] = [];
   const note = (path: string, message: string) => void issues.push({ path, message });
   const { output, file, retries = 0, ...request } = withDefaults(own, defaults);
@@ -51,7 +50,7 @@ export function readShot(own: Fields, defaults: Fields, tolerate: readonly Toler
   readJsonFiles(request, note);
   if (target !== null) request.url = target.kind === 'url' ? target.url : LOCAL_PAGE;
   else if (own.file !== undefined || issues.some(({ path }) => path === 'url')) request.url = LOCAL_PAGE;
-  const options = understand(printedOnPaper(request, ownLocale()), tolerate, issues);
+  const options = readOptions(printedOnPaper(request, ownLocale()), tolerate, issues);
   if (options === null || issues.length > 0 || !isRetries(retries)) return issues;
   if (options.html !== null && typeof output !== 'string') return [{ path: 'output', message: 'is required with `html`' }];
   const page = target ?? { kind: 'url', url: options.url };
@@ -64,12 +63,12 @@ function isRetries(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= RETRIES_MAX;
 }
 
-/** A field of the shot replaces that of the defaults; with null it removes it. */
+/** Merges the defaults: a field of the shot replaces that of the defaults, and null removes it. */
 function withDefaults(own: Fields, defaults: Fields): Fields {
   const merged = { ...defaults, ...own };
   for (const name of MERGED_FIELDS) {
-    const [ours, theirs] = [own[name], defaults[name]];
-    if (isFields(ours) && isFields(theirs)) merged[name] = { ...theirs, ...ours };
+    const [ownValue, defaultValue] = [own[name], defaults[name]];
+    if (isFields(ownValue) && isFields(defaultValue)) merged[name] = { ...defaultValue, ...ownValue };
   }
   for (const name of Object.keys(defaults)) if (own[name] === null) delete merged[name];
   return merged;
@@ -100,7 +99,7 @@ function targetOf({ url, file, html }: Fields, note: Note): CaptureTarget | null
   }
 }
 
-/** The format that the output's extension names; null if it names none. */
+/** Returns the format that the output's extension names; null if it names none. */
 function formatOf({ output, format }: Fields, note: Note): CaptureFormat | null {
   if (output === undefined) return null;
   if (typeof output !== 'string') {
@@ -115,7 +114,7 @@ function formatOf({ output, format }: Fields, note: Note): CaptureFormat | null 
   return named ?? null;
 }
 
-/** A path in place of the JSON, as users of storage states expect. */
+/** Replaces paths by the JSON of the files, as users of storage states expect. */
 function readJsonFiles(request: Fields, note: Note): void {
   for (const name of FILE_FIELDS) {
     const value = request[name];
@@ -124,7 +123,7 @@ function readJsonFiles(request: Fields, note: Note): void {
     try {
       request[name] = JSON.parse(readFileSync(path, 'utf8'));
     } catch (error) {
-      // The message of a syntax error repeats the text, which is secret.
+      // The message of a syntax error would repeat the text, which is secret.
       const why = error instanceof SyntaxError ? 'it is not valid JSON' : (error as Error).message;
       note(name, `names the file "${path}", which cannot be read: ${why}`);
       delete request[name];
@@ -132,21 +131,21 @@ function readJsonFiles(request: Fields, note: Note): void {
   }
 }
 
-/** Adds the API's problems to those found here. */
-function understand(request: Fields, tolerate: readonly ToleratedCode[], issues: RequestIssue[]): CaptureOptions | null {
+/** Reads the options, and adds the API's problems to those found here. */
+function readOptions(request: Fields, tolerate: readonly ToleratedCode[], issues: RequestIssue[]): CaptureOptions | null {
   try {
     return readCapture(request, tolerate);
   } catch (error) {
     if (!(error instanceof CaptureError)) throw error;
     const found = (error.details?.issues as RequestIssue[] | undefined) ?? [{ path: '', message: error.message }];
     const known = new Set(issues.map(({ path }) => path));
-    issues.push(...found.filter(({ path }) => !known.has(path)).map(meantHere));
+    issues.push(...found.filter(({ path }) => !known.has(path)).map(withSuggestion));
     return null;
   }
 }
 
-/** A mistyped field that only shots have. */
-function meantHere(issue: RequestIssue): RequestIssue {
+/** Suggests a field that only shots have for a mistyped one. */
+function withSuggestion(issue: RequestIssue): RequestIssue {
   if (issue.path.includes('.') || !issue.message.startsWith('Unknown field')) return issue;
   const meant = OWN_FIELDS.find((name) => distance(issue.path.toLowerCase(), name) <= Math.floor(name.length / 3));
   return meant === undefined ? issue : { ...issue, message: `Unknown field \`${issue.path}\`. Did you mean \`${meant}\`?` };

@@ -1,19 +1,19 @@
 import type { ToleratedCode } from '../../contract/request-fields.js';
 import { type OutputRules, resolveOutput, sameFileKey } from './output-path.js';
 import { readServer, type ServerOrder } from './read-server.js';
-import { type Fields, isFields, readShot, type UnderstoodShot } from './read-shot.js';
+import { type Fields, isFields, type ParsedShot, readShot } from './read-shot.js';
 import { readYaml, type YamlFile } from './read-yaml.js';
 import { ShotsError, type ShotsIssue } from './shots-error.js';
 
 /** One capture of a shots file. */
-export interface Shot extends UnderstoodShot {
-  /** Where it is in the file: names and indexes, from the top. */
+export interface Shot extends ParsedShot {
+  /** Path of the shot in the file: names and indexes, from the top. */
   place: string[];
-  /** Where it begins in the file, from 1. */
+  /** First line of the shot in the file, from 1. */
   line: number;
   /** Absolute path of the output. */
   path: string;
-  /** Whether that is outside the working directory. */
+  /** Whether the output is outside the working directory. */
   isOutside: boolean;
 }
 
@@ -23,14 +23,14 @@ export interface Shots {
 }
 
 export interface ShotsRules extends OutputRules {
-  /** How messages name the file. */
+  /** Name of the file in messages. */
   file: string;
   tolerate: readonly ToleratedCode[];
-  /** Files that no shot may write: that itself, and the report. */
+  /** Files that no shot may write: the shots file itself, and the report. */
   taken: readonly string[];
 }
 
-/** Where the parts of the file are: paths from its top. */
+/** The parts of the file, with their paths from its top. */
 interface Layout {
   shots: { path: string[]; value: unknown }[];
   defaults: Fields;
@@ -42,8 +42,7 @@ const ISSUES_MAX = 100;
 
 /**
  * Reads a shots file: a list of shots, or `{defaults, server, shots}`. A list may have an item `{server: …}`, as shot-scraper's files do.
- *
- * @throws ShotsError with every problem and its line; nothing has been captured then
+ * @throws ShotsError with every problem and its line, before anything is captured
  */
 export function readShots(text: string, rules: ShotsRules): Shots {
   const yaml = readYaml(text, rules.file);
@@ -53,7 +52,7 @@ export function readShots(text: string, rules: ShotsRules): Shots {
   const shots: Shot[] = [];
   for (const item of layout.shots) {
     if (issues.isFull) break;
-    const shot = understood(item, { defaults: layout.defaults, rules, issues });
+    const shot = parseShot(item, { defaults: layout.defaults, rules, issues });
     if (shot !== null) shots.push({ ...shot, place: item.path, line: yaml.lineOf(item.path) });
   }
   refuseSharedOutputs(shots, issues, rules);
@@ -65,7 +64,7 @@ class Issues {
   readonly all: ShotsIssue[] = [];
   constructor(private readonly yaml: YamlFile) {}
 
-  /** Further ones are not reported. */
+  /** Whether further problems are no longer reported. */
   get isFull(): boolean {
     return this.all.length >= ISSUES_MAX;
   }
@@ -74,12 +73,15 @@ class Issues {
     return [...this.all].sort((a, b) => a.line - b.line);
   }
 
-  /** @param field dotted, below the part; empty for the part itself */
+  /**
+   * Adds a problem.
+   * @param field dotted, below the part; empty for the part itself
+   */
   add(part: { path: readonly string[] } | null, field: string, message: string): void {
     if (this.isFull) return;
     const path = [...(part?.path ?? []), ...(field === '' ? [] : field.split('.'))];
     const issue = { path: path.join('.'), line: this.yaml.lineOf(path), message, field };
-    // A problem of the defaults is one problem, however many shots there are.
+    // A problem of the defaults is reported once, however many shots there are.
     if (!this.all.some((one) => one.path === issue.path && one.message === message)) this.all.push(issue);
   }
 }
@@ -124,7 +126,7 @@ interface Context {
   issues: Issues;
 }
 
-function understood(
+function parseShot(
   { path, value }: { path: string[]; value: unknown },
   { defaults, rules, issues }: Context,
 ): Omit<Shot, 'line' | 'place'> | null {
@@ -143,13 +145,13 @@ function understood(
   return null;
 }
 
-/** Where a field was written: in the shot, or in the defaults. */
+/** Returns where a field was written: in the shot, or in the defaults. */
 function placeOf(field: string, own: Fields, { path, defaults }: { path: string[]; defaults: Fields }): string[] {
   const [first = ''] = field.split('.', 1);
   return first in own || !(first in defaults) ? path : ['defaults'];
 }
 
-/** Before anything is captured: of two pictures in one file, one would be lost. */
+/** Refuses shared outputs before anything is captured: of two pictures in one file, one would be lost. */
 function refuseSharedOutputs(shots: readonly Shot[], issues: Issues, rules: ShotsRules): void {
   const taken = new Map(rules.taken.map((path) => [sameFileKey(path), 'a file of this command']));
   for (const shot of shots) {

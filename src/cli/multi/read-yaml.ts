@@ -1,23 +1,26 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type ParsedNode, parseDocument, visit } from 'yaml';
 import { ShotsError } from './shots-error.js';
 
-/** A parsed YAML file whose values know their lines. */
+/** A parsed YAML file with the lines of its values. */
 export interface YamlFile {
   value: unknown;
-  /** The line of the value at a path, or of the nearest one above it that exists. */
+  /** Returns the line of the value at a path, or of the nearest existing one above it. */
   lineOf(path: readonly string[]): number;
 }
 
-/** Uses of anchors, those in anchored values multiplied; and values, with each use counted again. */
+/** Maximum number of anchor uses, with those in anchored values multiplied, and of values, with each use counted again. */
 const ALIASES_MAX = 200_000;
 const VALUES_MAX = 1_000_000;
 const PROBLEMS_MAX = 100;
 
-/** Reads YAML 1.2, with merge keys. Tags that are not part of it are refused. @throws ShotsError with the line of each problem */
+/**
+ * Reads YAML 1.2, with merge keys. Tags that are not part of it are refused.
+ * @throws ShotsError with the line of each problem
+ */
 export function readYaml(text: string, file: string): YamlFile {
   const lines = new LineCounter();
   const document = orRefuse(file, () =>
-    // The library's own look for repeated keys takes quadratic time.
+    // The library's own check for repeated keys takes quadratic time.
     parseDocument(text, { lineCounter: lines, merge: true, logLevel: 'silent', prettyErrors: false, uniqueKeys: false }),
   );
   const found = [...document.errors, ...document.warnings, ...(document.errors.length > 0 ? [] : repeatedKeys(document))];
@@ -25,7 +28,7 @@ export function readYaml(text: string, file: string): YamlFile {
   if (problems.length > 0) {
     throw new ShotsError(
       file,
-      problems.map(({ message, pos }) => ({ path: '', line: lines.linePos(pos[0]).line, message: inWords(message), field: '' })),
+      problems.map(({ message, pos }) => ({ path: '', line: lines.linePos(pos[0]).line, message: describeProblem(message), field: '' })),
     );
   }
   const lineOf = (path: readonly string[]) => lines.linePos(offsetOf(document.contents, path, (node) => resolved(node))).line || 1;
@@ -33,16 +36,19 @@ export function readYaml(text: string, file: string): YamlFile {
   return { value: orRefuse(file, () => toValue(document)), lineOf };
 }
 
-/** A file of a few kB can have too many levels, or stand for more values than fit into memory. */
+/**
+ * Turns an error of the library into a ShotsError. A file of a few kB can have too many levels, or stand for more values than fit into
+ * memory.
+ */
 function orRefuse<Result>(file: string, read: () => Result): Result {
   try {
     return read();
   } catch (error) {
-    throw new ShotsError(file, [{ path: '', line: 1, message: inWords((error as Error).message), field: '' }]);
+    throw new ShotsError(file, [{ path: '', line: 1, message: describeProblem((error as Error).message), field: '' }]);
   }
 }
 
-function inWords(message: string): string {
+function describeProblem(message: string): string {
   return message.startsWith('Maximum call stack') ? 'The file is nested too deeply.' : message;
 }
 

@@ -9,24 +9,24 @@ import { writePicture } from '../picture-file.js';
 import type { Shot } from './read-shots.js';
 import type { ShotResult } from './shots-report.js';
 
-/** Before the first repetition; so much longer before each further one. */
+/** Delay before the first repetition, by which it grows for each further one. */
 const RETRY_AFTER_MS = 1_000;
 
 export interface RunParts {
   engine: Engine;
-  /** Captures at once. */
+  /** Number of concurrent captures. */
   concurrency: number;
-  /** Of the local pages' servers. */
+  /** Zone of the local pages' servers. */
   zone: string;
   network: LocalNetwork;
-  /** Ends running captures, and begins no more. */
+  /** Ends running captures, and starts no more. */
   signal: AbortSignal;
-  /** Told each result as it comes. */
+  /** Called with each result as it arrives. */
   onResult(result: ShotResult): void;
   say(line: string): void;
 }
 
-/** Captures shots in the order of the file, some at once, and writes each picture as it comes. Never rejects because one fails. */
+/** Captures shots in the order of the file, some concurrently, and writes each picture as it arrives. Never rejects because one fails. */
 export async function runShots(shots: readonly Shot[], parts: RunParts): Promise<Map<Shot, ShotResult>> {
   const results = new Map<Shot, ShotResult>();
   const waiting = shots.values();
@@ -53,7 +53,10 @@ async function runRepeatedly(shot: Shot, parts: RunParts): Promise<ShotResult | 
   }
 }
 
-/** @returns null if the run was ended */
+/**
+ * Captures a shot.
+ * @returns null if the run was ended
+ */
 async function runShot(shot: Shot, { engine, zone, network, signal, say }: RunParts): Promise<ShotResult | null> {
   const { target, name, options, path } = shot;
   const page = await localPageOf(target, () => Promise.reject(new TypeError('a shot has no standard input')));

@@ -2,24 +2,24 @@ import { UsageError } from '../operator-error.js';
 
 /** One problem of a shots file. */
 export interface ShotsIssue {
-  /** Dotted, from the top of the file; empty for the file itself. */
+  /** Dotted path from the top of the file; empty for the file itself. */
   path: string;
-  /** From 1. */
+  /** Line number, from 1. */
   line: number;
   /** A sentence without its subject, which is the field; a whole sentence if `field` is empty. */
   message: string;
-  /** The field as the message names it. */
+  /** Name of the field in the message. */
   field: string;
 }
 
-/** A shots file with problems: a line for each in the message, all of them in `details.issues`. */
+/** The error for a shots file with problems: a line for each in the message, all of them in `details.issues`. */
 export class ShotsError extends UsageError {
   constructor(file: string, issues: readonly ShotsIssue[]) {
-    const told = issues.map(({ path, line, message, field }) => ({
+    const shown = issues.map(({ path, line, message, field }) => ({
       path,
       line,
       message: field === '' || message.startsWith('Unknown field') ? message : `\`${field}\` ${message}`,
     }));
-    super(told.map(({ line, message }) => `${file}:${line}: ${message}`).join('\n'), { issues: told });
+    super(shown.map(({ line, message }) => `${file}:${line}: ${message}`).join('\n'), { issues: shown });
   }
 }

@@ -3,11 +3,11 @@ import { toJsonReport } from '../capture-report.js';
 import { toErrorObject } from '../operator-error.js';
 import type { Shot } from './read-shots.js';
 
-/** How one shot ended. */
+/** The result of one shot. */
 export type ShotResult =
   | { shot: Shot; status: 'captured'; data: Omit<CaptureData, 'artifact'> }
   | { shot: Shot; status: 'failed'; error: unknown }
-  /** Its output was there. */
+  /** Its output existed already. */
   | { shot: Shot; status: 'skipped' }
   /** The run was ended before it. */
   | { shot: Shot; status: 'not_run' };
@@ -21,7 +21,7 @@ export interface ShotsReport {
   skipped: number;
   failed: number;
   not_run: number;
-  /** ms from the first capture to the last, without the start of the server and the browser. */
+  /** Time in ms from the first capture to the last, without the start of the server and the browser. */
   duration_ms: number;
   shots: Record<string, unknown>[];
 }
@@ -47,7 +47,7 @@ function toEntry(result: ShotResult): Record<string, unknown> {
   return { ok, ...entry, ...facts };
 }
 
-/** One line about all shots. */
+/** Summarises all shots in one line. */
 export function describeReport({ captured, skipped, failed, not_run, duration_ms }: ShotsReport): string {
   const counts = [
     `${captured} captured`,

@@ -5,15 +5,17 @@ import { processGroup } from '../../render/launch/process-table.js';
 import { OperatorError } from '../operator-error.js';
 import type { ServerOrder } from './read-server.js';
 
-const ASK_AGAIN_MS = 100;
+const POLL_MS = 100;
 const STOP_MS = 5_000;
 const KILLED_MS = 2_000;
 const RESPONSE_MS = 5_000;
 const OUTPUT_KEPT_CHARS = 4_096;
-/** Ends the process group if this process ends without doing so, killed for example: then its standard input closes. */
+/**
+ * Ends the process group if this process ends without doing so, for example because it is killed: then the script's standard input closes.
+ */
 const WATCHDOG = 'read -r _; kill -s TERM -- "-$0"; sleep 2; kill -s KILL -- "-$0"';
 
-/** The command of `server`, in a process group of its own, which ends with this process in any case. */
+/** The command of `server`, in its own process group, which ends with this process in any case. */
 export class ShotsServer implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #group: number;
@@ -31,15 +33,14 @@ export class ShotsServer implements AsyncDisposable {
 
   /**
    * Starts the command, and waits until its URL or its port answers.
-   *
-   * @param shotPorts the ports of the shots on this machine, for a server without a port of its own
-   * @throws OperatorError if the port answers before, the command fails, or nothing answers in time
+   * @param shotPorts the ports of the shots on this machine, for a server without its own port
+   * @throws OperatorError if the port answers before the start, the command fails, or nothing answers in time
    */
   static async start(order: ServerOrder, shotPorts: readonly number[], signal: AbortSignal): Promise<ShotsServer> {
     const places = await silentPlaces(order, shotPorts);
     const child = launch(order.command);
-    const said = keepOutput(child);
-    const failed = failureOf(child, said);
+    const output = keepOutput(child);
+    const failed = failureOf(child, output);
     if (child.pid === undefined) return await failed;
     const server = new ShotsServer(child, child.pid);
     const waiting = new AbortController();
@@ -50,7 +51,7 @@ export class ShotsServer implements AsyncDisposable {
     } catch (error) {
       await server[Symbol.asyncDispose]();
       signal.throwIfAborted();
-      throw error instanceof OperatorError ? error : silent(places, order.timeoutMs, said());
+      throw error instanceof OperatorError ? error : silent(places, order.timeoutMs, output());
     } finally {
       waiting.abort();
     }
@@ -77,7 +78,7 @@ export class ShotsServer implements AsyncDisposable {
     const end = performance.now() + ms;
     while (isAlive(this.#group)) {
       if (performance.now() > end) return false;
-      await pause(ASK_AGAIN_MS / 4);
+      await pause(POLL_MS / 4);
     }
     return true;
   }
@@ -86,7 +87,7 @@ export class ShotsServer implements AsyncDisposable {
 /** A URL, or a port of this machine. */
 type Place = string | number;
 
-/** A program that is there already would be captured in place of the command's. */
+/** Finds the places to wait for, and refuses if a program answers there already, since it would be captured in place of the command's. */
 async function silentPlaces({ url, port }: ServerOrder, shotPorts: readonly number[]): Promise<Place[]> {
   const wanted: Place[] = url !== null ? [url] : port !== null ? [port] : [...new Set(shotPorts)];
   if (wanted.length === 0) throw new OperatorError('`server` needs `url` or `port`: no shot is on this machine, so its port is not known.');
@@ -94,15 +95,15 @@ async function silentPlaces({ url, port }: ServerOrder, shotPorts: readonly numb
   const silent = wanted.filter((_, index) => !taken[index]);
   if (silent.length > 0) return silent;
   throw new OperatorError(
-    `${wanted.map(sayPlace).join(' and ')} answers before \`server\` is started. Stop the program that answers there, or leave \`server\` out.`,
+    `${wanted.map(describePlace).join(' and ')} answers before \`server\` is started. Stop the program that answers there, or leave \`server\` out.`,
   );
 }
 
-function sayPlace(place: Place): string {
+function describePlace(place: Place): string {
   return typeof place === 'string' ? place : `http://127.0.0.1:${place}/`;
 }
 
-/** In its own session: Ctrl-C reaches only this process, which ends the server after the captures. */
+/** Starts the command in its own session: Ctrl-C reaches only this process, which ends the server after the captures. */
 function launch(command: ServerOrder['command']): ChildProcess {
   const options: SpawnOptions = { detached: true, stdio: ['ignore', 'pipe', 'pipe'] };
   if (typeof command === 'string') return spawn(command, { ...options, shell: true });
@@ -110,7 +111,7 @@ function launch(command: ServerOrder['command']): ChildProcess {
   return spawn(program, args, options);
 }
 
-/** The end of what it prints, for the message of a failure. */
+/** Keeps the end of the output, for the message of a failure. */
 function keepOutput(child: ChildProcess): () => string {
   let text = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -122,13 +123,13 @@ function keepOutput(child: ChildProcess): () => string {
   return () => text.trim();
 }
 
-/** A command that ends well may have left its server in the background. */
-function failureOf(child: ChildProcess, said: () => string): Promise<never> {
+/** Rejects when the command fails. One that exits with 0 may have left its server in the background. */
+function failureOf(child: ChildProcess, output: () => string): Promise<never> {
   const failed = new Promise<never>((_, reject) => {
     child.once('error', (error) => reject(new OperatorError(`\`server\` cannot be started: ${error.message}`)));
     child.once('close', (code, signal) => {
       if (code !== 0)
-        reject(new OperatorError(withOutput(`\`server\` ended (${signal ?? `exit code ${code}`}) before it answered.`, said())));
+        reject(new OperatorError(withOutput(`\`server\` ended (${signal ?? `exit code ${code}`}) before it answered.`, output())));
     });
   });
   failed.catch(() => undefined);
@@ -136,10 +137,10 @@ function failureOf(child: ChildProcess, said: () => string): Promise<never> {
 }
 
 async function untilAnswers(place: Place, signal: AbortSignal): Promise<void> {
-  while (!(await answers(place))) await pause(ASK_AGAIN_MS, undefined, { signal });
+  while (!(await answers(place))) await pause(POLL_MS, undefined, { signal });
 }
 
-/** Whether a URL answers with any status, or a port accepts connections. */
+/** Returns whether a URL answers with any status, or a port accepts connections. */
 async function answers(place: Place): Promise<boolean> {
   if (typeof place === 'string') return await responds(place);
   const [four, six] = await Promise.all([connects('127.0.0.1', place), connects('::1', place)]);
@@ -159,33 +160,33 @@ async function responds(url: string): Promise<boolean> {
 function connects(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port });
-    const settle = (isOpen: boolean) => {
+    const finish = (isOpen: boolean) => {
       socket.destroy();
       resolve(isOpen);
     };
-    socket.once('connect', () => settle(true)).once('error', () => settle(false));
+    socket.once('connect', () => finish(true)).once('error', () => finish(false));
   });
 }
 
-function silent(places: readonly Place[], timeoutMs: number, said: string): OperatorError {
-  const asked = places.map(sayPlace).join(' and ');
+function silent(places: readonly Place[], timeoutMs: number, output: string): OperatorError {
+  const asked = places.map(describePlace).join(' and ');
   const way = 'Set `server.url` to the address that it serves, or `server.timeout` if it needs longer.';
-  return new OperatorError(withOutput(`\`server\` did not answer at ${asked} within ${timeoutMs / 1_000} s. ${way}`, said));
+  return new OperatorError(withOutput(`\`server\` did not answer at ${asked} within ${timeoutMs / 1_000} s. ${way}`, output));
 }
 
-function withOutput(message: string, said: string): string {
-  return said === '' ? message : `${message} It printed:\n${said}`;
+function withOutput(message: string, output: string): string {
+  return output === '' ? message : `${message} It printed:\n${output}`;
 }
 
 function signalGroup(group: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-group, signal);
   } catch {
-    // It has ended.
+    // The group has already ended.
   }
 }
 
-/** Zombies, which have ended but whom nobody has asked, do not count where they can be told. */
+/** Returns whether the group is alive. On Linux, zombies, which have ended but were not reaped, do not count. */
 function isAlive(group: number): boolean {
   try {
     process.kill(-group, 0);

@@ -36,7 +36,7 @@ const SMALL = '{ timeout: 60000, viewport: { width: 320, height: 240, deviceScal
 const start = (name: string) => readFileSync(join(dir, name)).subarray(0, 4);
 
 describe('stillframe multi', () => {
-  it('captures all shots, reports each, replaces outputs, and exits 1 since one has failed', async () => {
+  it('captures all shots, reports each, replaces outputs, and exits 1 since one failed', async () => {
     writeFileSync(join(dir, 'made.webp'), 'of an earlier run');
     writeFileSync(join(dir, 'page.html'), '<h1>On disk</h1>');
     writeFileSync(join(dir, 'state.json'), '{"cookies":[{"name":"a","value":"b","domain":"127.0.0.1","path":"/"}],"origins":[]}');
@@ -72,7 +72,7 @@ shots:
     expect(stderr).toContain('4 captured, 1 failed');
   });
 
-  it('keeps outputs with --no-clobber and captures the others only', async () => {
+  it('keeps outputs with --no-clobber, and captures only the others', async () => {
     const yaml = `defaults: ${SMALL}\nshots:\n- { html: one, output: a.png }\n- { html: two, output: b.png }`;
     writeFileSync(join(dir, 'a.png'), 'of an earlier run');
     const kept = await multi(yaml, ['--no-clobber', '--json']);
@@ -151,7 +151,7 @@ async function until(holds: () => boolean): Promise<void> {
 const serverPids = () => readFileSync(join(dir, 'pids'), 'utf8').split(' ').map(Number);
 
 describe('the server command', () => {
-  it('is waited for until its URL answers, whatever other ports the shots have, and ended with its children', async () => {
+  it('is ready when its URL answers, whatever ports the shots have, and is ended with its children', async () => {
     writeFileSync(join(dir, 'server.cjs'), SERVER);
     const [port, other] = [await freePort(), await freePort()];
     const { stderr } = await multi(`
@@ -166,7 +166,7 @@ shots: [{ url: "127.0.0.1:${port}/", output: a.png }, { url: "127.0.0.1:${other}
   it.each([
     ['SIGINT', 130],
     ['SIGKILL', null],
-  ] as const)('is ended with its children by %s, and the report says what was not done', async (signal, code) => {
+  ] as const)('is ended with its children by %s, and the report lists the shots that were not captured', async (signal, code) => {
     writeFileSync(join(dir, 'server.cjs'), SERVER);
     const port = await freePort();
     const yaml = `server: [node, server.cjs, "${port}"]\ndefaults: ${SMALL}\nshots:\n- { url: "http://127.0.0.1:${port}/", output: a.png }\n- { url: "http://127.0.0.1:${port}/hang", output: b.png }`;
@@ -219,7 +219,7 @@ shots: [{ url: "127.0.0.1:${port}/", output: a.png }, { url: "127.0.0.1:${other}
     expect(stderr.match(/^::error/gm)).toHaveLength(1);
   });
 
-  it('does not capture what another program serves in its place', async () => {
+  it('is not replaced by another program that serves in its place', async () => {
     const { status, stderr } = await multi('server: sleep 300\nshots: [{ url: SITE/article, output: a.png }]');
     expect(status).toBe(1);
     expect(stderr).toContain(`http://127.0.0.1:${site.port}/ answers before \`server\` is started.`);

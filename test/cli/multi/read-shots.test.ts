@@ -81,7 +81,7 @@ shots:
   });
 });
 
-describe('what is wrong with a shots file is told with its line, in the words of the API', () => {
+describe("each problem of a shots file is reported with its line and the API's message", () => {
   it.each([
     ['- url: example.com\n  fullpage: true', 'shots.yml:2: Unknown field `fullpage`. Did you mean `full_page`?'],
     ['- url: example.com\n  width: 300', 'shots.yml:2: Unknown field `width`. Did you mean `viewport.width`?'],
@@ -117,7 +117,7 @@ describe('what is wrong with a shots file is told with its line, in the words of
     expect(problems(yaml)).toContain(words);
   });
 
-  it('tells all problems at once, and one of the defaults only once', () => {
+  it('all problems are reported at once, and one of the defaults only once', () => {
     const yaml = 'defaults:\n  fullpage: true\nshots:\n- url: example.com\n- url: example.org\n  quality: 900';
     expect(problems(yaml).split('\n')).toEqual([
       'shots.yml:2: Unknown field `fullpage`. Did you mean `full_page`?',
@@ -125,7 +125,7 @@ describe('what is wrong with a shots file is told with its line, in the words of
     ]);
   });
 
-  it('tells paths and lines as JSON too', () => {
+  it('paths and lines are in the JSON, too', () => {
     try {
       read('shots:\n- url: example.com\n  viewport: { widht: 1 }');
       expect.unreachable();
@@ -136,7 +136,7 @@ describe('what is wrong with a shots file is told with its line, in the words of
     }
   });
 
-  it('never repeats the text of a login', () => {
+  it('the text of a login is never repeated', () => {
     expect(problems('- url: example.com\n  storage_state: ROOT/broken.json')).not.toContain('s3cret');
   });
 });
@@ -156,7 +156,7 @@ describe('outputs', () => {
     expect(problems(yaml)).toContain(words);
   });
 
-  it('may be elsewhere by a whole path, which is told, or by permission', () => {
+  it('may be elsewhere with an absolute path, with a notice, or with permission', () => {
     const elsewhere = tmpdir();
     const [whole] = read(`- { url: example.com, output: ${elsewhere}/a.png }`).shots;
     expect(whole).toMatchObject({ isOutside: true });
