@@ -52,7 +52,7 @@ test('missing, malformed, unknown and revoked keys are refused in the same words
   expect(refusals[0]).toMatchObject({ code: 'unauthorized', status: 401, retriable: false });
 });
 
-test('a typo is refused without a database read', async () => {
+test('a malformed key is refused without a database read', async () => {
   await using it = await aStore();
   const { secret } = await anIssuedKey(it.store);
   let reads = 0;
@@ -75,7 +75,7 @@ test('no key is issued for an account that does not exist', async () => {
   expect(await issueKey(it.store, { accountName: 'nobody', label: 'x', scopes: [], now: NOON })).toBeNull();
 });
 
-test('a missing scope is forbidden, and named', () => {
+test('a request without the scope is forbidden, with the name of the scope', () => {
   expect(() => requireScope({ scopes: ['jobs:read'] }, 'jobs:read')).not.toThrow();
   expect(() => requireScope({ scopes: ['jobs:read'] }, 'screenshot:write')).toThrow(
     expect.objectContaining({ code: 'forbidden', status: 403, message: expect.stringContaining('screenshot:write') }),

@@ -8,7 +8,7 @@ function aClock(start = 1_000_000) {
   return clock;
 }
 
-test('a full bucket allows its burst at once, then its rate, to the token', () => {
+test('a full bucket allows exactly its burst at once, and then exactly its rate', () => {
   const clock = aClock();
   const buckets = new TokenBuckets({ perMinute: 120, burst: 30 }, clock.read);
   const taken = Array.from({ length: 31 }, () => buckets.take('key'));
@@ -24,7 +24,7 @@ test('a full bucket allows its burst at once, then its rate, to the token', () =
   expect(Array.from({ length: 60 }, () => buckets.take('key')).filter((verdict) => verdict.allowed)).toHaveLength(30);
 });
 
-test('Retry-After is honest: a request after it is allowed, one well before it is not', () => {
+test('a request after Retry-After is allowed, and one well before it is not', () => {
   const clock = aClock();
   const buckets = new TokenBuckets({ perMinute: 6, burst: 1 }, clock.read);
   buckets.take('key');
@@ -36,7 +36,7 @@ test('Retry-After is honest: a request after it is allowed, one well before it i
   expect(buckets.take('key').allowed).toBe(true);
 });
 
-test('over any pattern of requests it allows what a token bucket allows', () => {
+test('the limit allows what a token bucket allows, over any pattern of requests', () => {
   const steps = fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 1, maxLength: 200 });
   fc.assert(
     fc.property(steps, fc.integer({ min: 1, max: 600 }), fc.integer({ min: 1, max: 20 }), (waits, perMinute, burst) => {
@@ -56,7 +56,7 @@ test('over any pattern of requests it allows what a token bucket allows', () => 
   );
 });
 
-test('peeking takes nothing', () => {
+test('peeking takes no token', () => {
   const buckets = new TokenBuckets({ perMinute: 60, burst: 1 }, aClock().read);
   for (let i = 0; i < 5; i++) expect(buckets.peek('key')).toMatchObject({ allowed: true, remaining: 1 });
   expect(buckets.take('key').allowed).toBe(true);
@@ -73,7 +73,7 @@ test('a clock that is set back costs one full bucket at most', () => {
   expect(buckets.take('key').allowed).toBe(true);
 });
 
-test('memory is bounded: full buckets go, and the oldest beyond a number', () => {
+test('memory is bounded, since full buckets and the oldest surplus ones are dropped', () => {
   const clock = aClock();
   const buckets = new TokenBuckets({ perMinute: 60, burst: 5 }, clock.read);
   for (let i = 0; i < 120_000; i++) buckets.take(`address ${i}`);
@@ -94,7 +94,7 @@ test('submissions, reads, links and failures of one subject do not share a bucke
   expect(failures.filter(Boolean)).toHaveLength(30);
 });
 
-test('three servers grant a third each, and all of it again when two of them end', () => {
+test('three servers grant a third each, and the last one grants all when two of them end', () => {
   const clock = aClock();
   const rules = { perMinute: 120, burst: 30 };
   const limits = new RateLimits({ submissions: rules, reads: rules, links: rules }, clock.read);

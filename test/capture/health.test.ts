@@ -44,14 +44,14 @@ test.each<[string, Partial<HealthDeps>, Partial<NodeFacts>[], { ready_workers: n
   expect(data).toMatchObject({ ...expected, worker_ready: expected.ready_workers > 0 });
 });
 
-test('its own browsers that are not ready count unless there are others', async () => {
+test('own browsers that are not ready count unless other servers have some', async () => {
   const starting = { rendersHere: true, sandboxed: () => false };
   expect((await checkHealth(deps(starting, [{ sandboxed: true }]))).data).toMatchObject({ ready_workers: 1, sandboxed: true });
   const down = { rendersHere: true, sandboxed: () => true };
   expect((await checkHealth(deps(down, []))).data).toMatchObject({ ready_workers: 0, sandboxed: true });
 });
 
-test('tells why the storage refuses pictures, and nothing of it once it takes them', async () => {
+test('health gives the reason why the storage refuses pictures, and none once it accepts them', async () => {
   const storageRefusal = () => 'The bucket refuses access.';
   const refusing = await checkHealth(deps({ ...here, storageRefusal, canStore: async () => false }, []));
   expect(refusing).toMatchObject({ ready: false, data: { storage: 'unavailable', problem: storageRefusal() } });
@@ -67,7 +67,7 @@ test.each([
   expect(health).toMatchObject({ ready, data: { descriptors } });
 });
 
-test('without a descriptor left to look with, it is not ready', async () => {
+test('health is not ready when no descriptor is left to check with', async () => {
   const none = () => Promise.reject(new Error('EMFILE'));
   expect((await checkHealth(deps({ ...here, descriptors: none }, []))).ready).toBe(false);
 });

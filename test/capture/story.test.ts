@@ -174,8 +174,8 @@ function crashes() {
   return { orders, crash };
 }
 
-describe('the story of a capture', () => {
-  it('keeps a picture although the store takes nothing for a moment', async () => {
+describe('a capture', () => {
+  it('keeps a picture although the store is unavailable for a moment', async () => {
     await using world = await aWorld();
     const submitted = await world.submit({});
     const { complete } = world.store;
@@ -193,7 +193,7 @@ describe('the story of a capture', () => {
     expect([renders, refusals]).toEqual([1, -1]);
   });
 
-  it('returns a job to the queue, uncounted, while the machine has no browser or no room for it, but not without end', async () => {
+  it('returns a job to the queue without counting the attempt while the machine has no browser or disk space, up to a limit', async () => {
     await using world = await aWorld();
     const { id } = await world.submit({});
     const away = () => Promise.reject(new CaptureError({ code: 'internal_error', status: 503, message: 'No browser was free in time.' }));
@@ -208,7 +208,7 @@ describe('the story of a capture', () => {
     expect(await world.store.findJob(other.id)).toMatchObject({ state: 'failed' });
   });
 
-  it('keeps a picture while the storage is away, and asks it whether it is back before it announces another name', async () => {
+  it('keeps a picture while the storage is unavailable, and checks that it is back before announcing another name', async () => {
     await using world = await aWorld();
     const { id } = await world.submit({});
     const { put } = world.artifacts;
@@ -231,7 +231,7 @@ describe('the story of a capture', () => {
     expect({ renders, puts, probes }).toEqual({ renders: 1, puts: 2, probes: 3 });
   });
 
-  it('fails a job whose picture the storage refuses for as long as it would be held', async () => {
+  it('fails a job whose picture the storage refuses for the whole hold time', async () => {
     await using world = await aWorld();
     const { id } = await world.submit({});
     const refusing = {
@@ -245,7 +245,7 @@ describe('the story of a capture', () => {
     expect(await world.store.findJob(id)).toMatchObject({ state: 'failed', result: { outcome: { ok: false, error } } });
   });
 
-  it('returns a job to the queue, uncounted, when the storage stays away, although the database is away for a moment as well', async () => {
+  it('returns a job to the queue without counting the attempt when the storage stays unavailable, even if the database is briefly unavailable as well', async () => {
     await using world = await aWorld();
     const { id } = await world.submit({});
     const { release } = world.store;
@@ -258,7 +258,7 @@ describe('the story of a capture', () => {
     expect(await world.store.findJob(id)).toMatchObject({ state: 'completed', attemptsMade: 1 });
   });
 
-  it('fails a picture that the storage never takes', async () => {
+  it('fails a job whose picture the storage never accepts', async () => {
     await using world = await aWorld();
     const { id } = await world.submit({});
     const tooLarge = new CaptureError({ code: 'internal_error', message: 'too large', retriable: false });
@@ -266,7 +266,7 @@ describe('the story of a capture', () => {
     expect(await world.store.findJob(id)).toMatchObject({ state: 'failed', result: { outcome: { error: { message: 'too large' } } } });
   });
 
-  it('goes from a submission to kept bytes and a charged, completed job', async () => {
+  it('goes from a submission to stored bytes and a charged, completed job', async () => {
     await using world = await aWorld();
     const submitted = await world.submit({});
     expect(submitted).toMatchObject({ state: 'prioritized', mode: 'sync', attemptsMade: 0 });
@@ -281,7 +281,7 @@ describe('the story of a capture', () => {
     expect(world.ended.map((one) => one.id)).toEqual([submitted.id]);
   });
 
-  it('lets a look-up see how far a capture is long before its lease needs renewing', { timeout: LEASE_MS / 6 }, async () => {
+  it('shows its progress in a look-up long before its lease needs renewing', { timeout: LEASE_MS / 6 }, async () => {
     await using world = await aWorld();
     const { id } = await world.submit({});
     const { renewLease } = world.store;
@@ -297,7 +297,7 @@ describe('the story of a capture', () => {
     expect(await world.store.findJob(id)).toMatchObject({ state: 'completed', progress: 100 });
   });
 
-  it('charges nothing for a failure, and tells its cause', async () => {
+  it('charges nothing for a failure, and reports its cause', async () => {
     await using world = await aWorld();
     const { id } = await world.submit({});
     await world.run(
@@ -309,7 +309,7 @@ describe('the story of a capture', () => {
     expect(await world.store.usage(world.caller.accountId, Date.now())).toMatchObject({ credits: 0, reserved: 0 });
   });
 
-  it('tries a crash once more, and no further', async () => {
+  it('is tried once more after a crash, and not again', async () => {
     await using world = await aWorld();
     const { id } = await world.submit({});
     const { crash } = crashes();
@@ -324,14 +324,14 @@ describe('the story of a capture', () => {
     new CaptureError({ code: 'navigation_failed', message: 'no such name', retriable: false }),
     new CaptureError({ code: 'target_error', message: 'answered 503' }),
     new TypeError('a fault of ours'),
-  ])('does not try $name $code again', async (error) => {
+  ])('is not tried again after $name $code', async (error) => {
     await using world = await aWorld();
     const { id } = await world.submit({});
     await world.run(await world.claim(), fails(error));
     expect(await world.store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 1 });
   });
 
-  it('never tells a client the words of a fault of ours', async () => {
+  it('never shows a client the message of an internal error', async () => {
     await using world = await aWorld();
     const { id } = await world.submit({});
     await world.run(await world.claim(), fails(new Error('secret path /srv/x')));
@@ -340,7 +340,7 @@ describe('the story of a capture', () => {
     expect(JSON.stringify(job?.result)).not.toContain('/srv/x');
   });
 
-  it('gives the second attempt what is left of the budget', async () => {
+  it('gives the second attempt the rest of the time budget', async () => {
     await using world = await aWorld();
     await world.submit({ timeout: 20_000 });
     const { orders, crash } = crashes();
@@ -354,7 +354,7 @@ describe('the story of a capture', () => {
   it.each([
     ['ahead', 31 * DAY_MS],
     ['back', -31 * DAY_MS],
-  ])('tries a crash again, with a whole budget, although the clock was set %s meanwhile', async (_, jumpMs) => {
+  ])('is tried again after a crash, with a whole budget, although the clock was set %s meanwhile', async (_, jumpMs) => {
     await using world = await aWorld();
     const { id } = await world.submit({ timeout: 20_000 });
     const { orders, crash } = crashes();
@@ -382,7 +382,7 @@ describe('the story of a capture', () => {
     expect(orders[1]?.options.timeout).toBeGreaterThan(15_000);
   });
 
-  it('gives an attempt that a restart put back the whole budget', async () => {
+  it('gives a job that a restart returned to the queue the whole budget', async () => {
     await using world = await aWorld();
     await world.submit({ timeout: 20_000 });
     const { orders, crash } = crashes();
@@ -393,7 +393,7 @@ describe('the story of a capture', () => {
 
   // A delay would be waited again: it leaves nothing for a second attempt.
   it.each([{ timeout: 20_000 }, { timeout: 20_000, delay: 10_000 }])(
-    'does not try a crash again when nothing is left of %o',
+    'is not tried again after a crash when nothing is left of %o',
     async (wish) => {
       await using world = await aWorld();
       const { id } = await world.submit(wish);
@@ -407,7 +407,7 @@ describe('the story of a capture', () => {
     },
   );
 
-  it('puts a job back untouched when the server cannot wait for it', async () => {
+  it('returns a job to the queue unchanged when the server cannot wait for it', async () => {
     await using world = await aWorld();
     const { id } = await world.submit({});
     const stop = new AbortController();
@@ -440,14 +440,14 @@ describe('the story of a capture', () => {
     expect((await world.store.findJob(job.id))?.state).toBe('failed');
   });
 
-  it('ends all that share a render, however many they are', async () => {
+  it('ends all jobs that share a render, however many there are', async () => {
     await using world = await aWorld();
     const jobs = await Promise.all(Array.from({ length: 120 }, () => world.submit({})));
     await world.run(await world.claim(), draws);
     expect(world.ended.map((one) => one.id).sort()).toEqual(jobs.map((job) => job.id).sort());
   });
 
-  it('keeps the picture of a step that seemed to fail and had been kept', async () => {
+  it('keeps the picture of a step that seemed to fail but was committed', async () => {
     await using world = await aWorld();
     const { complete } = world.store;
     let isFirst = true;
@@ -464,7 +464,7 @@ describe('the story of a capture', () => {
   it.skipIf(IS_POSTGRES).each<['complete' | 'fail', RunJobDeps['render']]>([
     ['complete', draws],
     ['fail', () => Promise.reject(new CaptureError({ code: 'target_error', message: 'no' }))],
-  ])('tells of all jobs that a step ended although its sync failed: %s', async (step, render) => {
+  ])('reports all jobs that a step ended although its sync failed: %s', async (step, render) => {
     await using world = await aWorld();
     const { store } = world;
     const jobs = [await world.submit({}), await world.submit({ sync: false })];
@@ -495,7 +495,7 @@ describe('the story of a capture', () => {
 });
 
 describe('submitting', () => {
-  it('refuses a literal private destination, and says so in the field', async () => {
+  it('refuses a literal private destination, and names the field', async () => {
     const egress = {
       refusesLiterally: () => true,
       proxyProblem: () => null,
@@ -528,7 +528,7 @@ describe('submitting', () => {
     });
   });
 
-  it('repeats a job by its idempotency key, and refuses another configuration under it', async () => {
+  it('returns the job of an idempotency key, and refuses other options under the same key', async () => {
     await using world = await aWorld();
     const first = await world.submit({}, 'order-1');
     expect((await world.submit({ format: 'webp' }, 'order-1')).id).toBe(first.id);
@@ -542,7 +542,7 @@ describe('submitting', () => {
 describe('submitting with a webhook', () => {
   const webhook = { url: 'https://hooks.example.com/', secret: 'sixteen characters or more' };
 
-  it('repeats a job although its receiver cannot be resolved any more, and refuses a new one', async () => {
+  it('returns the job although its receiver can no longer be resolved, and refuses a new one', async () => {
     let resolves = true;
     const judgeHost = async () =>
       resolves
@@ -556,7 +556,7 @@ describe('submitting with a webhook', () => {
   });
 });
 
-describe('settling', () => {
+describe('waiting for a job', () => {
   it('returns as soon as the job ends', async () => {
     await using world = await aWorld();
     const job = await world.submit({});
@@ -565,7 +565,7 @@ describe('settling', () => {
     expect((await ended).state).toBe('completed');
   });
 
-  it('returns the job as it stands when the budget is spent, when nobody waits, and when the server goes down', async () => {
+  it("returns the job's current state when the time is up, when nobody waits, and when the server shuts down", async () => {
     await using world = await aWorld();
     const job = await world.submit({});
     const deps = { ...world, now: Date.now };
@@ -580,8 +580,8 @@ describe('settling', () => {
   });
 });
 
-describe('looking up', () => {
-  it("finds one's own job only, by id and by idempotency key", async () => {
+describe('a look-up', () => {
+  it("finds only the key's own jobs, by id and by idempotency key", async () => {
     await using world = await aWorld();
     const { caller, store } = world;
     const job = await world.submit({}, 'mine');
@@ -595,7 +595,7 @@ describe('looking up', () => {
   });
 });
 
-describe('sweeping', () => {
+describe('a sweep', () => {
   const rules = {
     artifactTtlMs: 1_000,
     jobTtlMs: 2_000,
@@ -607,7 +607,7 @@ describe('sweeping', () => {
   };
   const at = (now: () => number) => ({ now, cautiousNow: now });
 
-  it('removes pictures and jobs when their time is over', async () => {
+  it('removes expired pictures and jobs', async () => {
     await using world = await aWorld();
     const { id } = await world.submit({});
     await world.run(await world.claim(), draws);
@@ -619,7 +619,7 @@ describe('sweeping', () => {
     expect(await store.findJob(id)).toBeNull();
   });
 
-  it('gives up a job whose last attempt nobody holds any more, with its line in the log', async () => {
+  it('fails a job whose last attempt no worker holds any more, with its line in the log', async () => {
     await using world = await aWorld();
     const { id, requestId } = await world.submit({});
     const lines: Record<string, unknown>[] = [];
@@ -635,7 +635,7 @@ describe('sweeping', () => {
     ]);
   });
 
-  it('removes a file of an earlier run that no row refers to, and none of this run', async () => {
+  it('removes files of an earlier run that no row refers to, and none of this run', async () => {
     await using world = await aWorld();
     const { store, artifacts } = world;
     const orphan = await artifacts.put(PICTURE, 'png');
@@ -649,7 +649,7 @@ describe('sweeping', () => {
     expect(await artifacts.open(orphan.name)).toBeNull();
   });
 
-  it('renders again what a file is missing of when it is asked for, and the row says so', async () => {
+  it('renders a picture with a missing file again on request, and marks its row', async () => {
     await using world = await aWorld();
     const { store, artifacts } = world;
     await world.submit({ cache_ttl: 60 });
@@ -677,7 +677,7 @@ describe('sweeping', () => {
     expect(await openPicture(deps, `${'x'.repeat(43)}.png`)).toBeNull();
   });
 
-  it('answers from no picture while the storage is away, and from all when it is back', async () => {
+  it('answers from no picture while the storage is unavailable, and from all once it is back', async () => {
     let isAway = true;
     await using world = await aWorld();
     const { artifacts } = world;
@@ -696,7 +696,7 @@ describe('sweeping', () => {
     expect((await world.submit({ cache_ttl: 60 }, undefined, { artifacts: away })).state).toBe('completed');
   });
 
-  it('marks rows without files, but none where not one file is there', async () => {
+  it('marks rows without files, but none if no file exists at all', async () => {
     await using world = await aWorld();
     const { store, artifacts } = world;
     const [one, other] = [await aPicture(world, 'https://example.com/1'), await aPicture(world, 'https://example.com/2')];
@@ -709,7 +709,7 @@ describe('sweeping', () => {
     expect(await store.keptArtifacts([one.name, other.name])).toEqual(new Set([other.name]));
   });
 
-  it('removes what was stored for a capture that never ended, whichever storage was told its name', async () => {
+  it('removes the file of a capture that never ended, whichever storage got its name', async () => {
     await using world = await aWorld();
     const { store, artifacts } = world;
     await world.submit({});
@@ -752,7 +752,7 @@ describe('sweeping', () => {
     expect([stored, (await store.findJob(id))?.state]).toEqual([0, 'prioritized']);
   });
 
-  it('leaves the rest of a round when the storage cannot be reached, and comes back to all', async () => {
+  it('stops a round when the storage cannot be reached, and removes all files in a later one', async () => {
     await using world = await aWorld();
     const { store, artifacts } = world;
     for (let i = 0; i < 20; i++) await aPicture(world, `https://example.com/${i}`);
@@ -771,7 +771,7 @@ describe('sweeping', () => {
     expect(await countFiles(artifacts)).toBe(0);
   });
 
-  it('removes the other files although one cannot be removed, and comes back to that one', async () => {
+  it('removes the other files although one cannot be removed, and retries that one', async () => {
     await using world = await aWorld();
     const { store, artifacts } = world;
     const pictures = [await aPicture(world, 'https://example.com/1'), await aPicture(world, 'https://example.com/2')];

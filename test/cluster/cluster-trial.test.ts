@@ -26,11 +26,11 @@ test.each<[string, ClusterOptions]>([
   expect((await runOn(server, options)).problems).toEqual([]);
 });
 
-test('nodes that trust their own clocks turn the trial red', async () => {
+test('the trial fails if nodes trust their own clocks', async () => {
   expect((await runOn(server, { part: 'clocks', seconds: 1, trustsOwnClock: 1 })).ok).toBe(false);
 });
 
-test('whatever eight connections do at once, what must hold holds, and no caller sees a deadlock', async () => {
+test('the invariants hold whatever eight connections do at once, and no caller sees a deadlock', async () => {
   const place = await createDatabase(inject('postgresUrl'));
   try {
     const { figures, problems } = await runConcurrent({ place, operations: 1_000, seed: 5 });

@@ -23,7 +23,7 @@ afterAll(async () => {
   site.close();
 });
 
-test('one server takes the request, another one captures, and the first one answers and shows the picture', async () => {
+test('one server accepts the request, another one captures, and the first one answers and shows the picture', async () => {
   const api = cluster.start(API);
   const { url, firstKey } = await api.ready;
   const key = firstKey ?? '';
@@ -83,7 +83,7 @@ test('a capture of a killed server is claimed by another one, and is charged onc
   expect(await database.query('SELECT credits::int, state FROM reservations')).toEqual([{ credits: 1, state: 'settled' }]);
 });
 
-test('while the database is away, requests answer 503; what was captured is stored afterwards', async () => {
+test('requests are answered with 503 while the database is unavailable, and finished captures are stored afterwards', async () => {
   const { startPostgres } = await import('../fixtures/postgres.js');
   await using server = await startPostgres();
   await using fresh = await aCluster(server.adminUrl);

@@ -8,7 +8,7 @@ import { aCaller, aNewJob, claimNext, RULES } from '../store/factories.js';
 import { runCommand } from '../stress/server-process.js';
 import { aCluster } from './a-cluster.js';
 
-test('commands migrate the database, manage it, and say how to copy it', async () => {
+test('commands migrate the database, manage it, and explain how to copy it', async () => {
   await using cluster = await aCluster(inject('postgresUrl'));
   const command = (...args: string[]) => runCommand(args, cluster.env);
   expect((await command('queue', 'status')).err).toContain('has no tables of stillframe: run stillframe migrate');
@@ -31,7 +31,7 @@ test('commands migrate the database, manage it, and say how to copy it', async (
   expect((await runCommand(['queue', 'status'], elsewhere)).err).toContain('STILLFRAME_DATABASE_URL');
 });
 
-test('a new secret key takes over while the old one is still given, and alone afterwards', async () => {
+test('a new secret key works together with the old one, and alone afterwards', async () => {
   const url = await createDatabase(inject('postgresUrl'));
   const [old, next, foreign] = [1, 2, 3].map((byte) => Buffer.alloc(32, byte)) as [Buffer, Buffer, Buffer];
   const open = (...secretKeys: Buffer[]) =>

@@ -53,7 +53,7 @@ test('a server that only lost its listening connection keeps its captures', asyn
   ).toHaveLength(1);
 });
 
-test('a step of the clock of the database takes no capture away, until its server ends', async () => {
+test("a jump of the database's clock takes no capture away until its server ends", async () => {
   const database = new pg.Client({ connectionString: url });
   await database.connect();
   await database.query(`CREATE OR REPLACE FUNCTION stillframe_now() RETURNS bigint LANGUAGE sql VOLATILE

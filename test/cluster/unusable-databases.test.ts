@@ -23,7 +23,7 @@ async function aDatabase() {
   };
 }
 
-test('a database that lacks most characters is refused', async () => {
+test('a database with an encoding other than UTF-8 is refused', async () => {
   await using database = await aDatabase();
   const narrow = `${database.name}_narrow`;
   await database.client.query(`CREATE DATABASE ${narrow} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`);
@@ -33,7 +33,7 @@ test('a database that lacks most characters is refused', async () => {
   await dropDatabase(url);
 });
 
-test('the reason is told: no right to create tables, a database that takes no writes, a URL that cannot be read', async () => {
+test('the reason is reported: no right to create tables, a database that accepts no writes, an invalid URL', async () => {
   await using database = await aDatabase();
   const { client, name, url } = database;
   await client.query(`CREATE ROLE ${name} LOGIN`);
@@ -47,7 +47,7 @@ test('the reason is told: no right to create tables, a database that takes no wr
   await expect(openAt(`${url}%E0%A4%A`)).rejects.toThrow(StoreError);
 });
 
-test('parameters of the URL change no limit that the database keeps, and its options are kept', async () => {
+test('parameters of the URL change no limit of the database, and its options are kept', async () => {
   await using database = await aDatabase();
   await using opened = openDatabase(`${database.url}?statement_timeout=60000&lock_timeout=60000&options=-c%20work_mem%3D5MB`);
   const names = ['enable_seqscan', 'idle_in_transaction_session_timeout', 'jit', 'lock_timeout', 'statement_timeout', 'work_mem'];

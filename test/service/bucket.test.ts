@@ -48,7 +48,7 @@ const nameOf = (cdnUrl: string) => cdnUrl.slice(cdnUrl.lastIndexOf('/') + 1);
 const creditsOf = async ({ service }: World) => (await service.get('/v1/usage')).body.data;
 
 describe('a service with a bucket', () => {
-  it('keeps pictures there alone, and answers for them as for files', async () => {
+  it('keeps pictures only in the bucket, and answers for them as for files', async () => {
     await using world = await aWorld();
     const { service, bucket } = world;
     const first = await service.post(wish(world));
@@ -80,7 +80,7 @@ describe('a service with a bucket', () => {
     expect((await service.get('/v1/health')).body.data).toMatchObject({ database: 'ready', storage: 'ready' });
   });
 
-  it('loses and repeats no capture in an outage, refuses new ones meanwhile, and is back within 5 s', async () => {
+  it('loses and repeats no capture in an outage, refuses new ones meanwhile, and recovers within 5 s', async () => {
     await using world = await aWorld({ syncWaitMs: 1_000 });
     const { service, bucket } = world;
     const first = await service.post(wish(world), {}, '?mode=async');
@@ -117,7 +117,7 @@ describe('a service with a bucket', () => {
     expect(bucket.names()).toContain(nameOf(cdnUrl));
   });
 
-  it('comes back to expired pictures until the storage has removed them', async () => {
+  it('retries the removal of expired pictures until it succeeds', async () => {
     await using world = await aWorld({ artifactTtlH: 0 });
     const { service, bucket } = world;
     bucket.trouble(500, /^DELETE/);
@@ -129,7 +129,7 @@ describe('a service with a bucket', () => {
     await expect.poll(() => bucket.names(), { timeout: TWO_SWEEPS_MS }).toEqual([]);
   });
 
-  it('removes objects that no row tells of at its start, by their age alone', async () => {
+  it('removes objects without a row at its start, judged by their age', async () => {
     await using bucket = await startBucketServer();
     const old = `${'o'.repeat(32)}.png`;
     bucket.store(old);
@@ -140,7 +140,7 @@ describe('a service with a bucket', () => {
     await expect.poll(() => bucket.names()).toEqual([young]);
   });
 
-  it('renders again what was deleted behind its back', async () => {
+  it('renders a picture again that something else deleted', async () => {
     await using world = await aWorld();
     const { service, bucket } = world;
     const { cdn_url: lost } = (await service.post(wish(world))).body.data;
@@ -151,7 +151,7 @@ describe('a service with a bucket', () => {
     expect((await fetch(lost)).status).toBe(410);
   });
 
-  it('sends readers to the bucket where that is wanted, after the same checks', async () => {
+  it('sends readers to the bucket if that is configured, after the same checks', async () => {
     await using world = await aWorld({ artifactLinks: 'redirect' });
     const { service, bucket } = world;
     const { cdn_url: cdnUrl, bytes } = (await service.post(wish(world))).body.data;
@@ -176,7 +176,7 @@ describe('a service with a bucket', () => {
     [{ s3Endpoint: 'http://127.0.0.1:1' }, 'STILLFRAME_S3_BUCKET, STILLFRAME_S3_REGION, STILLFRAME_S3_ACCESS_KEY_ID'],
     [{ s3Endpoint: 'http://127.0.0.1:1', s3Bucket: 'x', s3Region: 'y', s3AccessKeyId: 'z' }, 'STILLFRAME_S3_SECRET_ACCESS_KEY'],
     [{ artifactLinks: 'redirect' as const }, 'STILLFRAME_ARTIFACT_LINKS'],
-  ])('does not start with a part of the settings alone: %o', async (over, named) => {
+  ])('does not start with only a part of the settings: %o', async (over, named) => {
     await expect(startService(over)).rejects.toThrow(named);
   });
 });

@@ -88,7 +88,7 @@ describe('html', () => {
     expect(forbidden).toEqual([]);
   });
 
-  it('loads what its base leads to, through the gate', async () => {
+  it('loads resources of its base URL, subject to the egress policy', async () => {
     const { data, picture } = await capture({
       html: `<body style="margin:0"><img src="logo.svg" style="display:block">`,
       base_url: `${base}/`,
@@ -98,7 +98,7 @@ describe('html', () => {
     expect(await pixel(picture, 50, 50)).toEqual(BLUE);
   });
 
-  it('has a base that is judged like a url', async () => {
+  it('has a base URL that is checked like `url`', async () => {
     const answer = await service.post({ ...SMALL, html: '<p>', base_url: 'http://127.0.0.1/' });
     expect(answer.status).toBe(400);
     expect(answer.body.error.details.reason).toBe('blocked_destination');
@@ -109,7 +109,7 @@ describe('html', () => {
 });
 
 describe('a saved login', () => {
-  it('is there before the first script, and goes to nobody else', async () => {
+  it('is present before the first script, and is sent to no other site', async () => {
     const { picture } = await capture({
       url: `${base}/login`,
       cookies: [{ name: 'seen', value: 'yes' }],
@@ -128,7 +128,7 @@ describe('a saved login', () => {
     expect(asked[0]?.cookie).toBe('');
   });
 
-  it('says which cookie rule was broken, without the cookie', async () => {
+  it('is refused with the broken cookie rule, without the cookie', async () => {
     const answer = await service.post({ ...SMALL, url: `${base}/login`, cookies: [{ name: '__Secure-a', value: 'top-secret' }] });
     expect([answer.status, answer.body.error.code]).toEqual([400, 'invalid_request']);
     expect(JSON.stringify(answer.body)).not.toContain('top-secret');
@@ -136,21 +136,21 @@ describe('a saved login', () => {
 });
 
 describe('parts and forms of a picture', () => {
-  it('clips the page, below the view too', async () => {
+  it('clip the page, even below the view', async () => {
     const { data, picture } = await capture({ url: `${base}/tall`, clip: { x: 10, y: 950, width: 80, height: 100 } });
     expect(data).toMatchObject({ width: 80, height: 100, render_diagnostics: { truncated: false } });
     expect(await pixel(picture, 40, 49)).toEqual(RED);
     expect(await pixel(picture, 40, 50)).toEqual(GREEN);
   });
 
-  it('cuts a clip at the end of the page, and refuses one beyond it', async () => {
+  it('cut a clip at the end of the page, and refuse one beyond it', async () => {
     const { data } = await capture({ url: `${base}/tall`, clip: { x: 0, y: 1950, width: 100, height: 100 } });
     expect(data).toMatchObject({ height: 50, render_diagnostics: { truncated: true } });
     const answer = await service.post({ ...SMALL, url: `${base}/tall`, clip: { x: 0, y: 5000, width: 10, height: 10 } });
     expect(answer.body.error).toMatchObject({ code: 'render_incomplete', retriable: false, details: { check: 'clip' } });
   });
 
-  it('keeps padding around an element, within the page', async () => {
+  it('keep padding around an element, within the page', async () => {
     const { data, picture } = await capture({ url: `${base}/element`, selector: 'div + div', padding: 40 });
     expect([data.width, data.height]).toEqual([170, 180]);
     expect(await pixel(picture, 10, 10)).toEqual(BLUE);
@@ -163,7 +163,7 @@ describe('parts and forms of a picture', () => {
     ['webp', {}],
     ['png', { full_page: true }],
     ['png', { selector: 'body' }],
-  ])('leaves out the background of a %s %j', async (format, extra) => {
+  ])('leave out the background of a %s %j', async (format, extra) => {
     const { picture } = await capture({ url: `${base}/bare`, format, omit_background: true, ...extra });
     expect((await pixel(picture, 50, 50))[3]).toBe(255);
     expect((await pixel(picture, 300, 50))[3]).toBe(0);
@@ -179,7 +179,7 @@ describe('parts and forms of a picture', () => {
     ['webp', { width: 4000 }, 400, 320],
     ['png', { width: 4000, height: 4000, fit: 'contain' }, 400, 320],
     ['jpeg', { width: 4000, height: 4000, fit: 'cover' }, 400, 320],
-  ])('resizes a %s to %j, never up', async (format, resize, width, height) => {
+  ])('resize a %s to %j, but never enlarge it', async (format, resize, width, height) => {
     const { data, picture } = await capture({ url: `${base}/element`, format, resize });
     expect([data.width, data.height]).toEqual([width, height]);
     expect(await sharp(picture).metadata()).toMatchObject({ width, height, format });
@@ -228,7 +228,7 @@ describe('pdf', () => {
     expect(document.getPageCount()).toBeGreaterThanOrEqual(5);
   });
 
-  it('keeps the pages asked for, and refuses those that are not there', async () => {
+  it('keeps the requested pages, and refuses missing ones', async () => {
     expect((await print({ page_ranges: '2-3,5' })).document.getPageCount()).toBe(3);
     const answer = await service.post({ ...SMALL, html: report, format: 'pdf', pdf: { page_ranges: '90-91' } });
     expect([answer.status, answer.body.error.code, answer.body.error.details?.issues?.[0]?.path]).toEqual([
@@ -238,7 +238,7 @@ describe('pdf', () => {
     ]);
   });
 
-  it('refuses margins that leave no room', async () => {
+  it('refuses margins that leave no space', async () => {
     const answer = await service.post({ ...SMALL, html: report, format: 'pdf', pdf: { margin: { left: '5in', right: '5in' } } });
     expect([answer.status, answer.body.error.code]).toEqual([400, 'invalid_request']);
   });
@@ -256,7 +256,7 @@ describe('the remarks on a capture', () => {
   const codesOf = ({ diagnostics }: { diagnostics?: { warnings?: { code: string }[] } }) =>
     (diagnostics?.warnings ?? []).map(({ code }) => code);
 
-  it('say that a PDF of pixels has no text, and one of the browser none of that', async () => {
+  it('say that a rasterised PDF has no text, and nothing for a native one', async () => {
     const long = { ...SMALL, html: '<div style="height:800px">x</div>', format: 'pdf', full_page: true };
     expect(codesOf((await service.post(long)).body.data)).toEqual(['pdf_without_text']);
     expect(codesOf((await service.post({ ...long, full_page_algorithm: 'native' })).body.data)).toEqual([]);
@@ -281,7 +281,7 @@ describe('the remarks on a capture', () => {
     expect(data.diagnostics.warnings[0].message).toContain('style.css');
   });
 
-  it('tell of a redirect to a page that asks for a password, and of no other', async () => {
+  it('report a redirect to a page that asks for a password, and no other', async () => {
     expect(codesOf((await capture({ url: `${base}/account` })).data)).toEqual(['redirected_to_login']);
     expect(codesOf((await capture({ url: `${base}/signin` })).data)).toEqual([]);
     expect(codesOf((await capture({ url: `${base}/moved` })).data)).toEqual([]);
@@ -289,7 +289,7 @@ describe('the remarks on a capture', () => {
 });
 
 describe('tolerate', () => {
-  it('pictures an error page of the target, and says what would have failed', async () => {
+  it('captures an error page of the target, with a warning about the failure', async () => {
     const strict = await service.post({ ...SMALL, url: `${base}/missing` });
     expect(strict.body.error.code).toBe('target_error');
     const { data, picture } = await capture({ url: `${base}/missing`, tolerate: ['target_error'] });
@@ -317,7 +317,7 @@ describe('tolerate', () => {
   });
 
   it.each([{ selector: '.not-there' }, { clip: { x: 0, y: 9000, width: 10, height: 10 } }])(
-    'takes the view where %j is not there',
+    'captures the view if %j does not exist',
     async (part) => {
       const { data } = await capture({ url: `${base}/tall`, tolerate: ['render_incomplete'], ...part });
       expect(data).toMatchObject({ width: 400, height: 320, diagnostics: { warnings: [{ code: 'render_incomplete' }] } });

@@ -15,7 +15,7 @@ afterAll(() => {
   for (const dir of dataDirs) rmSync(dir, { recursive: true, force: true });
 });
 
-it('a start that fails spends no first key: the next one tells of it', async () => {
+it('a failed start uses up no first key, which the next start shows', async () => {
   const dataDir = aDataDir();
   const { server, port } = await takenPort();
   await expect(startService({ port }, dataDir)).rejects.toThrow(/already in use/);
@@ -24,7 +24,7 @@ it('a start that fails spends no first key: the next one tells of it', async () 
   expect(service.service.firstKey).toMatch(/^sf_live_/);
 });
 
-it('a wrong setting makes no database', async () => {
+it('an invalid setting creates no database', async () => {
   const dataDir = aDataDir();
   await expect(startService({ allowDestinations: ['10.0.0.0/99'] }, dataDir)).rejects.toThrow(
     /STILLFRAME_ALLOW_DESTINATIONS has "10.0.0.0\/99"/,
@@ -32,7 +32,7 @@ it('a wrong setting makes no database', async () => {
   expect(existsSync(join(dataDir, 'stillframe.db'))).toBe(false);
 });
 
-it('a start on a taken port says nothing but that', async () => {
+it('a start on a taken port reports only that', async () => {
   const dataDir = aDataDir();
   const { server, port } = await takenPort();
   const said: string[] = [];

@@ -20,7 +20,7 @@ function guarded() {
   };
 }
 
-it('an error that comes through the browser library is logged, and the process stays', () => {
+it('an error from the browser library is logged, and the process continues', () => {
   const { lines, exit, guard, except } = guarded();
   const error = new Error('listener');
   error.stack =
@@ -31,7 +31,7 @@ it('an error that comes through the browser library is logged, and the process s
   guard[Symbol.dispose]();
 });
 
-it('a rejection that nobody waits for is logged, and the process stays', () => {
+it('an unhandled rejection is logged, and the process continues', () => {
   const { lines, exit, guard, reject } = guarded();
   reject(new Error('nobody'));
   expect(lines).toMatchObject([{ level: 50 }]);

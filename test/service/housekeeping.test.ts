@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { silentLog } from '../../src/log.js';
 import { Housekeeping, type HousekeepingOptions } from '../../src/service/housekeeping.js';
 
-it('a step that fails is told and holds up no other, and the end waits for the last', async () => {
+it('a failing step is reported and delays no other, and the end waits for the last step', async () => {
   const steps: string[] = [];
   let letFind = (): void => {};
   const found = new Promise<void>((resolve) => {

@@ -38,7 +38,7 @@ describe('IdleHeap', () => {
     expect(seen.collected).toBe(1);
   });
 
-  it('leaves a heap alone that has hardly grown since, and collects it again when it has', async () => {
+  it('does not collect a heap that has hardly grown since, and collects it when it has', async () => {
     const { heap, seen } = heapOf(120 * MB);
     const rest = async () => {
       heap.captureEnded();
@@ -53,7 +53,7 @@ describe('IdleHeap', () => {
     expect(seen.collected).toBe(2);
   });
 
-  it('collects for little after many captures', async () => {
+  it('collects for a small gain after many captures', async () => {
     const { heap, seen } = heapOf(120 * MB);
     const rest = async (captures: number, bytes: number) => {
       for (let nth = 0; nth < captures; nth++) heap.captureEnded();
@@ -69,7 +69,7 @@ describe('IdleHeap', () => {
     expect(await rest(99, 63 * MB)).toBe(3);
   });
 
-  it('measures growth from what V8 has come down to by itself', async () => {
+  it('measures growth from the size to which V8 has shrunk the heap by itself', async () => {
     const { heap, seen } = heapOf(120 * MB);
     heap.captureEnded();
     await vi.advanceTimersByTimeAsync(3_000);
@@ -91,7 +91,7 @@ describe('IdleHeap', () => {
     expect(seen.collected).toBe(1);
   });
 
-  it('frees what nobody holds', { timeout: 120_000 }, async () => {
+  it('frees unreferenced memory', { timeout: 120_000 }, async () => {
     vi.useRealTimers();
     const seen = new WeakRef({ of: 'nobody' });
     const heap = new IdleHeap({ running: () => 0, onError, heapBytes: () => Number.MAX_SAFE_INTEGER });
@@ -100,7 +100,7 @@ describe('IdleHeap', () => {
     await vi.waitFor(() => expect(seen.deref() === undefined).toBe(true), { timeout: 30_000 });
   });
 
-  it('tells when it cannot collect', async () => {
+  it('reports that it cannot collect', async () => {
     const told: unknown[] = [];
     const failure = new Error('no inspector');
     const collect = () => Promise.reject(failure);
@@ -110,7 +110,7 @@ describe('IdleHeap', () => {
     expect(told).toEqual([failure]);
   });
 
-  it('does nothing once disposed of', async () => {
+  it('does nothing after its disposal', async () => {
     const { heap, seen } = heapOf(120 * MB);
     heap.captureEnded();
     heap[Symbol.dispose]();

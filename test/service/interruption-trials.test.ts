@@ -10,13 +10,13 @@ import { run as troubles } from '../stress/troubles.js';
 const beside = (problems: string[], times: RegExp) => problems.filter((problem) => !times.test(problem));
 
 describe('trials of interruptions, in short', () => {
-  it('restart: gives a page up that kills the server twice, and goes on', async () => {
+  it('restart: fails a page that kills the server twice, and continues', async () => {
     const { problems, figures } = await restart({ rounds: 0 });
     expect(problems).toEqual([]);
     expect(figures.poison_attempts).toBe(2);
   });
 
-  it('drain: takes nothing more and loses nothing when it is told to end', async () => {
+  it('drain: accepts nothing more and loses nothing when the server is asked to end', async () => {
     const { problems } = await drain({ rounds: 2, secondEvery: 2 });
     expect(beside(problems, /^(a drain took|after a second)/)).toEqual([]);
   });
@@ -26,12 +26,12 @@ describe('trials of interruptions, in short', () => {
     expect(problems).toEqual([]);
   });
 
-  it('clock: deletes nothing when a start finds another time', async () => {
+  it('clock: deletes nothing when the clock has changed before a start', async () => {
     const { problems } = await clock({ holdMs: 6_000, jobs: 2, starts: 1 });
     expect(problems).toEqual([]);
   });
 
-  it('full-disk: says no while the disk is full, and yes when it is not', async () => {
+  it('full-disk: refuses captures while the disk is full, and accepts them when it is not', async () => {
     const { problems } = await fullDisk({ rounds: 1, submissions: 3, recoveryMs: 30_000, prints: 0 });
     expect(problems).toEqual([]);
   });

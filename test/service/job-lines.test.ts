@@ -6,7 +6,7 @@ import { startService } from '../fixtures/start-service.js';
 
 const SMALL = { viewport: { width: 320, height: 240, deviceScaleFactor: 1 } };
 
-it('each job has its line in the log and its place in the metrics: those that shared a render, and those answered from a kept one', async () => {
+it('each job is logged and counted, including jobs that shared a render or were answered from the cache', async () => {
   const lines: Record<string, unknown>[] = [];
   const sink = new Writable({ write: (line, _encoding, done) => done(void lines.push(JSON.parse(String(line)))) });
   await using site = await startSite({ host: '127.0.0.2' });
@@ -25,7 +25,7 @@ it('each job has its line in the log and its place in the metrics: those that sh
   expect(metrics).toContain('stillframe_jobs_total{state="completed"} 4');
 });
 
-it('a failed job has the URL of its page in its line, in the list and when it is looked up, without what may be secret', async () => {
+it('a failed job has the URL of its page in its line, in the list and in look-ups, without secret parts', async () => {
   const lines: Record<string, unknown>[] = [];
   const sink = new Writable({ write: (line, _encoding, done) => done(void lines.push(JSON.parse(String(line)))) });
   await using site = await startSite({ host: '127.0.0.2' });

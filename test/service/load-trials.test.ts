@@ -7,7 +7,7 @@ import { run as overload } from '../stress/overload.js';
 const beside = (problems: string[], times: RegExp) => problems.filter((problem) => !times.test(problem));
 
 describe('trials under load, in short', () => {
-  it('overload: refuses what is too much, and answers the rest', async () => {
+  it('overload: refuses the surplus, and answers the rest', async () => {
     const { problems, figures } = await overload({ seconds: 4, calm: 0.5, queue: 20, wait: 600 });
     expect(beside(problems, /^(goodput|a refusal|memory|\d+ sync)/)).toEqual([]);
     expect(figures.refused).toBeGreaterThan(0);
@@ -26,7 +26,7 @@ describe('trials under load, in short', () => {
     expect(problems).toEqual([]);
   });
 
-  it('kill: loses, repeats and charges nothing wrongly when the server is killed', async () => {
+  it('kill: loses, repeats and wrongly charges nothing when the server is killed', async () => {
     const { problems, figures } = await kill({ rounds: 3, orphanMs: 10_000 });
     expect(problems).toEqual([]);
     expect(figures.damaged_databases).toBe(0);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { loopErrors } from '../../src/service/loop-errors.js';
 
-test('the same error is logged once every 30 s, other errors beside it', () => {
+test('the same error is logged once every 30 s, and other errors as well', () => {
   const lines: string[] = [];
   let now = 0;
   const report = loopErrors(pino({ base: null }, { write: (line: string) => lines.push(line) }), () => now);

@@ -24,7 +24,7 @@ afterAll(async () => {
 const SMALL = { viewport: { width: 400, height: 300, deviceScaleFactor: 1 } };
 
 describe('the main path', () => {
-  it.each(['png', 'jpeg', 'webp'])('answers 200 with a %s that downloads, and tells the truth about it', async (format) => {
+  it.each(['png', 'jpeg', 'webp'])('answers 200 with a %s that can be downloaded, and describes it correctly', async (format) => {
     const answer = await service.post({ url: site.url('/article'), format, ...SMALL });
     expect(answer.status).toBe(200);
     const { data } = answer.body;
@@ -44,7 +44,7 @@ describe('the main path', () => {
     expect(answer.headers.get('server-timing')).toContain('navigate');
   });
 
-  it('answers 202 to an async submission, whose job then tells of the picture', async () => {
+  it('answers 202 to an async submission, whose job then has the picture', async () => {
     const answer = await service.post({ url: site.url('/article'), format: 'png', ...SMALL, cache_ttl: 0 }, {}, '?mode=async');
     expect(answer.status).toBe(202);
     expect(answer.body.data.poll_url).toBe(`/v1/jobs/${answer.body.data.job_id}`);
@@ -68,7 +68,7 @@ describe('the main path', () => {
     expect(answer.body.data).toMatchObject({ width: Math.round(412 * 2.625), height: Math.round(839 * 2.625) });
   });
 
-  it('answers a second time from what was kept', async () => {
+  it('answers a repeated request from the cache', async () => {
     const body = { url: site.url('/article?cached'), format: 'png', ...SMALL };
     const first = await service.post(body);
     const second = await service.post(body);
@@ -101,7 +101,7 @@ describe('the main path', () => {
     });
   });
 
-  it('drains: refuses what is new, keeps what it has accepted', async () => {
+  it('drains: refuses new submissions, and keeps accepted ones', async () => {
     const own = await startService();
     const submitted = await own.post({ url: site.url('/article'), ...SMALL, sync: false });
     expect(submitted.status).toBe(202);
@@ -113,7 +113,7 @@ describe('the main path', () => {
     expect(['completed', 'waiting', 'active']).toContain(body.data.state);
   });
 
-  it('answers 410 for a picture whose time was over before the start', async () => {
+  it('answers 410 for a picture that expired before the start', async () => {
     const own = await startService();
     const kept = await own.post({ url: site.url('/article'), ...SMALL });
     await own.service.stop();
@@ -137,7 +137,7 @@ describe('the main path', () => {
   });
 });
 
-it('a wrong destination in the settings stops the start before anything is made', async () => {
+it('an invalid destination in the settings stops the start before anything is created', async () => {
   const parent = mkdtempSync(join(tmpdir(), 'stillframe-service-'));
   try {
     const start = startService({ allowDestinations: ['10.0.0.0/33'] }, join(parent, 'data'));
@@ -148,7 +148,7 @@ it('a wrong destination in the settings stops the start before anything is made'
   }
 });
 
-it('an egress check that does not answer within the budget is told as such', async () => {
+it('an egress check that does not answer in time is reported as such', async () => {
   const silent = createServer((socket) => void socket.on('error', () => socket.destroy()).resume());
   await new Promise<void>((listening) => void silent.listen(0, '127.0.0.2', listening));
   const { port } = silent.address() as AddressInfo;

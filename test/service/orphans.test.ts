@@ -8,7 +8,7 @@ import { silentLog } from '../../src/log.js';
 import { startSite } from '../fixtures/site/site.js';
 import { startService } from '../fixtures/start-service.js';
 
-it('a picture that a crash left without its job a moment ago is gone after the next start', async () => {
+it('a picture that a recent crash left without a job is removed by the next start', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-service-'));
   const dir = artifactsDirOf(dataDir);
   await using artifacts = await openArtifactDirectory({ dir, log: silentLog() });
@@ -19,7 +19,7 @@ it('a picture that a crash left without its job a moment ago is gone after the n
   await expect.poll(() => artifacts.open(name)).toBeNull();
 });
 
-it('a start without the pictures that the database tells of renders them again', async () => {
+it("a start without the pictures of the database's rows renders them again", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-service-'));
   await using site = await startSite({ host: '127.0.0.2' });
   const restored = `${dataDir}-restored`;

@@ -107,7 +107,7 @@ describe('an invoice on A4', () => {
     expect(linksOf(document)).toEqual(['https://example.com/pay/117']);
   });
 
-  it.skipIf(!HAS_POPPLER)('has its words within the margins, and none that are for the screen', async () => {
+  it.skipIf(!HAS_POPPLER)('has its text inside the margins, and none that is for the screen only', async () => {
     const { pages } = await print(invoice, { paper: 'a4', margin });
     const page = pages[0];
     const words = page?.words ?? [];
@@ -149,7 +149,7 @@ describe('a report of 60 pages', () => {
     });
   });
 
-  it('prints the pages asked for with their own numbers', async () => {
+  it('prints the requested pages with their own numbers', async () => {
     const { document, pages } = await print(report, { ...pdf, page_ranges: '2-3,60' });
     expect(document.getPageCount()).toBe(3);
     expect(pages.map((page) => /\d+ of \d+/.exec(page.text)?.[0])).toEqual(HAS_POPPLER ? ['2 of 60', '3 of 60', '60 of 60'] : []);
@@ -183,7 +183,7 @@ describe('a template that the browser cannot print', () => {
   it.each([
     [{ footer_template: '<style>@\\69mport url(http://127.0.0.2/a.css);</style>x' }, 'pdf.footer_template'],
     [{ header_template: '<link title=">" rel=stylesheet href="http://127.0.0.2/a.css">', footer_template: 'x' }, 'pdf'],
-  ])('is an invalid request where the check of submissions has not found out: %j', async (templates, path) => {
+  ])('is an invalid request even if the check of submissions has missed it: %j', async (templates, path) => {
     const { status, body } = await service.post({ html: '<p>x', format: 'pdf', pdf: { ...templates, margin: { bottom: '20mm' } } });
     expect({ status, ...body.error }).toMatchObject({ status: 400, code: 'invalid_request', retriable: false });
     expect(body.error.details.issues).toMatchObject([{ path }]);

@@ -26,7 +26,7 @@ function aRecentHealth() {
   return { health: new RecentHealth(deps), seen };
 }
 
-it('one look at the health serves all who ask within 200 ms', async () => {
+it('one check of the health answers all requests within 200 ms', async () => {
   const { health, seen } = aRecentHealth();
   const first = health.ask();
   seen.now += 200;
@@ -37,7 +37,7 @@ it('one look at the health serves all who ask within 200 ms', async () => {
   expect(seen.looks).toBe(2);
 });
 
-it('what was seen before a change is forgotten, and so it is when the clock goes back', async () => {
+it('the cached health is dropped after a change, and when the clock is set back', async () => {
   const { health, seen } = aRecentHealth();
   await health.ask();
   health.forget();

@@ -82,7 +82,7 @@ describe('GET /v1/render', () => {
     expect(await sharp(Buffer.from(await answer.arrayBuffer())).metadata()).toMatchObject({ format: 'png', width: 400, height: 300 });
   });
 
-  it('answers 304 to who has it already, and keeps it no longer than the link holds', async () => {
+  it('answers 304 to a client that has the picture, and lets it be cached no longer than the link is valid', async () => {
     const url = link(SMALL, { expires: Math.floor(Date.now() / 1000) + 60 });
     const first = await fetch(url);
     await first.arrayBuffer();
@@ -92,7 +92,7 @@ describe('GET /v1/render', () => {
     expect((await fetch(url, { method: 'HEAD' })).status).toBe(200);
   });
 
-  it('shows in a page of another origin', async () => {
+  it('can be shown in a page of another origin', async () => {
     const browser = await launchAnyBrowser({ args: QUIET_FLAGS });
     try {
       const page = await browser.newPage();
@@ -113,14 +113,14 @@ describe('GET /v1/render', () => {
     ['no key', () => link(SMALL).replace(/&key=[^&]*/, '')],
     ['broken encoding', () => `${link(SMALL)}%ff`],
     ['no query', () => `${service.url}/v1/render`],
-  ])('refuses %s without a look at the target', async (_, url) => {
+  ])('refuses %s without a request to the target', async (_, url) => {
     const answer = await fetch(url());
     expect(answer.status).toBe(403);
     expect(await answer.json()).toMatchObject({ ok: false, error: { code: 'forbidden' } });
     expect(requests).toBe(0);
   });
 
-  it('refuses what a link may not carry, and says which', async () => {
+  it('refuses the fields that a link must not have, and names them', async () => {
     const answer = await fetch(link({ ...SMALL, custom_js: '1', headers: { authorization: 'x' } }));
     expect(answer.status).toBe(400);
     const { error } = (await answer.json()) as { error: { details: { issues: { path: string }[] } } };
@@ -134,7 +134,7 @@ describe('GET /v1/render', () => {
     expect(answer.headers.get('x-job-id')).toMatch(/^job_/);
   });
 
-  it('honours the old secret until the time given, and the new one at once', async () => {
+  it('accepts the old secret until the given time, and the new one at once', async () => {
     const old = link(SMALL);
     await rotate(Date.now() + 60_000);
     expect((await fetch(old, { method: 'HEAD' })).status).toBe(200);
@@ -143,7 +143,7 @@ describe('GET /v1/render', () => {
     expect((await fetch(old, { method: 'HEAD' })).status).toBe(403);
   });
 
-  it('costs its owner one credit however often it is opened, and none of the rate of the key', async () => {
+  it("costs its owner one credit however often it is opened, and does not count towards the key's rate limit", async () => {
     await using own = await startService({ submitRate: 1, submitBurst: 1, linkRate: 1, linkBurst: 1 });
     const at = await linkOf(own);
     const url = at({ ...SMALL, cache_ttl: 0, inspect_page: true });
@@ -179,7 +179,7 @@ describe('GET /v1/render', () => {
     expect((await own.get('/v1/usage')).body.data.credits).toBe(2);
   });
 
-  it('keeps its picture when the renewal is refused, and is refused itself once the limit of its key is spent', async () => {
+  it("keeps its picture when the renewal is refused, and is refused itself once the key's limit is used up", async () => {
     const clock = aClock();
     await using own = await startService();
     const at = await linkOf(own);
@@ -196,7 +196,7 @@ describe('GET /v1/render', () => {
     expect((await own.post({ ...SMALL, url: `${base}/own` })).status).toBe(200);
   });
 
-  it('may be signed for a key that can do nothing else', async () => {
+  it('can be signed for a key that can do nothing else', async () => {
     await using own = await startService();
     const store = storeOf(own);
     const key = await issueKey(store, { accountName: 'default', label: 'links', scopes: [LINKS_SCOPE], now: Date.now() });
@@ -243,7 +243,7 @@ describe('GET /v1/jobs', () => {
 });
 
 describe('GET /v1/usage', () => {
-  it('tells of credits, jobs by state and failures by code', async () => {
+  it('reports credits, jobs by state and failures by code', async () => {
     const { data } = (await service.get('/v1/usage')).body;
     expect(data).toMatchObject({
       account: 'default',

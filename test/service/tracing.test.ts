@@ -51,7 +51,7 @@ function childrenOf(spans: CollectedSpan[], parent: CollectedSpan): string[] {
 }
 
 describe('the trace of a capture', () => {
-  it('has the stages of a synchronous one below its attempt, and that below its submission', async () => {
+  it('has its stages below its attempt, and the attempt below its submission', async () => {
     const answer = await service.post({ url: site.url('/long?px=600&row=100'), full_page: true, format: 'png', cache_ttl: 0, ...SMALL });
     expect(answer.status).toBe(200);
     const jobId = answer.headers.get('x-job-id') ?? '';
@@ -83,7 +83,7 @@ describe('the trace of a capture', () => {
     expect(submission.resource).toMatchObject({ 'service.name': 'stillframe', 'service.version': expect.stringMatching(/^\d+\.\d+/) });
   });
 
-  it('goes on after a 202, and joins the trace of a caller', async () => {
+  it('continues after a 202, and joins the trace of a caller', async () => {
     const traceparent = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`;
     const body = { url: site.url('/article'), cache_ttl: 0, ...SMALL };
     const answer = await service.post(body, { traceparent, tracestate: 'vendor=1' }, '?mode=async');
@@ -141,7 +141,7 @@ describe('the trace of a capture', () => {
     expect(spans[0]?.attributes).toMatchObject({ 'stillframe.cached': true });
   });
 
-  it('says why a submission was refused, and nothing of one that was never understood', async () => {
+  it('gives the reason why a submission was refused, and does not exist for one that could not be parsed', async () => {
     const refused = await service.post({ url: 'http://10.0.0.1/', ...SMALL });
     expect(refused.status).toBe(400);
     await service.post({ url: 7 }, { 'x-request-id': 'never-understood' });
@@ -191,7 +191,7 @@ describe('webhooks', () => {
     expect(submission.resource['service.name']).toBe('hooks');
   });
 
-  it('carry no trace where callers and receivers are kept out of it', async () => {
+  it('carry no trace if propagation is switched off', async () => {
     await using receiver = await startReceiver();
     const tracing = collector.config({ OTEL_PROPAGATORS: 'none', OTEL_SERVICE_NAME: 'alone' });
     await using own = await startService({ webhookAllow: [receiver.origin] }, undefined, { tracing });
@@ -207,7 +207,7 @@ describe('webhooks', () => {
 });
 
 describe('privacy', () => {
-  it('says nothing of a capture but its host, whatever it carries, in either encoding', async () => {
+  it('reveals only the host of a capture, whatever it contains, in either encoding', async () => {
     for (const protocol of ['http/json', 'http/protobuf']) {
       const before = collector.requests.length;
       const tracing = collector.config({
@@ -246,7 +246,7 @@ describe('sampling', () => {
     expect(collector.spans.filter((span) => span.resource['service.name'] === 'unsampled')).toEqual([]);
   });
 
-  it('takes none, or all whatever callers say', async () => {
+  it('keeps no trace, or all, whatever callers say', async () => {
     for (const [sampler, count] of [
       ['always_off', 0],
       ['always_on', 1],
@@ -261,8 +261,8 @@ describe('sampling', () => {
   });
 });
 
-describe('a collector that is away', () => {
-  it('neither delays nor fails captures, holds the end no longer than 3 s, and is logged once', async () => {
+describe('an unavailable collector', () => {
+  it('neither delays nor fails captures, delays the shutdown by at most 3 s, and is logged once', async () => {
     const lines: Record<string, unknown>[] = [];
     const sink = new Writable({ write: (line, _encoding, done) => done(void lines.push(JSON.parse(String(line)))) });
     const silent = createServer();

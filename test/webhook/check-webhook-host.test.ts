@@ -20,7 +20,7 @@ test('a public host passes', async () => {
   expect(egress.asked).toEqual([['example.com', 443]]);
 });
 
-test('a private host, a missing one and a look-up that failed get the very same refusal', async () => {
+test('a private host, a missing one and a failed look-up get the same refusal', async () => {
   const refusals: unknown[] = [];
   for (const verdict of [
     { ok: false, reason: 'blocked_address', temporary: false },

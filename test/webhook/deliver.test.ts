@@ -57,7 +57,7 @@ async function outcomeOf(overrides: Partial<DeliverDeps>, due: Partial<DueDelive
   return store.outcomes.at(-1)?.outcome;
 }
 
-test('posts the signed payload of a completed capture', async () => {
+test('an attempt posts the signed payload of a completed capture', async () => {
   await using receiver = await startReceiver();
   await using egress = loopbackEgress();
   const { store, deps } = setUp({ egress, allowedOrigins: [receiver.origin], now: Date.now });
@@ -85,7 +85,7 @@ test('posts the signed payload of a completed capture', async () => {
   expect(store.outcomes.at(-1)?.outcome).toEqual({ kind: 'delivered', status: 204 });
 });
 
-test('posts the error of a failed capture', async () => {
+test('an attempt posts the error of a failed capture', async () => {
   await using receiver = await startReceiver();
   await using egress = loopbackEgress();
   const { store, deps } = setUp({ egress, allowedOrigins: [receiver.origin] });
@@ -103,7 +103,7 @@ test('posts the error of a failed capture', async () => {
   expect(receiver.requests[0]?.payload).not.toHaveProperty('data');
 });
 
-test('signs each attempt afresh', async () => {
+test('each attempt has its own signature', async () => {
   await using receiver = await startReceiver({ script: [{ status: 503 }, { status: 204 }] });
   await using egress = loopbackEgress();
   let now = NOW;
@@ -120,11 +120,11 @@ test('signs each attempt afresh', async () => {
   expect(store.rows[0]?.status).toMatchObject({ state: 'delivered', attempts: 2, generation: 1 });
 });
 
-test.each([200, 201, 202, 204, 206, 226, 299])('%d acknowledges', async (status) => {
+test.each([200, 201, 202, 204, 206, 226, 299])('status %d acknowledges', async (status) => {
   expect(await outcomeOf({ egress: answering(status) })).toEqual({ kind: 'delivered', status });
 });
 
-test.each([429, 500, 501, 502, 503, 504, 507, 599])('%d is tried again', async (status) => {
+test.each([429, 500, 501, 502, 503, 504, 507, 599])('status %d is tried again', async (status) => {
   expect(await outcomeOf({ egress: answering(status) })).toEqual({
     kind: 'retry',
     status,
@@ -133,12 +133,12 @@ test.each([429, 500, 501, 502, 503, 504, 507, 599])('%d is tried again', async (
   });
 });
 
-test.each([301, 302, 303, 307, 308])('%d is a redirect, not followed and terminal', async (status) => {
+test.each([301, 302, 303, 307, 308])('status %d is a redirect, not followed and terminal', async (status) => {
   const outcome = await outcomeOf({ egress: answering(status, { location: 'https://example.com/elsewhere' }) });
   expect(outcome).toEqual({ kind: 'failed', status, error: `The receiver answered ${status}. Redirects are not followed.` });
 });
 
-test.each([300, 304, 305, 400, 401, 403, 404, 408, 410, 413, 418, 425, 451, 499])('%d is a terminal failure', async (status) => {
+test.each([300, 304, 305, 400, 401, 403, 404, 408, 410, 413, 418, 425, 451, 499])('status %d is a terminal failure', async (status) => {
   expect(await outcomeOf({ egress: answering(status) })).toEqual({ kind: 'failed', status, error: `The receiver answered ${status}.` });
 });
 
@@ -149,12 +149,12 @@ test.each([
   [4, 600_000],
   [5, 600_000],
   [9, 600_000],
-])('after attempt %d it waits %d ms', async (attempt, wait) => {
+])('the delay after attempt %d is %d ms', async (attempt, wait) => {
   const outcome = await outcomeOf({ egress: answering(503) }, { attempt, maxAttempts: 10 });
   expect(outcome).toMatchObject({ kind: 'retry', nextAttemptAt: NOW + wait });
 });
 
-test('the wait varies by a fifth either way', async () => {
+test('the delay varies by a fifth either way', async () => {
   const wait = async (random: number) => {
     const outcome = await outcomeOf({ egress: answering(503), random: () => random });
     return outcome?.kind === 'retry' ? outcome.nextAttemptAt - NOW : null;
@@ -170,14 +170,14 @@ test.each([
   ['1', 5_000],
   [new Date(NOW + 90_000 - 500).toUTCString(), 89_500],
   ['rubbish', 5_000],
-])('Retry-After %j puts the next attempt off by %d ms', async (value, wait) => {
+])('Retry-After %j delays the next attempt by %d ms', async (value, wait) => {
   for (const status of [429, 503]) {
     const outcome = await outcomeOf({ egress: answering(status, { 'retry-after': value }) });
     expect(outcome).toMatchObject({ kind: 'retry', nextAttemptAt: NOW + wait });
   }
 });
 
-test('the last attempt fails for good, with what it saw', async () => {
+test('the last attempt fails for good, with its status and error', async () => {
   const spent = { attempt: 5, maxAttempts: 5 };
   expect(await outcomeOf({ egress: answering(503) }, spent)).toEqual({ kind: 'failed', status: 503, error: 'The receiver answered 503.' });
   expect(await outcomeOf({ egress: failingWith(new Error('x')) }, spent)).toEqual({
@@ -187,7 +187,7 @@ test('the last attempt fails for good, with what it saw', async () => {
   });
 });
 
-test('a refused address and a missing name are tried again and read the same', async () => {
+test('a refused address and a missing name are tried again with the same message', async () => {
   const refusedAddress = new EgressRefused({ host: 'internal.example', port: 443, reason: 'blocked_address' });
   const unresolvable = new EgressRefused({ host: 'missing.example', port: 443, reason: 'unresolvable' });
   const notFound = Object.assign(new Error('getaddrinfo ENOTFOUND missing.example'), { code: 'ENOTFOUND' });
@@ -204,7 +204,7 @@ test('a refused address and a missing name are tried again and read the same', a
   expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome))).size).toBe(1);
 });
 
-test('what went wrong is told in a fixed text, without addresses, paths or secrets', async () => {
+test('a failure is reported as a fixed text, without addresses, paths or secrets', async () => {
   const withCode = (code: string) => Object.assign(new Error(`boom 10.0.0.7:8443 /etc/hosts ${SECRET}`), { code });
   for (const code of [
     'ECONNREFUSED',
@@ -222,12 +222,12 @@ test('what went wrong is told in a fixed text, without addresses, paths or secre
   }
 });
 
-test('an origin that the operator has taken back is not called any more', async () => {
+test('an origin that the operator no longer allows is not called', async () => {
   const outcome = await outcomeOf({}, { url: 'http://127.0.0.1:4000/hook' });
   expect(outcome).toMatchObject({ kind: 'failed', status: null });
 });
 
-test('asks the way out for one attempt: time, size and origins bounded, no proxy', async () => {
+test('an attempt makes one request, with limited time, size and origins, and no proxy', async () => {
   const orders: PublicFetch[] = [];
   await outcomeOf({
     timeoutMs: 1_234,
@@ -242,7 +242,7 @@ test('asks the way out for one attempt: time, size and origins bounded, no proxy
   expect(orders[0]).toMatchObject({ method: 'POST', timeoutMs: 1_234, maxBytes: 65_536, via: null, allowedOrigins: [] });
 });
 
-test('an attempt that a stop cuts short is not recorded, so that it is made again', async () => {
+test('an attempt that a stop interrupts is not recorded, so that it is made again', async () => {
   await using receiver = await startReceiver({ script: ['hang'] });
   await using egress = loopbackEgress();
   const { store, deps } = setUp({ egress, allowedOrigins: [receiver.origin] });
@@ -255,7 +255,7 @@ test('an attempt that a stop cuts short is not recorded, so that it is made agai
   expect(await store.claimNextDelivery({ now: NOW + 20_000, leaseMs: 1, perReceiver: 1 })).toMatchObject({ attempt: 1 });
 });
 
-test('a store that fails is the caller’s to hear of', async () => {
+test('a failure of the store is passed to the caller', async () => {
   const { store, deps } = setUp({ egress: answering(204) });
   const due = await aDueDelivery(store);
   const broken = { ...deps, store: { recordAttempt: () => Promise.reject(new Error('disk full')) } };

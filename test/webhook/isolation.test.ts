@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import { run as captures } from '../stress/webhook-captures.js';
 import { run } from '../stress/webhook-isolation.js';
 
-test('receivers that hang hold up no other', async () => {
+test('hanging receivers delay no other', async () => {
   const { problems } = await run({ hanging: 80, good: 15, limitMs: 8_000 });
   expect(problems).toEqual([]);
 });
 
-test('nor do they fail a capture', async () => {
+test('hanging receivers fail no capture', async () => {
   const { problems, figures } = await captures({ hanging: 20, captures: 5, judge: 0 });
   expect(problems).toEqual([]);
   expect(figures['attempts that hung']).toBeGreaterThan(0);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { run } from '../stress/receivers.js';
 
-test('every receiver of the trial is judged as the rules say, with a short time limit', async () => {
+test('every receiver of the trial gets the outcome of the rules, with a short time limit', async () => {
   const { problems, figures } = await run({ timeoutMs: 1_500, graceMs: 30_000 });
   expect(problems).toEqual([]);
   expect(figures.receivers).toBeGreaterThanOrEqual(50);

@@ -21,14 +21,14 @@ function reasonOf(result: PromiseSettledResult<unknown>): unknown {
   return result.status === 'rejected' ? (result.reason as { details?: { reason?: unknown } }).details?.reason : 'accepted';
 }
 
-test('sends the result again as the next generation, and wakes the deliveries', async () => {
+test('a redelivery sends the result again as the next generation, and wakes the deliveries', async () => {
   const { job, deps, wakes } = await setUp();
   const status = await redeliver(deps, job.id, { deliveryId: 'dlv_1', generation: 1 });
   expect(status).toMatchObject({ state: 'pending', generation: 2, deliveryId: 'dlv_1' });
   expect(wakes()).toBe(1);
 });
 
-test('of fifty at once with one ETag, one wins and forty-nine are 409', async () => {
+test('only one of fifty concurrent redeliveries with one ETag succeeds, and forty-nine are 409', async () => {
   const { job, deps, wakes } = await setUp();
   const results = await Promise.allSettled(
     Array.from({ length: 50 }, () => redeliver(deps, job.id, { deliveryId: 'dlv_1', generation: 1 })),
@@ -53,7 +53,7 @@ test.each<[string, ExpectedDelivery | null]>([
   expect(reasonOf(result as PromiseSettledResult<unknown>)).toBe('generation_changed');
 });
 
-test('a pending delivery is refused as pending, one that never was as unavailable', async () => {
+test('a pending delivery is refused as pending, and a missing one as unavailable', async () => {
   const { job, deps } = await setUp();
   await redeliver(deps, job.id, { deliveryId: 'dlv_1', generation: 1 });
   const results = await Promise.allSettled([
@@ -63,7 +63,7 @@ test('a pending delivery is refused as pending, one that never was as unavailabl
   expect(results.map(reasonOf)).toEqual(['delivery_pending', 'delivery_unavailable']);
 });
 
-test('a job without a webhook has no delivery status: 404', async () => {
+test('the delivery status of a job without a webhook is 404', async () => {
   const { store, job } = await setUp();
   expect(await findDelivery(store, job.id)).toMatchObject({ deliveryId: 'dlv_1' });
   await expect(findDelivery(store, 'job_without')).rejects.toMatchObject({ code: 'invalid_request', status: 404 });
