@@ -6,7 +6,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import { type Dispatcher, Pool } from 'undici';
 import { BucketError } from './bucket-error.js';
-import { readAll } from './read-all.js';
 import type { StoragePulse } from './storage-pulse.js';
 
 export interface BucketOptions {
@@ -198,4 +197,19 @@ function nameOf({ method, key }: BucketCall): string {
 function codeOf(thrown: unknown): string {
   const { code } = thrown as NodeJS.ErrnoException;
   return typeof code === 'string' ? code : '';
+}
+
+/**
+ * Reads the content of a response, which is destroyed if it is too long.
+ * @throws Error if it is longer than `maxBytes`
+ */
+export async function readAll(body: Readable, maxBytes: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of body) {
+    parts.push(part as Buffer);
+    bytes += (part as Buffer).length;
+    if (bytes > maxBytes) throw new Error(`the response is longer than ${maxBytes} bytes`);
+  }
+  return Buffer.concat(parts);
 }

@@ -13,9 +13,8 @@ import {
   type ShownHeaders,
   type StoredArtifact,
 } from './artifacts.js';
-import { Bucket, type BucketOptions } from './bucket.js';
+import { Bucket, type BucketOptions, readAll } from './bucket.js';
 import { asUnreachable, BucketError } from './bucket-error.js';
-import { readAll } from './read-all.js';
 import { RecentFiles } from './recent-files.js';
 import { StoragePulse } from './storage-pulse.js';
 

@@ -20,7 +20,7 @@ import { openConfiguredStore } from '../service/open-configured-store.js';
 import { DriverMissing } from '../store/sqlite/driver.js';
 import { makeDirectory } from '../store/sqlite/make-directory.js';
 import { StoreError } from '../store/store-error.js';
-import { checkCollector } from '../tracing/check-collector.js';
+import { checkCollector } from '../tracing/open-traces.js';
 import { fontAdvice } from './font-advice.js';
 import { OperatorError } from './operator-error.js';
 import { addSettings, BUCKET_SETTINGS, readSettings } from './settings-flags.js';

@@ -2,6 +2,8 @@ import type { Log } from '../log.js';
 import type { TracingConfig } from '../tracing-config.js';
 import type { Traces } from './traces.js';
 
+const LONGEST_MS = 5_000;
+
 /** Opens the traces. Loads the OpenTelemetry SDK only if traces are to be collected, since it costs start-up time and memory. */
 export async function openTraces(
   config: TracingConfig | null,
@@ -10,4 +12,16 @@ export async function openTraces(
   if (config === null) return null;
   const { OtlpTraces } = await import('./otlp-traces.js');
   return new OtlpTraces(config, about);
+}
+
+/**
+ * Sends the collector a request without spans.
+ * @returns the reason why it refused; null if it accepted
+ */
+export async function checkCollector(config: TracingConfig): Promise<string | null> {
+  const { exporterOf, send } = await import('./otlp-exporter.js');
+  const exporter = exporterOf({ ...config, timeoutMs: Math.min(config.timeoutMs, LONGEST_MS) });
+  const { reason } = await send(exporter, []);
+  await exporter.shutdown();
+  return reason;
 }

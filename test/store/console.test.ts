@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chooseJobs, LOOKED_AT_JOBS } from '../../src/store/recent-jobs.js';
+import { chooseJobs, LOOKED_AT_JOBS } from '../../src/store/rules.js';
 import type { ConsoleGrant } from '../../src/store/store.js';
 import { aCaller, aNewJob, aStore, jobOf, NOON, openAt, RULES, someOptions } from './factories.js';
 

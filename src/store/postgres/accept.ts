@@ -7,9 +7,8 @@
 import { jobUrl } from '../../contract/capture-request.js';
 import { newId } from '../../contract/ids.js';
 import { periodEnd, periodOf } from '../../contract/pricing.js';
-import { SHARED_DATA } from '../result-data.js';
 import { MAX_DELIVERY_AGE_MS } from '../rules.js';
-import { type ReportedJob, toSnapshot } from '../snapshot.js';
+import { type ReportedJob, SHARED_DATA, toSnapshot } from '../snapshot.js';
 import type { Acceptance, AcceptRules, LinkAnswer, LinkRequest, NewJob } from '../store.js';
 import type { Vault } from '../vault.js';
 import type { Database, Queries } from './connect.js';

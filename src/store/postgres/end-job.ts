@@ -1,7 +1,7 @@
 import { eventOf } from '../../contract/job.js';
 import { periodOf } from '../../contract/pricing.js';
-import { RENDERED_DATA, SHARED_DATA } from '../result-data.js';
 import { codeOfFailure, MAX_DELIVERY_AGE_MS, SLICE_FOLLOWERS } from '../rules.js';
+import { RENDERED_DATA, SHARED_DATA } from '../snapshot.js';
 import type { Claim, EndedJob, FinishedCapture } from '../store.js';
 import type { Database, Queries } from './connect.js';
 import { JOB_COLUMNS, type JobRow, LANE } from './job-rows.js';

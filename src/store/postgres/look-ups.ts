@@ -1,5 +1,4 @@
-import { chooseJobs, LOOKED_AT_JOBS } from '../recent-jobs.js';
-import { storedStates } from '../rules.js';
+import { chooseJobs, LOOKED_AT_JOBS, storedStates } from '../rules.js';
 import { toSnapshot } from '../snapshot.js';
 import type { JobPage, JobPageRequest, QueueStatus, SettlementStatus } from '../store.js';
 import type { Queries } from './connect.js';

@@ -4,8 +4,7 @@
  */
 import { jobUrl } from '../../contract/capture-request.js';
 import { periodEnd, periodOf } from '../../contract/pricing.js';
-import { SHARED_DATA } from '../result-data.js';
-import { toSnapshot } from '../snapshot.js';
+import { SHARED_DATA, toSnapshot } from '../snapshot.js';
 import type { Acceptance, AcceptRules, LinkAnswer, LinkRequest, NewJob } from '../store.js';
 import type { Vault } from '../vault.js';
 import type { NewJobRow } from './jobs.js';

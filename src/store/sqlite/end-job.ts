@@ -1,7 +1,7 @@
 import { eventOf } from '../../contract/job.js';
 import { periodOf } from '../../contract/pricing.js';
-import { SHARED_DATA } from '../result-data.js';
 import { codeOfFailure, SLICE_FOLLOWERS } from '../rules.js';
+import { SHARED_DATA } from '../snapshot.js';
 import type { Claim, EndedJob } from '../store.js';
 import type { Ending } from './jobs.js';
 import type { JobRow } from './schema.js';

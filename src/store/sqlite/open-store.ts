@@ -6,10 +6,8 @@ import { join } from 'node:path';
 import { GAP_MS, type KeptClock } from '../../contract/kept-clock.js';
 import { periodOf } from '../../contract/pricing.js';
 import type { Log } from '../../log.js';
-import { chooseJobs, LOOKED_AT_JOBS } from '../recent-jobs.js';
-import { RENDERED_DATA } from '../result-data.js';
-import { storedStates } from '../rules.js';
-import { toSnapshot } from '../snapshot.js';
+import { chooseJobs, LOOKED_AT_JOBS, storedStates } from '../rules.js';
+import { RENDERED_DATA, toSnapshot } from '../snapshot.js';
 import type {
   AccountStore,
   Claim,

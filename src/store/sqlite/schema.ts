@@ -190,7 +190,7 @@ export const jobs = sqliteTable(
     /** When this job itself rendered the picture; null for cached and shared results. */
     renderedAt: integer('rendered_at'),
     artifactName: text('artifact_name').references(() => artifacts.name),
-    /** Fields that differ from `artifacts.data` (result-data.ts), as JSON. */
+    /** Fields that differ from `artifacts.data` (snapshot.ts), as JSON. */
     data: text('data'),
     /** StoredError as JSON. */
     error: text('error'),
