@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import { type Dispatcher, Pool } from 'undici';
 import { BucketError } from './bucket-error.js';
-import type { StoragePulse } from './storage-pulse.js';
+import type { StorageHealth } from './storage-health.js';
 
 export interface BucketOptions {
   /** URL without a trailing slash; may have a path. */
@@ -52,7 +52,7 @@ const READ_MS = 20_000;
 
 export class Bucket implements AsyncDisposable {
   readonly #options: BucketOptions;
-  readonly #pulse: StoragePulse;
+  readonly #health: StorageHealth;
   readonly #base: URL;
   readonly #pool: Pool;
   /** Connections for objects that clients read, however slowly, so that other calls do not wait for them. */
@@ -60,9 +60,9 @@ export class Bucket implements AsyncDisposable {
   /** Signing keys, one per day. */
   readonly #signingKeys = new Map<string, ArrayBuffer>();
 
-  constructor(options: BucketOptions, pulse: StoragePulse) {
+  constructor(options: BucketOptions, health: StorageHealth) {
     this.#options = options;
-    this.#pulse = pulse;
+    this.#health = health;
     this.#base = baseOf(options);
     // undici follows no redirects by default.
     const settings = {
@@ -85,12 +85,12 @@ export class Bucket implements AsyncDisposable {
     const timer = setTimeout(() => limit.abort(new Error(`no response within ${call.limitMs} ms`)), call.limitMs);
     try {
       const answer = await this.#retry(call, limit.signal);
-      this.#pulse.beat({ isWrite });
+      this.#health.recordSuccess({ isWrite });
       return answer;
     } catch (error) {
       const isOfObject = error instanceof BucketError && ((error.isMissing && call.key !== null) || error.isTooLarge);
-      if (isOfObject) this.#pulse.beat({ isWrite });
-      else this.#pulse.miss(error, { isWrite });
+      if (isOfObject) this.#health.recordSuccess({ isWrite });
+      else this.#health.recordFailure(error, { isWrite });
       throw error;
     } finally {
       clearTimeout(timer);

@@ -16,7 +16,7 @@ import {
 import { Bucket, type BucketOptions, readAll } from './bucket.js';
 import { asUnreachable, BucketError } from './bucket-error.js';
 import { RecentFiles } from './recent-files.js';
-import { StoragePulse } from './storage-pulse.js';
+import { StorageHealth } from './storage-health.js';
 
 /** How long an object is assumed to exist without another check. */
 const KNOWN_MS = 60_000;
@@ -57,7 +57,7 @@ class S3Artifacts implements Artifacts {
   readonly isLocal = false;
   readonly #prefix: string;
   readonly #hasLinks: boolean;
-  readonly #pulse: StoragePulse;
+  readonly #health: StorageHealth;
   readonly #bucket: Bucket;
   readonly #objects = new RecentObjects();
   readonly #contents = new RecentFiles({
@@ -69,16 +69,16 @@ class S3Artifacts implements Artifacts {
   constructor({ links, log, ...options }: S3Options) {
     this.#prefix = options.prefix;
     this.#hasLinks = links;
-    this.#pulse = new StoragePulse(log);
-    this.#bucket = new Bucket(options, this.#pulse);
+    this.#health = new StorageHealth(log);
+    this.#bucket = new Bucket(options, this.#health);
   }
 
   get isFailing(): boolean {
-    return this.#pulse.isFailing;
+    return this.#health.isFailing;
   }
 
   get refusal(): string | null {
-    return this.#pulse.refusal;
+    return this.#health.refusal;
   }
 
   async put(content: Uint8Array, extension: string, announce?: Announce): Promise<StoredArtifact> {
@@ -96,7 +96,7 @@ class S3Artifacts implements Artifacts {
 
   async open(name: string): Promise<OpenArtifact | null> {
     if (!isArtifactName(name)) return null;
-    const known = this.#objects.find(name) ?? (await this.#look(name));
+    const known = this.#objects.find(name) ?? (await this.#stat(name));
     if (known === null) return null;
     const { bytes, modifiedAt } = known;
     return {
@@ -142,7 +142,7 @@ class S3Artifacts implements Artifacts {
   }
 
   /** Reads an object's size and date; null if there is no such object. */
-  async #look(name: string): Promise<KnownObject | null> {
+  async #stat(name: string): Promise<KnownObject | null> {
     return await this.#call('read', async () => {
       const answer = await this.#bucket.read({ method: 'HEAD', key: name, limitMs: CALL_MS }).catch(nullIfMissing);
       if (answer === null) return null;
@@ -194,7 +194,7 @@ class S3Artifacts implements Artifacts {
   /** Checks the bucket itself. Concurrent callers share the answer. */
   #ask(): Promise<boolean> {
     const asking = () =>
-      this.#pulse.refusesWrites ? this.#writeProbe() : this.#bucket.read({ method: 'HEAD', key: null, limitMs: CALL_MS, tries: 1 });
+      this.#health.refusesWrites ? this.#writeProbe() : this.#bucket.read({ method: 'HEAD', key: null, limitMs: CALL_MS, tries: 1 });
     this.#probe ??= asking()
       .then(
         () => true,

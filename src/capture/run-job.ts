@@ -7,7 +7,7 @@ import type { Log } from '../log.js';
 import type { Rendering, RenderOrder } from '../render/capture.js';
 import type { Claim, ClaimedJob, EndedJob, JobStore, RetentionStore } from '../store/store.js';
 import type { AttemptTrace, Traces } from '../tracing/traces.js';
-import { deservesSecondAttempt } from './second-attempt.js';
+import { shouldRetry } from './second-attempt.js';
 import { type TimeLimit, timeLimit } from './time-limit.js';
 import { toCaptureData } from './to-capture-data.js';
 
@@ -244,7 +244,7 @@ async function recordFailure(deps: RunJobDeps, job: ClaimedJob, failure: Failure
   const begunAt = Math.round(now - spentMs);
   if (
     job.attempt < job.attemptBudget &&
-    deservesSecondAttempt(error, timeoutMs - spentMs - deps.retryDelayMs) &&
+    shouldRetry(error, timeoutMs - spentMs - deps.retryDelayMs) &&
     (await retryWhileUnavailable(waiting, () => deps.store.retryLater(claim, dueAt, deps.now(), begunAt)))
   ) {
     deps.log.info({ ...facts, state: 'delayed' }, 'job');

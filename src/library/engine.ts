@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { refuseBlockedDestinations } from '../capture/refuse-blocked.js';
-import { deservesSecondAttempt, RETRY_DELAY_MS } from '../capture/second-attempt.js';
+import { RETRY_DELAY_MS, shouldRetry } from '../capture/second-attempt.js';
 import { timeLimit } from '../capture/time-limit.js';
 import { toCaptureData } from '../capture/to-capture-data.js';
 import type { Config } from '../config.js';
@@ -113,7 +113,7 @@ export class Engine implements AsyncDisposable {
         return { content: rendering.content, data };
       } catch (error) {
         const next = leftOf(order.options, began) - RETRY_DELAY_MS;
-        if (ends.aborted || attempt >= ATTEMPT_BUDGET || !deservesSecondAttempt(error, next)) throw error;
+        if (ends.aborted || attempt >= ATTEMPT_BUDGET || !shouldRetry(error, next)) throw error;
         await pause(RETRY_DELAY_MS, undefined, { signal: ends }).catch(() => ends.throwIfAborted());
       }
     }

@@ -2,7 +2,7 @@ import type { FinishSignals } from '../capture/finish-signals.js';
 import type { Store } from '../store/store.js';
 
 /** Polling interval. Notifications arrive at once; polling covers the ones that are lost. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 
 export interface EndedElsewhereOptions {
   store: Pick<Store, 'endedAmong'>;
@@ -14,18 +14,18 @@ export interface EndedElsewhereOptions {
 export class EndedJobsPoller implements Disposable {
   readonly #options: EndedElsewhereOptions;
   readonly #timer: NodeJS.Timeout;
-  #looking = false;
+  #polling = false;
 
   constructor(options: EndedElsewhereOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.look(), LOOK_MS);
+    this.#timer = setInterval(() => this.poll(), POLL_MS);
   }
 
-  look(): void {
+  poll(): void {
     const { store, signals, onError } = this.#options;
     const ids = signals.waitedFor;
-    if (ids.length === 0 || this.#looking) return;
-    this.#looking = true;
+    if (ids.length === 0 || this.#polling) return;
+    this.#polling = true;
     store
       .endedAmong(ids)
       .then((ended) => {
@@ -33,7 +33,7 @@ export class EndedJobsPoller implements Disposable {
       })
       .catch(onError)
       .finally(() => {
-        this.#looking = false;
+        this.#polling = false;
       });
   }
 

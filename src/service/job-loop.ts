@@ -4,7 +4,7 @@ import { type RunJobDeps, runJob } from '../capture/run-job.js';
 import { RETRY_DELAY_MS } from '../capture/second-attempt.js';
 import type { ClaimedJob, JobStore } from '../store/store.js';
 import { Loop } from '../work/loop.js';
-import { underTaskSignal } from '../work/task-signal.js';
+import { withTaskSignal } from '../work/task-signal.js';
 import type { LoopRules } from './loop-rules.js';
 
 const LEASE_MS = 30_000;
@@ -34,7 +34,7 @@ export function jobLoop({ concurrency, keepSlots, pollMs, deps, shutdown, now, o
       const isKept = (i: number) => slots.length - i <= keepSlots;
       return await store.claimNextJobs(slots.map((slot, i) => ({ ...common, workerId: `${worker}-${slot}`, keptSlot: isKept(i) })));
     },
-    run: (job) => underTaskSignal(shutdown, (stop) => runJob(runJobDeps, job, stop)),
+    run: (job) => withTaskSignal(shutdown, (stop) => runJob(runJobDeps, job, stop)),
     nextDueAt: () => store.nextDueAt(),
     pollMs,
     now,

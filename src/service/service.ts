@@ -20,7 +20,7 @@ import type { TracingConfig } from '../tracing-config.js';
 import { claimDeliveries, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER } from '../webhook/claim-delivery.js';
 import { type DeliverDeps, deliver } from '../webhook/deliver.js';
 import { Loop } from '../work/loop.js';
-import { underTaskSignal } from '../work/task-signal.js';
+import { withTaskSignal } from '../work/task-signal.js';
 import { EndedJobsPoller } from './ended-jobs-poller.js';
 import { type Foundations, openFoundations } from './foundations.js';
 import { Housekeeping } from './housekeeping.js';
@@ -34,7 +34,7 @@ import { Renderer } from './renderer.js';
 import { serviceEdge } from './service-edge.js';
 
 /** How soon a server that starts or ends changes the parts of the others. */
-const LOOK_MS = 5_000;
+const RATES_POLL_MS = 5_000;
 
 /** How soon a change made by another process (queue resume) takes effect. */
 const POLL_MS = 500;
@@ -95,7 +95,7 @@ export class Service implements AsyncDisposable {
   private constructor(
     private readonly config: Config,
     private readonly log: Log,
-    private readonly made: Foundations,
+    private readonly foundations: Foundations,
   ) {
     this.onLoopError = loopErrors(log);
     const { submitRate, submitBurst, linkRate, linkBurst, readRate, readBurst } = config;
@@ -143,8 +143,8 @@ export class Service implements AsyncDisposable {
   }
 
   private async begin(parts: ServiceParts): Promise<void> {
-    const { store, artifacts } = this.made;
-    await store.createAccount('default', this.made.clock.now());
+    const { store, artifacts } = this.foundations;
+    await store.createAccount('default', this.foundations.clock.now());
     await artifacts.removeLeftovers();
     // This makes the log report at once that a bucket cannot be used. The server starts nevertheless.
     void artifacts.isReady();
@@ -163,7 +163,7 @@ export class Service implements AsyncDisposable {
   }
 
   private async openForCaptures(parts: ServiceParts): Promise<void> {
-    const { egress } = this.made;
+    const { egress } = this.foundations;
     const { log, say } = parts;
     const browserDir = parts.browserDir ?? this.config.dataDir;
     const renderer = await Renderer.start(this.config, { egress, log, say, browserDir, signal: this.shutdown.signal });
@@ -181,7 +181,7 @@ export class Service implements AsyncDisposable {
 
   /** Runs only after a successful start, which shows the key, because its secret cannot be shown again later. */
   private async makeFirstKey(): Promise<void> {
-    this.firstKey = await issueFirstKey(this.made.store, this.made.clock.now());
+    this.firstKey = await issueFirstKey(this.foundations.store, this.foundations.clock.now());
   }
 
   private hasRole(role: Role): boolean {
@@ -190,7 +190,7 @@ export class Service implements AsyncDisposable {
 
   /** Follows the events of the other servers that share the store. */
   private listenToOthers(): void {
-    const { store } = this.made;
+    const { store } = this.foundations;
     store.watch((event) => {
       if (event.kind === 'queued') this.jobs.wake();
       else if (event.kind === 'due') this.deliveries.wake();
@@ -207,15 +207,15 @@ export class Service implements AsyncDisposable {
   private catchUp(): void {
     this.jobs.wake();
     this.deliveries.wake();
-    this.endedPoller?.look();
+    this.endedPoller?.poll();
   }
 
   private loopRules(): LoopRules {
-    return { pollMs: POLL_MS, shutdown: this.shutdown.signal, now: this.made.clock.now, onError: this.onLoopError };
+    return { pollMs: POLL_MS, shutdown: this.shutdown.signal, now: this.foundations.clock.now, onError: this.onLoopError };
   }
 
   private makeJobLoop(): Loop<ClaimedJob> {
-    const { store, artifacts, traces } = this.made;
+    const { store, artifacts, traces } = this.foundations;
     return jobLoop({
       concurrency: this.config.concurrency,
       keepSlots: this.config.keepSlots,
@@ -233,7 +233,7 @@ export class Service implements AsyncDisposable {
 
   private makeDeliveryLoop(): Loop<DueDelivery> {
     const { config, log, places } = this;
-    const { store, egress, traces } = this.made;
+    const { store, egress, traces } = this.foundations;
     return deliveryLoop({
       ...this.loopRules(),
       deps: {
@@ -251,11 +251,11 @@ export class Service implements AsyncDisposable {
   }
 
   private makeEdge(): Edge {
-    const { config, log, made, limits, signals, places, health, metrics, timings } = this;
+    const { config, log, foundations, limits, signals, places, health, metrics, timings } = this;
     return serviceEdge({
-      ...made,
+      ...foundations,
       ...{ config, log, limits, signals, places, health, metrics, timings },
-      now: this.made.clock.now,
+      now: this.foundations.clock.now,
       draining: () => this.draining,
       facts: () => this.facts(),
       startedAt: this.startedAt,
@@ -267,7 +267,7 @@ export class Service implements AsyncDisposable {
   }
 
   private makeHealth(): RecentHealth {
-    const { store, artifacts } = this.made;
+    const { store, artifacts } = this.foundations;
     return new RecentHealth({
       store,
       readyBrowsers: () => this.renderer?.readyBrowsers() ?? 0,
@@ -280,7 +280,7 @@ export class Service implements AsyncDisposable {
       descriptors: readDescriptors,
       webhooksActive: () => this.hasRole('webhook') && !this.draining,
       draining: () => this.draining,
-      now: this.made.clock.now,
+      now: this.foundations.clock.now,
     });
   }
 
@@ -303,23 +303,23 @@ export class Service implements AsyncDisposable {
 
   private recoverDeps(): RecoverDeps {
     return {
-      store: this.made.store,
+      store: this.foundations.store,
       onEnded: (job) => this.onJobEnded(job, {}),
       onRequeued: () => this.jobs.wake(),
       log: this.log,
-      now: this.made.clock.now,
+      now: this.foundations.clock.now,
       own: () => ({ jobs: this.jobs.tasks, deliveries: this.deliveries.tasks }),
     };
   }
 
   private startHousekeeping(): Housekeeping {
     const { config } = this;
-    const { store, artifacts } = this.made;
+    const { store, artifacts } = this.foundations;
     return new Housekeeping({
       keepClock: () => this.keepClock(),
       deps: {
         ...this.recoverDeps(),
-        cautiousNow: this.made.clock.cautious,
+        cautiousNow: this.foundations.clock.cautious,
         store,
         artifacts,
         artifactTtlMs: config.artifactTtlH * HOUR_MS,
@@ -333,7 +333,7 @@ export class Service implements AsyncDisposable {
   }
 
   private async keepClock(): Promise<void> {
-    const { store, clock } = this.made;
+    const { store, clock } = this.foundations;
     if (await store.keepClock(clock.keep())) return;
     clock.accept();
     this.log.info('the clock is trusted: an operator has accepted it');
@@ -364,11 +364,11 @@ export class Service implements AsyncDisposable {
    * ready.
    */
   private async othersCapture(): Promise<boolean> {
-    return (await otherCapturers(this.made.store, STARTING.name)).length > 0;
+    return (await otherCapturers(this.foundations.store, STARTING.name)).length > 0;
   }
 
   private async drain(): Promise<void> {
-    this.handsOver = this.made.store.shared;
+    this.handsOver = this.foundations.store.shared;
     this.draining = true;
     this.health.forget();
     this.handsOver = this.handsOver && (await this.othersCapture().catch(() => false));
@@ -387,11 +387,11 @@ export class Service implements AsyncDisposable {
     ]);
     await this.http?.stop(LAST_ANSWERS_MS);
     await this.ready.catch(() => undefined);
-    await Promise.all([this.made.traces?.[Symbol.asyncDispose](), this.renderer?.[Symbol.asyncDispose]()]);
-    await this.made.egress[Symbol.asyncDispose]();
-    await this.made.artifacts[Symbol.asyncDispose]();
-    await this.made.store[Symbol.asyncDispose]();
-    this.made.lock[Symbol.dispose]();
+    await Promise.all([this.foundations.traces?.[Symbol.asyncDispose](), this.renderer?.[Symbol.asyncDispose]()]);
+    await this.foundations.egress[Symbol.asyncDispose]();
+    await this.foundations.artifacts[Symbol.asyncDispose]();
+    await this.foundations.store[Symbol.asyncDispose]();
+    this.foundations.lock[Symbol.dispose]();
   }
 }
 
@@ -407,7 +407,7 @@ function deliveryLoop({ pollMs, deps, shutdown, now, onError }: DeliveryLoopOpti
   return new Loop<DueDelivery>({
     concurrency: DELIVERIES_AT_ONCE,
     claim: () => claimDeliveries(deliverDeps),
-    run: (due) => underTaskSignal(shutdown, (stop) => deliver(deliverDeps, due, stop)),
+    run: (due) => withTaskSignal(shutdown, (stop) => deliver(deliverDeps, due, stop)),
     nextDueAt: () => deps.store.nextDeliveryDueAt(DELIVERIES_PER_RECEIVER),
     pollMs,
     now,
@@ -446,6 +446,6 @@ function shareRates({
       })
       .catch(onError);
   look();
-  const timer = setInterval(look, LOOK_MS);
+  const timer = setInterval(look, RATES_POLL_MS);
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }

@@ -3,7 +3,7 @@ import { CaptureError, type StoredError, toStoredError } from '../contract/captu
 import { type JobState, STORED_JOB_STATES, type StoredJobState } from '../contract/job.js';
 
 /** Number of jobs that one page examines, so that a rare state needs no scan of all jobs. */
-export const LOOKED_AT_JOBS = 1_000;
+export const EXAMINED_JOBS_MAX = 1_000;
 
 /** No capture holds its slot for longer; a longer measurement means that the clock jumped. */
 const LONGEST_SLOT_MS = 180_000;
@@ -54,22 +54,22 @@ export function storedStates(state: JobState | null, paused: boolean): readonly 
   return [state];
 }
 
-interface Looked {
+interface ExaminedJob {
   seq: number;
   state: StoredJobState;
 }
 
 /**
  * Chooses a page of the newest jobs of all keys.
- * @param looked at most LOOKED_AT_JOBS, newest first
+ * @param examined at most EXAMINED_JOBS_MAX, newest first
  * @returns the page, and in `next` where the next page starts, even after a page that is not full, if older jobs were not examined
  */
 export function chooseJobs(
-  looked: readonly Looked[],
+  examined: readonly ExaminedJob[],
   { states, limit }: { states: readonly StoredJobState[]; limit: number },
 ): { seqs: number[]; next: number | null } {
-  const fitting = looked.filter((job) => states.includes(job.state)).map((job) => job.seq);
+  const fitting = examined.filter((job) => states.includes(job.state)).map((job) => job.seq);
   const seqs = fitting.slice(0, limit);
   if (fitting.length > limit) return { seqs, next: seqs.at(-1) ?? null };
-  return { seqs, next: looked.length === LOOKED_AT_JOBS ? (looked.at(-1)?.seq ?? null) : null };
+  return { seqs, next: examined.length === EXAMINED_JOBS_MAX ? (examined.at(-1)?.seq ?? null) : null };
 }

@@ -10,7 +10,7 @@ import { newArtifactName } from '../../src/artifacts/artifact-name.js';
 import type { Artifacts } from '../../src/artifacts/artifacts.js';
 import { Bucket, type BucketOptions } from '../../src/artifacts/bucket.js';
 import { openS3 } from '../../src/artifacts/s3.js';
-import { StoragePulse } from '../../src/artifacts/storage-pulse.js';
+import { StorageHealth } from '../../src/artifacts/storage-health.js';
 import { silentLog } from '../../src/log.js';
 import { type BucketServer, startBucketServer } from '../fixtures/bucket-server.js';
 
@@ -250,7 +250,7 @@ test('a bucket that is a subdomain gets signatures for the subdomain', async () 
   await using world = await aWorld();
   const name = newArtifactName('png');
   const options = { ...world.server.options, endpoint: 'http://storage.example:9000', virtualHosted: true };
-  const bucket = new Bucket(options, new StoragePulse(silentLog()));
+  const bucket = new Bucket(options, new StorageHealth(silentLog()));
   const { host, pathname } = new URL(await bucket.link(name, { query: {}, seconds: 60 }));
   expect([host, pathname]).toEqual(['pictures.storage.example:9000', `/stillframe/${name}`]);
   await bucket[Symbol.asyncDispose]();

@@ -153,7 +153,7 @@ describe('webhooks', () => {
 
 describe('the rest of the API', () => {
   it('makes links that show the picture without the API key', async () => {
-    const store = Reflect.get(service.service, 'made').store;
+    const store = Reflect.get(service.service, 'foundations').store;
     const keyId = (await store.listKeys())[0].id;
     const signingSecret = newSigningSecret();
     await store.rotateSigningSecret(keyId, signingSecret, 0);

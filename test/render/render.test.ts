@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { deservesSecondAttempt } from '../../src/capture/second-attempt.js';
+import { shouldRetry } from '../../src/capture/second-attempt.js';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { captureRequestSchema, toCaptureOptions } from '../../src/contract/capture-request.js';
 import type { RenderDeps } from '../../src/render/capture.js';
@@ -218,7 +218,7 @@ describe('the stage', () => {
     await using watched = await openRig({ pool });
     const error = await watched.failure(site.url('/static'), { delay: 5_000 });
     expect(error).toMatchObject({ code: 'render_crashed', details: { own_browser: true } });
-    expect(deservesSecondAttempt(error, 30_000)).toBe(false);
+    expect(shouldRetry(error, 30_000)).toBe(false);
     await vi.waitFor(() => expect(out()).toBe(0));
   });
 

@@ -16,7 +16,7 @@ let keyId: string;
 let secret: string;
 let requests = 0;
 
-const storeOf = (of: TestService) => Reflect.get(of.service, 'made').store;
+const storeOf = (of: TestService) => Reflect.get(of.service, 'foundations').store;
 /** A clock that can be put ahead, for services that are started after it. */
 function aClock() {
   const clock = { ahead: 0 };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chooseJobs, LOOKED_AT_JOBS } from '../../src/store/rules.js';
+import { chooseJobs, EXAMINED_JOBS_MAX } from '../../src/store/rules.js';
 import type { ConsoleGrant } from '../../src/store/store.js';
 import { aCaller, aNewJob, aStore, jobOf, NOON, openAt, RULES, someOptions } from './factories.js';
 
@@ -90,7 +90,7 @@ test('jobs of all keys are listed, newest first, by state and page by page', asy
 });
 
 test('a page examines 1,000 jobs, and says where the next page starts', () => {
-  const looked = Array.from({ length: LOOKED_AT_JOBS }, (_, i) => ({
+  const looked = Array.from({ length: EXAMINED_JOBS_MAX }, (_, i) => ({
     seq: 5_000 - i,
     state: i === 900 ? ('failed' as const) : ('completed' as const),
   }));

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { underTaskSignal } from '../../src/work/task-signal.js';
+import { withTaskSignal } from '../../src/work/task-signal.js';
 
 /** How many signals made of this one it remembers; Node keeps them under a symbol of this name. */
 function remembered(signal: AbortSignal): number {
@@ -11,7 +11,7 @@ function remembered(signal: AbortSignal): number {
 describe('a task under a signal of its own', () => {
   it('is stopped with the one that it follows, for its reason', async () => {
     const source = new AbortController();
-    const reason = await underTaskSignal(source.signal, async (signal) => {
+    const reason = await withTaskSignal(source.signal, async (signal) => {
       source.abort('over');
       return signal.reason;
     });
@@ -19,13 +19,13 @@ describe('a task under a signal of its own', () => {
   });
 
   it('is stopped at once when that has been aborted before', async () => {
-    expect(await underTaskSignal(AbortSignal.abort('before'), async (signal) => signal.reason)).toBe('before');
+    expect(await withTaskSignal(AbortSignal.abort('before'), async (signal) => signal.reason)).toBe('before');
   });
 
   it('leaves nothing behind on the one that it follows, however it ends', async () => {
     const { signal: source } = new AbortController();
-    await underTaskSignal(source, async (signal) => AbortSignal.any([signal, AbortSignal.timeout(60_000)]));
-    await expect(underTaskSignal(source, () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+    await withTaskSignal(source, async (signal) => AbortSignal.any([signal, AbortSignal.timeout(60_000)]));
+    await expect(withTaskSignal(source, () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
     expect(getEventListeners(source, 'abort')).toEqual([]);
     expect(remembered(source)).toBe(0);
     // The probe itself: made of the source directly, it is remembered.

@@ -169,9 +169,9 @@ function connects(host: string, port: number): Promise<boolean> {
 }
 
 function silent(places: readonly Place[], timeoutMs: number, output: string): OperatorError {
-  const asked = places.map(describePlace).join(' and ');
+  const addresses = places.map(describePlace).join(' and ');
   const way = 'Set `server.url` to the address that it serves, or `server.timeout` if it needs longer.';
-  return new OperatorError(withOutput(`\`server\` did not answer at ${asked} within ${timeoutMs / 1_000} s. ${way}`, output));
+  return new OperatorError(withOutput(`\`server\` did not answer at ${addresses} within ${timeoutMs / 1_000} s. ${way}`, output));
 }
 
 function withOutput(message: string, output: string): string {

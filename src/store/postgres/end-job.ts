@@ -38,9 +38,9 @@ export async function endJobs(database: Database, ends: readonly ClaimEnd[]): Pr
     if (before !== null) known.set(before.id, before);
   }
   const times = new Map(ends.map(({ held, ending }) => [held.id, ending.now]));
-  const settled = [...known.values()].map((row) => ({ ...row, now: times.get(row.id) ?? 0 }));
+  const released = [...known.values()].map((row) => ({ ...row, now: times.get(row.id) ?? 0 }));
   // If this fails, any of them may have followers.
-  const followed = await correctTurns(database, settled).catch(() => new Set(known.keys()));
+  const followed = await correctTurns(database, released).catch(() => new Set(known.keys()));
   return await Promise.all(ends.map(({ held }) => withFollowers(database, known.get(held.id), followed)));
 }
 

@@ -1,4 +1,4 @@
-import { chooseJobs, LOOKED_AT_JOBS, storedStates } from '../rules.js';
+import { chooseJobs, EXAMINED_JOBS_MAX, storedStates } from '../rules.js';
 import { toSnapshot } from '../snapshot.js';
 import type { JobPage, JobPageRequest, QueueStatus, SettlementStatus } from '../store.js';
 import type { Queries } from './connect.js';
@@ -16,11 +16,11 @@ export async function listJobs(queries: Queries, keyId: string, page: JobPageReq
 
 /** Reads a page of the jobs of all keys, newest first. */
 export async function listAllJobs(queries: Queries, page: JobPageRequest): Promise<JobPage> {
-  const [paused, looked] = await Promise.all([
+  const [paused, examined] = await Promise.all([
     isPaused(queries),
-    newestStates(queries, page.before ?? Number.MAX_SAFE_INTEGER, LOOKED_AT_JOBS),
+    newestStates(queries, page.before ?? Number.MAX_SAFE_INTEGER, EXAMINED_JOBS_MAX),
   ]);
-  const { seqs, next } = chooseJobs(looked, { states: storedStates(page.state, paused), limit: page.limit });
+  const { seqs, next } = chooseJobs(examined, { states: storedStates(page.state, paused), limit: page.limit });
   return { jobs: (await jobsBySeqs(queries, seqs)).map(toSnapshot), next };
 }
 

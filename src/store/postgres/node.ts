@@ -7,13 +7,13 @@ import pg from 'pg';
 import type { Log } from '../../log.js';
 import type { NodeFacts, StoreEvent } from '../store.js';
 import { clientSettings, NO_TIMEOUTS, type Queries } from './connect.js';
-import { CHANNEL, parseEvents } from './hints.js';
 import { HAS_LOCK, LOCKS } from './locks.js';
+import { CHANNEL, parseEvents } from './notifier.js';
 import { OtherNodes, type SeenNode } from './other-nodes.js';
 import { RELAXED } from './turns.js';
 
 /** Interval at which a node reports that it is alive, and looks for nodes that are not. */
-const BEAT_MS = 500;
+const HEARTBEAT_MS = 500;
 /** Time without an answer to a beat after which the connection is given up. */
 const ANSWER_TIMEOUT_MS = 5_000;
 /** These settings let the server notice a disconnected node, and free its lock. */
@@ -37,7 +37,7 @@ export class ClusterNode implements AsyncDisposable {
   readonly #clock = new DatabaseClock();
   #client: pg.Client | null = null;
   #timer: NodeJS.Timeout | null = null;
-  #beating: Promise<void> = Promise.resolve();
+  #heartbeating: Promise<void> = Promise.resolve();
   #others = new OtherNodes();
   #closed = false;
   #wasUnavailable = false;
@@ -73,7 +73,7 @@ export class ClusterNode implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    await this.#beating;
+    await this.#heartbeating;
     const client = this.#client;
     this.#client = null;
     await this.#options.queries.one('DELETE FROM nodes WHERE id = $1', [this.id]).catch(() => undefined);
@@ -97,7 +97,7 @@ export class ClusterNode implements AsyncDisposable {
       );
       await client.query('SELECT pg_advisory_lock($1, $2)', [LOCKS.node, row.rows[0]?.key]);
       this.#client = client;
-      await this.#beat(rowsOf(client));
+      await this.#heartbeat(rowsOf(client));
     } catch (error) {
       this.#drop(client);
       throw error;
@@ -116,13 +116,13 @@ export class ClusterNode implements AsyncDisposable {
   #next(): void {
     if (this.#closed) return;
     this.#timer = setTimeout(() => {
-      this.#beating = this.#turn().finally(() => this.#next());
-    }, BEAT_MS);
+      this.#heartbeating = this.#turn().finally(() => this.#next());
+    }, HEARTBEAT_MS);
   }
 
   async #turn(): Promise<void> {
     try {
-      if (this.#client !== null) return await this.#beat(rowsOf(this.#client));
+      if (this.#client !== null) return await this.#heartbeat(rowsOf(this.#client));
       await this.#connect();
       // Notifications that were sent in the meantime were missed.
       this.#emit({ kind: 'missed' });
@@ -130,14 +130,14 @@ export class ClusterNode implements AsyncDisposable {
       if (this.#client !== null) this.#drop(this.#client);
       if (!this.#wasUnavailable) this.#options.log.error({ err: error }, 'the database cannot be reached; it is tried again');
       this.#wasUnavailable = true;
-      await this.#beat(this.#options.queries).catch(() => undefined);
+      await this.#heartbeat(this.#options.queries).catch(() => undefined);
     }
   }
 
   /** Reports that this node is alive, reads the database's time, and checks which other nodes are no longer alive. */
-  async #beat(queries: Pick<Queries, 'one'>): Promise<void> {
+  async #heartbeat(queries: Pick<Queries, 'one'>): Promise<void> {
     const sentAt = performance.now();
-    const row = await queries.one<{ now: number; others: SeenNode[]; known: boolean }>(BEAT, [
+    const row = await queries.one<{ now: number; others: SeenNode[]; known: boolean }>(HEARTBEAT, [
       this.id,
       JSON.stringify(this.#options.facts()),
     ]);
@@ -164,7 +164,7 @@ export class ClusterNode implements AsyncDisposable {
   }
 }
 
-const BEAT = `WITH beat AS (UPDATE nodes SET seen_at = stillframe_now(), facts = $2::jsonb FROM ${RELAXED} WHERE id = $1 RETURNING id)
+const HEARTBEAT = `WITH beat AS (UPDATE nodes SET seen_at = stillframe_now(), facts = $2::jsonb FROM ${RELAXED} WHERE id = $1 RETURNING id)
   SELECT stillframe_now() AS now, EXISTS (SELECT 1 FROM beat) AS known,
     (SELECT coalesce(json_agg(json_build_object('id', id, 'seenAt', seen_at, 'locked', ${HAS_LOCK})), '[]') FROM nodes WHERE id <> $1) AS others`;
 

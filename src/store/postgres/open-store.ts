@@ -15,11 +15,11 @@ import { type Database, openDatabase } from './connect.js';
 import { consoleSteps } from './console-access.js';
 import { claimNextDelivery, findDelivery, nextDeliveryDueAt, recordAttempt, redeliver } from './deliveries.js';
 import { type ClaimEnd, type Ending, endedLeaders, endFollowers, endJobs } from './end-job.js';
-import { Hints, NOTIFY } from './hints.js';
 import { findJob, findJobByIdempotencyKey, snapshotOrNull } from './job-rows.js';
 import { listAllJobs, listJobs, newestJobAt, nextDueAt, queueStatus, settlement, webhookTotals } from './look-ups.js';
 import { migrate } from './migrate.js';
 import { ClusterNode } from './node.js';
+import { NOTIFY, Notifier } from './notifier.js';
 import { findOrders } from './orders.js';
 import { recover } from './recover.js';
 import { retentionSteps, rollUp } from './retention.js';
@@ -46,7 +46,7 @@ const UNSURE_MAX = 1_000;
 interface Engine {
   database: Database;
   vault: Vault;
-  hints: Hints;
+  notifier: Notifier;
   /** Id in the rows of claims. */
   nodeId: string;
   /** Other nodes, as this one has seen them. */
@@ -81,7 +81,7 @@ async function open(options: PostgresStoreOptions): Promise<Store> {
       nodeId: node?.id ?? 'none',
       others: node ?? { lost: () => [], alive: () => [] },
       log,
-      hints: new Hints((payloads) => database.run(NOTIFY, [payloads])),
+      notifier: new Notifier((payloads) => database.run(NOTIFY, [payloads])),
     };
     return {
       ...accountSteps(database),
@@ -99,11 +99,11 @@ async function open(options: PostgresStoreOptions): Promise<Store> {
 }
 
 function jobSteps(engine: Engine): JobStore {
-  const { database, vault, hints, nodeId, others, log } = engine;
+  const { database, vault, notifier, nodeId, others, log } = engine;
   const notifyEnded = (ended: EndedJob[]): EndedJob[] => {
     for (const job of ended) {
-      hints.add({ kind: 'ended', jobId: job.id });
-      if (job.hasWebhook) hints.add({ kind: 'due' });
+      notifier.add({ kind: 'ended', jobId: job.id });
+      if (job.hasWebhook) notifier.add({ kind: 'due' });
     }
     return ended;
   };
@@ -126,8 +126,8 @@ function jobSteps(engine: Engine): JobStore {
     findLinkAnswer: (request) => findLinkAnswer(database, vault, request),
     async accept(job, rules) {
       const acceptance = await accept(database, vault, { job, rules });
-      if (acceptance.kind === 'queued') hints.add({ kind: 'queued' });
-      if (acceptance.kind === 'cached' && job.webhook !== null) hints.add({ kind: 'due' });
+      if (acceptance.kind === 'queued') notifier.add({ kind: 'queued' });
+      if (acceptance.kind === 'cached' && job.webhook !== null) notifier.add({ kind: 'due' });
       return acceptance;
     },
     claimNextJobs: claimer(engine),
@@ -145,7 +145,7 @@ function jobSteps(engine: Engine): JobStore {
     async recover(recovery) {
       const { requeued, ended, failures } = await recover(database, { nodeId, lost: others.lost(), alive: others.alive() }, recovery);
       notifyEnded(ended);
-      if (requeued > 0) hints.add({ kind: 'queued' });
+      if (requeued > 0) notifier.add({ kind: 'queued' });
       for (const error of failures) log.error({ err: error }, 'a job could not be recovered; it is tried again');
       await rollUp(database);
       return { requeued, ended };
@@ -159,7 +159,7 @@ function jobSteps(engine: Engine): JobStore {
     newestJobAt: () => newestJobAt(database),
     async setQueuePaused(paused) {
       await database.run('UPDATE queue SET paused = $1', [paused]);
-      if (!paused) hints.add({ kind: 'queued' });
+      if (!paused) notifier.add({ kind: 'queued' });
     },
     queueStatus: () => queueStatus(database),
   };
@@ -180,14 +180,14 @@ function claimer({ database, vault, nodeId }: Engine): JobStore['claimNextJobs']
   };
 }
 
-function deliverySteps({ database, vault, hints, nodeId }: Engine): DeliveryStore {
+function deliverySteps({ database, vault, notifier, nodeId }: Engine): DeliveryStore {
   return {
     claimNextDelivery: (claim) => claimNextDelivery(database, vault, { ...claim, nodeId }),
     recordAttempt: (held, outcome, now) => recordAttempt(database, held, outcome, now),
     findDelivery: (jobId) => findDelivery(database, jobId),
     async redeliver(jobId, generation, now) {
       const redelivery = await redeliver(database, jobId, generation, now);
-      if (redelivery.kind === 'accepted') hints.add({ kind: 'due' });
+      if (redelivery.kind === 'accepted') notifier.add({ kind: 'due' });
       return redelivery;
     },
     nextDeliveryDueAt: (perReceiver) => nextDeliveryDueAt(database, perReceiver),
@@ -212,7 +212,7 @@ type EngineSteps = Pick<
   | typeof Symbol.asyncDispose
 >;
 
-function engineSteps({ database, hints }: Engine, node: ClusterNode | null): EngineSteps {
+function engineSteps({ database, notifier }: Engine, node: ClusterNode | null): EngineSteps {
   return {
     shared: true,
     now: node?.now ?? Date.now,
@@ -239,7 +239,7 @@ function engineSteps({ database, hints }: Engine, node: ClusterNode | null): Eng
     findDamage: async () => null,
     backup: () => Promise.reject(new StoreError('The database is backed up with the tools of PostgreSQL.')),
     async [Symbol.asyncDispose]() {
-      await hints.settled();
+      await notifier.allSent();
       await node?.[Symbol.asyncDispose]();
       await database[Symbol.asyncDispose]();
     },

@@ -15,8 +15,8 @@ const RESTART_FROM_PAGES = 4_000;
 /** Number of pages in the log at which writes wait for the running checkpoint, which they would outrun on a busy disk. */
 const FULL_FROM_PAGES = 12_000;
 /** Delay between two checkpoints, longer after one that a reader or the disk obstructed. */
-const REST_MS = 100;
-const REST_AFTER_FAILURE_MS = 2_000;
+const PAUSE_MS = 100;
+const PAUSE_AFTER_FAILURE_MS = 2_000;
 /** How long the thread is kept after a checkpoint. */
 const IDLE_MS = 10_000;
 /** How long the connection copies the log itself after the thread failed: the system may have had too many processes, or no memory. */
@@ -42,7 +42,7 @@ export class Checkpoints {
   #ended: Promise<void> = Promise.resolve();
   #idle: NodeJS.Timeout | undefined;
   #underWay: Promise<boolean> | null = null;
-  #restsUntil = 0;
+  #pausedUntil = 0;
   #hasSucceeded = true;
   #pages = 0;
   #needsWritersOut = false;
@@ -61,15 +61,15 @@ export class Checkpoints {
   afterCommit(): void {
     const { log, checkpointed } = this.#stateOrEmpty();
     this.#pages = log;
-    if (this.#underWay !== null || this.#closed || this.#rests(log)) return;
+    if (this.#underWay !== null || this.#closed || this.#isPaused(log)) return;
     // Copies most pages first, without the lock that a restart holds.
     if (log >= RESTART_FROM_PAGES) void this.#start(['PASSIVE', 'RESTART']);
     else if (log - checkpointed >= COPY_FROM_PAGES) void this.#start(['PASSIVE']);
   }
 
   /** Returns whether to wait before the next checkpoint. On a fast disk, writes would fill the log many times over in that time. */
-  #rests(log: number): boolean {
-    return performance.now() < this.#restsUntil && (log < FULL_FROM_PAGES || !this.#hasSucceeded);
+  #isPaused(log: number): boolean {
+    return performance.now() < this.#pausedUntil && (log < FULL_FROM_PAGES || !this.#hasSucceeded);
   }
 
   /** Returns the checkpoint that a write must wait for: one that needs writers out, or any while the log is too long. */
@@ -103,7 +103,7 @@ export class Checkpoints {
       }
       this.#needsWritersOut = false;
       this.#hasSucceeded = succeeded;
-      this.#restsUntil = performance.now() + (succeeded ? REST_MS : REST_AFTER_FAILURE_MS);
+      this.#pausedUntil = performance.now() + (succeeded ? PAUSE_MS : PAUSE_AFTER_FAILURE_MS);
       this.#underWay = null;
       this.#idle = setTimeout(() => void this.#stopThread(), this.#idleMs).unref();
       return succeeded;

@@ -31,7 +31,7 @@ export class DatabaseFile {
 
   /** Moves used pages to the front, truncates the file, and empties the log. */
   async shrink(): Promise<void> {
-    // This throws if the database is not sound, since the thread of the checkpoints must not open another log.
+    // This throws if the database is damaged or replaced, since the thread of the checkpoints must not open another log.
     await this.#parts.writer.run(() => undefined);
     for (let slice = 0; slice < SLICES && this.number('freelist_count') > 0; slice++) {
       const before = this.number('freelist_count');

@@ -122,11 +122,11 @@ function claims(orm: Orm) {
     })
     .where(and(matching(jobs, 'id', 'state', 'attemptsMade'), isNull(jobs.leaderId)))
     .prepare();
-  const givenUp = { leaseExpiresAt: null, workerId: null, progress: 0 };
+  const released = { leaseExpiresAt: null, workerId: null, progress: 0 };
   const delay = orm
     .update(jobs)
     .set({
-      ...{ ...givenUp, ...parameters(jobs, 'dueAt'), state: 'delayed' },
+      ...{ ...released, ...parameters(jobs, 'dueAt'), state: 'delayed' },
       firstClaimedAt: sql`ifnull(${sql.placeholder('begunAt')}, ${jobs.firstClaimedAt})`,
     })
     .where(and(IS_HELD, lt(jobs.attemptsMade, jobs.attemptBudget)))
@@ -135,7 +135,7 @@ function claims(orm: Orm) {
   const firstClaimedAt = sql`iif(${sql.placeholder('attemptsMade')} = 0, null, ${jobs.firstClaimedAt})`;
   const putBack = orm
     .update(jobs)
-    .set({ ...givenUp, ...parameters(jobs, 'attemptsMade'), state: sql`${jobs.lane}`, firstClaimedAt })
+    .set({ ...released, ...parameters(jobs, 'attemptsMade'), state: sql`${jobs.lane}`, firstClaimedAt })
     .where(IS_HELD)
     .returning()
     .prepare();

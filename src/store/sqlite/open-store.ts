@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { GAP_MS, type KeptClock } from '../../contract/kept-clock.js';
 import { periodOf } from '../../contract/pricing.js';
 import type { Log } from '../../log.js';
-import { chooseJobs, LOOKED_AT_JOBS, storedStates } from '../rules.js';
+import { chooseJobs, EXAMINED_JOBS_MAX, storedStates } from '../rules.js';
 import { RENDERED_DATA, toSnapshot } from '../snapshot.js';
 import type {
   AccountStore,
@@ -34,13 +34,13 @@ import { queueStatusOf } from './counters.js';
 import { DatabaseFile } from './database-file.js';
 import { toDeliveryStatus } from './deliveries.js';
 import { endFollowers, endJob } from './end-job.js';
+import { DatabaseIntegrity, refuseReplaced } from './integrity.js';
 import type { FoundJob } from './job-look-ups.js';
 import { openVault } from './key-file.js';
 import { LogSync } from './log-sync.js';
 import { migrate } from './migrate.js';
 import { recover } from './recover.js';
 import { deleteJobs, expireArtifacts } from './retention.js';
-import { refuseReplaced, Soundness } from './soundness.js';
 import type { Tables } from './tables.js';
 import { Writer } from './writer.js';
 
@@ -106,9 +106,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     startRunning(db);
     const checkpoints = new Checkpoints(connection, checkpointThread);
     const logSync = new LogSync({ connection, checkpoints });
-    const sound = new Soundness({ connection, serves: migrates === 'at start', log });
-    const writer = new Writer(connection, logSync, sound);
-    const engine = { tables: connection.tables, vault, writer, ...readers(logSync, sound) };
+    const integrity = new DatabaseIntegrity({ connection, serves: migrates === 'at start', log });
+    const writer = new Writer(connection, logSync, integrity);
+    const engine = { tables: connection.tables, vault, writer, ...readers(logSync, integrity) };
     return {
       ...accountSteps(engine),
       ...jobSteps(engine),
@@ -341,12 +341,12 @@ function orNull<Row, Result>(row: Row | null, convert: (row: Row) => Result): Re
   return row === null ? null : convert(row);
 }
 
-function readers(logSync: LogSync, sound: Soundness): Pick<Engine, 'read' | 'readDurable'> {
+function readers(logSync: LogSync, integrity: DatabaseIntegrity): Pick<Engine, 'read' | 'readDurable'> {
   const read = async <T>(step: () => T): Promise<T> => {
     try {
       return step();
     } catch (error) {
-      throw sound.translate(error);
+      throw integrity.translate(error);
     }
   };
   return {
@@ -354,7 +354,7 @@ function readers(logSync: LogSync, sound: Soundness): Pick<Engine, 'read' | 'rea
     async readDurable(step) {
       const found = await read(step);
       await logSync.durable().catch((error: unknown) => {
-        throw sound.translate(error);
+        throw integrity.translate(error);
       });
       return found;
     },
@@ -403,8 +403,8 @@ function listJobs({ jobs, counters }: Pick<Tables, 'jobs' | 'counters'>, keyId: 
 /** Reads a page of the jobs of all keys, newest first. */
 function listAllJobs({ jobs, counters }: Pick<Tables, 'jobs' | 'counters'>, page: JobPageRequest): JobPage {
   const states = storedStates(page.state, counters.isPaused());
-  const looked = jobs.newestStates(page.before ?? Number.MAX_SAFE_INTEGER, LOOKED_AT_JOBS);
-  const { seqs, next } = chooseJobs(looked, { states, limit: page.limit });
+  const examined = jobs.newestStates(page.before ?? Number.MAX_SAFE_INTEGER, EXAMINED_JOBS_MAX);
+  const { seqs, next } = chooseJobs(examined, { states, limit: page.limit });
   return { jobs: jobs.bySeqs(seqs).map(toSnapshot), next };
 }
 

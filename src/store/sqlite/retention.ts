@@ -6,7 +6,7 @@ import type { Writer } from './writer.js';
 /** Number of rows per transaction; small, so that a slice does not delay other writes (no statement over 50 ms). */
 const SLICE_ROWS = 25;
 /** Number of rows that one transaction examines to find them. */
-const LOOKED_AT_ROWS = 100;
+const EXAMINED_ROWS = 100;
 const OLDEST: EndedPlace = { endedAt: 0, seq: 0 };
 
 /** Marks artifacts as deleted, in slices: those that are too old, then those that exceed the limit. @returns their names */
@@ -95,7 +95,7 @@ function deleteSlice(
   { jobs, artifacts }: Pick<Tables, 'jobs' | 'artifacts'>,
   { before, place, limit }: { before: number; place: EndedPlace; limit: number },
 ): DeletedSlice {
-  const ended = jobs.endedAfter(place, { before, limit: LOOKED_AT_ROWS });
+  const ended = jobs.endedAfter(place, { before, limit: EXAMINED_ROWS });
   let deleted = 0;
   for (const { id, artifactName, isPending, endedAt, seq } of ended) {
     if (isPending) continue;
@@ -105,5 +105,5 @@ function deleteSlice(
     deleted++;
     if (deleted === limit) return { deleted, next: { endedAt, seq } };
   }
-  return { deleted, next: ended.length < LOOKED_AT_ROWS ? null : (ended.at(-1) ?? null) };
+  return { deleted, next: ended.length < EXAMINED_ROWS ? null : (ended.at(-1) ?? null) };
 }

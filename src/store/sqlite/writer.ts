@@ -1,8 +1,8 @@
 import { engineCodeOf } from '../store-error.js';
 import type { Db } from './connect.js';
 import type { Connection } from './connection.js';
+import type { DatabaseIntegrity } from './integrity.js';
 import type { LogSync } from './log-sync.js';
-import type { Soundness } from './soundness.js';
 
 /** Maximum number of steps in a transaction: enough to share its cost, few enough never to stall the event loop. */
 const BATCH_LIMIT = 128;
@@ -27,7 +27,7 @@ type Outcome = { value: unknown } | { reason: unknown };
 export class Writer {
   readonly #connection: Pick<Connection, 'db' | 'reopen'>;
   readonly #log: Pick<LogSync, 'committed' | 'room' | 'durable'>;
-  readonly #sound: Pick<Soundness, 'require' | 'translate'>;
+  readonly #integrity: Pick<DatabaseIntegrity, 'require' | 'translate'>;
   readonly #lockWaitMs: number;
   #statements: Statements;
   #entries: Entry[] = [];
@@ -37,12 +37,12 @@ export class Writer {
   constructor(
     connection: Pick<Connection, 'db' | 'reopen'>,
     log: Pick<LogSync, 'committed' | 'room' | 'durable'>,
-    sound: Pick<Soundness, 'require' | 'translate'>,
+    integrity: Pick<DatabaseIntegrity, 'require' | 'translate'>,
     lockWaitMs: number = LOCK_WAIT_MS,
   ) {
     this.#connection = connection;
     this.#log = log;
-    this.#sound = sound;
+    this.#integrity = integrity;
     this.#lockWaitMs = lockWaitMs;
     this.#statements = prepareStatements(connection.db);
   }
@@ -80,7 +80,7 @@ export class Writer {
 
   async #commit(batch: Entry[]): Promise<void> {
     try {
-      this.#sound.require();
+      this.#integrity.require();
       await this.#begin(batch[0]?.arrivedAt ?? performance.now());
       const outcomes = this.#attempt(batch);
       this.#statements.commit.run();
@@ -95,7 +95,7 @@ export class Writer {
   async #answer(batch: readonly Entry[], outcomes: readonly Outcome[]): Promise<void> {
     try {
       await this.#log.committed();
-      this.#sound.require();
+      this.#integrity.require();
     } catch (error) {
       return this.#rejectAll(batch, error);
     }
@@ -158,13 +158,13 @@ export class Writer {
         if (!this.#inTransaction) throw error;
         this.#statements.undo.run();
         this.#statements.keep.run();
-        return { reason: this.#sound.translate(error) };
+        return { reason: this.#integrity.translate(error) };
       }
     });
   }
 
   #rejectAll(batch: readonly Entry[], error: unknown): void {
-    for (const entry of batch) entry.reject(this.#sound.translate(error));
+    for (const entry of batch) entry.reject(this.#integrity.translate(error));
   }
 }
 

@@ -16,7 +16,7 @@ const DAMAGED = 'The database is damaged. The operator has to stop the server an
 const REPLACED =
   'The files of the database were deleted or replaced while the server runs. The operator has to stop the server, restore a backup if files are missing, and start it again.';
 
-export interface SoundnessOptions {
+export interface IntegrityOptions {
   connection: Pick<Connection, 'db'>;
   /** Whether this process is the server of the data directory. */
   serves: boolean;
@@ -24,14 +24,14 @@ export interface SoundnessOptions {
 }
 
 /** Checks whether the open database is undamaged and still the one at its path. Once it is not, it stays so until it is opened again. */
-export class Soundness {
-  readonly #options: SoundnessOptions;
+export class DatabaseIntegrity {
+  readonly #options: IntegrityOptions;
   readonly #inodes: string;
   #problem: string | null = null;
   #isRescued = false;
 
   /** Create this after the first statement, with which SQLite opens the log. */
-  constructor(options: SoundnessOptions) {
+  constructor(options: IntegrityOptions) {
     this.#options = options;
     const { name } = options.connection.db;
     this.#inodes = inodesOf(name);
@@ -48,14 +48,14 @@ export class Soundness {
       this.#note(REPLACED, null);
       this.#rescue();
     }
-    if (this.#problem !== null) throw unsound(this.#problem);
+    if (this.#problem !== null) throw unusable(this.#problem);
   }
 
   /** Converts an error for the caller, and remembers that the database is damaged. */
   translate(error: unknown): unknown {
     if (!/^SQLITE_(CORRUPT|NOTADB)/.test(engineCodeOf(error))) return translateEngineError(error);
     this.#note(DAMAGED, error);
-    return unsound(DAMAGED, error);
+    return unusable(DAMAGED, error);
   }
 
   /**
@@ -108,6 +108,6 @@ function readIfThere(file: string): string | null {
   return statSync(file, { throwIfNoEntry: false }) === undefined ? null : readFileSync(file, 'utf8');
 }
 
-function unsound(message: string, cause?: unknown): CaptureError {
+function unusable(message: string, cause?: unknown): CaptureError {
   return new CaptureError({ code: 'internal_error', status: 503, message, retryAfterSeconds: RETRY_SECONDS, cause });
 }

@@ -5,10 +5,10 @@ import { BucketError } from './bucket-error.js';
 const FRESH_MS = 5_000;
 
 /** Tracks whether a storage answers, by its last call. Logs when that changes. */
-export class StoragePulse {
+export class StorageHealth {
   readonly #log: Log;
   /** Time of the last success, by the monotonic clock. */
-  #beatAt = Number.NEGATIVE_INFINITY;
+  #succeededAt = Number.NEGATIVE_INFINITY;
   #isFailing = false;
   /** The reason why no call can succeed at the moment; null after any other failure. */
   #refusal: string | null = null;
@@ -24,7 +24,7 @@ export class StoragePulse {
 
   /** Whether it answered a moment ago. */
   get isFresh(): boolean {
-    return !this.#isFailing && performance.now() - this.#beatAt < FRESH_MS;
+    return !this.#isFailing && performance.now() - this.#succeededAt < FRESH_MS;
   }
 
   get refusal(): string | null {
@@ -36,16 +36,16 @@ export class StoragePulse {
     return this.#refusesWrites;
   }
 
-  beat({ isWrite }: { isWrite: boolean }): void {
+  recordSuccess({ isWrite }: { isWrite: boolean }): void {
     if (this.#refusesWrites && !isWrite) return;
     if (this.#isFailing) this.#log.info('the bucket can be used again');
     this.#isFailing = false;
     this.#refusal = null;
     this.#refusesWrites = false;
-    this.#beatAt = performance.now();
+    this.#succeededAt = performance.now();
   }
 
-  miss(error: unknown, { isWrite }: { isWrite: boolean }): void {
+  recordFailure(error: unknown, { isWrite }: { isWrite: boolean }): void {
     const isRefusal = error instanceof BucketError && error.isRefusal;
     if (isRefusal && this.#refusal === null) {
       this.#log.error({ err: error }, 'the bucket refuses access: captures are answered with 503 until its operator corrects that');

@@ -7,7 +7,7 @@ export const CHANNEL = 'stillframe';
 const PAYLOAD_BYTES = 7_500;
 
 /** Collects events and soon sends them to all nodes, in one notification. A notification is only a hint, on which nobody depends. */
-export class Hints {
+export class Notifier {
   readonly #send: (payloads: string[]) => Promise<unknown>;
   #events: StoreEvent[] = [];
   #sending: Promise<void> | null = null;
@@ -21,7 +21,7 @@ export class Hints {
     this.#sending ??= this.#drain();
   }
 
-  async settled(): Promise<void> {
+  async allSent(): Promise<void> {
     await this.#sending;
   }
 
