@@ -107,7 +107,7 @@ test('an answer to a client waits for the running sync', async () => {
   const write = insert();
   const sync = await held.next();
   let told = false;
-  const telling = log.settled().then(() => {
+  const telling = log.durable().then(() => {
     told = true;
   });
   await new Promise((resolve) => setImmediate(resolve));
@@ -132,7 +132,7 @@ test('after a sync that failed, nothing is answered before the whole log is in t
   failing = false;
   // The log cannot be emptied while it is read, so it may still lack what was written before.
   await expect(insert()).rejects.toMatchObject({ code: 'internal_error', status: 503 });
-  await expect(log.settled()).rejects.toThrow('could not be');
+  await expect(log.durable()).rejects.toThrow('could not be');
   reader.exec('COMMIT');
   reader.close();
   expect(await insert()).toBe(1);
