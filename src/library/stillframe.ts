@@ -3,7 +3,7 @@
  * limits, destinations and errors. Importing it starts nothing; everything else is loaded when it is opened.
  */
 import type { CaptureHtmlRequest, CaptureUrlRequest } from '../client/capture-request.js';
-// These are the client's types, generated from the contract, since the types inferred from its schemas need zod where they are used.
+// The client's types are used here, since those inferred from the contract's schemas need zod where they are used.
 import type { CaptureData } from '../client/wire.js';
 import { CaptureError, type ErrorCode, type ErrorDetails } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
