@@ -11,7 +11,7 @@ import { describeInterface } from '../src/http/docs/openapi.js';
 import { DOCUMENTS, type Document, examplesOf, ROOT, readDocument } from './fixtures/documents.js';
 
 /** Flags by command. */
-const FLAGS = new Map(completionModel(makeProgram(undefined)).map(({ at, options }) => [at, options.flatMap(({ names }) => names)]));
+const FLAGS = new Map(completionModel(await makeProgram(undefined)).map(({ at, options }) => [at, options.flatMap(({ names }) => names)]));
 const API = readDocument('docs/api.md').text;
 
 describe('the documentation', () => {

@@ -2,6 +2,7 @@
  * Signed calls to one bucket of an S3-compatible storage, with time limits and bounded retries. Knows no artifacts.
  * `@aws-sdk/client-s3` takes 22 MB, and has no time limit over all tries of a call.
  */
+import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import { type Dispatcher, Pool } from 'undici';

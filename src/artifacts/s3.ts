@@ -120,7 +120,7 @@ class S3Artifacts implements Artifacts {
   }
 
   async isReady(): Promise<boolean> {
-    if (this.#pulse.isFresh) return true;
+    if (this.#health.isFresh) return true;
     return await pTimeout(this.#ask(), { milliseconds: PROBE_MS, fallback: () => false });
   }
 

@@ -51,7 +51,7 @@ export class LocalCaptures {
     // This refuses the bodies that the server refuses: lone surrogates, depth, size, special names.
     const read = readRequestJson(Buffer.from(JSON.stringify(body)));
     const submission = parseSubmission(read, { ...this.#parts.rules, forceAsync: false });
-    const capture = this.#repeated(submission, idempotencyKey) ?? this.#begin(submission, idempotencyKey);
+    const capture = this.#findRepeated(submission, idempotencyKey) ?? this.#begin(submission, idempotencyKey);
     await pTimeout(capture.ended, { milliseconds: Math.max(1, this.#parts.syncWaitMs), message: false });
     return capture.job;
   }

@@ -1,6 +1,5 @@
 import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../package-files.js';
-import { sayMeant } from './meant-flag.js';
 import { failWith } from './operator-error.js';
 
 type AddCommand = (program: Command, isDefault: boolean) => void;
@@ -116,4 +115,13 @@ function isCapture(first: string | undefined): boolean {
 
 function isCommand(word: string): boolean {
   return Object.values(COMMANDS).some((commands) => Object.hasOwn(commands, word));
+}
+
+/** Adds the equivalent flag to a usage error about a flag of another tool. */
+function suggestFlag(error: string): string {
+  const [, flag = ''] = /unknown option '(--[\w-]+)/.exec(error) ?? [];
+  const meant = Object.hasOwn(EQUIVALENT_FLAGS, flag) ? EQUIVALENT_FLAGS[flag] : undefined;
+  if (meant === undefined) return error;
+  const [first = ''] = error.split('\n', 1);
+  return `${first}\n(Did you mean ${meant}?)\n`;
 }
