@@ -115,9 +115,9 @@ function write({ version, hasConsole }: DocsPlace, { title, current, up, query =
   const head = (
     <>
       <link rel="icon" href={`${files}icon.svg?${version}`} type="image/svg+xml" />
-      <link rel="stylesheet" href={`${files}swagger-ui.css?${version}`} />
+      {current === '' ? <link rel="stylesheet" href={`${files}swagger-ui.css?${version}`} /> : null}
       <link rel="stylesheet" href={`${files}page.css?${version}`} />
-      <script src={`${files}theme.js?${version}`} />
+      {current === '' ? <script src={`${files}theme.js?${version}`} /> : null}
     </>
   );
   const bar = (
