@@ -9,8 +9,9 @@ const DOCS_STYLE = `.docs { display: grid; grid-template-columns: 13rem minmax(0
 .docs nav a[aria-current] { background: var(--block); font-weight: 600; box-shadow: inset 2px 0 var(--accent); }
 .docs .stack { grid-template-columns: minmax(0, 1fr); }
 .docs h1 { margin: 0; }
-.bar .search { display: flex; flex: 1; gap: .5rem; justify-content: flex-end; }
-.search input { flex: 0 1 20rem; min-width: 0; padding: .45rem .6rem; border: 1px solid var(--edge); border-radius: 6px; background: var(--card); }
+.bar search { flex: 1; }
+search form { display: flex; gap: .5rem; justify-content: flex-end; }
+search input { flex: 0 1 20rem; min-width: 0; padding: .45rem .6rem; border: 1px solid var(--edge); border-radius: 6px; background: var(--card); }
 .prose { overflow-wrap: anywhere; }
 .prose h2 { margin: 2rem 0 .6rem; font-size: 1.3rem; }
 .prose h3 { margin: 1.5rem 0 .4rem; font-size: 1.1rem; }

@@ -122,10 +122,12 @@ function write({ version, hasConsole }: DocsPlace, { title, current, up, query =
   );
   const bar = (
     <>
-      <form role="search" action={`${files}search`} class="search">
-        <input type="search" name="q" value={query} maxlength={200} aria-label="Search the documentation" placeholder="Search" />
-        <button type="submit">Search</button>
-      </form>
+      <search>
+        <form action={`${files}search`}>
+          <input type="search" name="q" value={query} maxlength={200} aria-label="Search the documentation" placeholder="Search" />
+          <button type="submit">Search</button>
+        </form>
+      </search>
       {hasConsole ? <a href={`${up}console`}>Console</a> : null}
     </>
   );
