@@ -96,7 +96,7 @@ const keyPrefix = written('a path of letters, digits, dots, hyphens and undersco
   if (!/^[\w.-]+(\/[\w.-]+)*\/?$/.test(given) || given.length > 200) return undefined;
   return given.endsWith('/') ? given : `${given}/`;
 });
-/** By switch, which may be named several times; `ads=` without a URL leaves only its built-in rules. */
+/** URLs by switch. A switch may be named several times; `ads=` without a URL leaves only its built-in rules. */
 const listUrls = listOf(
   'a comma-separated list such as ads=https://lists.example.com/ads.txt (http on loopback only); switches are ads, trackers, chats, cookies',
   (item) => {

@@ -10,7 +10,7 @@ export interface Validators {
 
 /** Whether the client's copy is current (RFC 9110, 13.1.2 and 13.1.3): `If-None-Match` takes precedence over `If-Modified-Since`. */
 export function isUnchanged(headers: IncomingHttpHeaders, { etag, modifiedAt }: Validators): boolean {
-  // Without the other headers: Cache-Control of a request makes `fresh` answer no.
+  // It gets these headers only, since `Cache-Control: no-cache` of a request would make it answer no.
   const asked = { 'if-none-match': headers['if-none-match'], 'if-modified-since': headers['if-modified-since'] };
   return fresh(asked, { etag, 'last-modified': new Date(modifiedAt).toUTCString() });
 }

@@ -58,7 +58,7 @@ export class Renderer implements AsyncDisposable {
         signal: given.signal,
       }),
       startBlocker(config, egress, log),
-      // Loaded while the browser starts.
+      // This is loaded while the browser starts.
       import('../render/render.js'),
     ]);
     const countries = new CountryObserver({ egress, url: config.egressCheckUrl, database: config.egressDatabase, log });

@@ -158,7 +158,7 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
     },
   });
   try {
-    // Only now: it is loaded while the browser starts.
+    // Playwright is loaded only now, while the browser starts.
     const connected = playwrightChromium().connectOverCDP(line, { artifactsDir: profile, noDefaults: true, timeout: LAUNCH_TIMEOUT_MS });
     connected.catch(() => {});
     return made(
