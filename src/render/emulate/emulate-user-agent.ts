@@ -1,7 +1,7 @@
-/** The parts of the user agent's identity that no protocol command can change, set by a script that runs before the page's. */
+/** The parts of the user agent's identity that no protocol command can change. A script sets them before the page's own run. */
 import type { Identity } from './user-agent.js';
 
-/** Runs in pages with another vendor's user agent: their navigator has no client hints, and another vendor. */
+/** Runs in pages whose user agent is another vendor's: it removes the client hints and sets the vendor. */
 export function emulateUserAgentInPage(vendor: string | null): void {
   Reflect.deleteProperty(Navigator.prototype, 'userAgentData');
   if (vendor === null) return;
@@ -9,22 +9,22 @@ export function emulateUserAgentInPage(vendor: string | null): void {
 }
 
 /**
- * For workers, whose navigator the protocol cannot override.
+ * Workers need a script, since the protocol cannot override their navigator.
  * @returns an expression to evaluate in a worker that has not run yet
  */
 export function emulateUserAgentInWorker({ userAgent, platform, metadata }: Identity): string {
-  return `(${wear.toString()})(${JSON.stringify({ userAgent, platform, hints: metadata !== null })})`;
+  return `(${overrideNavigator.toString()})(${JSON.stringify({ userAgent, platform, hints: metadata !== null })})`;
 }
 
-function wear(agent: { userAgent: string; platform: string; hints: boolean }): void {
-  // Only if it differs: a native getter is less conspicuous.
+function overrideNavigator(agent: { userAgent: string; platform: string; hints: boolean }): void {
+  // A native getter is less conspicuous, so equal values are not overridden.
   const { navigator: own } = globalThis;
   const prototype: object = Object.getPrototypeOf(own);
-  const say = (name: 'userAgent' | 'appVersion' | 'platform', value: string): void => {
+  const override = (name: 'userAgent' | 'appVersion' | 'platform', value: string): void => {
     if (own[name] !== value) Object.defineProperty(prototype, name, { get: () => value, configurable: true, enumerable: true });
   };
-  say('userAgent', agent.userAgent);
-  say('appVersion', agent.userAgent.replace(/^Mozilla\//, ''));
-  say('platform', agent.platform);
+  override('userAgent', agent.userAgent);
+  override('appVersion', agent.userAgent.replace(/^Mozilla\//, ''));
+  override('platform', agent.platform);
   if (!agent.hints) Reflect.deleteProperty(prototype, 'userAgentData');
 }

@@ -1,7 +1,6 @@
 /**
- * What a capture's page emulates, from its options: a pure function.
- * The context options are fixed when a context is opened; the page options can be set later, so that a page opened in
- * advance fits every capture with the same context options.
+ * Maps a capture's options to the emulation of its page. Context options are fixed when a context is opened. Page options
+ * can be set later, so a page opened in advance fits every capture with the same context options.
  */
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { DEVICE_PRESETS } from '../../contract/device-presets.js';
@@ -12,23 +11,23 @@ export interface ContextEmulation {
   isMobile: boolean;
   hasTouch: boolean;
   userAgent: string;
-  /** null: the browser's own, en-US. */
+  /** null keeps the browser's own, en-US. */
   locale: string | null;
-  /** null: the machine's own. */
+  /** null keeps the machine's own. */
   timezone: string | null;
 }
 
 export interface PageEmulation {
-  /** CSS px. */
+  /** Width in CSS px. */
   width: number;
-  /** CSS px. */
+  /** Height in CSS px. */
   height: number;
   colorScheme: 'light' | 'dark' | 'no-preference';
   reducedMotion: 'reduce' | 'no-preference';
 }
 
 export interface Emulation {
-  /** Equal for equal context options. */
+  /** A key that is equal for equal context options. */
   key: string;
   contextOptions: ContextEmulation;
   pageOptions: PageEmulation;

@@ -1,13 +1,13 @@
 /**
- * The browser's identity: a pure function from a user agent string to everything that must agree with it (client hints,
- * navigator.platform and vendor), so that pages, frames and workers always see the same.
+ * Derives from a user agent string all values that must agree with it (client hints, navigator.platform and vendor), so that
+ * pages, frames and workers report the same identity.
  */
 
 /** The machine that Chromium runs on, in Node's terms. */
 export interface Host {
-  /** process.platform */
+  /** Node's `process.platform`. */
   platform: string;
-  /** process.arch */
+  /** Node's `process.arch`. */
   arch: string;
 }
 
@@ -33,15 +33,15 @@ export interface UserAgentMetadata {
 
 export interface Identity {
   userAgent: string;
-  /** navigator.platform */
+  /** The value of navigator.platform. */
   platform: string;
-  /** navigator.vendor; null keeps Chromium's. */
+  /** The value of navigator.vendor; null keeps Chromium's. */
   vendor: string | null;
-  /** null: the vendor's browsers send no client hints. */
+  /** The client hints; null for vendors whose browsers send none. */
   metadata: UserAgentMetadata | null;
 }
 
-/** Chromium's own user agent, reduced as Chromium does it, but without the word Headless (decisions.md, Capture semantics). */
+/** Chromium's own user agent in its reduced form, but without the word Headless (decisions.md, Capture semantics). */
 export function ownUserAgent(chromiumVersion: string, host: Host): string {
   return `Mozilla/5.0 (${OWN_SYSTEM[host.platform] ?? OWN_SYSTEM.linux}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${major(chromiumVersion)}.0.0.0 Safari/537.36`;
 }
@@ -52,7 +52,7 @@ const OWN_SYSTEM: Record<string, string> & { linux: string } = {
   win32: 'Windows NT 10.0; Win64; x64',
 };
 
-/** Everything that must agree with a user agent. */
+/** Derives all values that must agree with a user agent. */
 export function identityOf(userAgent: string, chromiumVersion: string, host: Host): Identity {
   const platform = platformOf(userAgent);
   const claimed = /\bChrom(?:e|ium)\/(\d+[\d.]*)/.exec(userAgent)?.[1];
@@ -82,7 +82,7 @@ function hintsOf(userAgent: string, version: string, products: BrandVersion[], h
   };
 }
 
-/** The brand, besides Chromium, of a user agent other than our own. */
+/** The brands, besides Chromium, of a user agent other than our own. */
 function productsOf(userAgent: string, version: string): BrandVersion[] {
   const edge = /\bEdgA?\/([\d.]+)/.exec(userAgent)?.[1];
   if (edge !== undefined) return [{ brand: 'Microsoft Edge', version: edge }];
@@ -92,8 +92,8 @@ function productsOf(userAgent: string, version: string): BrandVersion[] {
 }
 
 /**
- * Chromium adds a meaningless brand whose spelling and position depend on the major version ("GREASE", RFC 8701), so that sites parse
- * the list instead of comparing it. A list without it, or with another spelling, would reveal the emulation.
+ * Chromium adds a meaningless brand ("GREASE", RFC 8701) whose spelling and position depend on the major version. A list
+ * that lacks it or spells it differently would reveal the emulation.
  */
 function brandList(version: string, brands: BrandVersion[]): BrandVersion[] {
   const seed = Number(major(version));
@@ -135,7 +135,7 @@ function systemOf(userAgent: string): { platform: string; platformVersion: strin
   return { platform: 'Linux', platformVersion: '' };
 }
 
-/** Reduced user agents name every Android device K, which is no model. */
+/** Reduced user agents use K in place of every Android model. */
 function modelOf(userAgent: string): string {
   const model = /Android [\d.]+; ([^;)]+?)(?: Build\/[^;)]*)?\)/.exec(userAgent)?.[1] ?? '';
   return model === 'K' ? '' : model;

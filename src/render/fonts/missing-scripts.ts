@@ -1,4 +1,7 @@
-/** Which scripts the installed fonts cover; text in other scripts is rendered as boxes. Uses fontconfig, as Chromium does, and no browser. */
+/**
+ * Finds the scripts that no installed font covers: their text is rendered as boxes. Uses fontconfig, as Chromium does, and
+ * no browser.
+ */
 import { execFile } from 'node:child_process';
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -7,18 +10,17 @@ import { promisify } from 'node:util';
 
 interface Script {
   name: string;
-  /** fontconfig's tag for a language that is written in it. */
+  /** fontconfig's tag of a language written in the script. */
   lang: string;
-  /** Bit of ulUnicodeRange in a font's OS/2 table. */
+  /** The script's bit in ulUnicodeRange, in a font's OS/2 table. */
   range: number;
 }
 
-/** In the order of the result. */
 const SCRIPTS: readonly Script[] = [
   { name: 'Latin', lang: 'en', range: 0 },
   { name: 'Cyrillic', lang: 'ru', range: 9 },
   { name: 'Greek', lang: 'el', range: 7 },
-  // Bopomofo, which Chinese fonts contain: other fonts set the bit of ideographs for a few radicals.
+  // The bit of Bopomofo, which Chinese fonts contain. Other fonts set the bit of ideographs for a few radicals.
   { name: 'Chinese', lang: 'zh-cn', range: 51 },
   { name: 'Japanese', lang: 'ja', range: 49 },
   { name: 'Korean', lang: 'ko', range: 56 },
@@ -35,8 +37,8 @@ const FC_LIST_TIMEOUT_MS = 10_000;
 const FC_LIST_MAX_BYTES = 64_000_000;
 
 /**
- * The names of the common scripts for which no font is installed. Without fontconfig's tools, reads the font files themselves.
- *
+ * The names of common scripts for which no font is installed. Reads the font files themselves where fontconfig's tools are
+ * missing.
  * @param dirs directories of font files, used without fontconfig
  * @returns an empty list on systems other than Linux, which come with fonts for all of these scripts
  * @throws Error if fontconfig or a directory cannot be read
@@ -66,9 +68,9 @@ async function installedLangs(): Promise<Set<string> | null> {
 const FONT_DIRS = ['/usr/share/fonts', '/usr/local/share/fonts', join(homedir(), '.local/share/fonts'), join(homedir(), '.fonts')];
 
 interface FontFileRanges {
-  /** Bits of ulUnicodeRange (OpenType, OS/2) that at least one font sets. */
+  /** The bits of ulUnicodeRange (OpenType, OS/2) that at least one font sets. */
   ranges: Set<number>;
-  /** Whether one is an emoji font by its name. */
+  /** Whether a file name indicates an emoji font. */
   emoji: boolean;
 }
 
@@ -77,7 +79,7 @@ const RANGE_BITS = 128;
 const RANGES_AT = 42;
 const TABLES_MAX = 64;
 
-/** The coverage that the font files below these directories declare. Reads a few hundred bytes of each; skips other files. */
+/** The coverage declared by the font files below these directories. Reads a few hundred bytes of each, and skips other files. */
 async function fontFileRanges(dirs: readonly string[]): Promise<FontFileRanges> {
   const ranges = new Set<number>();
   let emoji = false;
@@ -96,7 +98,7 @@ async function fontFiles(dir: string): Promise<string[]> {
   return names.filter((name) => FONT_FILE.test(name)).map((name) => join(dir, name));
 }
 
-/** The four words of ulUnicodeRange; for a collection, of its first font, since its fonts share glyphs. null without an OS/2 table. */
+/** The four words of ulUnicodeRange, or null without an OS/2 table. The fonts of a collection share glyphs, so only its first is read. */
 async function readRanges(path: string): Promise<Buffer | null> {
   const file = await open(path);
   try {

@@ -1,15 +1,15 @@
 import { HOLD_SERVICE_WORKERS } from '../launch/target-policy.js';
 import type { TargetSession } from './target-session-of.js';
 
-/** Sends one command to a target without waiting for the result; a closed target is ignored. */
+/** Sends one command to a target without waiting for the result. A closed target is ignored. */
 export type Send = (method: string, params?: object) => void;
 
 /** A child target of a page. */
 export interface ChildTarget {
   send: Send;
-  /** `iframe` or `service_worker`. */
+  /** The target's type: `iframe` or `service_worker`. */
   type: string;
-  /** When it was attached; a service worker's is its script's. */
+  /** The target's URL when it was attached. For a service worker, that of its script. */
   url: string;
 }
 
@@ -21,16 +21,15 @@ export interface TargetWatcher {
 }
 
 /**
- * The child targets of a page that make requests: out-of-process frames and service workers, at any depth. (Requests of dedicated workers
- * belong to their page.) Each waits, before its first request, until its watcher has finished.
- *
+ * The child targets of a page that make requests: out-of-process frames and service workers, at any depth. (Requests of
+ * dedicated workers belong to their page.) Each waits before its first request until its watcher has finished.
  * A session serves one target, so targets below it are attached without flattening: messages are nested in messages.
  */
 export class ChildTargets implements AsyncDisposable {
   readonly #session: TargetSession;
   readonly #watcher: TargetWatcher;
   readonly #targets = new Map<string, ChildTarget>();
-  /** By session: commands that must have finished before the target is resumed. */
+  /** Commands that must have finished before the target is resumed, by session. */
   readonly #before = new Map<string, Set<number>>();
   #nextId = 1;
 
@@ -44,7 +43,7 @@ export class ChildTargets implements AsyncDisposable {
   static async watch(session: TargetSession, watcher: TargetWatcher): Promise<ChildTargets> {
     const targets = new ChildTargets(session, watcher);
     targets.#unlisten = session.listen((method, params) => targets.#hear(method, params as Partial<TargetEvent>));
-    // Our connection to the browser handles this command; a browser without it rejects the command.
+    // Our connection to the browser handles this command; a browser rejects it.
     await Promise.all([session.call(HOLD_SERVICE_WORKERS).catch(() => {}), session.call('Target.setAutoAttach', AUTO_ATTACH)]);
     return targets;
   }
@@ -69,7 +68,7 @@ export class ChildTargets implements AsyncDisposable {
     this.#before.delete(sessionId);
   }
 
-  /** @param post puts one message on the wire to that target */
+  /** @param post sends one message to that target */
   #admit(sessionId: string, { type = '', url = '' }: Partial<TargetInfo> = {}, post: (message: string) => void): void {
     const send: Send = (method, params = {}) => {
       this.#before.get(sessionId)?.add(this.#nextId);
@@ -81,7 +80,7 @@ export class ChildTargets implements AsyncDisposable {
     send('Target.setAutoAttach', AUTO_ATTACH);
   }
 
-  /** Rules take effect some time after they have been accepted: a worker that is resumed at once would run before that. */
+  /** Rules take effect some time after they were accepted, so a worker resumed at once would run before that. */
   #answered(sessionId: string, id: number, send: Send): void {
     const before = this.#before.get(sessionId);
     if (before === undefined || !before.delete(id) || before.size > 0) return;
@@ -109,7 +108,7 @@ export class ChildTargets implements AsyncDisposable {
   }
 }
 
-/** What is read of the events of attached targets. */
+/** The used parts of the events of attached targets. */
 interface TargetEvent {
   sessionId: string;
   message: string;

@@ -9,7 +9,7 @@ import type { TargetSession } from './target-session-of.js';
 export interface InterceptionPlan {
   mainFrameId: string;
   engines: Engines;
-  /** The switches that are on. */
+  /** The active categories. */
   on: readonly Category[];
   headers: TargetHeaders;
   /** Whether the capture's proxy would refuse a URL. */
@@ -18,32 +18,35 @@ export interface InterceptionPlan {
   document: { url: string; html: string } | null;
 }
 
-/** The parts of `Fetch.requestPaused` that are used. */
+/** The used parts of `Fetch.requestPaused`. */
 interface Paused {
   requestId: string;
-  /** The same for all hops of a redirect. */
+  /** An id that is the same for all hops of a redirect. */
   networkId: string;
   request: { url: string; method: string; headers: Record<string, string> };
   frameId: string;
   resourceType: string;
 }
 
-/** More than ten thousand ordinary requests take. Beyond this, requests of a page are no longer filtered, to relieve the server's thread. */
+/**
+ * More than ten thousand ordinary requests take. Beyond this limit, requests of a page are no longer filtered, to relieve
+ * the server's thread.
+ */
 const MATCHING_MAX_MS = 1_000;
-/** Blocked requests of which the URL and the rule are kept. */
+/** The number of blocked requests whose URL and rule are kept. */
 const BLOCKED_KEPT = 50;
-/** URLs of consent platforms' scripts. */
+/** The maximum number of kept URLs of consent platforms' scripts. */
 const REFUSED_SCRIPTS_MAX = 200;
 
-/** Filters every request of a page, its frames and its workers, before it leaves the browser. */
+/** Filters every request of a page, its frames and its workers before it leaves the browser. */
 export class Interception implements AsyncDisposable {
-  /** Blocked requests, by switch. */
+  /** The number of blocked requests by category. */
   readonly blocked: Record<Category, number> = { ads: 0, trackers: 0, chats: 0, cookies: 0 };
-  /** The first of them. */
+  /** The first blocked requests. */
   readonly firstBlocked: (Refusal & { url: string })[] = [];
   readonly #session: TargetSession;
   readonly #plan: InterceptionPlan;
-  /** Document by frame, which decides what is third-party. */
+  /** The document URL by frame, which decides what is third-party. */
   readonly #documents = new Map<string, string>();
   /** Blocked scripts of consent platforms. */
   readonly #refusedScripts = new Set<string>();
@@ -118,7 +121,7 @@ export class Interception implements AsyncDisposable {
       this.#letGo(paused, target);
       return;
     }
-    // It makes no request, and those of its parts are judged by it all the same.
+    // The document makes no request, but is the basis on which requests for its resources are judged.
     this.#mayCarry(paused, target);
     this.#plan.headers.refererOf({ networkId: paused.networkId, url: paused.request.url });
     target.send('Fetch.fulfillRequest', {
@@ -144,7 +147,7 @@ export class Interception implements AsyncDisposable {
     if (this.#refusedScripts.size < REFUSED_SCRIPTS_MAX) this.#refusedScripts.add(matchedPart(url));
   }
 
-  /** Fails a request that the proxy would refuse. Otherwise, images of a dead host fail one after the other, six at a time. */
+  /** Fails a request that the proxy would refuse. Otherwise, images of a dead host would fail one after the other, six at a time. */
   #letGoUnlessRefused(paused: Paused, target: ChildTarget): void {
     const { requestId, request } = paused;
     const decide = (isRefused: boolean) => {
@@ -178,18 +181,21 @@ export class Interception implements AsyncDisposable {
   }
 }
 
-/** At once if the answer is there: most requests need not wait for a turn of the event loop. */
+/** Acts at once if the answer is known, so that most requests need not wait for a turn of the event loop. */
 function whenKnown(answer: boolean | Promise<boolean>, act: (is: boolean) => void): void {
   if (typeof answer === 'boolean') act(answer);
   else void answer.then(act);
 }
 
-/** Without the fragment, which is never sent. */
+/** Compares URLs without their fragment, which is never sent. */
 function isSameDocument(requested: string, url: string): boolean {
   return requested.split('#', 1)[0] === url.split('#', 1)[0];
 }
 
-/** Chromium keeps a given Referer for all hops, even if it is overridden, but obeys the referrer policy of a redirect; here to the same URL. */
+/**
+ * Chromium keeps a given Referer for all hops, even if it is overridden, but obeys the referrer policy of a redirect, here
+ * to the same URL.
+ */
 function withoutReferer(url: string): object {
   const responseHeaders = [
     { name: 'location', value: url },
@@ -200,7 +206,7 @@ function withoutReferer(url: string): object {
 
 const FETCH_PATTERNS = { patterns: [{ urlPattern: 'http://*' }, { urlPattern: 'https://*' }] };
 
-/** Chromium's resource types, in the terms of filter lists. */
+/** Maps Chromium's resource types to those of filter lists. */
 const TYPES: Record<string, RequestType> = {
   Document: 'sub_frame',
   Stylesheet: 'stylesheet',
@@ -217,11 +223,11 @@ const TYPES: Record<string, RequestType> = {
 };
 
 /**
- * A blocked image becomes a transparent one, and a blocked frame an empty one: Chromium would draw a broken image or an error page
- * instead. Other requests fail as they do with ad blockers.
+ * A blocked image is replaced by a transparent one, and a blocked frame by an empty one, since Chromium would draw a broken
+ * image or an error page. Other requests fail as they do with ad blockers.
  */
 function refusal({ requestId, resourceType }: Paused): { method: string; params: object } {
-  const stand = STAND_INS[resourceType];
+  const stand = REPLACEMENTS[resourceType];
   if (stand === undefined) return { method: 'Fetch.failRequest', params: { requestId, errorReason: 'BlockedByClient' } };
   return {
     method: 'Fetch.fulfillRequest',
@@ -238,7 +244,7 @@ function refusal({ requestId, resourceType }: Paused): { method: string; params:
   };
 }
 
-const STAND_INS: Record<string, { type: string; body: string }> = {
+const REPLACEMENTS: Record<string, { type: string; body: string }> = {
   Image: { type: 'image/gif', body: 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7' },
   Document: { type: 'text/html', body: Buffer.from('<!doctype html><title></title>').toString('base64') },
 };

@@ -8,59 +8,59 @@ export interface FrameRequest {
   url: string;
   method: string;
   isDocument: boolean;
-  /** The same for all hops of a redirect. */
+  /** An id that is the same for all hops of a redirect. */
   networkId: string;
 }
 
-/** Of `Page.getFrameTree`. */
+/** The used parts of `Page.getFrameTree`. */
 interface FrameTree {
   frame: { id: string };
   childFrames?: FrameTree[];
 }
 
-/** A page whose main thread is busy cannot report its frames; their requests then go without the headers. */
+/** A page whose main thread is busy cannot report its frames, so their requests are sent without the headers. */
 const ASK_MAX_MS = 2_000;
-/** An isolated world, in which the page's scripts cannot change what a frame reports. */
+/** The name of an isolated world, in which the page's scripts cannot change what a frame reports. */
 const WORLD = 'stillframe-origin';
 const CHANGES_NOTHING = new Set(['GET', 'HEAD']);
 
 /**
- * Which requests of a page may carry the caller's headers (decisions.md, Added): the main document's, and those of frames that have the
- * target's origin. A frame that has once requested a document of another origin is never trusted again, since it is unknown whether its next
- * request comes from that document or from the next one. The main frame may return from another origin (a login elsewhere); from then on its
- * requests carry them only if they change nothing (GET, HEAD) and, unless for a document, its current document has the target's origin.
+ * Decides which requests may carry the caller's headers (decisions.md, Added): those of the main document and of frames with
+ * the target's origin. A frame that requested another origin's document may run it, so it is not trusted again.
+ * The main frame may return from another origin (a login elsewhere). From then on, only its GET and HEAD requests carry the
+ * headers and, unless they are for a document, only while its current document has the target's origin.
  */
 export class TargetFrames {
   readonly #origin: string;
   readonly #mainFrameId: string;
   readonly #session: TargetSession;
   readonly #foreign = new Set<string>();
-  /** By frame: whether its current document has the target's origin. */
+  /** Whether a frame's current document has the target's origin, by frame. */
   readonly #verdicts = new Map<string, Promise<boolean>>();
   #mainUrl = '';
   #navigation: string | null = null;
   /** Whether a document of another origin may have started a navigation of the main frame. */
   #hasLeft = false;
 
-  /** @param session of the page; does not reach frames of other processes */
+  /** @param session of the page; it does not reach frames in other processes */
   constructor(origin: string, mainFrameId: string, session: TargetSession) {
     this.#origin = origin;
     this.#mainFrameId = mainFrameId;
     this.#session = session;
   }
 
-  /** To be called for every request of the page's own target, and for each redirect hop. */
+  /** Must be called for every request of the page's own target, and for each redirect hop. */
   mayCarry(request: FrameRequest): boolean | Promise<boolean> {
     const { frameId, url, isDocument } = request;
     if (frameId === this.#mainFrameId) return this.#mayMainCarry(request);
     if (isDocument) return this.#mayNavigate(frameId, url);
     if (this.#foreign.has(frameId)) return false;
-    const verdict = this.#verdicts.get(frameId) ?? toldInTime(this.#hasTargetOrigin(frameId));
+    const verdict = this.#verdicts.get(frameId) ?? inTimeOrFalse(this.#hasTargetOrigin(frameId));
     this.#verdicts.set(frameId, verdict);
     return verdict;
   }
 
-  /** A document stays, and can send requests, until the next one has arrived, which may be never (204). */
+  /** A document remains, and can send requests, until the next one has arrived, which may be never (204). */
   #mayMainCarry({ url, method, isDocument, networkId }: FrameRequest): boolean | Promise<boolean> {
     if (isDocument) {
       if (this.#navigation !== null && networkId !== this.#navigation && !this.#isTarget(this.#mainUrl)) this.#hasLeft = true;
@@ -69,14 +69,17 @@ export class TargetFrames {
     }
     if (!this.#hasLeft) return isDocument || this.#isTarget(this.#mainUrl);
     if (!CHANGES_NOTHING.has(method)) return false;
-    return isDocument || toldInTime(this.#hasTargetOrigin(this.#mainFrameId));
+    return isDocument || inTimeOrFalse(this.#hasTargetOrigin(this.#mainFrameId));
   }
 
-  /** The parent page requests a frame's document, unless the frame has had a document of another origin, which could have requested it. */
+  /**
+   * The parent page requests a frame's document, unless the frame has had a document of another origin, which could have
+   * requested it.
+   */
   #mayNavigate(frameId: string, url: string): boolean | Promise<boolean> {
     this.#verdicts.delete(frameId);
     if (!this.#isTarget(url)) this.#foreign.add(frameId);
-    return !this.#foreign.has(frameId) && toldInTime(this.#isAskedByTarget(frameId));
+    return !this.#foreign.has(frameId) && inTimeOrFalse(this.#isAskedByTarget(frameId));
   }
 
   async #isAskedByTarget(frameId: string): Promise<boolean> {
@@ -86,7 +89,7 @@ export class TargetFrames {
     return isTarget;
   }
 
-  /** The origin as the frame reports it: a URL does not reveal sandboxes, and `about:` documents inherit the origin of their creator. */
+  /** The origin reported by the frame: a URL does not reveal sandboxes, and `about:` documents inherit their creator's origin. */
   async #hasTargetOrigin(frameId: string): Promise<boolean> {
     const { executionContextId } = await this.#session.call('Page.createIsolatedWorld', { frameId, worldName: WORLD });
     const expression = `self.origin === ${JSON.stringify(this.#origin)}`;
@@ -113,6 +116,6 @@ function parentOf(frameId: string, { frame, childFrames = [] }: FrameTree): stri
   return null;
 }
 
-function toldInTime(question: Promise<boolean>): Promise<boolean> {
+function inTimeOrFalse(question: Promise<boolean>): Promise<boolean> {
   return pTimeout(question, { milliseconds: ASK_MAX_MS }).catch(() => false);
 }

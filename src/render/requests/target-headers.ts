@@ -1,17 +1,17 @@
 import { readUrl } from '../../contract/read-url.js';
 
-/** Whether a hop of a request carries the caller's Referer, is the first that must not, or has the browser's own. */
+/** Whether a hop of a request carries the caller's Referer, is the first that must not, or keeps the browser's own. */
 type RefererOfHop = 'goes along' | 'ends here' | 'as the browser has it';
 
 /** The caller's headers (decisions.md, Capture semantics and Added), which are sent to the target's own origin only. */
 export class TargetHeaders {
   readonly #origin: string;
   readonly #headers: Readonly<Record<string, string>>;
-  /** Id of the capture's first request, the same for all its hops. */
+  /** The id of the capture's first request, the same for all its hops. */
   #firstId: string | null = null;
   #refererEnded = false;
 
-  /** @param headers lower-case names */
+  /** @param headers by lower-case name */
   constructor(targetUrl: string, headers: Readonly<Record<string, string>>) {
     this.#origin = new URL(targetUrl).origin;
     this.#headers = headers;
@@ -26,9 +26,8 @@ export class TargetHeaders {
   }
 
   /**
-   * Follows the capture's first request through its redirects: it carries the caller's Referer, and so do, as in browsers, its redirects
-   * as long as they stay on the target's origin (decisions.md, Added). To be called for every request of the page, in order, and for each
-   * redirect hop.
+   * Follows the first request through its redirects, which carry the caller's Referer while on the target's origin
+   * (decisions.md, Added). Must be called for every request of the page and each redirect hop, in order.
    */
   refererOf({ networkId, url }: { networkId: string; url: string }): RefererOfHop {
     this.#firstId ??= networkId;
@@ -44,9 +43,8 @@ export class TargetHeaders {
   }
 
   /**
-   * All headers of one hop of a request that may carry the caller's headers: each hop is judged by its own URL, so a redirect to another
-   * origin goes without them.
-   *
+   * All headers of one hop of a request that may carry the caller's headers. Each hop is judged by its own URL, so a redirect
+   * to another origin omits them.
    * @param request as the browser would send it
    * @param hasReferer whether it carries the caller's Referer
    * @returns null to leave the headers unchanged
@@ -56,8 +54,8 @@ export class TargetHeaders {
     const { referer: _referer, ...always } = this.#headers;
     const own = hasReferer ? this.#headers : always;
     const kept = Object.entries(given).filter(([name]) => !(name.toLowerCase() in own));
-    const jar = Object.entries(given).find(([name]) => name.toLowerCase() === 'cookie')?.[1];
-    const added = Object.entries(own).map(([name, value]) => [name, name === 'cookie' ? withJar(value, jar) : value] as const);
+    const pageCookies = Object.entries(given).find(([name]) => name.toLowerCase() === 'cookie')?.[1];
+    const added = Object.entries(own).map(([name, value]) => [name, name === 'cookie' ? mergeCookies(value, pageCookies) : value] as const);
     return [...kept, ...added].map(([name, value]) => ({ name, value }));
   }
 }
@@ -72,11 +70,11 @@ interface Header {
   value: string;
 }
 
-/** Adds the cookies that the page has set to the given ones. */
-function withJar(given: string, jar: string | undefined): string {
-  if (jar === undefined) return given;
+/** Adds the page's own cookies to the given ones. */
+function mergeCookies(given: string, pageCookies: string | undefined): string {
+  if (pageCookies === undefined) return given;
   const names = new Set(cookies(given).map(nameOf));
-  return [...cookies(given), ...cookies(jar).filter((cookie) => !names.has(nameOf(cookie)))].join('; ');
+  return [...cookies(given), ...cookies(pageCookies).filter((cookie) => !names.has(nameOf(cookie)))].join('; ');
 }
 
 function cookies(header: string): string[] {

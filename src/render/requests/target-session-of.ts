@@ -6,7 +6,10 @@ export interface TargetSession {
   call(method: string, params?: object): Promise<Record<string, unknown>>;
   /** Like call(), without the result. */
   post(method: string, params?: object): void;
-  /** Listens to all events of the target. @returns a function that stops listening */
+  /**
+   * Listens to all events of the target.
+   * @returns a function that stops listening
+   */
   listen(listener: (method: string, params: unknown) => void): () => void;
 }
 
