@@ -1,7 +1,7 @@
-/** Receives what a capture tells of itself, for `stillframe capture --debug`. */
+/** Receives the steps and pictures of one capture, for `stillframe capture --debug`. */
 export interface DebugSink {
-  /** One step of the timeline, as plain data. */
+  /** Records one step of the timeline, as plain data. */
   note(entry: Record<string, unknown>): void;
-  /** One band of a picture, or one view that is taken at its own scroll position, as a png. */
+  /** Records one band of a picture, or one view at its own scroll position, as a PNG. */
   picture(png: Uint8Array): void;
 }

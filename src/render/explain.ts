@@ -11,10 +11,10 @@ interface Guard {
   explain(): Promise<Pick<CaptureChanges, 'blocked' | 'banner'>>;
 }
 
-/** Reports the changes made to a page, once its picture has been taken. Parts that the page does not report in time are empty. */
+/** Reports the changes made to a page, after its picture was taken. Parts that the page does not report in time are empty. */
 export async function explain({ world, clock, deadlines }: OpenPage, guard: Guard): Promise<CaptureChanges> {
   const inTime = async <T>(asked: Promise<T>, otherwise: T): Promise<T> => {
-    const answer = await deadlines.within(
+    const answer = await deadlines.withTimeout(
       asked.catch(() => otherwise),
       REPORT_MAX_MS,
     );
@@ -22,7 +22,7 @@ export async function explain({ world, clock, deadlines }: OpenPage, guard: Guar
     return answer === TIMED_OUT ? otherwise : answer;
   };
   const [{ hidden, expanded, pinned, scrollUnlocked }, guarded] = await Promise.all([
-    inTime(world.callWithin(REPORT_MAX_MS, 'changes.report'), NOTHING),
+    inTime(world.callWithTimeout(REPORT_MAX_MS, 'changes.report'), NOTHING),
     inTime(guard.explain(), { blocked: [], banner: { outcome: 'none', platform: null } }),
   ]);
   return {

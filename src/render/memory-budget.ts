@@ -1,16 +1,19 @@
 import type { CaptureOptions } from '../contract/capture-request.js';
 import { BAND_PIXELS, SHOT_MAX_PIXELS } from './picture/shoot.js';
 
-/** A page before it is pictured, in all processes. */
+/** Memory of a page before its picture is taken, in all processes. */
 const PAGE_BYTES = 200_000_000;
-/** Layers, read-back and encoded bytes of one shot, in all processes. Measured: 16 bytes for a gradient; noise takes more. */
+/** Layers, read-back and encoded bytes of one shot, in all processes. Measured: 16 bytes for a gradient; more for noise. */
 const BYTES_PER_PIXEL = 24;
-/** The browser that a repeated rendering has for itself. */
+/** Memory of the dedicated browser of a repeated rendering. */
 const OWN_BROWSER_BYTES = 150_000_000;
-/** How long captures that need less may start before one that is waiting. */
+/** How long captures that need less memory may start before a waiting one. */
 const OVERTAKEN_FOR_MS = 5_000;
 
-/** What a capture is expected to use, by the pixels of its largest shot: larger pictures are made of several. @returns bytes */
+/**
+ * The expected memory of a capture, from the pixels of its largest shot: larger pictures are made of several.
+ * @returns bytes
+ */
 export function estimateBytes(options: CaptureOptions, alone: boolean): number {
   return PAGE_BYTES + BYTES_PER_PIXEL * largestShot(options) + (alone ? OWN_BROWSER_BYTES : 0);
 }
@@ -20,7 +23,7 @@ function largestShot({ view, fullPage, clip, selector }: CaptureOptions): number
   const viewPixels = width * height * density ** 2;
   const clipPixels = clip === null ? 0 : clip.width * clip.height * density ** 2;
   const pagePixels = fullPage ? BAND_PIXELS : 0;
-  // On a mobile view, the page decides how many CSS px one shot has.
+  // In a mobile view, the page decides how many CSS px one shot has.
   const elementPixels = selector === null ? 0 : BAND_PIXELS;
   const largest = Math.max(viewPixels, clipPixels, pagePixels, elementPixels);
   return view.isMobile ? largest : Math.min(SHOT_MAX_PIXELS, largest);
@@ -32,7 +35,7 @@ interface Waiter {
   start(): void;
 }
 
-/** The memory that the running captures share. A capture that is expected to use more than all of it runs alone. */
+/** The memory shared by the running captures. A capture that is expected to use more than all of it runs alone. */
 export class MemoryBudget {
   #used = 0;
   #waiters: Waiter[] = [];
@@ -42,7 +45,10 @@ export class MemoryBudget {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** Waits for a share of the memory, which is returned when disposed of. @param signal ends the wait with its reason */
+  /**
+   * Waits for a share of the memory, which is returned on disposal.
+   * @param signal ends the wait with its reason
+   */
   async reserve(bytes: number, signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {

@@ -1,6 +1,6 @@
 const ORIGIN = performance.timeOrigin;
 
-/** Whole ms on a clock that the system's time does not move. It starts with the process: its values compare with each other alone, never with stored dates. */
+/** Whole ms on a monotonic clock that starts with the process. Its values must not be compared with stored dates. */
 export function monotonicNow(): number {
   return Math.floor(ORIGIN + performance.now());
 }

@@ -7,23 +7,23 @@ import type { World } from './page/world.js';
 export interface PageSession {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** A session on the page's own target. It also receives the events of the Network domain of the page, its frames and its workers. */
+  /** A session on the page's target, which also receives the Network events of its frames and workers. */
   readonly cdp: CdpSession;
   readonly mainFrameId: string;
-  /** The in-page program in the page's documents. */
+  /** Runs the in-page program in the page's documents. */
   readonly world: World;
-  /** The name of the event that asks the page's clock to run ahead; null if the page has its own clock. */
+  /** The name of the event that makes the page's clock run ahead; null if the page keeps its own clock. */
   readonly clockEvent: string | null;
-  /** ms for which the page's renderer has worked so far, or has waited for a processor; null if that is not known. */
+  /** The time, in ms, that the page's renderer has worked or waited for a processor; null if unknown. */
   busyMs(): Promise<number | null>;
   readonly captureProxy: CaptureProxy;
-  /** Chromium's full version, as `156.0.8078.79`. */
+  /** Chromium's full version, for instance `156.0.8078.79`. */
   readonly chromiumVersion: string;
-  /** For large files of the capture. May not exist yet. */
+  /** A directory for the capture's large files, which may not exist yet. */
   readonly temporaryDir: string;
-  /** Aborted, with a CaptureError `render_crashed` as its reason, when the page or its browser crashes. */
+  /** Aborted when the page or its browser crashes, with a CaptureError `render_crashed` as its reason. */
   readonly lost: AbortSignal;
 }
 
-/** The cause of a `render_crashed` for which another capture of the same browser may have been the reason. */
+/** The cause of a `render_crashed` that another capture in the same browser may have caused. */
 export class SharedLoss extends Error {}

@@ -1,11 +1,9 @@
 import { CaptureError } from '../contract/capture-error.js';
-import { isClosed, PageMoved } from './page/page-moved.js';
+import { DocumentReplaced, isClosed } from './page/document-replaced.js';
 import { type PageSession, SharedLoss } from './page-session.js';
 import { NoBrowser } from './pool/acquire-failure.js';
 
-/** Errors of a capture as a whole. */
-
-export function neverReady(timeoutMs: number): CaptureError {
+export function browserNotReady(timeoutMs: number): CaptureError {
   return new CaptureError({
     code: 'render_timeout',
     message: `The browser was not ready for the page within \`timeout\` (${timeoutMs} ms). It may be busy with other pages.`,
@@ -13,19 +11,19 @@ export function neverReady(timeoutMs: number): CaptureError {
   });
 }
 
-export function neverStays(): CaptureError {
+export function keepsNavigating(): CaptureError {
   return new CaptureError({
     code: 'render_timeout',
     message: 'The page keeps navigating: it loaded another document each time its picture was taken.',
   });
 }
 
-/** Whether another capture may have been the reason for the failure. */
+/** Whether another capture may have caused the failure. */
 export function isSharedLoss(error: unknown): boolean {
   return error instanceof CaptureError && error.cause instanceof SharedLoss;
 }
 
-/** A page that was lost with a browser that it shared, and crashed again with a browser of its own, is not tried any more. A full disk stays what it is. */
+/** Marks a crash in a dedicated browser as final, so that it is not retried. Other errors, such as a full disk, are unchanged. */
 export function crashedAgain(error: unknown): unknown {
   if (!(error instanceof CaptureError)) return error;
   if (error instanceof NoBrowser) {
@@ -37,11 +35,11 @@ export function crashedAgain(error: unknown): unknown {
   return new CaptureError({ code: 'render_crashed', message, details: { own_browser: true }, cause: error });
 }
 
-/** Translates errors of the browser; whatever fails in a lost browser is its fault. Anything else is a bug and stays unchanged. */
+/** Translates the browser's errors. Any failure in a crashed browser counts as that crash; other errors are bugs and stay unchanged. */
 export function translate(error: unknown, session: PageSession): unknown {
   if (session.lost.aborted) return session.lost.reason;
   if (error instanceof CaptureError) return error;
-  if (error instanceof PageMoved) return neverStays();
+  if (error instanceof DocumentReplaced) return keepsNavigating();
   if (isClosed(error))
     return new CaptureError({ code: 'render_crashed', message: 'The browser page crashed during the capture.', cause: error });
   return error;

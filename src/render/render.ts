@@ -1,6 +1,4 @@
-/**
- * Request in, picture out: one capture with its share of memory, its browser page and its time limits. Knows no job, account, store or HTTP.
- */
+/** Renders one capture, with its share of memory, its browser page and its time limits. Knows no job, account, store or HTTP. */
 
 import { capture, type PageLease, type RenderDeps, type Rendering, type RenderOrder } from './capture.js';
 import { estimateBytes } from './memory-budget.js';
@@ -9,14 +7,13 @@ import { Deadlines } from './page/deadline.js';
 import { StageTimes } from './page/stage-times.js';
 import { crashedAgain, isSharedLoss, translate } from './render-failure.js';
 
-/** How long the browser of a repeated capture may take to start. */
+/** How long the dedicated browser of a repeated capture may take to start. */
 const OWN_BROWSER_START_MS = 30_000;
 
 /**
- * Makes one picture; every capture has a page session of its own, which is released whatever happens. A capture that is lost with others of
- * its browser is repeated with a browser of its own.
- *
- * @param signal ends the capture at once; its reason is what is thrown
+ * Makes one picture in its own page session, which is always released. A capture that crashed together with others of its
+ * browser is repeated in a dedicated browser.
+ * @param signal ends the capture at once; its reason is thrown
  * @throws CaptureError with any code of a capture (decisions.md, Error codes)
  */
 export async function render(deps: RenderDeps, order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
@@ -27,13 +24,13 @@ export async function render(deps: RenderDeps, order: RenderOrder, signal: Abort
   });
 }
 
-interface Once {
+interface Attempt {
   signal: AbortSignal;
-  /** Whether it has a browser of its own. */
+  /** Whether the capture has a dedicated browser. */
   alone: boolean;
 }
 
-async function renderOnce(deps: RenderDeps, order: RenderOrder, { signal, alone }: Once): Promise<Rendering> {
+async function renderOnce(deps: RenderDeps, order: RenderOrder, { signal, alone }: Attempt): Promise<Rendering> {
   const memory = await deps.memory.reserve(estimateBytes(order.options, alone), signal);
   order.onBegin?.();
   const times = new StageTimes(order.onProgress);
@@ -49,7 +46,7 @@ async function renderOnce(deps: RenderDeps, order: RenderOrder, { signal, alone 
 async function renderTimed(
   deps: RenderDeps,
   order: RenderOrder,
-  { signal, alone, times, released }: Once & { times: StageTimes; released(): void },
+  { signal, alone, times, released }: Attempt & { times: StageTimes; released(): void },
 ): Promise<Rendering> {
   times.enter('prepare', 5);
   const asked = monotonicNow();
@@ -62,12 +59,12 @@ async function renderTimed(
   acquiring.catch(released);
   const lease = await acquiring;
   const { session } = lease;
-  // The start of a browser of its own does not count: the capture is not to blame for the loss of the first.
+  // The start of a dedicated browser does not count towards the timeout: the capture did not cause the first crash.
   const began = alone ? monotonicNow() : asked;
   const deadlines = new Deadlines({ ...order.options, began }, [signal, session.lost]);
   try {
     const rendering = await deadlines.orEnd(capture(deps, order, { session, deadlines, times }));
-    // A browser without its network service still makes pictures, without images.
+    // A browser whose network service has crashed still makes pictures, but without images.
     lease.verify();
     session.lost.throwIfAborted();
     return rendering;
@@ -77,13 +74,13 @@ async function renderTimed(
     throw translate(error, session);
   } finally {
     deadlines[Symbol.dispose]();
-    // Nobody waits for the page to close; a browser that does not manage it is killed by the pool.
+    // The page closes in the background; the pool kills a browser that fails to close it.
     const release = () =>
       lease
         .release()
         .catch((error: unknown) => deps.log.warn({ err: error, job_id: order.id }, 'a page was not closed'))
         .finally(released);
-    // A page that is lost is closed at once, before it is repeated.
+    // A crashed page is closed at once, before the capture is repeated.
     if (session.lost.aborted) void release();
     else Promise.resolve(order.kept).then(release, release);
   }

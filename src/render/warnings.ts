@@ -10,7 +10,7 @@ const LOOK_MAX_MS = 500;
 const FILES_NAMED_MAX = 5;
 const FILE_MAX_CHARS = 100;
 
-/** Names of the files that a document without a server of its own has asked for. Must be called before the navigation. */
+/** Names of the files that a document without a server of its own requests. Must be called before the navigation. */
 export function watchMissingFiles({ cdp }: Pick<PageSession, 'cdp'>, { html, baseUrl }: CaptureOptions): ReadonlySet<string> {
   const missing = new Set<string>();
   if (html === null || baseUrl !== null) return missing;
@@ -21,7 +21,10 @@ export function watchMissingFiles({ cdp }: Pick<PageSession, 'cdp'>, { html, bas
   return missing;
 }
 
-/** What may be unexpected in a finished picture (capture-data.ts, WARNING_CODES), without the failures that `tolerate` allowed. */
+/**
+ * Warnings about unexpected properties of a finished picture (capture-data.ts, WARNING_CODES), without failures that
+ * `tolerate` allowed.
+ */
 export async function warningsOf(
   page: OpenPage,
   options: CaptureOptions,
@@ -100,7 +103,7 @@ const REDIRECTED_TO_LOGIN: CaptureWarning = {
 
 async function asksForPassword({ session, world, deadlines }: OpenPage, { html, url }: CaptureOptions): Promise<boolean> {
   if (html !== null || placeOf(session.page.url()) === placeOf(url)) return false;
-  return (await deadlines.within(world.call('documents.asksForPassword'), LOOK_MAX_MS).catch(() => TIMED_OUT)) === true;
+  return (await deadlines.withTimeout(world.call('documents.asksForPassword'), LOOK_MAX_MS).catch(() => TIMED_OUT)) === true;
 }
 
 function placeOf(url: string): string {

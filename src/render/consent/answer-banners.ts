@@ -6,7 +6,7 @@ import { CONSENT_FRAME } from '../in-page/consent/words.js';
 import { askMainWorld } from '../page/main-world.js';
 import { callOnce, type World } from '../page/world.js';
 
-/** The outcome of declining consent banners, for the log. */
+/** The outcome of declining consent banners, as it is logged. */
 export interface BannerReport {
   /** `rejected`: a button was clicked; `hidden`: a banner was only hidden; `failed`: the page prevented both. */
   outcome: 'none' | 'rejected' | 'hidden' | 'failed';
@@ -19,25 +19,28 @@ export interface BannerReport {
 export interface BannerTools {
   page: Page;
   world: World;
-  /** Source of consent-page.js. */
+  /** The source of consent-page.js. */
   consentBundle: string;
-  /** Rules that hide banners in this page and have not been applied yet; may be empty. */
+  /** CSS rules that hide banners in this page and have not been applied yet. May be empty. */
   css: string;
-  /** Hides banners by rules that no style sheet can express. Resolves with the number of visible elements that it hid. */
+  /**
+   * Hides banners by rules that no style sheet can express.
+   * @returns the number of visible elements that it hid
+   */
   hideMore(): Promise<number>;
-  /** Result of the first inspection. */
+  /** The result of the first inspection. */
   seen: Pick<Look, 'banner' | 'framed' | 'hasFrameOnTop' | 'hidden'>;
-  /** Whether the picture is taken next: later banners are suppressed. */
+  /** Whether the picture is taken next, so that later banners must be suppressed. */
   last: boolean;
-  /** Whether requests to consent platforms were blocked: such a page may lock its scrolling and wait for them in vain. */
+  /** Whether requests to consent platforms were blocked. Such a page may lock its scrolling while it waits for them. */
   refusedPlatform: boolean;
 }
 
-/** How long a page whose consent script has run may take to show a banner. */
-const EXPECTED_PATIENCE_MS = 600;
+/** How long to wait for the banner of a page whose consent script has run. */
+const BANNER_WAIT_MS = 600;
 /** How long declining a visible banner of a known platform may take; it may need several clicks. */
-const PLATFORM_PATIENCE_MS = { popup: 900, answer: 4_000 };
-const PLATFORM_MAX_MS = PLATFORM_PATIENCE_MS.popup + PLATFORM_PATIENCE_MS.answer + 1_000;
+const PLATFORM_WAIT_MS = { popup: 900, answer: 4_000 };
+const PLATFORM_MAX_MS = PLATFORM_WAIT_MS.popup + PLATFORM_WAIT_MS.answer + 1_000;
 const FRAMES_MAX = 6;
 /** A frame that cannot be read within this time is ignored. */
 const FRAME_READ_MS = 500;
@@ -49,8 +52,8 @@ const platformAnswerSchema: z.ZodType<PlatformAnswer> = z.object({
 });
 
 /**
- * Declines by the platform's own API if it is known, else by a button with such a label; hides what is left, also by the rules for
- * banners; and unlocks scrolling only if any of that found a banner (decisions.md, Blocking). Never accepts.
+ * Declines by the API of a known platform, else by a button labelled so. Hides the remaining banners, and unlocks scrolling
+ * only if a banner was found (decisions.md, Blocking). Never accepts.
  */
 export async function answerBanners(tools: BannerTools): Promise<Omit<BannerReport, 'ms'>> {
   const { world, css, seen } = tools;
@@ -58,23 +61,26 @@ export async function answerBanners(tools: BannerTools): Promise<Omit<BannerRepo
   const inView =
     seen.banner === 'seen' ||
     frames.length > 0 ||
-    (seen.banner === 'expected' && (await world.call('consent.awaitBanner', { patience: EXPECTED_PATIENCE_MS })));
+    (seen.banner === 'expected' && (await world.call('consent.awaitBanner', { patience: BANNER_WAIT_MS })));
   const answer = inView ? await askPlatforms(tools, seen.framed || frames.length > 0) : NOTHING;
-  // A hidden banner can no longer be declined.
+  // A banner must be declined before it is hidden.
   const rest = inView
     ? await world.call('consent.dismiss', { whole: false, click: answer.outcome !== 'rejected' })
     : { refused: 0, hidden: 0 };
-  const laid = (css === '' ? 0 : await world.call('consent.lay', { css, count: true })) + (await tools.hideMore());
+  const laid = (css === '' ? 0 : await world.call('consent.applyHidingRules', { css, count: true })) + (await tools.hideMore());
   const rejected = answer.outcome === 'rejected' || rest.refused > 0;
   const hidden = answer.outcome === 'hidden' || seen.hidden > 0 || laid > 0 || rest.hidden > 0;
-  const scrollFreed = (rejected || hidden || tools.refusedPlatform) && (await world.call('consent.freeScroll'));
-  if (tools.last && (seen.banner !== 'none' || seen.hasFrameOnTop)) await world.call('consent.holdBack');
+  const scrollFreed = (rejected || hidden || tools.refusedPlatform) && (await world.call('consent.unlockScroll'));
+  if (tools.last && (seen.banner !== 'none' || seen.hasFrameOnTop)) await world.call('consent.suppressBanners');
   return { outcome: rejected ? 'rejected' : hidden ? 'hidden' : answer.outcome, platform: answer.platform, scrollFreed };
 }
 
 const NOTHING: PlatformAnswer = { platform: null, outcome: 'none' };
 
-/** @returns URLs of the frames that are banners by their content, after passing them to the page */
+/**
+ * Marks the frames whose content is a consent banner in the page.
+ * @returns their URLs
+ */
 async function readFrames({ page, world }: BannerTools): Promise<string[]> {
   const read = framesOf(page).map(async (frame) => {
     const how = { schema: z.boolean(), timeoutMs: FRAME_READ_MS };
@@ -82,7 +88,7 @@ async function readFrames({ page, world }: BannerTools): Promise<string[]> {
     return isBanner ? [frame.url()] : [];
   });
   const urls = (await Promise.all(read)).flat();
-  if (urls.length > 0) await world.call('consent.tellFrames', { urls });
+  if (urls.length > 0) await world.call('consent.setBannerFrames', { urls });
   return urls;
 }
 
@@ -95,8 +101,7 @@ function framesOf(page: Page, wanted = (_: Frame) => true): Frame[] {
 }
 
 /**
- * Tries the page and the frames that may contain a banner; the first one that was declined counts.
- *
+ * Asks the page and the frames that may contain a banner; the first one that was declined counts.
  * @param framed whether any frame may be a banner
  */
 async function askPlatforms({ page, consentBundle }: BannerTools, framed: boolean): Promise<PlatformAnswer> {
@@ -111,11 +116,11 @@ async function askPlatforms({ page, consentBundle }: BannerTools, framed: boolea
 }
 
 async function askPlatform(frame: Frame, bundle: string): Promise<PlatformAnswer> {
-  const expression = `(() => { ${bundle}\nreturn stillframe.answerPlatform(${JSON.stringify(PLATFORM_PATIENCE_MS)}); })()`;
+  const expression = `(() => { ${bundle}\nreturn stillframe.answerPlatform(${JSON.stringify(PLATFORM_WAIT_MS)}); })()`;
   try {
     return await askMainWorld(frame, expression, { schema: platformAnswerSchema, timeoutMs: PLATFORM_MAX_MS });
   } catch {
-    // The frame was removed, often because a click elsewhere declined its banner; or its scripts answered in place of ours.
+    // The frame was removed, often because a click elsewhere declined its banner, or its scripts sent an invalid answer.
     return NOTHING;
   }
 }

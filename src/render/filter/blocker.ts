@@ -1,6 +1,6 @@
 /**
- * Blocks ads, trackers, chats and cookie banners (one switch each), and adds the caller's headers to requests to the target.
- * Owns the filter engines and their lists. Knows no jobs or destination policy, and not how pictures are made.
+ * Blocks ads, trackers, chats and cookie banners, and adds the caller's headers to requests to the target. Owns the filter
+ * engines and lists; knows no jobs, destination policy or pictures.
  */
 import { readFile } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
@@ -20,12 +20,12 @@ import { hasRule, type ListParts, loadEngines, updateLists } from './lists.js';
 
 export interface BlockerOptions {
   dataDir: string;
-  /** Output directory of scripts/build-rules.mjs, with a trailing slash. */
+  /** The output directory of scripts/build-rules.mjs, with a trailing slash. */
   built: URL;
   lists: {
-    /** Whether lists are fetched automatically, now and daily. Existing ones are used in any case. */
+    /** Whether lists are fetched automatically, now and daily. Existing lists are used in any case. */
     enabled: boolean;
-    /** URLs that replace the default ones, by switch. */
+    /** URLs that replace the default ones, by category. */
     urls?: Partial<Record<Category, readonly string[]>>;
   };
   egress: Pick<Egress, 'fetch'>;
@@ -40,31 +40,31 @@ export interface ListStatus {
   /** `missing`: only the built-in rules are used; `old`: not updated for three days. */
   state: 'in use' | 'old' | 'missing';
   rules: number;
-  /** Unix ms, null when it was never fetched. */
+  /** Unix ms; null if the list was never fetched. */
   fetchedAt: number | null;
-  /** Where the copy came from. */
+  /** The source of the copy. */
   origin: 'address' | 'package' | null;
-  /** The problem of this process's last update. */
+  /** The problem met by this process's last update; null if there was none. */
   problem: string | null;
 }
 
 const REFRESH_MS = 86_400_000;
 const OLD_MS = 3 * 86_400_000;
-/** After an update that met with problems. */
+/** The delay before another update after one that met problems. */
 const RETRY_MS = 3_600_000;
-/** How often to check whether a refresh is due, or another process has made one. */
-const LOOK_MS = 600_000;
+/** How often to check whether a refresh is due or another process has made one. */
+const CHECK_INTERVAL_MS = 600_000;
 
 export class Blocker implements AsyncDisposable {
   private engines: Engines;
   private manifest: Manifest = { lists: {}, engines: {} };
   private manifestAt = 0;
-  /** Switches whose lists are at work; another version's engine, or a damaged one, is to be made again of lists that are here. */
+  /** Categories whose list engines are loaded. A damaged engine, or one of another version, is rebuilt from the existing lists. */
   private listed: ReadonlySet<string> = new Set();
   private problems: Record<string, string> = {};
   private updating: Promise<void> | null = null;
   private timer: NodeJS.Timeout | undefined;
-  /** ms by `monotonicNow`, before which no update is begun by itself. */
+  /** No automatic update starts before this time, ms by `monotonicNow`. */
   private restUntil = 0;
   private readonly end = new AbortController();
 
@@ -77,7 +77,7 @@ export class Blocker implements AsyncDisposable {
     this.engines = builtInOnly;
   }
 
-  /** Resolves with the existing lists loaded; fetches others in the background. */
+  /** Resolves once the existing lists are loaded; others are fetched in the background. */
   static async start(options: BlockerOptions): Promise<Blocker> {
     const { built, dataDir, egress, fetchPackaged } = options;
     const [builtIn, store, consentBundle] = await Promise.all([
@@ -100,8 +100,7 @@ export class Blocker implements AsyncDisposable {
   }
 
   /**
-   * To be called before the navigation. Does nothing if all four switches are off and there are no headers.
-   *
+   * Must be called before the navigation. Does nothing if all four switches are off and there are no headers.
    * @param id of the capture, for the log
    */
   guard(session: PageSession, options: CaptureOptions, id: string): Promise<Guard> {
@@ -117,7 +116,10 @@ export class Blocker implements AsyncDisposable {
     );
   }
 
-  /** Fetches changed lists now, even if automatic fetching is off. Returns problems; rejects only if stopped. */
+  /**
+   * Fetches changed lists now, even if automatic fetching is off. Problems are part of the result.
+   * @throws only if the blocker is stopped
+   */
   async updateLists(): Promise<ListStatus[]> {
     this.updating ??= this.update().finally(() => {
       this.updating = null;
@@ -142,23 +144,23 @@ export class Blocker implements AsyncDisposable {
     await this.updating?.catch(() => {});
   }
 
-  /** Looks the rules up in the texts of the lists, since an engine does not keep where its rules come from. */
+  /** Searches the texts of the lists for the rules, since an engine does not store which list a rule is from. */
   private async listsOf(refusals: readonly Refusal[]): Promise<string[]> {
     const { store, sources, builtIn } = this.lists;
     const found = new Array<string>(refusals.length).fill('');
-    const look = async (name: string, category: Category, text: string) => {
+    const check = async (name: string, category: Category, text: string) => {
       for (const [nth, refusal] of refusals.entries()) {
         if (found[nth] !== '' || refusal.category !== category || refusal.filter === undefined) continue;
         if (hasRule(text, refusal.filter)) found[nth] = name;
-        // A list has megabytes: other work gets its turn between two searches.
+        // A list has megabytes, so other work gets a turn between two searches.
         await setImmediate();
       }
     };
     for (const category of new Set(refusals.map((refusal) => refusal.category))) {
-      await look('built-in', category, builtInText(builtIn, category));
+      await check('built-in', category, builtInText(builtIn, category));
       for (const source of sources) {
         const kept = source.category === category ? this.manifest.lists[source.name] : undefined;
-        if (kept !== undefined) await look(source.name, category, (await store.read(kept.file))?.toString() ?? '');
+        if (kept !== undefined) await check(source.name, category, (await store.read(kept.file))?.toString() ?? '');
       }
     }
     return found;
@@ -172,7 +174,7 @@ export class Blocker implements AsyncDisposable {
     this.reportProblems(former);
   }
 
-  /** In one line, and not again every hour while the same lists fail. */
+  /** Logs one line, and does not repeat it every hour while the same lists fail. */
   private reportProblems(former: Record<string, string>): void {
     const names = Object.keys(this.problems);
     for (const name of names) this.options.log.debug({ list: name, problem: this.problems[name] }, 'a filter list was not updated');
@@ -193,13 +195,13 @@ export class Blocker implements AsyncDisposable {
   }
 
   private keepFresh(): void {
-    const look = () => {
+    const check = () => {
       this.refreshIfDue().catch((error: unknown) => {
         if (!this.end.signal.aborted) this.options.log.warn({ err: error }, 'filter lists could not be refreshed');
       });
     };
-    this.timer = setInterval(look, LOOK_MS).unref();
-    look();
+    this.timer = setInterval(check, CHECK_INTERVAL_MS).unref();
+    check();
   }
 
   private async refreshIfDue(): Promise<void> {

@@ -1,9 +1,9 @@
 /**
- * Whether a regular expression of a filter list takes bounded time, whatever it is matched with. Counts in how many ways it can match, and
- * what it looks at for that, at most, and takes it for endless if that is too much.
+ * Decides whether a filter list's regular expression runs in bounded time on any input, from an upper bound for the number
+ * of ways in which it can match and the characters examined. Exceeding a limit counts as unbounded.
  */
 
-/** One open repetition that may begin anywhere in 2,048 characters: about 30 ms. */
+/** One open repetition that may begin anywhere in 2,048 characters, which takes about 30 ms. */
 const WAYS_MAX = 4_200_000;
 const SOURCE_MAX_CHARS = 2_000;
 const DEPTH_MAX = 20;
@@ -15,73 +15,73 @@ interface Repeated {
 type Node = Repeated &
   (
     | { kind: 'character'; may: Characters }
-    /** Takes no character; `$` has none after it. */
+    /** Consumes no character; no character follows `$`. */
     | { kind: 'assertion'; next: Characters | null }
     | { kind: 'group'; alternatives: Node[][]; isLookaround: boolean }
   );
-/** One bit for each ASCII character, and one for all others. */
+/** A bit set: one bit for each ASCII character, and one for all others. */
 type Characters = bigint;
 
-/** @param maxChars of the texts that it is matched with */
+/** @param maxChars the maximum length of the texts that it is matched against */
 export function isBoundedRegex(source: string, maxChars: number): boolean {
   if (source.length > SOURCE_MAX_CHARS) return false;
   const { alternatives } = readAlternatives({ source, maxChars }, 0, 0);
   const isAnchored = alternatives.every(([first]) => first?.kind === 'assertion' && first.next === null);
   const starts = isAnchored ? 1 : maxChars;
-  const { ways, steps } = effortOfAny(alternatives, null);
+  const { ways, steps } = costOfAny(alternatives, null);
   return starts * ways <= WAYS_MAX && starts * steps <= 2 * WAYS_MAX;
 }
 
-/** In how many ways something can match, and how many characters all of them look at by repetition, at most. */
-interface Effort {
+/** Upper bounds for the ways in which an expression can match, and for the characters that its repetitions examine. */
+interface Cost {
   ways: number;
   steps: number;
 }
 
-function effortOfAny(alternatives: Node[][], follow: Characters | null): Effort {
-  const efforts = alternatives.map((nodes) => effortOf(nodes, follow));
+function costOfAny(alternatives: Node[][], follow: Characters | null): Cost {
+  const costs = alternatives.map((nodes) => costOf(nodes, follow));
   const firsts = alternatives.map((nodes) => firstOf(nodes, follow));
   const areDistinct = firsts.every(
     (first, index) => first !== null && firsts.slice(0, index).every((other) => ((other ?? 0n) & first) === 0n),
   );
-  const ways = efforts.map((effort) => effort.ways);
+  const ways = costs.map((effort) => effort.ways);
   return {
     ways: areDistinct ? Math.max(...ways) : ways.reduce((sum, each) => sum + each, 0),
-    steps: efforts.reduce((sum, { steps }) => sum + steps, 0),
+    steps: costs.reduce((sum, { steps }) => sum + steps, 0),
   };
 }
 
-function effortOf(nodes: Node[], follow: Characters | null): Effort {
+function costOf(nodes: Node[], follow: Characters | null): Cost {
   const nexts: (Characters | null)[] = [];
   let next = follow;
   for (const node of [...nodes].reverse()) {
     nexts.unshift(next);
     next = firstOfNode(node, next);
   }
-  // Each way to match what comes before looks at the characters of a repetition anew.
-  return nodes.reduce<Effort>(
+  // A repetition examines its characters again for each way in which the preceding nodes can match.
+  return nodes.reduce<Cost>(
     ({ ways, steps }, node, index) => {
-      const own = effortOfNode(node, nexts[index] ?? null);
+      const own = costOfNode(node, nexts[index] ?? null);
       return { ways: ways * own.ways, steps: steps + ways * own.steps };
     },
     { ways: 1, steps: 0 },
   );
 }
 
-/** @param next what must come after it; null if that is unknown */
-function effortOfNode(node: Node, next: Characters | null): Effort {
+/** @param next the characters that may follow it; null if they are unknown */
+function costOfNode(node: Node, next: Characters | null): Cost {
   const counts = node.max - node.min + 1;
   if (node.kind === 'assertion') return { ways: 1, steps: 0 };
-  // Where the next character tells the end of the repetition, only one count can go on.
+  // If no character can both continue and follow the repetition, only one count can match.
   if (node.kind === 'character') {
     return { ways: next !== null && (node.may & next) === 0n ? 1 : counts, steps: node.max === 1 ? 0 : node.max };
   }
-  const inner = effortOfAny(node.alternatives, node.isLookaround || node.max > 1 ? null : next);
+  const inner = costOfAny(node.alternatives, node.isLookaround || node.max > 1 ? null : next);
   if (inner.ways !== 1) return { ways: inner.ways ** node.max * counts, steps: inner.ways ** (node.max - 1) * inner.steps };
   return { ways: counts, steps: Math.min(inner.steps * node.max, Math.max(inner.steps, node.max)) };
 }
 
-/** The characters that can be the next one; null if there may be none. */
+/** The characters that a match can start with; null if it can be empty. */
 function firstOf(nodes: Node[], follow: Characters | null): Characters | null {
   return nodes.reduceRight<Characters | null>((next, node) => firstOfNode(node, next), follow);
 }
@@ -144,7 +144,7 @@ function readOne(reading: Reading, start: number, depth: number): { node: Node; 
   const text = matchAt(SINGLE, reading.source, start)?.[0] ?? '';
   const end = start + text.length;
   if (/^(?:\^|\$|\\b)$/i.test(text)) return { node: { kind: 'assertion', next: text === '$' ? 0n : null, ...once }, end };
-  // What a reference repeats is not known.
+  // The text that a back-reference repeats is unknown.
   if (/^\\[1-9k]/.test(text)) return { node: { kind: 'character', may: EVERY, min: 0, max: reading.maxChars }, end };
   return { node: { kind: 'character', may: charactersOf(text), ...once }, end };
 }

@@ -4,15 +4,15 @@ import { CATEGORIES, type Category } from './category.js';
 
 /** The content of rules.json, written by scripts/build-rules.mjs. */
 export interface BuiltInRules {
-  /** Version of the filter library that built `engines`; another version must parse the rules again. */
+  /** The version of the filter library that built `engines`. Another version must parse the rules again. */
   engineVersion: number;
-  /** Changes with the rules. */
+  /** A digest that changes with the rules. */
   digest: string;
-  /** Vendors of a switch, each with all subdomains. */
+  /** Hosts of the vendors of a category, each with all subdomains. */
   hosts: Record<Category, string[]>;
   /** Filter rules, verbatim. */
   rules: Record<Category, string[]>;
-  /** Serialised engines of the two, base64. */
+  /** Serialised engines of `hosts` and `rules`, in base64. */
   engines: Record<Category, string>;
 }
 
@@ -22,14 +22,14 @@ export async function readBuiltInRules(built: URL): Promise<BuiltInRules> {
   return parsed as BuiltInRules;
 }
 
-/** The built-in rules of one switch as a filter list. */
+/** The built-in rules of one category as a filter list. */
 export function builtInText(builtIn: Pick<BuiltInRules, 'hosts' | 'rules'>, category: Category): string {
   return [...builtIn.hosts[category].map((host) => `||${host}^$third-party`), ...builtIn.rules[category]].join('\n');
 }
 
 /**
- * Exceptions of a switch for the vendors of the other three: lists overlap, but each vendor must be blocked by its own
- * switch only. With all switches on nothing is lost, since that switch blocks the same requests.
+ * Exceptions from one category for the vendors of the others: lists overlap, but only a vendor's own category may block it.
+ * With all switches on, that category blocks the same requests.
  */
 export function othersText(builtIn: Pick<BuiltInRules, 'hosts' | 'rules'>, category: Category): string {
   return CATEGORIES.filter((other) => other !== category)
@@ -40,7 +40,7 @@ export function othersText(builtIn: Pick<BuiltInRules, 'hosts' | 'rules'>, categ
     .join('\n');
 }
 
-/** Ids of all exceptions among the built-in rules: they say which switch a vendor belongs to, and nothing else. About 10 ms. */
+/** Ids of all exceptions among the built-in rules, which only assign vendors to categories. Takes about 10 ms. */
 export function builtInExceptions(builtIn: Pick<BuiltInRules, 'hosts' | 'rules'>): ReadonlySet<number> {
   const lines = CATEGORIES.flatMap((category) => [...builtIn.rules[category], ...othersText(builtIn, category).split('\n')]);
   const ids = lines.filter((line) => line.startsWith('@@')).map((line) => NetworkFilter.parse(line)?.getId());

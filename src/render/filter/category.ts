@@ -1,10 +1,10 @@
 import type { CaptureOptions } from '../../contract/capture-request.js';
 
-/** The four switches, in the order in which a request is tried against them: the first that matches has blocked it. */
+/** The four categories, in the order in which a request is matched against them: the first match blocks it. */
 export const CATEGORIES = ['ads', 'trackers', 'chats', 'cookies'] as const;
 export type Category = (typeof CATEGORIES)[number];
 
-/** Their names in a request. */
+/** The request option of each category. */
 export const OPTION_OF: Record<Category, string> = {
   ads: 'block_ads',
   trackers: 'block_trackers',
@@ -12,7 +12,7 @@ export const OPTION_OF: Record<Category, string> = {
   cookies: 'block_cookie_banners',
 };
 
-/** The switches that a capture has on. */
+/** The categories that a capture blocks. */
 export function switchedOn(options: Pick<CaptureOptions, 'blockAds' | 'blockTrackers' | 'blockChats' | 'blockCookieBanners'>): Category[] {
   const on: Record<Category, boolean> = {
     ads: options.blockAds,

@@ -1,23 +1,23 @@
 import { isProcedural } from './parse-procedural.js';
 import { scriptletLine } from './scriptlet-syntax.js';
 
-/** Raise it when the result changes: lists are then parsed again. */
+/** Must be raised when the result changes, so that lists are parsed again. */
 export const SYNTAX_VERSION = 3;
 
-/** Domains, the rule's kind between `#` and `#`, and its body. */
+/** Matches the domains, the rule's kind between `#` and `#`, and its body. */
 const RULE = /^([^#\s[/|^]*)#(@?)(\$?\??)#(.+)$/;
-/** AdGuard's and Adblock Plus' names of what uBlock Origin calls otherwise. */
+/** AdGuard's and Adblock Plus' names for operators of uBlock Origin. */
 const SYNONYMS: readonly [RegExp, string][] = [
   [/:(?:-abp-)?contains\(/g, ':has-text('],
   [/:-abp-has\(/g, ':has('],
   [/:nth-ancestor\(/g, ':upward('],
 ];
-/** `selector { declarations }` */
+/** Matches `selector { declarations }`. */
 const STYLED = /^(.*\S)\s*\{([^{}]*)\}\s*$/;
 
 /**
- * A filter list with AdGuard's and Adblock Plus' procedural rules in the syntax of uBlock Origin, which is the only one that the library
- * parses, and with calls of scriptlets written in one way. Other lines stay as they are.
+ * Converts AdGuard's and Adblock Plus' procedural rules to uBlock Origin's syntax, the only one that the library parses, and
+ * scriptlet calls to one form. Other lines are unchanged.
  */
 export function commonSyntax(text: string): string {
   return text.split(/\r?\n/).map(commonLine).join('\n');
@@ -36,7 +36,7 @@ function commonLine(line: string): string {
   return styled === null ? line : `${domains}#${at}#${styled}`;
 }
 
-/** AdGuard's CSS rules, if they are procedural: others only style what is shown. */
+/** Converts AdGuard's CSS rules if they are procedural. Others only restyle visible content. */
 function withStyle(body: string): string | null {
   const [, selector, style] = STYLED.exec(body) ?? [];
   if (selector === undefined || style === undefined) return null;

@@ -12,17 +12,15 @@ export interface Features {
   hrefs: string[];
 }
 
-/** Style sheets. */
+/** The style sheets to apply at the start of a document. */
 export interface StartRules {
   base: string;
   byHost: Record<string, string>;
 }
 
 /**
- * The style sheet that hides elements from the start of a document: general rules for every document, and rules of a host for the hosts
- * that the target is likely to be served from.
- * Omits rules for cookie banners: a hidden banner could no longer be declined.
- *
+ * The style sheets that hide elements from the start of a document: general rules, and rules for the hosts likely to serve
+ * the target. Rules for cookie banners are omitted, since a hidden banner cannot be declined.
  * @returns null if there is nothing to hide
  */
 export function startRules(engines: Engines, on: readonly Category[], url: string): StartRules | null {
@@ -37,7 +35,7 @@ export function hostCss(engines: Engines, on: readonly Category[], url: string):
   return exceptBanners(engines, on, { url, host: true });
 }
 
-/** With and without `www.`, which covers most redirects. */
+/** The host with and without `www.`, which covers most redirects. */
 export function likelyHosts(url: string): string[] {
   const { hostname } = new URL(url);
   return [hostname, hostname.startsWith('www.') ? hostname.slice(4) : `www.${hostname}`];
@@ -58,11 +56,11 @@ export function bannerFeatureCss(engines: Engines, on: readonly Category[], at: 
   return hiding(engines, { of: ['cookies'], on }, at);
 }
 
-/** More rules for one page are not evaluated, and no more characters of their selectors are parsed: about 10 ms. */
+/** Limits on the rules evaluated for one page, and on the characters of their selectors that are parsed: about 10 ms. */
 const PROCEDURAL_MAX = 500;
 const PROCEDURAL_MAX_CHARS = 100_000;
 
-/** The rules of some switches for this page that no style sheet can express, less exceptions of any switch that is on. */
+/** The rules of some categories for this page that no style sheet can express, without those excepted by any active category. */
 export function proceduralRules(
   engines: Engines,
   { of, on }: { of: readonly Category[]; on: readonly Category[] },
@@ -84,7 +82,7 @@ export function proceduralRules(
   return rules.slice(0, PROCEDURAL_MAX);
 }
 
-/** Which rules of a page are asked for. */
+/** Selects the rules of a page. */
 interface Wanted {
   url: string;
   base?: boolean;
@@ -96,10 +94,10 @@ function exceptBanners(engines: Engines, on: readonly Category[], wanted: Wanted
   return hiding(engines, { of: on.filter((category) => category !== 'cookies'), on }, wanted);
 }
 
-// What a style sheet cannot express is asked for separately.
+// Rules that a style sheet cannot express are matched separately.
 const STYLES_ONLY = { getInjectionRules: false, getExtendedRules: false, injectScriptlets: false, injectExtended: false };
 
-/** The rules of some switches, less what the lists of any switch that is on make an exception of. */
+/** The style sheet of some categories' rules, without those excepted by the lists of any active category. */
 function hiding(engines: Engines, { of, on }: { of: readonly Category[]; on: readonly Category[] }, wanted: Wanted): string {
   if (of.length === 0) return '';
   const { base = false, host = false, features } = wanted;
@@ -118,7 +116,7 @@ function hiding(engines: Engines, { of, on }: { of: readonly Category[]; on: rea
   return css.filter((part) => part !== '').join('\n');
 }
 
-/** A page's address in the terms of hiding rules. */
+/** A page's address in the form that hiding rules are matched against. */
 export function siteOf(address: string): Site {
   const url = matchedPart(address);
   const { hostname, domain } = Request.fromRawDetails({ url, type: 'main_frame' });

@@ -6,33 +6,33 @@ import { MATCHED_CHARS, matchLinearly } from './linear-patterns.js';
 
 matchLinearly();
 
-/** Four engines, one per switch; a set is never changed, only replaced. */
+/** Four engines, one per category. A set is never changed, only replaced. */
 export type Engines = Readonly<Record<Category, FiltersEngine>> & {
   /** Ids of exceptions that hold within their own engine only: the built-in ones, which say whose a vendor is. Read at the first call. */
   ownExceptions(): ReadonlySet<number>;
 };
 
 /**
- * The library's options: no content policies, no rewriting of pages. Its integrity check takes longer than the rest of a
- * start, so stored engines have their own checksum. Its optimizer joins patterns, which linear-patterns.ts does not support. scripts/build-rules.mjs reads them, too.
+ * The library's options, also used by scripts/build-rules.mjs. Its slow integrity check is off, since stored engines have
+ * their own checksum; its optimizer is off, since linear-patterns.ts supports no joined patterns.
  */
 export const ENGINE_OPTIONS = options;
 
-/** A request, for the engines. */
+/** A request to match. */
 export interface Ask {
   url: string;
   type: RequestType;
-  /** The document that makes the request. */
+  /** The URL of the document that makes the request. */
   sourceUrl: string;
 }
 
 export interface Refusal {
   category: Category;
-  /** The rule that refuses it. */
+  /** The rule that blocks the request. */
   filter: NetworkFilter | undefined;
 }
 
-/** The engines of the built-in rules: prebuilt, or parsed if another version of the library built them. */
+/** The engines of the built-in rules, prebuilt, or parsed if another version of the library built them. */
 export function builtInEngines(builtIn: BuiltInRules): Engines {
   const engineOf = (category: Category) => {
     const readyMade = builtIn.engineVersion === ENGINE_VERSION ? loadEngine(Buffer.from(builtIn.engines[category], 'base64')) : null;
@@ -59,19 +59,22 @@ export function loadEngine(bytes: Uint8Array): FiltersEngine | null {
   }
 }
 
-/** Filter rules are about hosts and paths; a URL of 2 MB would take the engines half a second. The part is copied so that the whole string can be freed. */
+/**
+ * A URL of 2 MB would take the engines half a second, and rules are about hosts and paths. The part is copied so that the
+ * whole string can be freed.
+ */
 export function matchedPart(url: string): string {
   return url.length <= MATCHED_CHARS ? url : Buffer.from(url.slice(0, MATCHED_CHARS)).toString();
 }
 
-/** The switch whose rules refuse the request, or null. */
+/** The category whose rules block the request, or null. */
 export function refusing(engines: Engines, on: readonly Category[], ask: Ask): Category | null {
   return refusalOf(engines, on, ask)?.category ?? null;
 }
 
 /**
- * The first switch whose rules refuse the request, and the rule; or null. About 5 µs. Of URLs, only the first 2,048 characters are looked at.
- * An exception of any list that is on holds against the rules of all of them, unless a rule is marked important.
+ * The first category whose rules block the request, with the rule, or null. Takes about 5 µs and reads the first 2,048
+ * characters of URLs. An exception in any active list overrides the rules of all of them, unless a rule is marked important.
  */
 export function refusalOf(engines: Engines, on: readonly Category[], ask: Ask): Refusal | null {
   const request = Request.fromRawDetails({ ...ask, url: matchedPart(ask.url), sourceUrl: matchedPart(ask.sourceUrl) });

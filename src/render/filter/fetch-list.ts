@@ -6,7 +6,7 @@ import type { ListThread } from './list-worker.js';
 export interface Validators {
   etag: string | null;
   lastModified: string | null;
-  /** 0 for none. */
+  /** The number of rules; 0 if there is no copy. */
   rules: number;
 }
 
@@ -40,7 +40,7 @@ export async function fetchList(
       timeoutMs: FETCH_TIMEOUT_MS,
       maxBytes: LIST_MAX_BYTES,
       via: null,
-      // An operator's own mirror need not be public.
+      // An operator's own mirror may be on a private address.
       allowedOrigins: source.packageId === null ? [new URL(source.url).origin] : [],
       signal,
       quiet: true,
@@ -52,11 +52,11 @@ export async function fetchList(
     }
     if (answer.status === 304 && known.rules > 0) return { state: 'same' };
     if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}`);
-    const told = answer.headers.get('content-encoding') === null ? answer.headers.get('content-length') : null;
-    if (answer.truncated || (told !== null && Number(told) !== answer.body.byteLength))
+    const statedLength = answer.headers.get('content-encoding') === null ? answer.headers.get('content-length') : null;
+    if (answer.truncated || (statedLength !== null && Number(statedLength) !== answer.body.byteLength))
       throw new Error(`${url} was not received completely`);
     const content = answer.body;
-    const facts = { formerRules: known.rules, isOwn: source.packageId === null, isWhole: told !== null };
+    const facts = { formerRules: known.rules, isOwn: source.packageId === null, isWhole: statedLength !== null };
     const { problem, rules } = await thread.run({ kind: 'check', content, facts }, signal);
     if (problem !== null) throw new Error(`${url} ${problem}`);
     return { state: 'changed', content, rules, etag: answer.headers.get('etag'), lastModified: answer.headers.get('last-modified') };

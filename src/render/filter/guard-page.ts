@@ -5,7 +5,7 @@ import { answerBanners, type BannerReport } from '../consent/answer-banners.js';
 import type { ProceduralRule } from '../in-page/procedural-rule.js';
 import { source } from '../in-page/scriptlets/run.js?bundled';
 import type { Scriptlet } from '../in-page/scriptlets/scriptlet.js';
-import { PageMoved } from '../page/page-moved.js';
+import { DocumentReplaced } from '../page/document-replaced.js';
 import type { PageSession } from '../page-session.js';
 import { Interception } from '../requests/interception.js';
 import { TargetHeaders } from '../requests/target-headers.js';
@@ -16,17 +16,16 @@ import type { Engines, Refusal } from './engines.js';
 import { hidingExceptions } from './hiding-exceptions.js';
 import { readScriptlet } from './scriptlet-syntax.js';
 
-/** One capture's blocking, from before its navigation to its end. */
+/** Blocking for one capture, from before its navigation to its end. */
 export interface Guard {
   /** Number of blocked requests. */
   readonly blockedRequests: number;
-  /** Blocked requests by switch. */
+  /** The number of blocked requests by category. */
   readonly blockedBy: Readonly<Record<Category, number>>;
   /**
-   * Hides elements of the current page, and declines or hides consent banners. Limited in time; fast for a page without a banner. May be
-   * called again, for later content. Never rejects: a page that prevents it gives a report of `failed`.
-   *
-   * @param last whether the picture is taken next: later banners are kept hidden
+   * Hides elements of the current page, and declines or hides consent banners. Limited in time, fast for a page without a
+   * banner, and repeatable for later content. Never rejects: a page that prevents it yields `failed`.
+   * @param last whether the picture is taken next, so that later banners are suppressed
    */
   answerBanners(signal: AbortSignal, last: boolean): Promise<BannerReport>;
   /** Reports the requests blocked and the banner declined so far. */
@@ -37,20 +36,20 @@ export interface Guard {
 
 export interface PageGuardParts {
   engines: Engines;
-  /** The names of the lists that have these rules, empty where it is not known. */
+  /** The names of the lists that contain these rules; empty where unknown. */
   listsOf(refusals: readonly Refusal[]): Promise<string[]>;
-  /** Source of consent-page.js. */
+  /** The source of consent-page.js. */
   consentBundle: string;
   log: Log;
 }
 
-/** Characters of a URL or rule in a report. */
-const TOLD_CHARS = 300;
+/** The maximum length of a URL or rule in a report, in characters. */
+const REPORT_CHARS = 300;
 
-/** Time limit of answerBanners. */
+/** The time limit of answerBanners. */
 const ANSWER_MAX_MS = 7_000;
 
-/** Sets up blocking and the target's headers for a page session; does nothing if neither is requested. */
+/** Sets up blocking and the target's headers for a page session. Does nothing if neither is requested. */
 export async function guardPage(parts: PageGuardParts, session: PageSession, options: CaptureOptions): Promise<Guard> {
   const on = switchedOn(options);
   const headers = new TargetHeaders(options.url, options.headers);
@@ -72,7 +71,7 @@ const NO_GUARD: Guard = {
 
 class PageGuard implements Guard {
   #interception: Interception | null = null;
-  /** Hosts whose own hiding rules have been applied. */
+  /** Hosts whose specific hiding rules have been applied. */
   readonly #styledHosts = new Set<string>();
   readonly #procedural = new Map<string, Procedural>();
   #banner: CaptureChanges['banner'] = { outcome: 'none', platform: null };
@@ -112,7 +111,7 @@ class PageGuard implements Guard {
     const ms = () => Math.round(performance.now() - began);
     if (this.on.length === 0) return NO_BANNER;
     try {
-      const report = { ...(await bounded(this.answer(last), signal, this.session.lost)), ms: ms() };
+      const report = { ...(await withTimeLimit(this.answer(last), signal, this.session.lost)), ms: ms() };
       if (report.outcome !== 'none') {
         this.#banner = { outcome: report.outcome, platform: report.platform };
         this.parts.log.info({ banner: report }, 'answered a consent banner');
@@ -129,8 +128,8 @@ class PageGuard implements Guard {
     const lists = await this.parts.listsOf(refused);
     const blocked = refused.map(({ category, url, filter }, nth) => ({
       option: OPTION_OF[category],
-      url: (url.split(/[?#]/, 1)[0] ?? '').slice(0, TOLD_CHARS),
-      rule: (filter?.toString() ?? '').slice(0, TOLD_CHARS),
+      url: (url.split(/[?#]/, 1)[0] ?? '').slice(0, REPORT_CHARS),
+      rule: (filter?.toString() ?? '').slice(0, REPORT_CHARS),
       list: lists[nth] ?? '',
     }));
     return { blocked, banner: this.#banner };
@@ -150,32 +149,32 @@ class PageGuard implements Guard {
     const general = this.on.includes('cookies') ? bannerCss(engines, this.on, url) : null;
     const seen = await world.call('consent.look', { bannerCss: general, refused: interception.refusedScripts, last });
     const css = `${this.hidingRulesOf(url)}\n${featureCss(engines, this.on, { url, features: seen })}`.trim();
-    if (css !== '') await world.call('consent.lay', { css, count: false });
-    await this.procedurally(url, 'others');
+    if (css !== '') await world.call('consent.applyHidingRules', { css, count: false });
+    await this.applyProcedural(url, 'others');
     if (general === null) return NO_BANNER;
     const special = bannerFeatureCss(engines, this.on, { url, features: seen });
     return await answerBanners({
       page,
       world,
       consentBundle,
-      // If there was nothing to decline, the inspection has applied the general rules already.
+      // If there was nothing to decline, the inspection has already applied the general rules.
       css: seen.banner === 'none' ? special : `${general}\n${special}`.trim(),
-      hideMore: () => this.procedurally(url, 'banners'),
+      hideMore: () => this.applyProcedural(url, 'banners'),
       seen,
       last,
       refusedPlatform: interception.blocked.cookies > 0,
     });
   }
 
-  /** Must precede the navigation, during which Chromium accepts no such commands. */
+  /** Must precede the navigation: Chromium accepts no such commands during it. */
   private async hideAtStart(url: string): Promise<void> {
     const rules = startRules(this.parts.engines, this.on, url);
     if (rules === null) return;
     for (const host of Object.keys(rules.byHost)) this.#styledHosts.add(host);
-    await this.session.world.callAtStart('consent.hideFromStart', [rules], { inFrames: false });
+    await this.session.world.callAtStart('consent.applyStartRules', [rules], { inFrames: false });
   }
 
-  /** Must precede the navigation, too. */
+  /** Must precede the navigation, like hideAtStart. */
   private async runScriptlets(url: string): Promise<void> {
     const source = scriptletSource(this.parts.engines, this.on, url);
     if (source === null) return;
@@ -183,14 +182,14 @@ class PageGuard implements Guard {
     await Promise.all([cdp.send('Page.enable'), cdp.send('Page.addScriptToEvaluateOnNewDocument', { source })]);
   }
 
-  /** Applies procedural rules, if there are any; rules that do not end are dropped. */
-  private async procedurally(url: string, of: keyof Procedural): Promise<number> {
+  /** Applies procedural rules. Rules that exceed the time limit are dropped for this host. */
+  private async applyProcedural(url: string, of: keyof Procedural): Promise<number> {
     const { [of]: rules } = this.proceduralOf(url);
     if (rules.length === 0) return 0;
     try {
-      return await this.session.world.callWithin(PROCEDURAL_MAX_MS, 'procedural.apply', rules);
+      return await this.session.world.callWithTimeout(PROCEDURAL_MAX_MS, 'procedural.apply', rules);
     } catch (error) {
-      if (error instanceof PageMoved) throw error;
+      if (error instanceof DocumentReplaced) throw error;
       this.parts.log.debug({ err: error }, 'the procedural rules for a page were dropped');
       this.#procedural.set(new URL(url).hostname, { banners: [], others: [] });
       return 0;
@@ -208,7 +207,7 @@ class PageGuard implements Guard {
     return procedural;
   }
 
-  /** @returns the rules of a host that a redirect led to */
+  /** @returns the rules of a host that a redirect led to; empty if they have been applied */
   private hidingRulesOf(url: string): string {
     const { hostname } = new URL(url);
     if (this.#styledHosts.has(hostname)) return '';
@@ -217,17 +216,17 @@ class PageGuard implements Guard {
   }
 }
 
-/** A page's rules that no style sheet can express: for banners, which are hidden once they could be declined, and others. */
+/** A page's rules that no style sheet can express. Those for banners apply only after banners could be declined. */
 interface Procedural {
   banners: ProceduralRule[];
   others: ProceduralRule[];
 }
 
-/** The page ends it much sooner by itself, unless a list's regular expression does not end. */
+/** The page stops much earlier by itself, unless a list's regular expression does not terminate. */
 const PROCEDURAL_MAX_MS = 500;
 
-/** @throws Error if the signal aborts, the page closes or the time is up first */
-async function bounded<Result>(work: Promise<Result>, ...signals: AbortSignal[]): Promise<Result> {
+/** @throws Error if the signal aborts, the page closes or the time limit expires first */
+async function withTimeLimit<Result>(work: Promise<Result>, ...signals: AbortSignal[]): Promise<Result> {
   const end = AbortSignal.any([...signals, AbortSignal.timeout(ANSWER_MAX_MS)]);
   work.catch(() => {});
   end.throwIfAborted();
@@ -238,12 +237,12 @@ async function bounded<Result>(work: Promise<Result>, ...signals: AbortSignal[])
   });
 }
 
-/** Further ones for one host are not run. */
+/** The maximum number of scriptlets for one host. */
 const SCRIPTLETS_MAX = 200;
 
 /**
- * The script to run in each document before its own, for the hosts that the target is likely to be served from; null if the lists of
- * these switches call no scriptlets there.
+ * The script to run in each document before its own scripts, for the hosts likely to serve the target; null if the lists
+ * call no scriptlets there.
  */
 export function scriptletSource(engines: Engines, on: readonly Category[], url: string): string | null {
   const byHost = Object.fromEntries(likelyHosts(url).map((host) => [host, scriptletsOf(engines, on, `https://${host}/`)]));

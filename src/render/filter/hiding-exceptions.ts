@@ -2,27 +2,27 @@ import type { CosmeticFilter, FiltersEngine } from '@ghostery/adblocker';
 import type { Category } from './category.js';
 import type { Engines } from './engines.js';
 
-/** A page as hiding rules see it. */
+/** A page's address in the form that hiding rules are matched against. */
 export interface Site {
   url: string;
   hostname: string;
   domain: string;
 }
 
-/** What hiding rules may do on one page. */
+/** The exceptions from hiding rules for one page. */
 export interface HidingExceptions {
-  /** Whether rules for any page apply to it. */
+  /** Whether generic rules apply to the page. */
   general: boolean;
-  /** Whether one rule applies to it. */
+  /** Whether this rule applies to the page. */
   allows(rule: CosmeticFilter): boolean;
 }
 
 /**
- * Exceptions for this page in the lists of all switches that are on, each of which holds against the rules of all of them.
- * A selector that is general and names neither id, class nor link is excepted within its own switch only: the library keeps those as text.
+ * The exceptions for this page in all active lists, each of which applies to the rules of all categories. A general selector
+ * without id, class or link is excepted within its own category only, since the library stores those as text.
  */
 export function hidingExceptions(engines: Engines, on: readonly Category[], site: Site): HidingExceptions {
-  // The engine itself heeds its own.
+  // A single engine already applies its own exceptions.
   if (on.length < 2) return { general: true, allows: () => true };
   const pageWide = on.flatMap((category) => pageWideExceptions(engines[category], site));
   const general = !pageWide.some((exception) => exception.isGenericHide());
@@ -36,20 +36,20 @@ export function hidingExceptions(engines: Engines, on: readonly Category[], site
   return {
     general,
     allows: (rule) => {
-      // One that names no scriptlet excepts a site from all; those for a whole page are about hiding.
+      // An exception that names no scriptlet applies to all scriptlets. Page-wide exceptions concern hiding only.
       if (rule.isScriptInject()) return !isUnhidden(keyOf(rule)) && !isUnhidden('');
       return (rule.isGenericHide() ? general : specific) && !isUnhidden(keyOf(rule));
     },
   };
 }
 
-/** `$generichide`, `$specifichide` and `$elemhide`. */
+/** The exceptions `$generichide`, `$specifichide` and `$elemhide`. */
 function pageWideExceptions(engine: FiltersEngine, site: Site) {
   const { matches } = engine.matchCosmeticFilters({ ...site, getRulesFromDOM: false, getRulesFromHostname: false });
   return matches.flatMap(({ filter, exception }) => (filter === undefined ? [exception] : []));
 }
 
-/** Of each engine, read once: a thousand or two. */
+/** The exceptions of each engine, one or two thousand, which are read once. */
 const unhides = new WeakMap<FiltersEngine, ReadonlyMap<string, CosmeticFilter[]>>();
 
 function unhidesOf(engine: FiltersEngine): ReadonlyMap<string, CosmeticFilter[]> {

@@ -1,13 +1,13 @@
 import { NetworkFilter } from '@ghostery/adblocker';
 
-/** Rules are matched with so much of a URL. */
+/** Rules are matched against this many characters of a URL. */
 export const MATCHED_CHARS = 2_048;
 
 const patternOf = Object.getOwnPropertyDescriptor(NetworkFilter.prototype, 'getRegex')?.value as (this: NetworkFilter) => RegExp;
 
 /**
- * Makes the library match rules with wildcards in linear time. Its own regular expressions take time to the power of the number of wildcards,
- * and both list and URL may be hostile.
+ * Makes the library match rules with wildcards in linear time. Its own regular expressions are exponential in the number of
+ * wildcards, and both list and URL may be hostile.
  */
 export function matchLinearly(): void {
   NetworkFilter.prototype.getRegex = function getRegex(this: NetworkFilter): RegExp {
@@ -16,7 +16,7 @@ export function matchLinearly(): void {
   };
 }
 
-/** What stands between two wildcards is found where it first occurs, once and for all: lookaheads are never tried again. */
+/** A lookahead never backtracks, so the text between two wildcards is matched at its first occurrence only. */
 function wildcardPattern(rule: NetworkFilter, text: string): RegExp {
   const [first = '', ...others] = text.split('*').map(literalPattern);
   const last = others.pop() ?? '';

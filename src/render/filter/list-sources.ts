@@ -1,12 +1,12 @@
 import { CATEGORIES, type Category } from './category.js';
 
-/** One full filter list: its URL, and its substitute in the npm package. */
+/** One full filter list: its URL, and the equivalent in the npm package. */
 export interface ListSource {
-  /** Name in `stillframe lists`; also a valid file name. */
+  /** The list's name in `stillframe lists`, which is also a valid file name. */
   name: string;
   category: Category;
   url: string;
-  /** Number of the equivalent rule set in the npm package; null for the operator's own URLs. */
+  /** The number of the equivalent rule set in the npm package; null for the operator's own URLs. */
   packageId: number | null;
 }
 
@@ -17,7 +17,7 @@ const USUAL: readonly ListSource[] = [
   { name: 'adguard-cookie-notices', category: 'cookies', url: 'https://filters.adtidy.org/extension/ublock/filters/18.txt', packageId: 18 },
 ];
 
-/** The default lists, with those of a switch replaced if URLs are given for it. */
+/** The default lists. Given URLs replace the lists of their category. */
 export function listSources(urls: Partial<Record<Category, readonly string[]>> = {}): ListSource[] {
   return CATEGORIES.flatMap((category) => {
     const own = urls[category];

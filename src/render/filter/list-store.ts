@@ -7,25 +7,25 @@ import type { Category } from './category.js';
 export interface KeptList {
   url: string;
   file: string;
-  /** The version of the package, for a list from npm. */
+  /** For a list from npm, the version of the package. */
   etag: string | null;
   lastModified: string | null;
   rules: number;
   bytes: number;
-  /** Its source: its own URL, or the npm package. */
+  /** The list's source: its own URL, or the npm package. */
   origin: 'address' | 'package';
-  /** Unix ms: when its text last changed. */
+  /** When its text last changed, in Unix ms. */
   fetchedAt: number;
-  /** Unix ms: when its URL last confirmed that it is current. */
+  /** When its URL last confirmed that it is current, in Unix ms. */
   checkedAt: number;
 }
 
 /** Metadata of one engine built from built-in rules and lists. */
 export interface KeptEngine {
   file: string;
-  /** Key of its inputs; an engine with another key must be rebuilt. */
+  /** A key of the engine's inputs. An engine with another key must be rebuilt. */
   key: string;
-  /** CRC-32 of the file. */
+  /** The CRC-32 of the file. */
   crc: number;
 }
 
@@ -36,7 +36,7 @@ export interface Manifest {
 
 const MANIFEST = 'lists.json';
 
-/** The directory of lists and engines in the data directory. Files are written atomically, and named for their content. */
+/** The directory of lists and engines in the data directory. Files are written atomically and named after their content. */
 export class ListStore {
   private constructor(readonly dir: string) {}
 
@@ -46,7 +46,7 @@ export class ListStore {
     return new ListStore(dir);
   }
 
-  /** An unreadable manifest counts as empty: everything can be fetched again. */
+  /** An unreadable manifest counts as empty, since everything can be fetched again. */
   async readManifest(): Promise<Manifest> {
     try {
       const parsed = JSON.parse(await readFile(join(this.dir, MANIFEST), 'utf8')) as Partial<Manifest>;
@@ -56,7 +56,7 @@ export class ListStore {
     }
   }
 
-  /** Unix ms of the last change by any process, 0 for none. */
+  /** When any process last changed the manifest, in Unix ms; 0 if there is none. */
   async changedAt(): Promise<number> {
     return await stat(join(this.dir, MANIFEST)).then(
       (info) => info.mtimeMs,
@@ -64,7 +64,7 @@ export class ListStore {
     );
   }
 
-  /** The last step of a change; also removes unused files. */
+  /** Completes a change, and removes unused files. */
   async writeManifest(manifest: Manifest): Promise<void> {
     await this.#put(MANIFEST, Buffer.from(JSON.stringify(manifest, null, 1)));
     const named = new Set([MANIFEST, ...Object.values(manifest.lists).map(({ file }) => file)]);
@@ -87,18 +87,18 @@ export class ListStore {
   }
 
   async #put(file: string, content: Uint8Array): Promise<void> {
-    const passing = join(this.dir, `.${randomUUID()}`);
+    const temporary = join(this.dir, `.${randomUUID()}`);
     try {
-      const handle = await open(passing, 'wx', 0o600);
+      const handle = await open(temporary, 'wx', 0o600);
       try {
         await handle.writeFile(content);
         await handle.sync();
       } finally {
         await handle.close();
       }
-      await rename(passing, join(this.dir, file));
+      await rename(temporary, join(this.dir, file));
     } finally {
-      await rm(passing, { force: true });
+      await rm(temporary, { force: true });
     }
   }
 }

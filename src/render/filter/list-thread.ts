@@ -1,4 +1,4 @@
-/** A worker for one expensive task: checking or parsing filter lists, or extracting them from a package. */
+/** The worker for one expensive task: checking or parsing filter lists, or extracting them from a package. */
 
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -10,11 +10,10 @@ import { commonSyntax } from './common-syntax.js';
 import { ENGINE_OPTIONS } from './engines.js';
 import { MATCHED_CHARS } from './linear-patterns.js';
 
-/** The worker's task. */
 export type ListJob =
   | {
       kind: 'parse';
-      /** Filter lists, one after the other. */
+      /** Filter lists, which are parsed in this order. */
       texts: string[];
     }
   | {
@@ -25,34 +24,34 @@ export type ListJob =
     }
   | {
       kind: 'extract';
-      /** Of the npm package of rule sets. */
+      /** The directory of the npm package of rule sets. */
       dir: string;
-      /** Rule sets wanted, by their number in it. */
+      /** The numbers of the wanted rule sets in the package. */
       ids: number[];
     };
 
 /** The worker's result, by the task's kind. */
 export interface ListWork {
   parse: { engine: Uint8Array; rules: number };
-  /** Why the text may not replace a list, or null. */
+  /** `problem` is the reason why the text may not replace a list, or null. */
   check: { problem: string | null; rules: number };
   extract: { lists: Record<number, string> };
 }
 
 interface ListFacts {
-  /** Number of rules of the list that it replaces, 0 for none. */
+  /** The number of rules of the list to be replaced; 0 if there is none. */
   formerRules: number;
-  /** Whether the operator has named its address. */
+  /** Whether the operator has configured its URL. */
   isOwn?: boolean;
-  /** Whether the answer stated its length, so that nothing was lost on the way. */
+  /** Whether the response stated its length, so that the text is known to be complete. */
   isWhole?: boolean;
 }
 
-/** A default list with fewer rules is invalid. An operator's own list may be short. */
+/** A default list with fewer rules is invalid. An operator's own list may be shorter. */
 const RULES_MIN = 10;
-/** A list that has lost more than this share of its rules is considered truncated, unless it was a short one. */
+/** A list that has lost more than this share of its rules counts as truncated, unless it was short. */
 const SHRINK_MAX = 0.5;
-/** Those are looked at for each request, whatever its address is. The largest public lists have some hundreds. */
+/** The engine tries such rules for every request, whatever its URL. The largest public lists have some hundreds. */
 const REGEXES_MAX = 5_000;
 const REGEX_LINE = /^(?:@@)?\/.+\/(?:\$|[ \t]*$)/;
 const CHECKSUM_LINE = /^[ \t]*![ \t]*checksum[ \t:-]+([\w+/=]+)[^\n]*\n/im;
@@ -72,7 +71,10 @@ export function runListJob(job: ListJob): ListWork[ListJob['kind']] {
   return { engine: engine.serialize(), rules: networkFilters.length + cosmeticFilters.length - endless.length };
 }
 
-/** The lists that rule sets were made from, each of which is in the first entry of its set. @throws Error when a set has none */
+/**
+ * The lists that the rule sets were made from, each stored in the first entry of its set.
+ * @throws Error if a set has none
+ */
 function extractLists(dir: string, ids: readonly number[]): Record<number, string> {
   const lists: Record<number, string> = {};
   for (const id of ids) {
@@ -86,7 +88,7 @@ function extractLists(dir: string, ids: readonly number[]): Record<number, strin
   return lists;
 }
 
-/** Lines that are rules: neither empty, nor comment, nor header. */
+/** Counts the lines that are rules: neither empty, nor comments, nor headers. */
 function countRules(text: string): number {
   let count = 0;
   for (const line of text.split('\n')) if (line.length > 2 && !/^\s*(!|\[|#\s|$)/.test(line)) count += 1;
@@ -95,7 +97,6 @@ function countRules(text: string): number {
 
 /**
  * Checks whether a fetched text may replace a list.
- *
  * @returns the problem, or null
  */
 export function listProblem(text: string, { formerRules, isOwn = false, isWhole = false }: ListFacts): string | null {
@@ -108,12 +109,12 @@ export function listProblem(text: string, { formerRules, isOwn = false, isWhole 
   if (formerRules >= RULES_MIN && rules < formerRules * (1 - SHRINK_MAX)) return `has ${rules} rules where it had ${formerRules}`;
   const regexes = normal.split('\n').filter((line) => REGEX_LINE.test(line)).length;
   if (regexes > REGEXES_MAX) return `has ${regexes} rules that are regular expressions, more than ${REGEXES_MAX}`;
-  const told = CHECKSUM_LINE.exec(normal)?.[1]?.replace(/=+$/, '');
-  if (told !== undefined && !checksums(normal).includes(told)) return 'does not match its own checksum';
+  const stated = CHECKSUM_LINE.exec(normal)?.[1]?.replace(/=+$/, '');
+  if (stated !== undefined && !checksums(normal).includes(stated)) return 'does not match its own checksum';
   return null;
 }
 
-/** The checksum that list authors use: MD5 without the checksum line, with or without empty lines. */
+/** The checksum by the list authors' convention: MD5 without the checksum line, with or without empty lines. */
 function checksums(text: string): string[] {
   const rest = text.replace(CHECKSUM_LINE, '');
   return [rest, rest.replace(/\n+/g, '\n')].map((form) => createHash('md5').update(form).digest('base64').replace(/=+$/, ''));

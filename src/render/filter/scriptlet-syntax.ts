@@ -1,7 +1,7 @@
 import { CosmeticFilter } from '@ghostery/adblocker';
 import type { Scriptlet } from '../in-page/scriptlets/scriptlet.js';
 
-/** The scriptlets of src/render/in-page/scriptlets/run.ts, with the other names that uBlock Origin and AdGuard have for them. */
+/** The scriptlets of src/render/in-page/scriptlets/run.ts, with their aliases in uBlock Origin and AdGuard. */
 const NAMES: Record<string, readonly string[]> = {
   'abort-current-script': ['acs', 'abort-current-inline-script', 'acis'],
   'abort-on-property-read': ['aopr'],
@@ -27,31 +27,30 @@ const NAME_OF = new Map(Object.entries(NAMES).flatMap(([name, others]) => [name,
 
 const ARGUMENTS_MAX = 9;
 const ARGUMENT_MAX_CHARS = 1_000;
-/** Domains, exception or not, and the call. */
+/** Matches the domains, the exception mark, and the call. */
 const ADGUARD = /^([^#]*)#(@?)%#\/\/scriptlet\((.*)\)\s*$/;
 const UBLOCK = /^([^#]*)#(@?)#\+js\((.*)\)\s*$/;
 const QUOTED = /(["'])((?:\\.|(?!\1).)*)\1/g;
 
 /**
- * A rule that calls a scriptlet, in uBlock Origin's or AdGuard's syntax, as `domains##+js(…)` with name and arguments as JSON: exceptions
- * hold for the same call however it is written.
- *
- * @returns null for any other line, an empty one if there is no such scriptlet
+ * Converts a rule that calls a scriptlet, in either syntax, to `domains##+js(…)` with name and arguments as JSON, so that
+ * exceptions match the same call in any spelling.
+ * @returns null for any other line; an empty string if there is no such scriptlet
  */
 export function scriptletLine(line: string): string | null {
   const adguard = line.includes('%#//scriptlet(') ? ADGUARD.exec(line) : null;
   const ublock = adguard === null && line.includes('#+js(') ? UBLOCK.exec(line) : null;
   const [, domains = '', at = '', text = ''] = adguard ?? ublock ?? [];
   if (adguard === null && ublock === null) return null;
-  // AdGuard's rules for certain paths or apps: without that condition they would hold everywhere.
+  // AdGuard's rules for certain paths or apps would apply everywhere without that condition, so they are dropped.
   if (domains.startsWith('[')) return '';
   if (text.trim() === '') return at === '' ? '' : `${domains}#@#+js()`;
   const scriptlet = canonical(adguard === null ? ublockCall(line) : adguardCall(text));
-  // The library takes a line with two dollar signs for a rule of another kind.
+  // The library treats a line with two dollar signs as another kind of rule.
   return scriptlet === null ? '' : `${domains}#${at}#+js(${JSON.stringify(scriptlet).replaceAll('$', '\\u0024')})`;
 }
 
-/** What a rule that was written by `scriptletLine` calls; null for another one. */
+/** Parses the call of a rule written by `scriptletLine`; null for any other rule. */
 export function readScriptlet(selector: string): Scriptlet | null {
   if (!selector.startsWith('[')) return null;
   try {
@@ -73,7 +72,7 @@ function adguardCall(text: string): string[] {
 function canonical([called = '', ...given]: string[]): Scriptlet | null {
   const name = NAME_OF.get(called.replace(/^ubo-/, '').replace(/\.js$/, ''));
   if (name === undefined || given.length > ARGUMENTS_MAX || given.some((one) => one.length > ARGUMENT_MAX_CHARS)) return null;
-  // The call's condition on the stack is not supported; without it, it would hold everywhere.
+  // A condition on the call stack is not supported, and the rule would apply everywhere without it.
   if (name === 'set-constant' && given.slice(2).some((one) => one !== '')) return null;
   return [name, ...given];
 }

@@ -6,28 +6,28 @@ import { alphaOf } from './styles.js';
 /** `covered`: an empty layer covers the whole view and the content below it. */
 export type Sight = 'something' | 'nothing' | 'covered';
 
-/** 0–255. */
+/** Channel values, 0–255. */
 export type Rgb = [red: number, green: number, blue: number];
 
 export interface Look {
   sight: Sight;
-  /** The opaque colours behind all content: a view of only one of these shows no content. */
+  /** The opaque colours behind all content. A view that shows only one of them has no content. */
   backdrops: Rgb[];
-  /** Whether an application has an element to mount in, and nothing is mounted there. */
+  /** Whether an application's mount element is empty. */
   hasEmptyRoot: boolean;
 }
 
-const LOOKED_AT = 5_000;
+const ELEMENTS_MAX = 5_000;
 const CANVAS_SAMPLE_PX = 16;
-/** Where frameworks mount the application; empty after a crash. */
+/** Selectors of the elements in which frameworks mount an application. They are empty after a crash. */
 const APP_ROOTS = '#root,#app,#__next,#__nuxt,#___gatsby,app-root';
 
-/** Elements with a finite animation, found by this call. */
+/** Cache of the elements with a finite animation, reset by each call of `look`. */
 let moving: Element[] | null = null;
 
 /**
- * Text, a picture, a canvas that was drawn on or a coloured box anywhere; of a page that is covered, on its cover. Not `something` when in
- * doubt: the colour of the page itself, and of an application's empty root, is nothing.
+ * Looks for text, pictures, drawn canvases and coloured boxes anywhere in the page, or on its cover. The colours of the page
+ * and of an application's empty root do not count; doubtful cases are not `something`.
  */
 export function look(): Look {
   moving = null;
@@ -42,9 +42,9 @@ function sightOf(): Sight {
     return documentProperty('contentType') !== 'image/svg+xml' && (root.textContent ?? '').trim() !== '' ? 'something' : 'nothing';
   }
   const cover = coverAtRest();
-  if (cover !== null && holdsSomething(cover)) return 'something';
-  if (cover !== null && holdsSomething(root)) return 'covered';
-  return holdsSomething(root) ? 'something' : 'nothing';
+  if (cover !== null && hasContent(cover)) return 'something';
+  if (cover !== null && hasContent(root)) return 'covered';
+  return hasContent(root) ? 'something' : 'nothing';
 }
 
 /** Whether a visible canvas was drawn on, in any colour. */
@@ -59,7 +59,7 @@ function backdrops(emptyRoots: Element[]): Rgb[] {
   });
 }
 
-/** Parses a colour in any notation. */
+/** Parses a colour in any CSS notation. */
 function rgbOf(colour: string): Rgb {
   const pixel = new OffscreenCanvas(1, 1).getContext('2d');
   if (pixel === null) return [255, 255, 255];
@@ -77,21 +77,21 @@ function coversView(element: Element): boolean {
   return areaInView(Element.prototype.getBoundingClientRect.call(element)) >= 0.95 * innerWidth * innerHeight;
 }
 
-/** An element that fades out is no longer visible when the picture is taken. */
+/** A cover that fades out will be gone when the picture is taken. */
 function coverAtRest(): Element | null {
   const found = coverOnTop();
   return found === null || isMoving(found) ? null : found;
 }
 
-function holdsSomething(scope: Element): boolean {
+function hasContent(scope: Element): boolean {
   const texts = document.createTreeWalker(scope, NodeFilter.SHOW_TEXT);
-  for (let looked = 0; looked < LOOKED_AT && texts.nextNode(); looked++) {
+  for (let looked = 0; looked < ELEMENTS_MAX && texts.nextNode(); looked++) {
     const parent = texts.currentNode.parentElement;
-    if ((texts.currentNode.nodeValue ?? '').trim() !== '' && parent !== null && isSpacious(parent) && isShown(parent)) return true;
+    if ((texts.currentNode.nodeValue ?? '').trim() !== '' && parent !== null && hasArea(parent) && isShown(parent)) return true;
   }
   let looked = 0;
   for (const element of scope.getElementsByTagName('*')) {
-    if (++looked > LOOKED_AT) return true;
+    if (++looked > ELEMENTS_MAX) return true;
     if (!isShown(element)) continue;
     if (element instanceof HTMLImageElement && element.naturalWidth > 1) return true;
     if (element instanceof HTMLCanvasElement && isDrawn(element)) return true;
@@ -101,13 +101,13 @@ function holdsSomething(scope: Element): boolean {
   return false;
 }
 
-/** Text for screen readers only has a box of one pixel. */
-function isSpacious(element: Element): boolean {
+/** Text for screen readers has a box of one pixel. */
+function hasArea(element: Element): boolean {
   const { width, height } = element.getBoundingClientRect();
   return width * height >= 4;
 }
 
-/** An element that fades in is transparent only now: the picture is taken at the end. */
+/** An element that fades in counts as shown, since the picture is taken after the animation. */
 function isShown(element: Element): boolean {
   if (!isVisible(element)) return false;
   return Element.prototype.checkVisibility.call(element, { opacityProperty: true }) || isMoving(element);
@@ -119,7 +119,7 @@ function isMoving(element: Element): boolean {
 }
 
 function isPainted(element: Element): boolean {
-  if (!isSpacious(element) || element === documentProperty('documentElement') || element === body()) return false;
+  if (!hasArea(element) || element === documentProperty('documentElement') || element === body()) return false;
   if (isEmptyRoot(element) && coversView(element)) return false;
   if (isColoured(element)) return true;
   const style = getComputedStyle(element);
@@ -129,7 +129,7 @@ function isPainted(element: Element): boolean {
   });
 }
 
-/** Whether any pixel is not transparent. A canvas that cannot be read was drawn on with an image of another origin. */
+/** Whether any pixel is not transparent. A canvas that cannot be read contains an image of another origin. */
 function isDrawn(canvas: Element): boolean {
   const { width, height } = canvas as HTMLCanvasElement;
   if (width === 0 || height === 0) return false;
@@ -143,7 +143,7 @@ function isDrawn(canvas: Element): boolean {
   }
 }
 
-/** An empty page is white. */
+/** White does not count as a colour, since an empty page is white. */
 function isColoured(element: Element): boolean {
   const colour = getComputedStyle(element).backgroundColor;
   return alphaOf(colour) > 0.02 && !/^rgba?\(255, 255, 255/.test(colour);

@@ -1,7 +1,7 @@
 import { containsFixed } from './containing.js';
 import { flatTreeParent } from './dom.js';
 
-/** CSS px of the view. */
+/** A rectangle in CSS px, relative to the view. */
 interface Box {
   left: number;
   top: number;
@@ -9,26 +9,26 @@ interface Box {
   bottom: number;
 }
 
-/** Whether clipping leaves anything visible of this element's boxes or text. */
-export function leavesSome(box: Box, of: Element, isText = false): boolean {
+/** Whether any part of this element's boxes or text remains visible after clipping. */
+export function isPartlyVisible(box: Box, of: Element, isText = false): boolean {
   const [width, height] = [box.right - box.left, box.bottom - box.top];
-  // A line is thin in one direction only; a dot in both is for screen readers.
+  // A line is thin in one direction only; a box that is thin in both is for screen readers.
   if (width < 2 && height < 2) return false;
-  let seen = isText ? box : cutOut(box, of);
-  let hangs = isText ? 'static' : getComputedStyle(of).position;
+  let seen = isText ? box : afterOwnClip(box, of);
+  let position = isText ? 'static' : getComputedStyle(of).position;
   const [page, root] = [document.body, document.documentElement];
   for (let at = isText ? of : flatTreeParent(of); at !== null && at !== page && at !== root; at = flatTreeParent(at)) {
-    seen = cutOut(seen, at);
+    seen = afterOwnClip(seen, at);
     const style = getComputedStyle(at);
-    if (!holds(at, style, hangs)) continue;
-    hangs = style.position;
-    seen = showIn(seen, at, style);
+    if (!holds(at, style, position)) continue;
+    position = style.position;
+    seen = afterClipBy(seen, at, style);
   }
   return seen.right - seen.left >= Math.min(2, width) && seen.bottom - seen.top >= Math.min(2, height);
 }
 
-/** The part of a rectangle that an element's own `clip` and `clip-path: inset()` leave. */
-function cutOut(seen: Box, at: Element): Box {
+/** The part of a rectangle that remains after the element's own `clip` and `clip-path: inset()`. */
+function afterOwnClip(seen: Box, at: Element): Box {
   const { clipPath, clip, position } = getComputedStyle(at);
   if (/absolute|fixed/.test(position) && /^rect\((\d+px)(, \1){3}\)$/.test(clip)) return { ...seen, right: seen.left, bottom: seen.top };
   const insets = /^inset\(([^()]*?)( round [^()]*)?\)/.exec(clipPath)?.[1]?.split(' ');
@@ -44,14 +44,14 @@ function cutOut(seen: Box, at: Element): Box {
   };
 }
 
-/** Whether a box of this style is the containing block of an element with this position, and thus clips it. */
-function holds(box: Element, style: CSSStyleDeclaration, hangs: string): boolean {
-  if (hangs !== 'absolute' && hangs !== 'fixed') return true;
-  return (hangs === 'absolute' && style.position !== 'static') || containsFixed(box, style);
+/** Whether a box of this style clips an element with this position, because it is part of its containing block chain. */
+function holds(box: Element, style: CSSStyleDeclaration, position: string): boolean {
+  if (position !== 'absolute' && position !== 'fixed') return true;
+  return (position === 'absolute' && style.position !== 'static') || containsFixed(box, style);
 }
 
-/** The part of a rectangle that a box leaves visible; for a scroller, after scrolling it there. */
-function showIn(seen: Box, at: Element, { display, overflowX, overflowY }: CSSStyleDeclaration): Box {
+/** The part of a rectangle that a box leaves visible. For a scroller, the part after scrolling it there. */
+function afterClipBy(seen: Box, at: Element, { display, overflowX, overflowY }: CSSStyleDeclaration): Box {
   if (!(at instanceof HTMLElement) || /^(inline|contents|table-(row|.*group))$/.test(display)) return seen;
   const box = at.getBoundingClientRect();
   const [wide, high] = [box.width / (at.offsetWidth || 1), box.height / (at.offsetHeight || 1)];

@@ -1,8 +1,9 @@
 import { body, documentProperty, flatTreeParent, matches } from './dom.js';
 
-/** The box relative to which an element keeps its position while the page is scrolled. */
-
-/** A fixed element inside a transformed one scrolls with it; inside a pinned one, the outer one is handled. */
+/**
+ * The box relative to which a fixed element keeps its position during scrolling: a transformed ancestor, or a pinned one.
+ * Null if it is the viewport.
+ */
 export function fixedContainer(element: Element): Element | null {
   for (let at: Element = element, parent = flatTreeParent(at); parent !== null; at = parent, parent = flatTreeParent(at)) {
     // Elements in the top layer are positioned relative to the viewport.
@@ -13,7 +14,7 @@ export function fixedContainer(element: Element): Element | null {
   return null;
 }
 
-/** As in Chromium: inline boxes are not transformed, the root's filter applies to the viewport, `display: contents` has neither. */
+/** Follows Chromium: inline boxes are not transformed, the root's filter applies to the viewport, and `display: contents` has neither. */
 export function containsFixed(element: Element, style: CSSStyleDeclaration): boolean {
   const { display, willChange } = style;
   if (display === 'contents') return false;
@@ -28,7 +29,7 @@ export function containsFixed(element: Element, style: CSSStyleDeclaration): boo
   );
 }
 
-/** A sticky element in an inner scroller keeps its place there, however the page is scrolled. */
+/** Whether the page's scrolling moves the element. A sticky element in an inner scroller keeps its position there. */
 export function isScrolledByPage(holder: Element | null): boolean {
   const root = documentProperty('documentElement');
   for (let box = holder; box !== null && box !== root; box = flatTreeParent(box)) {

@@ -1,14 +1,14 @@
 import { areaInView, body } from './dom.js';
 import { alphaOf } from './styles.js';
 
-/** A form field may have the name of any property of its form. */
+/** Read from the prototype, since a form field may shadow any property of its form. */
 const parentElement = Object.getOwnPropertyDescriptor(Node.prototype, 'parentElement')?.get;
 
 /** The opaque element without a background image that covers the whole view; null if there is none. */
 export function coverOnTop(): Element | null {
-  const middle = coverAt(0.5, 0.5);
+  const central = coverAt(0.5, 0.5);
   const places = [0.1, 0.5, 0.9];
-  return middle !== null && places.every((x) => places.every((y) => coverAt(x, y) === middle)) ? middle : null;
+  return central !== null && places.every((x) => places.every((y) => coverAt(x, y) === central)) ? central : null;
 }
 
 function coverAt(x: number, y: number): Element | null {

@@ -1,34 +1,34 @@
 import { allIn, shadowRootOf, type Tree, trees } from './dom.js';
 
 /**
- * CSS selectors joined by `>>>`, as Puppeteer spells it: what follows is searched for in the open shadow trees of the elements that match what
- * precedes, or in the document of a frame of the same origin. Frames of other origins are searched from outside the page (foreign-element.ts).
+ * CSS selectors joined by Puppeteer's `>>>`: the next part is searched in the open shadow trees or same-origin frames of the
+ * matches before it. Frames of other origins are searched from outside (foreign-element.ts).
  */
 
 export interface Found {
   element: Element;
-  /** Frames that it lies in, the outermost first. */
+  /** The frames that contain the element, outermost first. */
   frames: HTMLIFrameElement[];
 }
 
 export interface Search {
   found: Found[];
-  /** The first frame that matched and shows a document of another origin, which cannot be searched from here. */
-  barred: BarredFrame | null;
+  /** The first matching frame of another origin, which cannot be searched from here. */
+  crossOriginFrame: CrossOriginFrame | null;
 }
 
-export interface BarredFrame {
+export interface CrossOriginFrame {
   element: Element;
-  /** Where the frame is in the page: the position among the matches of a selector without `>>>`. Null for one that another part leads to. */
+  /** The frame's position among the matches of a selector without `>>>`; null if a later part matched it. */
   place: ForeignPlace | null;
 }
 
 /** A place in a frame of another origin. */
 export interface ForeignPlace {
   frame: string;
-  /** Position among the matches of `frame`. */
+  /** The frame's index among the matches of `frame`. */
   index: number;
-  /** The parts of the selector that follow. */
+  /** The remaining parts of the selector. */
   rest: string[];
 }
 
@@ -38,13 +38,13 @@ interface Place {
 }
 
 const TOKENS = /\\.|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|>>>|./gs;
-/** Elements of one part in which the next part is searched for. */
-const MOST_HOSTS = 10_000;
-/** Of one selector: each may have to be searched for in many places. */
-const MOST_PARTS = 8;
+/** The maximum number of elements in which the next part is searched for. */
+const HOSTS_MAX = 10_000;
+/** The maximum number of parts of a selector, since each may have to be searched for in many places. */
+const PARTS_MAX = 8;
 
 /**
- * The selectors between commas, each as the CSS selectors that its `>>>` join, outside of quotes and brackets. The first part is empty if a
+ * Splits a selector at commas, and each alternative at `>>>`, outside quotes and brackets. The first part is empty if a
  * selector begins with `>>>`.
  */
 export function deepParts(selector: string): string[][] {
@@ -70,32 +70,38 @@ export function isDeep(selector: string): boolean {
 /** @throws the browser's SyntaxError for an invalid part, RangeError for too many parts */
 export function checkDeep(selector: string): void {
   for (const parts of deepParts(selector)) {
-    if (parts.length > MOST_PARTS) throw new RangeError(`A selector can have at most ${MOST_PARTS} parts joined by >>>.`);
+    if (parts.length > PARTS_MAX) throw new RangeError(`A selector can have at most ${PARTS_MAX} parts joined by >>>.`);
     for (const [at, part] of parts.entries()) if (at > 0 || part !== '' || parts.length === 1) document.querySelector(part);
   }
 }
 
-/** Elements that match a selector with `>>>`. @throws as `checkDeep` */
+/**
+ * Elements that match a selector with `>>>`.
+ * @throws the same errors as `checkDeep`
+ */
 export function findDeep(selector: string): Search {
   const searches = deepParts(selector).map(findParts);
   const found = new Map(searches.flatMap((search) => search.found.map((one) => [one.element, one] as const)));
-  return { found: [...found.values()], barred: searches.find(({ barred }) => barred !== null)?.barred ?? null };
+  return {
+    found: [...found.values()],
+    crossOriginFrame: searches.find(({ crossOriginFrame }) => crossOriginFrame !== null)?.crossOriginFrame ?? null,
+  };
 }
 
 function findParts([first = '', ...rest]: string[]): Search {
-  let barred: BarredFrame | null = null;
+  let crossOriginFrame: CrossOriginFrame | null = null;
   let found: Found[] = first === '' ? [] : inPlaces([{ scope: document, frames: [] }], first);
   for (const [at, part] of rest.entries()) {
     const isFromTop = at === 0 && first === '';
     const index = found.findIndex(({ element }) => isFrame(element) && element.contentDocument === null);
     const frame = found[index];
-    if (frame !== undefined) barred ??= { element: frame.element, place: at === 0 ? { frame: first, index, rest } : null };
-    found = inPlaces(isFromTop ? placesIn(document, []) : found.slice(0, MOST_HOSTS).flatMap(beyond), part);
+    if (frame !== undefined) crossOriginFrame ??= { element: frame.element, place: at === 0 ? { frame: first, index, rest } : null };
+    found = inPlaces(isFromTop ? placesIn(document, []) : found.slice(0, HOSTS_MAX).flatMap(beyond), part);
   }
-  return { found, barred };
+  return { found, crossOriginFrame };
 }
 
-/** Matches of a selector with or without `>>>`; without, in this document alone. */
+/** The matches of a selector. Without `>>>`, only this document is searched. */
 export function matchesOf(selector: string): Found[] {
   return isDeep(selector) ? findDeep(selector).found : inPlaces([{ scope: document, frames: [] }], selector);
 }
@@ -115,7 +121,7 @@ function inPlaces(places: Place[], selector: string): Found[] {
   return [...found.values()];
 }
 
-/** By name: objects of a frame are instances of that frame's classes. */
+/** Tested by name, since elements in a frame are instances of that frame's classes. */
 function isFrame(element: Element): element is HTMLIFrameElement {
   return /^i?frame$/.test(element.localName);
 }

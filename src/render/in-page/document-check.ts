@@ -2,7 +2,7 @@ import { matchesOf } from './deep-selector.js';
 import { all, body, documentProperty, isVisible } from './dom.js';
 import { nextFrame } from './frames.js';
 
-/** What Chromium's error block says, which it puts before all else in XML that does not parse; null when there is none. */
+/** The text of Chromium's error block, which it inserts at the start of XML that does not parse; null if there is none. */
 export function parseError(): string | null {
   const [block] = all('parsererror');
   const parent = block?.parentElement;
@@ -11,7 +11,7 @@ export function parseError(): string | null {
   return (block.querySelector('div')?.textContent ?? '').trim().slice(0, 300);
 }
 
-/** Of the browser's own page around the one image. */
+/** Whether the document is the browser's page for a single image that failed to load. */
 export function isBrokenImage(): boolean {
   const [image] = all('img');
   return image instanceof HTMLImageElement && image.complete && image.naturalWidth === 0;
@@ -21,7 +21,7 @@ export function asksForPassword(): boolean {
   return all('input[type=password]').some(isVisible);
 }
 
-/** Resolves once a match is visible. Visibility also changes by style alone, so each frame is looked at. */
+/** Resolves once a match is visible. Checks every frame, since style changes alone can affect visibility. */
 export async function untilVisible(selector: string): Promise<void> {
   while (!matchesOf(selector).some(({ element, frames }) => [element, ...frames].every(isVisible))) await nextFrame();
 }

@@ -1,6 +1,6 @@
 /**
- * What all in-page code asks of the document. It runs in a world of its own, where the page's overridden prototypes do not reach; a form
- * control or image named like a property of a form or of `document` still does, so such properties are taken from the prototypes.
+ * DOM access for all in-page code. It runs in an isolated world, unaffected by overridden prototypes. A form control or
+ * image can still shadow properties of its form or of `document`, so those are read from the prototypes.
  */
 
 export type Tree = Document | ShadowRoot;
@@ -30,14 +30,14 @@ export function pageScroller(): Element {
   return documentProperty('scrollingElement') ?? documentProperty('documentElement');
 }
 
-/** The view's size in CSS px, at the page's own zoom. */
+/** The view's height in CSS px, at the page's own zoom. */
 export function viewHeight(): number {
   return visualViewport?.height ?? innerHeight;
 }
 
 /**
- * Frequent elements that cannot have a shadow tree. Accessing an element from this world is expensive, and a page may have tens of
- * thousands of them.
+ * Frequent elements that cannot have a shadow tree. Accessing an element from this world is slow, and a page may have tens
+ * of thousands of them.
  */
 const HOSTLESS =
   'a,abbr,b,br,button,circle,code,dd,dl,dt,em,figure,form,g,hr,i,img,input,label,li,line,link,meta,ol,option,path,picture,pre,rect,script,select,small,source,strong,style,sub,sup,svg,table,tbody,td,text,tfoot,th,thead,time,title,tr,tspan,ul,use';
@@ -51,13 +51,16 @@ export function shadowRootOf(element: Element): ShadowRoot | null {
   return getters.shadowRoot.call(element);
 }
 
-/** Elements of one tree, or below an element in its tree, that match, in tree order. @throws the browser's SyntaxError for an invalid selector */
+/**
+ * The matching elements of a tree, or below an element, in tree order.
+ * @throws the browser's SyntaxError for an invalid selector
+ */
 export function allIn(tree: Tree | Element, selector: string): Element[] {
-  // What lies in a frame is of that frame's realm, where `instanceof` is of no use.
+  // Nodes in a frame belong to that frame's realm, where `instanceof` fails.
   const isElement = tree.nodeType === Node.ELEMENT_NODE;
   const { prototype } = tree.nodeType === Node.DOCUMENT_NODE ? Document : isElement ? Element : DocumentFragment;
   const found: NodeListOf<Element> = prototype.querySelectorAll.call(tree, selector);
-  // Its iterator takes several times as long for tens of thousands.
+  // The iterator of a NodeList takes several times as long for tens of thousands of elements.
   const elements = new Array<Element>(found.length);
   for (let at = 0; at < elements.length; at++) elements[at] = found[at] as Element;
   return elements;
@@ -67,7 +70,7 @@ export function all(selector: string): Element[] {
   return allIn(document, selector);
 }
 
-/** A document, by default this one, or a part of one, and the open shadow trees in it, outer ones first. */
+/** The given root, by default this document, and all open shadow trees in it, outer ones first. */
 export function trees<Root extends Tree | Element = Document>(root: Root = document as Tree as Root): (Root | ShadowRoot)[] {
   const found: (Root | ShadowRoot)[] = [root];
   for (const tree of found) {
@@ -79,7 +82,7 @@ export function trees<Root extends Tree | Element = Document>(root: Root = docum
   return found;
 }
 
-/** Visits elements up to the given number, those of an open shadow tree before its host. */
+/** Visits up to `most` elements; those in an open shadow tree come before its host. */
 export function eachElement(most: number, visit: (element: HTMLElement) => void): void {
   let left = most;
   const visitTree = (tree: Tree) => {
@@ -108,17 +111,17 @@ export function ancestry(element: Element): Element[] {
   return found;
 }
 
-/** Whether one is the other, or its ancestor in the flat tree. */
-export function isWithin(inner: Element | null | undefined, outer: Element | null | undefined): boolean {
+/** Whether `outer` is the same element as `inner`, or its ancestor in the flat tree. */
+export function isInside(inner: Element | null | undefined, outer: Element | null | undefined): boolean {
   for (let at = inner ?? null; at !== null; at = flatTreeParent(at)) if (at === outer) return true;
   return false;
 }
 
-/** An element's children in the flat tree: of its shadow tree, slotted ones, or its own. */
+/** An element's children in the flat tree: those of its shadow tree, its slotted nodes, or its own. */
 export function flatTreeChildren(element: Element): Iterable<Node> {
   const shadow = shadowRootOf(element);
   if (shadow !== null) return shadow.childNodes;
-  // By name: objects of a frame are instances of that frame's classes.
+  // Tested by name, since elements in a frame are instances of that frame's classes.
   if (element.localName === 'slot') {
     const assigned = (element as Partial<HTMLSlotElement>).assignedNodes?.() ?? [];
     if (assigned.length > 0) return assigned;
@@ -126,18 +129,18 @@ export function flatTreeChildren(element: Element): Iterable<Node> {
   return element.childNodes;
 }
 
-/** The root to use for hit tests: the document returns only the host of what is in a shadow tree. */
+/** The root for hit tests. For an element in a shadow tree, the document would return only the host. */
 export function scopeOf(element: Element): DocumentOrShadowRoot {
   const scope = Node.prototype.getRootNode.call(element);
   return scope instanceof ShadowRoot ? scope : document;
 }
 
-/** As `element.matches`: a form may have a field of that name. */
+/** Replaces `element.matches`, which a form field of that name would shadow. */
 export function matches(element: Element, selector: string): boolean {
   return Element.prototype.matches.call(element, selector);
 }
 
-/** Has a box, and neither it nor an ancestor is hidden. */
+/** Whether the element has a box and neither it nor an ancestor is hidden. */
 export function isVisible(element: Element): boolean {
   const box = Element.prototype.getBoundingClientRect.call(element);
   if (box.width <= 0 || box.height <= 0) return false;
@@ -145,11 +148,11 @@ export function isVisible(element: Element): boolean {
 }
 
 /** Whether an element is neither hidden nor fully transparent. */
-export function isUnveiled(element: Element): boolean {
+export function hasVisibleStyle(element: Element): boolean {
   return Element.prototype.checkVisibility.call(element, { visibilityProperty: true, opacityProperty: true });
 }
 
-/** Area of the part of a box that is in the view, CSS px². */
+/** The area of the part of a box in the view, in CSS px². */
 export function areaInView(box: DOMRectReadOnly): number {
   const width = Math.min(box.right, innerWidth) - Math.max(box.left, 0);
   const height = Math.min(box.bottom, innerHeight) - Math.max(box.top, 0);

@@ -7,13 +7,13 @@ import { keepAdopted } from './styles.js';
 
 export interface Edits {
   css: string | null;
-  /** Its `@import` statements. */
+  /** The `@import` statements of the custom CSS. */
   imports: string;
   hide: string[];
   remove: string[];
 }
 
-/** A page may keep restoring its own style: the most attempts for an element, one per frame. */
+/** The maximum number of attempts for an element, one per frame, since a page may keep restoring its own style. */
 const TRIES_MAX = 20;
 
 let edits: Edits | null = null;
@@ -22,7 +22,7 @@ let importer: HTMLStyleElement | null = null;
 let imported = 0;
 const tries = new WeakMap<Element, number>();
 
-/** To be called as the document starts. */
+/** Must be called at the start of the document. */
 export function start(given: Edits): void {
   edits = given;
   const { css, imports, hide, remove } = given;
@@ -52,8 +52,8 @@ function asSheet(css: string): CSSStyleSheet {
 }
 
 /**
- * A rule for each selector, so that an invalid one does not affect others. Descendants can override `visibility`, also in a shadow tree,
- * but not their parent's opacity.
+ * Each selector has its own rule, so that an invalid one does not affect the others. Descendants can override `visibility`,
+ * even in a shadow tree, but not their parent's opacity.
  */
 function hidingCss(selectors: string[]): string {
   return selectors
@@ -72,12 +72,12 @@ function addImports(): void {
   Element.prototype.append.call(place, importer);
 }
 
-/** Where the page's own style takes precedence over the sheet, by an inline style. */
+/** Hides an element by an inline style if the page's own style overrides the sheet. */
 function conceal(element: HTMLElement): void {
   const { visibility, opacity } = getComputedStyle(element);
   const tried = tries.get(element) ?? 0;
   const { style } = element;
-  // A form's `style` may be a field of that name; what lies in a frame is of that frame's realm.
+  // A form's `style` may be one of its fields; in a frame, it belongs to that frame's realm.
   const isStyle = typeof style?.setProperty === 'function';
   if ((visibility !== 'visible' && Number(opacity) === 0) || tried === TRIES_MAX || !isStyle) return;
   tries.set(element, tried + 1);
@@ -93,7 +93,7 @@ function remove(element: Element): void {
   else Element.prototype.remove.call(element);
 }
 
-/** The style sheets hide most new elements at once; once per frame suffices for the rest. */
+/** The style sheets hide most new elements at once, so one check per frame suffices for the rest. */
 function watch(): void {
   let asked = false;
   const observer = new MutationObserver(() => {

@@ -1,6 +1,15 @@
-import { leavesSome } from './clipping.js';
+import { isPartlyVisible } from './clipping.js';
 import { checkDeep, type ForeignPlace, type Found, findDeep, isDeep, type Search } from './deep-selector.js';
-import { allIn, ancestry, documentProperty, isVisible as hasVisibleBox, isUnveiled, pageScroller, shadowRootOf, type Tree } from './dom.js';
+import {
+  allIn,
+  ancestry,
+  documentProperty,
+  isVisible as hasVisibleBox,
+  hasVisibleStyle,
+  pageScroller,
+  shadowRootOf,
+  type Tree,
+} from './dom.js';
 import { passFrames } from './frames.js';
 import { fire } from './mechanisms.js';
 import { boxOf, type ElementBox, isEmpty, isOffPage, pageLeft, partsOf } from './parts.js';
@@ -9,11 +18,11 @@ import { force, forceAll } from './styles.js';
 export type Sighting =
   | { box: ElementBox }
   | { problem: 'not_found' | 'not_visible'; matches: number }
-  /** `shown`: the part of the page in which the frame shows its document. */
+  /** `shown` is the part of the page in which the frame shows its document. */
   | { problem: 'frame_of_another_origin'; matches: number; place: ForeignPlace | null; shown: ElementBox }
   | { problem: 'invalid_selector'; message: string };
 
-/** The one that is to be pictured, or the frame of this document that it lies in. */
+/** The element to capture, or the frame of this document that contains it. */
 let chosen: Element | null = null;
 
 export function marked(): Element | null {
@@ -21,38 +30,37 @@ export function marked(): Element | null {
 }
 
 /**
- * Marks the first match in document order that is visible, frees it of scrollers that would show only a part of it, and scrolls to it.
- * One without a box of its own, or with an empty one, is what it has in it. Open shadow roots are searched after the document itself, and
- * frames of the same origin where `>>>` leads into them.
+ * Selects the first visible match in document order, expands the scrollers that clip it, and scrolls to it. Its parts
+ * replace an empty box. Shadow trees are searched last; frames of the same origin only via `>>>`.
  */
 export async function mark(selector: string): Promise<Sighting> {
   let matches: Found[];
-  let barred: Search['barred'];
+  let crossOriginFrame: Search['crossOriginFrame'];
   try {
-    ({ found: matches, barred } = search(selector));
+    ({ found: matches, crossOriginFrame } = search(selector));
   } catch (error) {
     return { problem: 'invalid_selector', message: String((error as Error).message) };
   }
-  // Where all are clipped away, as slides of a carousel that are yet to come, the first can still be scrolled to.
-  const match = matches.find((one) => holdsTrue(one, isShown)) ?? matches.find((one) => holdsTrue(one, isVisible));
+  // If all matches are clipped, as later slides of a carousel, the first can still be scrolled to.
+  const match = matches.find((one) => matchSatisfies(one, isShown)) ?? matches.find((one) => matchSatisfies(one, isVisible));
   if (match !== undefined) return { box: await show(match) };
-  if (barred === null) return { problem: matches.length === 0 ? 'not_found' : 'not_visible', matches: matches.length };
-  const frame = barred.element as HTMLIFrameElement;
+  if (crossOriginFrame === null) return { problem: matches.length === 0 ? 'not_found' : 'not_visible', matches: matches.length };
+  const frame = crossOriginFrame.element as HTMLIFrameElement;
   await show({ element: frame, frames: [] });
   const everywhere = { left: -Infinity, right: Infinity, top: -Infinity, bottom: Infinity };
   const shown = onPage(boxInFrames(everywhere, [frame]));
-  return { problem: 'frame_of_another_origin', matches: matches.length, place: barred.place, shown };
+  return { problem: 'frame_of_another_origin', matches: matches.length, place: crossOriginFrame.place, shown };
 }
 
-/** @returns where it is on the page */
+/** @returns the element's box on the page */
 async function show(match: Found): Promise<ElementBox> {
   const { element, frames } = match;
   chosen = frames[0] ?? element;
   const html = documentProperty('documentElement');
   force(html, 'scroll-behavior', 'auto');
   force(html, 'scroll-snap-type', 'none');
-  grow(match);
-  free(chosen);
+  enlargeFrames(match);
+  expandScrollers(chosen);
   if (frames.length === 0) bringIntoView(element);
   else element.scrollIntoView({ behavior: 'instant', block: 'center', inline: 'nearest' });
   await passFrames(2, 250);
@@ -84,30 +92,30 @@ export function selectorProblems(selectors: string[]): (string | null)[] {
 
 function search(selector: string): Search {
   if (isDeep(selector)) return findDeep(selector);
-  return { found: findAll(document, selector).map((element) => ({ element, frames: [] })), barred: null };
+  return { found: findAll(document, selector).map((element) => ({ element, frames: [] })), crossOriginFrame: null };
 }
 
-/** An element in a frame belongs to that frame's realm: it only needs a visible box, and `judge` is applied to the outermost frame. */
-function holdsTrue({ element, frames: [outermost, ...inner] }: Found, judge: (candidate: Element) => boolean): boolean {
+/** An element in a frame belongs to that frame's realm, so only its box is checked. `judge` is applied to the outermost frame. */
+function matchSatisfies({ element, frames: [outermost, ...inner] }: Found, judge: (candidate: Element) => boolean): boolean {
   if (outermost === undefined) return judge(element);
   return judge(outermost) && [...inner, element].every(hasVisibleBox);
 }
 
-/** A frame shows an element whole that is larger than it only when it grows to its document. */
-function grow({ element, frames }: Found): void {
-  let within = element;
+/** Enlarges frames that are smaller than the element, so that they show all of it. */
+function enlargeFrames({ element, frames }: Found): void {
+  let content = element;
   for (const frame of frames.toReversed()) {
-    const { width, height } = Element.prototype.getBoundingClientRect.call(within);
+    const { width, height } = Element.prototype.getBoundingClientRect.call(content);
     const { scrollWidth = 0, scrollHeight = 0 } = frame.contentDocument?.scrollingElement ?? {};
     const sizes: Record<string, string> = {};
     if (width > frame.clientWidth + 1) Object.assign(sizes, { width: `${scrollWidth}px`, 'max-width': 'none' });
     if (height > frame.clientHeight + 1) Object.assign(sizes, { height: `${scrollHeight}px`, 'max-height': 'none' });
     if (Object.keys(sizes).length > 0) forceAll(frame, { 'box-sizing': 'content-box', ...sizes });
-    within = frame;
+    content = frame;
   }
 }
 
-/** The part of a box in the innermost frame that the frames show, in the view of this document. */
+/** The part of a box in the innermost frame that all frames show, relative to this document's view. */
 function boxInFrames(inner: ElementBox, frames: HTMLIFrameElement[]): ElementBox {
   let box = inner;
   for (const frame of frames.toReversed()) {
@@ -139,16 +147,16 @@ function findAll(tree: Tree, selector: string): Element[] {
 function isVisible(candidate: Element): boolean {
   const box = candidate.getBoundingClientRect();
   if (isEmpty(box)) return partsOf(candidate).length > 0;
-  return !isOffPage(candidate, box) && isUnveiled(candidate);
+  return !isOffPage(candidate, box) && hasVisibleStyle(candidate);
 }
 
-/** Whether it is visible, and whatever clips it leaves something of it where a visitor can scroll to. */
+/** Whether the element is visible, and some of it remains visible after clipping or can be scrolled to. */
 function isShown(candidate: Element): boolean {
   if (!isVisible(candidate)) return false;
   const box = candidate.getBoundingClientRect();
   if (isEmpty(box)) return true;
   const { left, right, top, bottom } = box;
-  return leavesSome({ left, right, top, bottom }, candidate);
+  return isPartlyVisible({ left, right, top, bottom }, candidate);
 }
 
 function bringIntoView(element: Element): void {
@@ -156,12 +164,12 @@ function bringIntoView(element: Element): void {
   const inView = top >= 0 && bottom <= innerHeight && left >= 0 && right <= innerWidth;
   const block = bottom - top > innerHeight ? 'start' : 'center';
   const aim = isEmpty(element.getBoundingClientRect()) ? partsOf(element)[0]?.at : element;
-  // What is in view may still lie outside the scroller that shows a part of it: "nearest" moves nothing else.
+  // An element in view may still be clipped by its scroller; "nearest" moves nothing else.
   aim?.scrollIntoView({ behavior: 'instant', block: inView ? 'nearest' : block, inline: 'nearest' });
 }
 
-/** An element larger than a scroller it lies in is seen whole only when the scroller grows to its content. */
-function free(target: Element): void {
+/** Expands each scroller that is smaller than the element it contains. */
+function expandScrollers(target: Element): void {
   for (const parent of ancestry(target).slice(1)) {
     if (!(parent instanceof HTMLElement) || parent === document.documentElement || parent === document.body) continue;
     const style = getComputedStyle(parent);

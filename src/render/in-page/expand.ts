@@ -1,47 +1,47 @@
-import { ancestry, eachElement, flatTreeParent, isWithin } from './dom.js';
+import { ancestry, eachElement, flatTreeParent, isInside } from './dom.js';
 import { force, styleOf } from './styles.js';
 
 /**
- * Gives an inner scroller, and each box around it, the height that its content has. All other boxes keep their size and place, but for what
- * follows the scroller, and what stands beside it down to its end.
+ * Gives an inner scroller, and each box around it, the height of its content. All other boxes keep their size and position,
+ * except those after the scroller, and those beside it that extend to its end.
  */
 
-/** A list that is longer would draw more rows than a renderer holds: it gets this height, and overflows it. */
+/** A longer list would render more rows than a renderer can hold: it gets this height and overflows it. */
 export const DRAWN_MAX_PX = 100_000;
 const FRAME_HELD_MAX = 10_000;
 const HELD_MAX = 30_000;
 const HOLD_ROUNDS = 5;
 const PLACE_ROUNDS = 3;
-/** CSS px. */
+/** The tolerance for equal sizes, in CSS px. */
 const SAME_MAX_PX = 1;
 const FRAME_ROUNDS = 5;
-/** For boxes that are to keep their size and place: each change may cost a layout. */
+/** The time limit for restoring the size and position of other boxes, since each change may cost a layout. */
 const HOLD_MAX_MS = 1_000;
 
-/** What is scrolled: of a frame of the page's own origin the root of its document, else the element itself. */
+/** The element that is scrolled: the document's root for a frame of the page's own origin, else the element itself. */
 export function contentOf(scroller: HTMLElement): HTMLElement {
   const held = scroller instanceof HTMLIFrameElement ? scroller.contentDocument : null;
   return held?.body ? held.documentElement : scroller;
 }
 
-/** Inline styles before the expansion that is being made. */
+/** The inline styles before the current expansion. */
 const own = new Map<HTMLElement, string>();
 
-/** Sets a property unless it is set already: a page may watch its elements. */
+/** Sets a property unless it is already set, since a page may observe its elements. */
 export function keep(element: HTMLElement, property: string, value: string): void {
   const style = styleOf(element);
   if (!own.has(element)) own.set(element, style.cssText);
   if (style.getPropertyValue(property) !== value) force(element, property, value);
 }
 
-/** @returns whether that can be without making another box smaller; if not, all is as it was */
+/** @returns false if another box would shrink; all changes are then undone */
 export function expand(scroller: HTMLElement): boolean {
   own.clear();
   const content = contentOf(scroller);
   content.scrollTop = 0;
   const around = chainOf(scroller);
   const before = noteBoxes(scroller, around);
-  for (const [at, parent] of around.entries()) keepRows(parent, around[at - 1] ?? scroller);
+  for (const [at, parent] of around.entries()) keepGridRows(parent, around[at - 1] ?? scroller);
   if (content === scroller) expandBox(scroller);
   else if (!expandFrame(scroller, content)) return undo();
   const until = performance.now() + HOLD_MAX_MS;
@@ -58,7 +58,7 @@ export function expand(scroller: HTMLElement): boolean {
     }
     for (const one of outer.length > 0 ? outer : changed) if (!isOver()) holdSize(one);
   }
-  // In a box that grows again, what is centred moves again.
+  // When a box grows again, its centred content moves again.
   for (let round = 0; round < PLACE_ROUNDS && !isOver() && holdPlaces(before, isOver); round++) growAll(scroller, around);
   keep(document.documentElement, 'overflow-y', 'visible');
   return true;
@@ -69,7 +69,7 @@ function undo(): false {
   return false;
 }
 
-/** The boxes around the scroller, inner ones first, without the document's root. */
+/** The boxes around the scroller, innermost first, without the document's root. */
 function chainOf(scroller: HTMLElement): HTMLElement[] {
   const around: HTMLElement[] = [];
   for (let parent = flatTreeParent(scroller); parent !== null; parent = flatTreeParent(parent)) {
@@ -88,14 +88,14 @@ interface Before {
   boxes: Map<HTMLElement, DOMRect>;
 }
 
-/** The scroller, what is in it, a box around it, or any other. */
+/** A box's relation to the scroller: itself, a descendant, an ancestor, or any other. */
 type Place = 'scroller' | 'inside' | 'around' | 'outside';
 
 interface Changed {
   element: HTMLElement;
   was: DOMRect;
   place: Place;
-  /** Whether it may become higher. */
+  /** Whether the box may become higher. */
   grows: boolean;
 }
 
@@ -111,10 +111,10 @@ function noteBoxes(scroller: HTMLElement, around: HTMLElement[]): Before {
 function placeOf(element: Element, { scroller, around }: Before): Place {
   if (element === scroller) return 'scroller';
   if (around.has(element)) return 'around';
-  return isWithin(element, scroller) ? 'inside' : 'outside';
+  return isInside(element, scroller) ? 'inside' : 'outside';
 }
 
-/** Those that are of another size than they were, and must not be. */
+/** The boxes that have changed their size but must not. */
 function changedIn(before: Before): Changed[] {
   const found: Changed[] = [];
   for (const [element, was] of before.boxes) {
@@ -134,7 +134,7 @@ function isSame(one: number, other: number): boolean {
   return Math.abs(one - other) <= SAME_MAX_PX;
 }
 
-/** Whether a box stands beside the scroller down to its end, as a navigation does: it may end where the scroller does. */
+/** Whether a box beside the scroller extends to its end, as a navigation does. It may keep ending there. */
 function isColumn(was: DOMRect, { scroller, boxes }: Before): boolean {
   const { top, bottom } = boxes.get(scroller) ?? was;
   return was.top < (top + bottom) / 2 && was.bottom >= bottom - SAME_MAX_PX;
@@ -145,7 +145,7 @@ function isSmaller({ element, was }: Changed): boolean {
   return now.width < was.width - SAME_MAX_PX || now.height < was.height - SAME_MAX_PX;
 }
 
-/** Parts of a drawing have no boxes of their own. */
+/** The parts of an SVG drawing have no boxes of their own. */
 function isDrawing(element: Element): boolean {
   return element instanceof SVGSVGElement && element.ownerSVGElement === null;
 }
@@ -154,7 +154,7 @@ function isReplaced(element: HTMLElement): boolean {
   return /^(img|video|canvas|iframe|embed|object|input|textarea|select|button|svg)$/.test(element.localName);
 }
 
-/** Whether it shows no more of its content than its size lets it. */
+/** Whether its content is clipped to its size. */
 function clips(element: HTMLElement, { overflowY }: CSSStyleDeclaration): boolean {
   return isReplaced(element) || /hidden|clip/.test(overflowY);
 }
@@ -169,14 +169,17 @@ function holdSize({ element, was, grows }: Changed): void {
   if (now.height > was.height - SAME_MAX_PX && (grows || now.height < was.height + SAME_MAX_PX)) return;
   const { display } = getComputedStyle(element);
   const height = `${inner(element, was.height)}px`;
-  // Percentages of its height hold only while it has one; parts of a table have no least height.
+  // Percentages of a height apply only while it is set, and table parts have no `min-height`.
   if (String(element.computedStyleMap().get('height')) !== 'auto' || /^table-/.test(display)) keep(element, 'height', height);
   keep(element, 'flex-shrink', '0');
   keep(element, 'min-height', height);
   if (!grows) keep(element, 'max-height', now.height > was.height ? height : 'none');
 }
 
-/** Moves boxes back that have another place in a box that has grown, as what is centred there. @returns whether any was */
+/**
+ * Moves boxes back whose position in an enlarged box has changed, such as centred ones.
+ * @returns whether any was moved
+ */
 function holdPlaces(before: Before, isOver: () => boolean): boolean {
   const { scroller, boxes } = before;
   const movedBy = (element: Element, edge: 'top' | 'bottom') =>
@@ -187,11 +190,11 @@ function holdPlaces(before: Before, isOver: () => boolean): boolean {
   const moved: { element: HTMLElement; by: number }[] = [];
   for (const [element, { top }] of boxes) {
     const by = movedBy(element, 'top');
-    // A box that keeps to the lower edge follows it.
+    // A box anchored to the lower edge moves with it.
     if (isSame(by, 0) || top >= end - SAME_MAX_PX || isSame(by, growth)) continue;
     const holder = holderOf(element);
-    const within = by - (holder === undefined ? 0 : movedBy(holder, 'top'));
-    if (!isSame(within, 0) && placeOf(element, before) !== 'inside') moved.push({ element, by: within });
+    const relative = by - (holder === undefined ? 0 : movedBy(holder, 'top'));
+    if (!isSame(relative, 0) && placeOf(element, before) !== 'inside') moved.push({ element, by: relative });
   }
   for (const { element, by } of moved) if (!isOver()) moveUp(element, by);
   return moved.length > 0;
@@ -209,20 +212,20 @@ function moveUp(element: HTMLElement, by: number): void {
   keep(element, 'top', `${(Number.parseFloat(top) || 0) - by}px`);
 }
 
-/** Makes a box as high as what it holds down to the scroller. */
+/** Makes a box as high as its content down to the scroller's end. */
 function grow(parent: HTMLElement, holds: HTMLElement): void {
   const { height } = parent.getBoundingClientRect();
-  loosen(parent);
+  unclip(parent);
   const { top } = parent.getBoundingClientRect();
   const bottom = Math.max(contentBottom(parent), holds.getBoundingClientRect().bottom);
   const needed = bottom - top + (Number.parseFloat(getComputedStyle(parent).paddingBottom) || 0);
   if (needed <= height + 1) return;
-  // In px, so that elements beside the scroller with `height: 100%` grow with it. A flexible box goes by its least height.
+  // The value is in px, so that elements beside the scroller with `height: 100%` grow with it. A flex item needs `min-height`.
   for (const property of ['height', 'min-height']) keep(parent, property, `${Math.ceil(inner(parent, needed))}px`);
 }
 
-/** Rows of a grid that are parts of its height would grow with it: all keep theirs but those of what is to grow. */
-function keepRows(parent: HTMLElement, grows: HTMLElement): void {
+/** Keeps a grid's other rows at their height, since rows that are fractions of the grid would grow with it. */
+function keepGridRows(parent: HTMLElement, grows: HTMLElement): void {
   const { display, gridTemplateRows, rowGap, borderTopWidth, paddingTop } = getComputedStyle(parent);
   if (!/grid/.test(display) || !/^[\d.]+px( [\d.]+px)*$/.test(gridTemplateRows)) return;
   const { top, bottom } = grows.getBoundingClientRect();
@@ -239,30 +242,30 @@ function keepRows(parent: HTMLElement, grows: HTMLElement): void {
 }
 
 function expandBox(scroller: HTMLElement): void {
-  // Before what is as high as the scroller loses its height.
+  // Measured before elements that fill the scroller lose its height.
   const needed = Math.min(DRAWN_MAX_PX, scroller.scrollHeight) + scroller.offsetHeight - scroller.clientHeight;
   const isCapped = scroller.scrollHeight > DRAWN_MAX_PX;
   keep(scroller, 'scroll-snap-type', 'none');
-  loosen(scroller);
+  unclip(scroller);
   const height = `${Math.ceil(inner(scroller, needed))}px`;
   keep(scroller, 'height', isCapped ? height : 'auto');
   keep(scroller, 'min-height', height);
 }
 
-/** What is as high as the frame's view stays so; a frame whose content grows along nevertheless is left as it was. */
+/** Elements as high as the frame's view keep their height. A frame whose content grows nevertheless is left unchanged. */
 function expandFrame(frame: HTMLElement, root: HTMLElement): boolean {
   const all = [...root.ownerDocument.body.querySelectorAll<HTMLElement>('*:not(svg *)')];
   const inside = all.filter((element) => 'style' in element).slice(0, FRAME_HELD_MAX);
   const heights = new Map(inside.map((element) => [element, element.getBoundingClientRect().height]));
   const wanted = root.scrollHeight;
-  loosen(frame);
-  // On the baseline there is a gap below it, which the document may have cut away.
+  unclip(frame);
+  // On the baseline, a frame has a gap below it, which the document may have compensated for.
   keep(frame, 'vertical-align', 'top');
   keep(frame, 'height', `${Math.ceil(inner(frame, wanted + frame.offsetHeight - frame.clientHeight))}px`);
   for (let round = 0; round < FRAME_ROUNDS; round++) {
     const grown = inside.filter((element) => element.getBoundingClientRect().height > (heights.get(element) ?? 0) + 1);
     if (grown.length === 0 && root.scrollHeight <= wanted + 1) return true;
-    // What holds another that has grown may shrink with it.
+    // A container may shrink with the descendant that made it grow.
     const innermost = grown.filter((one, index) => !one.contains(grown[index + 1] ?? null));
     const held = innermost.map((element) => ({ element, height: Math.ceil(inner(element, heights.get(element) ?? 0)) }));
     for (const { element, height } of held) {
@@ -273,7 +276,7 @@ function expandFrame(frame: HTMLElement, root: HTMLElement): boolean {
   return root.scrollHeight <= wanted + 1;
 }
 
-export function loosen(element: HTMLElement): void {
+export function unclip(element: HTMLElement): void {
   const style = getComputedStyle(element);
   keep(element, 'transition', 'none');
   keep(element, 'max-height', 'none');
@@ -284,11 +287,11 @@ export function loosen(element: HTMLElement): void {
     keep(element, 'overflow-y', 'visible');
   }
   if (style.position === 'fixed') keep(element, 'position', 'absolute');
-  // Stretched between its own `top` and `bottom`, its height would stay the view's.
+  // With both `top` and `bottom` set, its height would remain the view's.
   if (/absolute|fixed/.test(style.position)) keep(element, 'bottom', 'auto');
 }
 
-/** The value of `height` or `width` that gives a border box of this size. */
+/** The value of `height` or `width` that results in a border box of this size. */
 export function inner(element: HTMLElement, size: number, property: 'height' | 'width' = 'height'): number {
   const style = getComputedStyle(element);
   if (style.boxSizing === 'border-box') return size;
@@ -299,7 +302,7 @@ export function inner(element: HTMLElement, size: number, property: 'height' | '
 
 function contentBottom(parent: HTMLElement): number {
   let bottom = 0;
-  // A form's `children` may be a field of that name.
+  // A form's `children` may be one of its fields.
   for (const element of parent.childNodes) {
     if (!(element instanceof Element) || getComputedStyle(element).position === 'fixed') continue;
     bottom = Math.max(bottom, element.getBoundingClientRect().bottom);

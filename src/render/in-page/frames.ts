@@ -1,9 +1,9 @@
-/** The next frame, or so many ms when frames do not come. */
+/** Resolves at the next frame, or after `mostMs` if there is none. */
 export function nextFrame(mostMs = 100): Promise<void> {
   return passFrames(1, mostMs);
 }
 
-/** Lets frames pass, as far as frames come: what was set before is laid out by the first, and drawn by the second. */
+/** Resolves after this many frames, or after `mostMs`. Earlier changes are laid out in the first frame and painted in the second. */
 export function passFrames(count: number, mostMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, mostMs);
@@ -16,7 +16,7 @@ export function passFrames(count: number, mostMs: number): Promise<void> {
   });
 }
 
-/** Two frames, where frames come, and `ms`. */
+/** Waits for two frames, if there are any, and then for `ms`. */
 export async function pause(ms: number): Promise<void> {
   await passFrames(2, 250);
   await sleep(ms);
@@ -26,8 +26,8 @@ export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Whether the work ended within `ms`; rejections count as done. */
-export function orLate(work: Promise<unknown>, ms: number): Promise<boolean> {
+/** Whether the work ended within `ms`. A rejection counts as an end. */
+export function endsInTime(work: Promise<unknown>, ms: number): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(false), ms);
     const done = () => {
@@ -38,7 +38,7 @@ export function orLate(work: Promise<unknown>, ms: number): Promise<boolean> {
   });
 }
 
-/** Whether the page draws a frame within `ms`. */
-export function framesCome(ms: number): Promise<boolean> {
-  return orLate(new Promise<void>((resolve) => requestAnimationFrame(() => resolve())), ms);
+/** Whether the page produces a frame within `ms`. */
+export function producesFrame(ms: number): Promise<boolean> {
+  return endsInTime(new Promise<void>((resolve) => requestAnimationFrame(() => resolve())), ms);
 }

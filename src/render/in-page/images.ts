@@ -1,15 +1,15 @@
 import { all, areaInView, documentProperty, isVisible } from './dom.js';
-import { orLate } from './frames.js';
+import { endsInTime } from './frames.js';
 import { surveyed } from './survey.js';
 
-const MOST_IMAGES = 500;
-const MOST_BACKGROUNDS_ASKED = 5_000;
-const MOST_DECODED = 1_000;
+const IMAGES_MAX = 500;
+const BACKGROUNDS_MAX = 5_000;
+const DECODED_MAX = 1_000;
 const DECODE_MAX_MS = 1_000;
 
 /**
- * Images, in open shadow trees too, whose box, though perhaps still empty, touches the view, but for counting pixels that have not come;
- * at most 500.
+ * Images whose box, even if empty, touches the view, including open shadow trees. Excludes tracking pixels that have not
+ * loaded. At most 500.
  */
 export function imagesInView(): HTMLImageElement[] {
   const found: HTMLImageElement[] = [];
@@ -20,12 +20,12 @@ export function imagesInView(): HTMLImageElement[] {
     const asked = image.currentSrc !== '' || image.hasAttribute('src') || image.hasAttribute('srcset');
     if (!touches || !asked || !Element.prototype.checkVisibility.call(image)) continue;
     if (image.complete || !isPixel(image)) found.push(image);
-    if (found.length >= MOST_IMAGES) break;
+    if (found.length >= IMAGES_MAX) break;
   }
   return found;
 }
 
-/** Resolves once it is there, decoded, or as decoded as it will be. */
+/** Resolves once the image has loaded and been decoded, or has failed. */
 export async function decoded(image: HTMLImageElement): Promise<void> {
   if (!image.complete) {
     await new Promise((resolve) => {
@@ -33,22 +33,22 @@ export async function decoded(image: HTMLImageElement): Promise<void> {
       image.addEventListener('error', resolve, { once: true });
     });
   }
-  // Rejects for a broken image.
+  // `decode` rejects for a broken image.
   await HTMLImageElement.prototype.decode.call(image).catch(() => undefined);
 }
 
-/** All images that are there, in view or not: the first picture after a scroll may lack those that are still being decoded. */
+/** Decodes all loaded images, in view or not: the first picture after a scroll may lack images that are still being decoded. */
 export async function allDecoded(): Promise<void> {
   const whole = Array.from(documentProperty('images'))
-    .slice(0, MOST_DECODED)
+    .slice(0, DECODED_MAX)
     .filter((image) => image.complete && image.naturalWidth > 0);
-  await orLate(Promise.all(whole.map((image) => HTMLImageElement.prototype.decode.call(image).catch(() => {}))), DECODE_MAX_MS);
+  await endsInTime(Promise.all(whole.map((image) => HTMLImageElement.prototype.decode.call(image).catch(() => {}))), DECODE_MAX_MS);
 }
 
-/** Which of these addresses are backgrounds in view. */
+/** The URLs among these that are backgrounds in view. */
 export function backgroundsAmong(urls: string[]): string[] {
   let shown = '';
-  for (const element of all('body,body *').slice(0, MOST_BACKGROUNDS_ASKED)) {
+  for (const element of all('body,body *').slice(0, BACKGROUNDS_MAX)) {
     const { backgroundImage } = getComputedStyle(element);
     if (!backgroundImage.includes('url("')) continue;
     const box = Element.prototype.getBoundingClientRect.call(element);
@@ -58,7 +58,7 @@ export function backgroundsAmong(urls: string[]): string[] {
   return urls.filter((url) => shown.includes(`url("${url}")`));
 }
 
-/** By the size it is given: one whose size is yet to come with its picture has an empty box too. */
+/** EncodedPicture by its specified size, since an image without a specified size also has an empty box until it loads. */
 function isPixel(image: Element): boolean {
   return ['width', 'height'].some((side) => {
     const size = image.computedStyleMap().get(side);

@@ -1,4 +1,4 @@
-/** What had to be done to this document for its picture, for the log: a mechanism that fires on no real page need not be kept. */
+/** The changes applied to this document for its picture, for the log. A mechanism that fires on no real page can be removed. */
 export type Mechanism =
   | 'element_freed'
   | 'fixed'
@@ -28,8 +28,8 @@ export function fire(mechanism: Mechanism, where: Element | number = 1): void {
   if (kept.length < NAMES_KEPT) kept.push(nameOf(where));
 }
 
-/** How often each has fired in this document. */
-export function told(): Record<string, number> {
+/** How often each mechanism has fired in this document. */
+export function counts(): Record<string, number> {
   return Object.fromEntries(fired);
 }
 
@@ -38,9 +38,9 @@ export function elementsOf(mechanism: Mechanism): string[] {
   return names.get(mechanism) ?? [];
 }
 
-/** `nav#top.bar.dark`, at most 120 characters. */
+/** A name such as `nav#top.bar.dark`, at most 120 characters. */
 export function nameOf(element: Element): string {
-  // A form's `id` and `classList` may be fields of that name.
+  // A form's `id` and `classList` may be its fields.
   const [id, classes] = ['id', 'class'].map((name) => (Element.prototype.getAttribute.call(element, name) ?? '').slice(0, NAME_MAX_CHARS));
   const named = `${element.localName}${id === '' ? '' : `#${id}`}${(classes ?? '').replace(/\s*(\S+)/g, '.$1')}`;
   return named.trim().slice(0, NAME_MAX_CHARS);

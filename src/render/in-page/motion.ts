@@ -1,6 +1,6 @@
 import { nextFrame } from './frames.js';
 
-/** The end of an animation can start others, repeatedly: a page that never stops is captured in motion. */
+/** The end of an animation can start others, repeatedly. A page that never stops is captured in motion. */
 const ROUNDS = 3;
 
 /** Running transitions and animations that end by themselves. */
@@ -11,7 +11,7 @@ export function finiteMotion(): Animation[] {
   });
 }
 
-/** Brings animations to their last frame, including those that their end starts. */
+/** Moves animations to their last frame, including those that their end starts. */
 export async function end(): Promise<void> {
   for (let round = 0; round < ROUNDS && finishMotion(); round++) {
     // End events fire in the first frame, and observers see their effects in the second.
@@ -20,7 +20,10 @@ export async function end(): Promise<void> {
   }
 }
 
-/** Brings what runs now to its last frame. @returns whether anything was still running */
+/**
+ * Moves the running animations to their last frame.
+ * @returns whether anything was still running
+ */
 export function finishMotion(): boolean {
   let ended = false;
   for (const animation of finiteMotion()) {
@@ -28,7 +31,7 @@ export function finishMotion(): boolean {
       animation.finish();
       ended = true;
     } catch {
-      // An infinite animation cannot be finished: it is left running.
+      // An infinite animation cannot be finished and keeps running.
     }
   }
   return ended;

@@ -1,16 +1,15 @@
 /**
- * A page's clock: its timers, animation frames and times. It keeps to the real time until it is told to run ahead. Runs in the page's own
- * world, before the page's scripts, in every frame and dedicated worker; it calls only native functions that it took before the page could
- * replace them.
+ * Replaces a page's timers, frames and times, in real time until told to run ahead. Runs in the main world of every frame
+ * and dedicated worker before the page's scripts, using only native functions saved before the page can replace them.
  */
 
-/** Asks for the page's time to run ahead. `ms` are of the page's time, `realMs` limit the real time that this may take. */
-export interface ClockOrder {
+/** A request to run the page's time ahead by `ms`. `realMs` limits the real time that this may take. */
+export interface ClockRequest {
   ms: number;
   realMs: number;
 }
 
-/** The page's own statement of how its clock stands, which a page can forge. */
+/** The page's own report of its clock, which a page can forge. */
 export interface ClockState {
   /** ms of the page's time until the next timer or animation frame; null if there is none. */
   nextMs: number | null;
@@ -19,25 +18,24 @@ export interface ClockState {
 interface Timer {
   id: number;
   run: () => void;
-  /** ms of the page's time. */
+  /** When it is due, in ms of the page's time. */
   due: number;
-  /** ms between two calls of an interval; null for a timeout. */
+  /** The interval in ms; null for a timeout. */
   every: number | null;
   nesting: number;
   native: number;
 }
 
-/** The HTML standard: from this level of nested timers on, each waits 4 ms at least. */
+/** The HTML standard's nesting level from which each nested timer waits at least 4 ms. */
 const NESTING_CLAMPED = 5;
 const NESTED_MIN_MS = 4;
 const FRAME_MS = 1_000 / 60;
 const DELAY_MAX_MS = 2_147_483_647;
 
 /**
- * Takes over the clock of this frame. Events pass through `performance`, whose listeners survive `document.open()`.
- *
- * @param ask the name of the event that asks for it to run ahead, with a ClockOrder, and is cancelled to say that it does; the event
- *   `<ask>-done` has its ClockState. Only our isolated world knows the name.
+ * Installs the clock in this frame. Events pass through `performance`, whose listeners survive `document.open()`.
+ * @param ask the name of the event that requests a run ahead, with a ClockRequest; it is cancelled as acknowledgement, and
+ * the event `<ask>-done` has the ClockState. Only our isolated world knows the name.
  */
 export function install(ask: string): void {
   const { apply } = Reflect;
@@ -47,19 +45,22 @@ export function install(ask: string): void {
   const detailOf = getterOf(CustomEvent.prototype, 'detail');
   const NativeEvent = CustomEvent;
   const page = performance;
-  // The first document of a frame shares its window with the empty one before it, whose clock was taken over already.
+  // A frame's first document shares its window with the empty one before it, which already has the clock.
   if (!page.dispatchEvent(new NativeEvent(ask, { cancelable: true, detail: null }))) return;
-  const run = takeOver();
+  const run = replaceClock();
   page.addEventListener(ask, (event) => {
     apply(preventDefault, event, []);
-    const order: ClockOrder | null = apply(detailOf, event, []);
+    const order: ClockRequest | null = apply(detailOf, event, []);
     const ran = order === null ? null : run(order);
     if (ran !== null) apply(then, ran, [(detail: ClockState) => apply(dispatchEvent, page, [new NativeEvent(`${ask}-done`, { detail })])]);
   });
 }
 
-/** Takes over the clock of this global object. @returns what runs it ahead; null while it runs */
-export function takeOver(): (order: ClockOrder) => Promise<ClockState> | null {
+/**
+ * Replaces the clock of this global object.
+ * @returns the function that runs it ahead; it returns null while a run is in progress
+ */
+export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | null {
   const { apply, construct } = Reflect;
   const { round } = Math;
   const NativeDate = Date;
@@ -141,7 +142,7 @@ export function takeOver(): (order: ClockOrder) => Promise<ClockState> | null {
 
   function timerTrap(isInterval: boolean) {
     return (native: (...given: never[]) => unknown, self: unknown, given: unknown[]): unknown => {
-      // A call that the browser refuses gets the browser's own error.
+      // An invalid call results in the browser's own error.
       if (given.length === 0 || !isThisGlobal(self)) return apply(native, self, given);
       const [handler, delay, ...args] = given;
       const code = typeof handler === 'function' ? null : `${handler}`;
@@ -208,7 +209,10 @@ export function takeOver(): (order: ClockOrder) => Promise<ClockState> | null {
     return frames.length === 0 ? Number.POSITIVE_INFINITY : Math.max(lastFrameAt + FRAME_MS, now());
   }
 
-  /** Calls what is due next, if that is before the given time. @returns whether anything was */
+  /**
+   * Runs the next callback that is due by the given time.
+   * @returns whether there was one
+   */
   function step(until: number): boolean {
     const timer = earliestTimer();
     const frameAt = nextFrameAt();
@@ -222,7 +226,7 @@ export function takeOver(): (order: ClockOrder) => Promise<ClockState> | null {
 
   let wake: () => void = () => {};
   port1.onmessage = () => wake();
-  /** A task of its own, so that promises and messages come between. */
+  /** A separate task, so that promises and messages run in between. */
   function nextTask(): Promise<void> {
     return new NativePromise((resolve) => {
       wake = resolve;
@@ -230,11 +234,11 @@ export function takeOver(): (order: ClockOrder) => Promise<ClockState> | null {
     });
   }
 
-  async function ahead({ ms, realMs }: ClockOrder): Promise<void> {
+  async function runAhead({ ms, realMs }: ClockRequest): Promise<void> {
     const until = now() + ms;
     const realUntil = realNow() + realMs;
     isAhead = true;
-    // In a new worker, this may be called before its script.
+    // In a new worker, this may be called before its script runs.
     await nextTask();
     eachTimer((timer) => nativeClearTimeout(timer.native));
     try {
@@ -268,7 +272,7 @@ export function takeOver(): (order: ClockOrder) => Promise<ClockState> | null {
   replaceGetter(Event.prototype, 'timeStamp', (self) => apply(timeStampOf, self, []) + offset);
   replaceDate();
   replacePostTask();
-  return (order) => (isAhead ? null : apply(then, ahead(order), [state, state]));
+  return (order) => (isAhead ? null : apply(then, runAhead(order), [state, state]));
 
   function replaceDate(): void {
     const shifted: typeof Date = new Proxy(NativeDate, {
@@ -280,7 +284,7 @@ export function takeOver(): (order: ClockOrder) => Promise<ClockState> | null {
     define(globalThis, 'Date', { value: shifted });
   }
 
-  /** A task with a delay waits for it on this clock, and is then passed on without it. */
+  /** A task with a delay waits on this clock, and is then posted without a delay. */
   function replacePostTask(): void {
     const { Scheduler } = globalThis as unknown as { Scheduler?: { prototype: object } };
     if (Scheduler === undefined) return;
@@ -301,7 +305,7 @@ export function takeOver(): (order: ClockOrder) => Promise<ClockState> | null {
 
 type Trap = (native: never, self: unknown, given: unknown[]) => unknown;
 
-/** A proxy keeps the name, the length and the prototype of the native function, and shows no source. */
+/** A proxy keeps the native function's name, length and prototype, and hides its source. */
 function replace(owner: object, name: string, trap: Trap): void {
   const holder = holderOf(owner, name);
   const { value } = Object.getOwnPropertyDescriptor(holder, name) ?? {};
@@ -324,7 +328,7 @@ function replaceGetter(holder: object, name: string, read: (self: object) => unk
   define(holder, name, { get: new Proxy(getterOf(holder, name), { apply: (_native, self) => read(self) }) });
 }
 
-/** Keeps the other attributes of the property. */
+/** Keeps the property's other attributes. */
 function define(holder: object, name: string, change: PropertyDescriptor): void {
   Object.defineProperty(holder, name, { ...Object.getOwnPropertyDescriptor(holder, name), ...change });
 }

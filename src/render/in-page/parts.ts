@@ -1,23 +1,23 @@
-import { leavesSome } from './clipping.js';
-import { ancestry, body, flatTreeChildren, flatTreeParent, isUnveiled, pageScroller } from './dom.js';
+import { isPartlyVisible } from './clipping.js';
+import { ancestry, body, flatTreeChildren, flatTreeParent, hasVisibleStyle, pageScroller } from './dom.js';
 
 export interface ElementBox {
-  /** CSS px of the page. */
+  /** The box in CSS px. */
   left: number;
   top: number;
   right: number;
   bottom: number;
 }
 
-/** A part of an element that has no box of its own: its position, and what to scroll to. */
+/** A visible part of an element that has no box of its own, and the element to scroll to. */
 export interface Part {
   box: ElementBox;
   at: Element;
 }
 
-const MOST_CONTENTS = 2_000;
+const NODES_MAX = 2_000;
 
-/** An element's position in the view. */
+/** An element's box, relative to the view. */
 export function boxOf(target: Element): ElementBox {
   const own = target.getBoundingClientRect();
   const parts = isEmpty(own) ? partsOf(target) : [];
@@ -34,14 +34,14 @@ export function isEmpty(box: DOMRect): boolean {
   return box.width < 1 || box.height < 1;
 }
 
-/** CSS px of the leftmost column: a right-to-left page scrolls to the left. */
+/** The leftmost column in CSS px. A right-to-left page scrolls to the left. */
 export function pageLeft(): number {
   const scroller = pageScroller();
   const isRtl = getComputedStyle(body() ?? scroller).direction === 'rtl';
   return isRtl ? scroller.clientWidth - scroller.scrollWidth : 0;
 }
 
-/** Out of reach of scrolling: above or before the page's origin. */
+/** Whether scrolling cannot reach the box, because it is above or before the page's origin. */
 export function isOffPage(candidate: Element, box: ElementBox): boolean {
   const scroller = pageScroller();
   if (box.right + scroller.scrollLeft > pageLeft() && box.bottom + scroller.scrollTop > 0) return false;
@@ -50,10 +50,10 @@ export function isOffPage(candidate: Element, box: ElementBox): boolean {
     .every((at) => at === scroller || (at.scrollTop === 0 && at.scrollLeft === 0));
 }
 
-/** The outermost visible boxes in an element. Fixed ones do not count, unless there are no others. */
+/** The outermost visible boxes in an element. Fixed ones count only if there are no others. */
 export function partsOf(target: Element): Part[] {
   const found: Found = { parts: [], fixed: [], visited: 0 };
-  if (isThere(target)) collect(target, false, found);
+  if (isRendered(target)) collect(target, false, found);
   return found.parts.length > 0 ? found.parts : found.fixed;
 }
 
@@ -63,36 +63,36 @@ interface Found {
   visited: number;
 }
 
-/** Neither hidden nor transparent, by itself or an ancestor. */
-function isThere(element: Element): boolean {
+/** Whether neither the element nor an ancestor is hidden or transparent. */
+function isRendered(element: Element): boolean {
   let at: Element | null = element;
   while (at !== null && getComputedStyle(at).display === 'contents') at = flatTreeParent(at);
   return at?.checkVisibility({ opacityProperty: true }) ?? false;
 }
 
-function collect(within: Element, inFixed: boolean, found: Found): void {
-  if (!(within instanceof HTMLElement)) return;
-  for (const node of flatTreeChildren(within)) {
-    if (found.visited++ > MOST_CONTENTS) return;
-    if (node instanceof Text) takeText(node, { within, inFixed, found });
+function collect(parent: Element, inFixed: boolean, found: Found): void {
+  if (!(parent instanceof HTMLElement)) return;
+  for (const node of flatTreeChildren(parent)) {
+    if (found.visited++ > NODES_MAX) return;
+    if (node instanceof Text) takeText(node, { parent, inFixed, found });
     if (!(node instanceof Element)) continue;
     const { display, position } = getComputedStyle(node);
     const hangs = inFixed || position === 'fixed';
     const box = node.getBoundingClientRect();
-    if (!isEmpty(box) && isUnveiled(node)) take(box, { at: node, isText: false }, hangs ? found.fixed : found.parts);
+    if (!isEmpty(box) && hasVisibleStyle(node)) take(box, { at: node, isText: false }, hangs ? found.fixed : found.parts);
     else if (display === 'contents' || node.checkVisibility({ opacityProperty: true })) collect(node, hangs, found);
   }
 }
 
-function takeText(text: Text, { within, inFixed, found }: { within: Element; inFixed: boolean; found: Found }): void {
-  if (text.data.trim() === '' || getComputedStyle(within).visibility !== 'visible') return;
+function takeText(text: Text, { parent, inFixed, found }: { parent: Element; inFixed: boolean; found: Found }): void {
+  if (text.data.trim() === '' || getComputedStyle(parent).visibility !== 'visible') return;
   const range = document.createRange();
   range.selectNodeContents(text);
   const box = range.getBoundingClientRect();
-  if (!isEmpty(box)) take(box, { at: within, isText: true }, inFixed ? found.fixed : found.parts);
+  if (!isEmpty(box)) take(box, { at: parent, isText: true }, inFixed ? found.fixed : found.parts);
 }
 
 function take({ left, right, top, bottom }: DOMRect, { at, isText }: { at: Element; isText: boolean }, into: Part[]): void {
   const box = { left, right, top, bottom };
-  if (!isOffPage(at, box) && leavesSome(box, at, isText)) into.push({ box, at });
+  if (!isOffPage(at, box) && isPartlyVisible(box, at, isText)) into.push({ box, at });
 }

@@ -1,20 +1,20 @@
-/** A rule of a filter list that no style sheet can express: elements are found step by step, then something is done to them. */
+/** A filter rule that no style sheet can express: it selects elements step by step, then acts on them. */
 export interface ProceduralRule {
   steps: Step[];
   action: 'hide' | 'style' | 'remove' | 'remove-attr' | 'remove-class';
-  /** The declarations, attribute or class that the action is about. */
+  /** The declarations, attribute or class that the action uses. */
   value: string;
 }
 
 /**
- * One step, from the elements found so far to the next ones:
- * `find` and `is` are CSS, among what is below or beside them and among themselves; the others are uBlock Origin's operators.
+ * One step from the selected elements to the next: `find` selects by CSS among descendants and siblings, `is` among the
+ * elements themselves; the others are uBlock Origin's operators.
  */
 export type Step =
   | { op: 'find' | 'is' | Operator; arg: string }
   | {
       op: 'has' | 'not';
-      /** Alternatives. */
+      /** Alternative chains of steps. */
       of: Step[][];
     };
 

@@ -2,17 +2,17 @@ import { documentProperty, isVisible } from './dom.js';
 import type { ProceduralRule, Step } from './procedural-rule.js';
 import { force, styleOf } from './styles.js';
 
-/** What one call may take, and all calls in one document together. */
+/** The time limits of one call, and of all calls in one document. */
 const CALL_MAX_MS = 25;
 const DOCUMENT_MAX_MS = 75;
-/** A look at the clock costs about as much as a look at an element. */
-const LOOK_EVERY = 16;
-/** What a page's few rules look at is seen through, though a busy machine gives the page no time. */
-const LOOKS_MIN = 512;
+/** Reading the clock costs about as much as testing one element. */
+const CHECK_EVERY = 16;
+/** This many steps are always allowed, so that a page's few rules are evaluated even on a busy machine. */
+const STEPS_MIN = 512;
 const FRAMES_MAX = 20;
-/** Of the text that an element holds. */
+/** The maximum length of an element's text that is tested. */
 const TEXT_MAX_CHARS = 100_000;
-/** XPath is evaluated in one go, and may take the square of the number of elements. */
+/** An XPath expression is evaluated in one call, and may be quadratic in the number of elements. */
 const XPATH_ELEMENTS_MAX = 10_000;
 
 let spentMs = 0;
@@ -25,7 +25,7 @@ let spentMs = 0;
  */
 export function apply(rules: readonly ProceduralRule[]): number {
   const all = matched(rules);
-  // Before anything is changed: the layout is computed once.
+  // Measured before any change, so that the layout is computed once.
   const gone = all.filter(({ element, rule }) => disappears(rule) && isVisible(element)).length;
   for (const { element, rule } of all) act(element, rule);
   return gone;
@@ -37,7 +37,7 @@ function disappears({ action }: ProceduralRule): boolean {
 
 class OutOfTime extends Error {}
 
-/** Counts time; throws when there is none left. */
+/** Measures time, and throws once the limit is reached. */
 class Clock {
   readonly #began = performance.now();
   readonly #endsAt = this.#began + Math.min(CALL_MAX_MS, DOCUMENT_MAX_MS - spentMs);
@@ -48,11 +48,11 @@ class Clock {
   }
 
   tick(): void {
-    if (this.#looks++ % LOOK_EVERY === 0) this.check();
+    if (this.#looks++ % CHECK_EVERY === 0) this.check();
   }
 
   check(): void {
-    if (this.#looks > LOOKS_MIN && performance.now() > this.#endsAt) throw new OutOfTime();
+    if (this.#looks > STEPS_MIN && performance.now() > this.#endsAt) throw new OutOfTime();
   }
 }
 
@@ -61,7 +61,7 @@ interface Matched {
   rule: ProceduralRule;
 }
 
-/** What the rules are about, as far as it is found in time. */
+/** The elements that match the rules, as far as they are found in time. */
 function matched(rules: readonly ProceduralRule[]): Matched[] {
   const all: Matched[] = [];
   if (rules.length === 0) return all;
@@ -83,7 +83,7 @@ function documents(): Document[] {
   return [document, ...frames.map((frame) => frame.contentDocument).filter((inner) => inner !== null)];
 }
 
-/** What a rule is about; nothing if it is not valid. */
+/** The elements that match one rule; none if the rule is invalid. */
 function found(rule: ProceduralRule, tree: Document, clock: Clock): Element[] {
   clock.check();
   try {
@@ -111,7 +111,7 @@ function run(steps: readonly Step[], from: readonly Subject[], clock: Clock): Su
   return subjects;
 }
 
-/** What a step makes of one element. */
+/** Maps one element to the elements that a step selects from it. */
 type Take = (subject: Subject) => Iterable<Subject>;
 
 function taker(step: Step, clock: Clock): Take {
@@ -121,9 +121,9 @@ function taker(step: Step, clock: Clock): Take {
     case 'is':
       return (subject) => (isElement(subject) ? only(subject, subject.matches(step.arg)) : below(subject, step.arg));
     case 'has':
-      return (subject) => only(subject, leads(step.of, subject, clock));
+      return (subject) => only(subject, matchesAny(step.of, subject, clock));
     case 'not':
-      return (subject) => only(subject, !leads(step.of, subject, clock));
+      return (subject) => only(subject, !matchesAny(step.of, subject, clock));
     case 'upward':
       return upward(step.arg);
     case 'xpath':
@@ -133,7 +133,7 @@ function taker(step: Step, clock: Clock): Take {
   }
 }
 
-function leads(chains: readonly Step[][], subject: Subject, clock: Clock): boolean {
+function matchesAny(chains: readonly Step[][], subject: Subject, clock: Clock): boolean {
   return chains.some((steps) => run(steps, [subject], clock).length > 0);
 }
 
@@ -150,12 +150,12 @@ function only(subject: Subject, fits: boolean): Subject[] {
   return fits ? [subject] : [];
 }
 
-/** By its number: what a frame holds is of classes of its own. */
+/** Tested by node type, since nodes in a frame are instances of that frame's classes. */
 function isElement(subject: Subject): subject is Element {
   return subject.nodeType === Node.ELEMENT_NODE;
 }
 
-/** By a selector that may begin with a combinator. */
+/** Selects by a selector that may begin with a combinator. */
 function below(subject: Subject, css: string): Iterable<Element> {
   const selector = css.trim();
   if (!isElement(subject)) return subject.querySelectorAll(/^[>+~]/.test(selector) ? `:scope ${selector}` : selector);
@@ -198,15 +198,15 @@ function textOf(arg: string): (element: Element) => boolean {
   return (element) => fits((element.textContent ?? '').slice(0, TEXT_MAX_CHARS).trim());
 }
 
-/** `name`, `name=value`, each a text or a regular expression. */
+/** Parses `name` or `name=value`, each a text or a regular expression. */
 function attributeTest(arg: string): (element: Element) => boolean {
   const [, name = arg, value] = /^("[^"]*"|\/.*?[^\\]\/[imu]*|[^=]*)=(.*)$/s.exec(arg) ?? [];
-  const namely = exactTest(name);
-  const worth = value === undefined ? () => true : exactTest(value);
-  return (element) => element.getAttributeNames().some((one) => namely(one) && worth(element.getAttribute(one) ?? ''));
+  const fitsName = exactTest(name);
+  const fitsValue = value === undefined ? () => true : exactTest(value);
+  return (element) => element.getAttributeNames().some((one) => fitsName(one) && fitsValue(element.getAttribute(one) ?? ''));
 }
 
-/** `property: value`, the value a text or a regular expression. */
+/** Parses `property: value`; the value is a text or a regular expression. */
 function styleTest(op: 'matches-css' | 'matches-css-after' | 'matches-css-before', arg: string): (element: Element) => boolean {
   const [, part, property = '', value = ''] = /^(?:(before|after)\s*,\s*)?([\w-]+)\s*:\s*(.*)$/s.exec(arg) ?? [];
   const pseudo = part ?? (op === 'matches-css' ? null : op.slice('matches-css-'.length));
@@ -228,7 +228,7 @@ function exactTest(pattern: string): (text: string) => boolean {
   return expression === null ? (text) => text === plain : (text) => expression.test(text);
 }
 
-/** Of `/…/flags`; null for other text. */
+/** Parses `/…/flags`; null for other text. */
 function expressionOf(pattern: string): RegExp | null {
   const [, source, flags] = /^\/(.+)\/([imsu]*)$/s.exec(pattern) ?? [];
   return source === undefined ? null : new RegExp(source, flags);

@@ -1,5 +1,5 @@
 import { containsFixed, fixedContainer, isScrolledByPage } from './containing.js';
-import { all, body, documentProperty, isWithin, viewHeight } from './dom.js';
+import { all, body, documentProperty, isInside, viewHeight } from './dom.js';
 import { marked } from './element.js';
 import { fire } from './mechanisms.js';
 import { isAtTop, type Pinning } from './pin.js';
@@ -10,21 +10,21 @@ type Role = 'top' | 'bottom' | 'backdrop' | 'away' | 'in-flow';
 interface Pseudo {
   selector: string;
   role: Role;
-  /** Has no stacking level of its own once it is in the flow. */
+  /** Whether it gets no stacking level of its own in the flow. */
   flat: boolean;
-  /** CSS px by which it is moved down before anything is scrolled, for sticky ones. */
+  /** The offset, in CSS px, that stickiness adds before anything is scrolled. */
   pushed: number;
 }
 
-/** Reading the style of one costs about as much as that of ten elements. */
-const MOST_HOSTS = 200;
+/** Reading a pseudo-element's style costs about as much as reading those of ten elements. */
+const HOSTS_MAX = 200;
 
-/** The ones in the page before anything was scrolled, with the style sheet that moves and hides them. */
+/** The pseudo-elements that existed before anything was scrolled, and the style sheet that moves and hides them. */
 let pinned: { found: Pseudo[]; sheet: CSSStyleSheet } | null = null;
 
 /**
- * Does for pseudo-elements what `pin.place` does for elements: sticky ones return to the flow, fixed ones are shown once. `pin.place` must
- * run first.
+ * Does for pseudo-elements what `pin.place` does for elements: sticky ones return to the flow, fixed ones are shown once.
+ * `pin.place` must run first.
  */
 export function place(pinning: Pinning): void {
   pinned ??= { found: findPseudos(pinning), sheet: adopt('') };
@@ -56,13 +56,13 @@ function roleOfFixed(host: HTMLElement, style: CSSStyleDeclaration, { keep }: Pi
   const view = viewHeight();
   const height = view - top - bottom;
   if (Number.isNaN(height)) return null;
-  // One that covers the view may also be an overlay.
+  // A pseudo-element that covers the view may also be an overlay.
   if (height > view * 0.95 && left + right < innerWidth * 0.05) return Number(style.zIndex) < 0 ? 'backdrop' : null;
-  if (keep === 'none') return isWithin(host, marked()) ? null : 'away';
+  if (keep === 'none') return isInside(host, marked()) ? null : 'away';
   return top > bottom && height < view * 0.6 && bottom < view * 0.25 ? 'bottom' : 'top';
 }
 
-/** How far stickiness moves it down, CSS px: without it, a first pseudo-element is at the top of its element's content. */
+/** The offset that stickiness adds, in CSS px. Without it, a first pseudo-element is at the top of its element's content. */
 function pushOf(host: HTMLElement, style: CSSStyleDeclaration, atTop: boolean): number {
   const { borderTopWidth, paddingTop } = getComputedStyle(host);
   const [border = 0, padding = 0, margin = 0] = [borderTopWidth, paddingTop, style.marginTop].map((width) => Number.parseFloat(width) || 0);
@@ -79,8 +79,8 @@ function ruleOf({ selector, role, flat, pushed }: Pseudo, { first, down }: Pinni
   return role === 'top' && first ? '' : `${selector} { opacity: 0 !important; transition: none !important }`;
 }
 
-/** Elements that may have a pinned pseudo-element: the root, the body and their outermost boxes, which carry such banners. */
+/** Elements that may have a pinned pseudo-element, such as a banner: the root, the body and their outermost boxes. */
 function hosts(): HTMLElement[] {
-  const outer = [documentProperty('documentElement'), body(), ...all('body > *, body > * > *')].slice(0, MOST_HOSTS);
+  const outer = [documentProperty('documentElement'), body(), ...all('body > *, body > * > *')].slice(0, HOSTS_MAX);
   return outer.filter((host): host is HTMLElement => host instanceof HTMLElement);
 }

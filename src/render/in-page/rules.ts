@@ -1,22 +1,19 @@
 import { documentProperty, eachElement, trees } from './dom.js';
 import { fire } from './mechanisms.js';
-import { keepStyle } from './print.js';
+import { saveStyle } from './print.js';
 import { styleOf } from './styles.js';
 
-/**
- * Fixes the rules of the page's style sheets that depend on the viewport's height. Style sheets of another origin can be neither read nor
- * changed.
- */
+/** Makes the page's style rules independent of the viewport's height. Style sheets of another origin can be neither read nor changed. */
 
 const OF_HEIGHT = /height|aspect-ratio|orientation/;
 const LENGTH = /url\([^)]*\)|"[^"]*"|(?<![\w#.-])([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)[sld]?v(h|b|min|max)\b/gi;
-const MOST_ELEMENTS = 60_000;
+const ELEMENTS_MAX = 60_000;
 
 /** Media queries that may depend on the viewport's height, with their results. */
 let queries = new Map<MediaList, boolean>();
 let sheets = new Set<CSSStyleSheet>();
 
-/** The page's own `@page` rules that hold for all pages, as CSS texts. */
+/** The page's own `@page` rules that apply to all pages, as CSS text. */
 export interface PageBox {
   size?: string;
   'margin-top'?: string;
@@ -28,7 +25,7 @@ export interface PageBox {
 const PAGE_PROPERTIES = ['size', 'margin-top', 'margin-right', 'margin-bottom', 'margin-left'] as const;
 const PAGE_VALUE_MAX_CHARS = 100;
 
-/** With the media that the page is printed for. */
+/** The page's own `@page` rules, evaluated for the print media. */
 export function ownPage(): PageBox {
   const box: PageBox = {};
   const important = new Set<string>();
@@ -57,51 +54,54 @@ export function ownPage(): PageBox {
   return box;
 }
 
-/** Records these queries and their results. */
-export function noteQueries(): void {
+/** Records the queries that may depend on the viewport's height, with their results. */
+export function recordQueries(): void {
   queries = new Map();
   sheets = new Set();
-  for (const tree of trees()) for (const sheet of [...tree.styleSheets, ...tree.adoptedStyleSheets]) noteSheet(sheet);
+  for (const tree of trees()) for (const sheet of [...tree.styleSheets, ...tree.adoptedStyleSheets]) recordSheet(sheet);
 }
 
-/** With the viewport as high as the paper: keeps only the queries whose result differs. @returns whether there are any */
+/**
+ * Keeps only the queries whose result differs now that the viewport is as high as the paper.
+ * @returns whether there are any
+ */
 export function keepChangedQueries(): boolean {
   for (const [media, matched] of queries) if (matchMedia(media.mediaText).matches === matched) queries.delete(media);
   return queries.size > 0;
 }
 
 /**
- * With the original viewport: replaces these queries by their results, and converts lengths that depend on the viewport's height to px: in
- * style sheets, in inline styles, and where the root is as high as the viewport.
+ * With the original viewport, replaces these queries by their results, and converts lengths that depend on the viewport's
+ * height to px: in style sheets, in inline styles, and on the root.
  */
-export function hold(): void {
+export function fixHeights(): void {
   fire('held_for_paper');
-  holdRoot();
+  fixRoot();
   for (const [media, matched] of queries) media.mediaText = matched ? 'all' : 'not all';
-  for (const sheet of sheets) holdRules(sheet.cssRules);
-  eachElement(MOST_ELEMENTS, (element) => {
+  for (const sheet of sheets) fixRules(sheet.cssRules);
+  eachElement(ELEMENTS_MAX, (element) => {
     if (element.style === undefined || !Element.prototype.hasAttribute.call(element, 'style')) return;
-    keepStyle(styleOf(element));
-    holdStyle(styleOf(element));
+    saveStyle(styleOf(element));
+    fixStyle(styleOf(element));
   });
 }
 
-function noteSheet(sheet: CSSStyleSheet): void {
-  noteMedia(sheet.media);
+function recordSheet(sheet: CSSStyleSheet): void {
+  recordMedia(sheet.media);
   if (sheets.has(sheet) || !isReadable(sheet)) return;
   sheets.add(sheet);
-  noteRules(sheet.cssRules);
+  recordRules(sheet.cssRules);
 }
 
-function noteRules(rules: CSSRuleList): void {
+function recordRules(rules: CSSRuleList): void {
   for (const rule of rules) {
-    if (rule instanceof CSSMediaRule) noteMedia(rule.media);
-    if (rule instanceof CSSImportRule && rule.styleSheet !== null) noteSheet(rule.styleSheet);
-    if (rule instanceof CSSGroupingRule || rule instanceof CSSStyleRule) noteRules(rule.cssRules);
+    if (rule instanceof CSSMediaRule) recordMedia(rule.media);
+    if (rule instanceof CSSImportRule && rule.styleSheet !== null) recordSheet(rule.styleSheet);
+    if (rule instanceof CSSGroupingRule || rule instanceof CSSStyleRule) recordRules(rule.cssRules);
   }
 }
 
-function noteMedia(media: MediaList): void {
+function recordMedia(media: MediaList): void {
   const { mediaText } = media;
   if (OF_HEIGHT.test(mediaText)) queries.set(media, matchMedia(mediaText).matches);
 }
@@ -110,31 +110,31 @@ function isReadable(sheet: CSSStyleSheet): boolean {
   try {
     return sheet.cssRules !== null;
   } catch {
-    // Of another origin: not readable.
+    // A style sheet of another origin cannot be read.
     return false;
   }
 }
 
-/** Percentage heights depend, from the root down, on the viewport's height. */
-function holdRoot(): void {
+/** Percentage heights depend on the viewport's height, from the root down. */
+function fixRoot(): void {
   const root = documentProperty('documentElement');
   const used = root.computedStyleMap();
   for (const property of ['height', 'min-height', 'max-height']) {
     const height = used.get(property);
     if (!(height instanceof CSSUnitValue) || height.unit !== 'percent') continue;
-    keepStyle(root.style);
+    saveStyle(root.style);
     root.style.setProperty(property, `${(innerHeight * height.value) / 100}px`, 'important');
   }
 }
 
-function holdRules(rules: CSSRuleList): void {
+function fixRules(rules: CSSRuleList): void {
   for (const rule of rules) {
-    if ('style' in rule && rule.style instanceof CSSStyleDeclaration) holdStyle(rule.style);
-    if ('cssRules' in rule && rule.cssRules instanceof CSSRuleList) holdRules(rule.cssRules);
+    if ('style' in rule && rule.style instanceof CSSStyleDeclaration) fixStyle(rule.style);
+    if ('cssRules' in rule && rule.cssRules instanceof CSSRuleList) fixRules(rule.cssRules);
   }
 }
 
-function holdStyle(style: CSSStyleDeclaration): void {
+function fixStyle(style: CSSStyleDeclaration): void {
   const { cssText } = style;
   const held = cssText.replace(LENGTH, inPx);
   if (held !== cssText) style.cssText = held;

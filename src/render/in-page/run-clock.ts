@@ -1,46 +1,45 @@
-import { framesCome, sleep } from './frames.js';
+import { producesFrame, sleep } from './frames.js';
 import { finiteMotion } from './motion.js';
-import type { ClockOrder, ClockState } from './page-clock.js';
+import type { ClockRequest, ClockState } from './page-clock.js';
 
-/** Tells the page's clock, which runs in the page's own world, to run ahead. */
+/** Asks the page's clock, which runs in the main world, to run ahead. */
 
-export interface RunOrder extends ClockOrder {
-  /** The name of the event that asks the clock (page-clock.ts, `install`). */
+export interface RunRequest extends ClockRequest {
+  /** The name of the event that the clock listens for (page-clock.ts, `install`). */
   ask: string;
-  /** Whether a real frame must follow, even if more is due soon: observers of size and visibility are called only in those. */
+  /** Whether a real frame must follow even if more is due soon, since size and visibility observers are called only in frames. */
   frame: boolean;
-  /** Whether to wait for frames: those of the main frame are those of all, and a frame that is not shown has none. */
+  /** Whether to wait for frames. The main frame's suffice for all, and a hidden frame has none. */
   draws: boolean;
 }
 
 export interface Ran {
-  /** ms of the page's time until something is due: a timer, an animation frame, the next step of an animation. Null: nothing is. */
+  /** ms of the page's time until a timer, an animation frame or an animation's next step is due; null if nothing is. */
   nextMs: number | null;
 }
 
-/** How much longer than its limit a run may take to answer. */
+/** How long after its time limit a run may still answer. */
 const LATE_MS = 500;
 const FRAME_MAX_MS = 100;
-/** A page that does not answer is taken to have more to do. */
+/** A page that does not answer counts as having more to do. */
 const BUSY: ClockState = { nextMs: 0 };
 
 /**
  * Runs the page's time ahead, and its transitions and animations by the same time.
- *
- * @returns null if this document has no clock of ours
+ * @returns null if this document does not have our clock
  */
-export async function ahead({ ask, ms, realMs, frame, draws }: RunOrder): Promise<Ran | null> {
-  const state = await tell(ask, { ms, realMs });
+export async function runAhead({ ask, ms, realMs, frame, draws }: RunRequest): Promise<Ran | null> {
+  const state = await requestRun(ask, { ms, realMs });
   if (state === null) return null;
   const moving = moveMotion(ms);
   const nextMs = dueMs(state);
   const isQuiet = nextMs === null || nextMs > ms;
   if (!draws || (!frame && !moving && !isQuiet)) return { nextMs: moving ? 0 : nextMs };
-  // An animation that has ended says so in a frame: one that is late may start another.
-  if (!(await framesCome(FRAME_MAX_MS))) return { nextMs: 0 };
-  // Observers are called at the end of the frame's task, and may set timers; the end of one animation may start another.
+  // The end of an animation is reported in a frame, and may start another one.
+  if (!(await producesFrame(FRAME_MAX_MS))) return { nextMs: 0 };
+  // Observers are called at the end of the frame's task and may set timers; the end of an animation may start another one.
   await sleep(0);
-  const after = await tell(ask, { ms: 0, realMs });
+  const after = await requestRun(ask, { ms: 0, realMs });
   const isMoving = moving || finiteMotion().length > 0;
   return { nextMs: isMoving || after === null ? 0 : dueMs(after) };
 }
@@ -49,7 +48,7 @@ function dueMs({ nextMs }: ClockState): number | null {
   return typeof nextMs === 'number' && nextMs >= 0 ? nextMs : null;
 }
 
-function tell(ask: string, detail: ClockOrder): Promise<ClockState | null> {
+function requestRun(ask: string, detail: ClockRequest): Promise<ClockState | null> {
   return new Promise((resolve) => {
     const end = (state: ClockState | null) => {
       clearTimeout(timer);
@@ -73,7 +72,7 @@ function moveMotion(ms: number): boolean {
       if (at >= end || at <= 0) animation.finish();
       else animation.currentTime = at;
     } catch {
-      // An animation that cannot be finished is left as it is.
+      // An animation that cannot be finished is left unchanged.
     }
   }
   return moving.length > 0;

@@ -2,37 +2,37 @@ import { body, documentProperty, pageScroller, viewHeight } from './dom.js';
 import { nextFrame, sleep } from './frames.js';
 import { finishMotion } from './motion.js';
 import { pageLeft } from './parts.js';
-import { note } from './virtualised.js';
+import { recordView } from './virtualised.js';
 
-/** On a busy machine; what a scroll draws is there once a frame has passed. */
+/** The limit on a busy machine. A scroll is painted once a frame has passed. */
 const FRAME_MAX_MS = 1_000;
 
 export interface PageExtent {
-  /** CSS px of the whole document. */
+  /** The height of the whole document in CSS px. */
   pageHeight: number;
   /** The view's size in CSS px, at the page's own zoom. */
   viewHeight: number;
   viewWidth: number;
-  /** The page's own zoom: below 1 on phones for pages made for desktops. */
+  /** The page's own zoom, which is below 1 on phones for pages made for desktops. */
   zoom: number;
   scrollY: number;
   /** Negative in a page written from right to left. */
   scrollX: number;
-  /** CSS px of its first column, and of the one after its last. */
+  /** The first column of the page, and the one after its last, in CSS px. */
   left: number;
   right: number;
 }
 
 export interface ScrollStep {
-  /** CSS px. */
+  /** The target position in CSS px. */
   to: number;
-  /** CSS px to the right, negative to the left; default: as it stands. */
+  /** The horizontal position in CSS px, negative to the left; unchanged by default. */
   left?: number;
   /** A position in CSS px to show briefly on the way. */
   by?: number;
 }
 
-/** Where the document stands. */
+/** Measures the document's size and scroll position. */
 export function measure(): PageExtent {
   const scroller = pageScroller();
   return {
@@ -55,13 +55,13 @@ function columns(scroller: Element): { left: number; right: number } {
   return cuts ? { left: 0, right: clientWidth } : { left: pageLeft(), right: pageLeft() + scrollWidth };
 }
 
-/** Scrolls, and lets a frame pass, in which the page learns of it. What has been in view is noted. */
+/** Scrolls, and waits for a frame, so that the page notices. Records what has been in view. */
 export async function step({ to, by, left }: ScrollStep): Promise<void> {
-  // What lies beside the view is pictured with it.
+  // A horizontal step shows content beside the view, which is captured together with it.
   if (left === undefined) {
-    // On a busy machine, what is being faded in is still transparent.
+    // On a busy machine, content that is fading in would still be transparent.
     finishMotion();
-    note();
+    recordView();
   }
   const scroller = pageScroller();
   for (const top of by === undefined ? [to] : [by, to]) {

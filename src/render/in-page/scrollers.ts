@@ -1,21 +1,21 @@
 import { body, eachElement, pageScroller } from './dom.js';
 import { contentOf, DRAWN_MAX_PX, expand, keep } from './expand.js';
-import { flattenAgain, layFlat } from './flat.js';
 import { pause } from './frames.js';
 import { fire } from './mechanisms.js';
-import { forget, remember } from './rolled.js';
+import { flattenTransforms, repeatFlattening } from './transformed-content.js';
+import { forget, remember } from './windowed-lists.js';
 
 /**
- * Why scrolling through an inner scroller stopped before its end: its height, or the time or number of rounds; null if its end was reached,
- * or it was too high from the start.
+ * Why scrolling through an inner scroller stopped before its end: its height, or the limit of time or rounds. Null if its
+ * end was reached, or if it was too high from the start.
  */
 export type FeedCut = 'max_height' | 'time_limit' | null;
 
-const MOST_ELEMENTS = 30_000;
+const ELEMENTS_MAX = 30_000;
 const ROUNDS = 3;
-/** CSS px of content that a scroller must hide to count. */
+/** The minimum height of hidden content, in CSS px, for a scroller to count. */
 const HIDDEN_MIN_PX = 16;
-/** Share of the view's width and height that the page's main scroller must have. */
+/** The minimum share of the view's width and height for the page's main scroller. */
 const SIDE_MIN = 0.4;
 const FEED_ROUNDS = 10;
 const FEED_MAX_HEIGHT_PX = 30_000;
@@ -26,16 +26,16 @@ const FEED_LOAD_WAITS = 5;
 const expanded: HTMLElement[] = [];
 
 /**
- * Overrides smooth scrolling and snapping, undoes scroll locks, and expands the inner scroller of an app shell, which may be a frame,
- * until the document itself scrolls through all of its content (decisions.md, Inner scrollers).
+ * Disables smooth scrolling and snapping, unlocks scrolling, and expands the inner scroller of an app shell, which may be a
+ * frame, until the document scrolls through all of its content (decisions.md, Inner scrollers).
  */
 export async function expandAll(): Promise<FeedCut> {
   for (const element of pageBoxes()) {
     keep(element, 'scroll-behavior', 'auto');
     keep(element, 'scroll-snap-type', 'none');
   }
-  layFlat();
-  unlock();
+  flattenTransforms();
+  unlockScroll();
   expandAgain();
   const refused = new Set<Element>();
   let cut: FeedCut = null;
@@ -52,14 +52,14 @@ export async function expandAll(): Promise<FeedCut> {
     cut = ended ?? cut;
     expanded.push(scroller);
     fire('scroller_expanded', scroller);
-    await tell(scroller);
+    await notifyScrolled(scroller);
   }
   return cut;
 }
 
-/** Expands those again that a page has taken back. */
+/** Repeats expansions that the page has undone. */
 export function expandAgain(): void {
-  flattenAgain();
+  repeatFlattening();
   for (const scroller of expanded) expand(scroller);
 }
 
@@ -72,7 +72,7 @@ function pageBoxes(): HTMLElement[] {
 }
 
 /** A locked body is either not scrollable, or fixed and moved up by the former scroll position. */
-function unlock(): void {
+function unlockScroll(): void {
   const [html, page] = [document.documentElement, body() ?? document.documentElement];
   const holds = Math.max(html.scrollHeight, page.scrollHeight) > innerHeight + 8;
   if (getComputedStyle(page).position === 'fixed' && holds) {
@@ -96,7 +96,7 @@ function mainScroller(refused: ReadonlySet<Element>): HTMLElement | null {
   if (hiddenElsewhere >= innerHeight / 2) return null;
   let best: HTMLElement | null = null;
   let most = 0;
-  eachElement(MOST_ELEMENTS, (element) => {
+  eachElement(ELEMENTS_MAX, (element) => {
     const hidden = contentOf(element).scrollHeight - element.clientHeight;
     const [width, height] = [element.clientWidth, element.clientHeight];
     if (hidden < HIDDEN_MIN_PX || hidden <= hiddenElsewhere || height < innerHeight * SIDE_MIN || width < innerWidth * SIDE_MIN) return;
@@ -120,38 +120,38 @@ function mayScroll(element: HTMLElement): boolean {
   return !/hidden|clip/.test(getComputedStyle(root).overflowY + getComputedStyle(root.ownerDocument.body).overflowY);
 }
 
-/** Scrolls it to its end, repeatedly while that loads more: once expanded, it cannot be scrolled. */
+/** Scrolls to the end, repeatedly while that loads more, since an expanded scroller cannot be scrolled. */
 async function reachEnd(scroller: HTMLElement): Promise<FeedCut> {
   const over = performance.now() + FEED_MAX_MS;
-  let isStirred = false;
-  const stirs = new MutationObserver(() => {
-    isStirred = true;
+  let hasChanged = false;
+  const observer = new MutationObserver(() => {
+    hasChanged = true;
   });
   const content = contentOf(scroller);
-  stirs.observe(content, { childList: true, subtree: true });
+  observer.observe(content, { childList: true, subtree: true });
   try {
     for (let round = 0; round < FEED_ROUNDS && performance.now() < over; round++) {
       const height = content.scrollHeight;
-      // One that has this length from the start may end there.
+      // A list that is this long from the start may end there.
       if (height > FEED_MAX_HEIGHT_PX) return round > 0 ? 'max_height' : null;
-      isStirred = false;
+      hasChanged = false;
       content.scrollTo({ top: height, behavior: 'instant' });
       await pause(FEED_WAIT_MS);
-      // A sign of loading: requests may still be pending.
-      for (let waits = 0; isStirred && content.scrollHeight <= height && waits < FEED_LOAD_WAITS; waits++) await pause(FEED_WAIT_MS);
+      // Changes indicate loading: requests may still be pending.
+      for (let waits = 0; hasChanged && content.scrollHeight <= height && waits < FEED_LOAD_WAITS; waits++) await pause(FEED_WAIT_MS);
       if (content.scrollHeight <= height) return null;
     }
     return 'time_limit';
   } finally {
-    stirs.disconnect();
+    observer.disconnect();
   }
 }
 
-/** A virtual list renders again when its scroller is scrolled, or the window is resized. */
-async function tell(scroller: HTMLElement): Promise<void> {
+/** Notifies a virtual list, which renders again when its scroller is scrolled or the window is resized. */
+async function notifyScrolled(scroller: HTMLElement): Promise<void> {
   if (scroller.scrollHeight > DRAWN_MAX_PX) return;
   scroller.dispatchEvent(new Event('scroll'));
-  for (const told of new Set([document, contentOf(scroller).ownerDocument])) told.dispatchEvent(new Event('scroll', { bubbles: true }));
+  for (const target of new Set([document, contentOf(scroller).ownerDocument])) target.dispatchEvent(new Event('scroll', { bubbles: true }));
   dispatchEvent(new Event('resize'));
   await pause(0);
 }

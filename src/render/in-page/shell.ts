@@ -6,11 +6,11 @@ import { surveyed } from './survey.js';
 import { textLength, textsInView, type Words } from './words-in-view.js';
 
 export interface Completeness {
-  /** Why it looks like a loading shell, as words for a message; null if it does not. */
+  /** Why it looks like a loading shell, in words for a message; null if it does not. */
   seen: string | null;
-  /** Missing images in view or fonts, likewise. */
+  /** Missing images in view or fonts, in words for a message; null if there are none. */
   unfinished: string | null;
-  /** Characters in the document and its open shadow trees: while the number grows, the page is being built. */
+  /** The number of characters in the document and its open shadow trees. While it grows, the page is still rendering. */
   text: number;
 }
 
@@ -21,10 +21,10 @@ const SKELETONS =
   '[class*="skeleton" i],[class*="shimmer" i],[class*="placeholder-glow" i],[class*="placeholder-wave" i],[class*="content-loader" i],[data-testid*="skeleton" i]';
 const SPINNERS =
   '[class*="spinner" i],[class*="loader" i],[class*="loading" i],[id*="spinner" i],[id*="loader" i],[role="progressbar" i]:not([aria-valuenow])';
-const AROUND = 'header,nav,footer,[role="banner"],[role="navigation"],[role="contentinfo"]';
-const ASKING = 'a[href],button,input,select,textarea,h1,h2,h3';
+const PAGE_FRAME = 'header,nav,footer,[role="banner"],[role="navigation"],[role="contentinfo"]';
+const INTERACTIVE = 'a[href],button,input,select,textarea,h1,h2,h3';
 
-/** Whether the view looks like a page that is still loading. */
+/** Checks whether the view looks like a page that is still loading. */
 export function look(): Completeness {
   return { seen: shellSign(textsInView()), unfinished: unfinishedSign(), text: textLength() };
 }
@@ -58,7 +58,7 @@ function loadingAlone(texts: Words[]): string | null {
 }
 
 function isInMain(element: Element, bottom: number): boolean {
-  return bottom > innerHeight * 0.15 && !ancestry(element).some((at) => matches(at, AROUND));
+  return bottom > innerHeight * 0.15 && !ancestry(element).some((at) => matches(at, PAGE_FRAME));
 }
 
 function unfinishedSign(): string | null {
@@ -103,17 +103,17 @@ function isAnimated(element: Element): boolean {
   return named || element.getAnimations({ subtree: true }).length > 0 || element.getAttribute('role') === 'progressbar';
 }
 
-/** An almost empty layer on top of everything, with content behind it. */
+/** Whether an almost empty layer covers everything, with content behind it. */
 function isCovered(texts: Words[]): boolean {
   const cover = coverOnTop();
   return cover !== null && isBare(cover) && hidesContent(cover, texts);
 }
 
-/** A logo at most: a layer with a question, a heading or a picture is meant to be seen. */
+/** Whether the layer has a logo at most. One with a question, a heading or a picture is meant to be seen. */
 function isBare(layer: Element): boolean {
   const inside = Array.from(layer.querySelectorAll('*'));
   if (layer.shadowRoot !== null || inside.some((element) => element.shadowRoot !== null)) return false;
-  if (inside.some((element) => matches(element, ASKING))) return false;
+  if (inside.some((element) => matches(element, INTERACTIVE))) return false;
   if (shareOf(inside.filter((element) => matches(element, PICTURES))) >= 0.2) return false;
   return layer instanceof HTMLElement && layer.innerText.trim().length < 40;
 }

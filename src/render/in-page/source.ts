@@ -1,9 +1,9 @@
 import { flatTreeChildren, shadowRootOf } from './dom.js';
 
 export interface VisibleSource {
-  /** The visible document as plain HTML: shadow trees flattened, addresses absolute, scripts and styles left out. */
+  /** The visible document as plain HTML, with flattened shadow trees and absolute URLs, without scripts and styles. */
   html: string;
-  /** Visible text, for when the HTML is too much to read. */
+  /** The visible text, a fallback for HTML that is too large to convert. */
   text: string;
   url: string;
   title: string;
@@ -16,11 +16,11 @@ const DEPTH_MAX = 400;
 const TITLE_MAX_CHARS = 2_000;
 const LANG_MAX_CHARS = 100;
 const ATTRIBUTE_MAX_CHARS = 10_000;
-/** Limit of all texts and labels together in a page's outline, of which 12,000 characters are kept. */
+/** The limit for all texts and labels in a page's outline, of which 12,000 characters are kept. */
 const OUTLINE_TEXT_MAX_CHARS = 200_000;
-/** Limit of one of them. */
+/** The limit for one text or label. */
 const LABEL_MAX_CHARS = 20_000;
-/** The attributes that a name in the outline is made of. */
+/** Attributes that accessible names in the outline are made of. */
 const LABELS = /^(aria-.*|alt|title|placeholder|value|label)$/;
 const TEXT_MAX_CHARS = 20_000;
 const ADDRESS_MAX_CHARS = 2_000;
@@ -31,13 +31,13 @@ interface Writing {
   readonly most: number;
 }
 
-interface Around {
+interface Context {
   depth: number;
   inCode: boolean;
   isSeen: boolean;
 }
 
-/** The text of the rendered document, up to a number of characters. */
+/** Reads the text of the rendered document, up to a number of characters. */
 export function read(mostChars: number): VisibleSource {
   const writing: Writing = { parts: [], chars: 0, most: mostChars };
   write(writing, document.body ?? document.documentElement, { depth: 0, inCode: false, isSeen: true });
@@ -52,9 +52,8 @@ export function read(mostChars: number): VisibleSource {
 }
 
 /**
- * Removes what follows the first so many rendered elements, in document order, and the texts and labels beyond a total length. For a page
- * that is looked at no more.
- *
+ * Removes everything after this many rendered elements, in document order, and texts and labels beyond a total length. Must
+ * be the last use of the page.
  * @returns whether the page has a body: a frameset, a picture and XML have none
  */
 export function shorten(mostElements: number): boolean {
@@ -62,7 +61,7 @@ export function shorten(mostElements: number): boolean {
   let textLeft = OUTLINE_TEXT_MAX_CHARS;
   const allowance = (): number => Math.min(LABEL_MAX_CHARS, textLeft);
   const cutLabels = (element: Element): void => {
-    // A form's `attributes` may be a field of that name.
+    // A form's `attributes` may be one of its fields.
     for (const name of Element.prototype.getAttributeNames.call(element)) {
       const value = Element.prototype.getAttribute.call(element, name) ?? '';
       if (value.length > allowance()) Element.prototype.setAttribute.call(element, name, value.slice(0, allowance()));
@@ -70,7 +69,7 @@ export function shorten(mostElements: number): boolean {
     }
   };
   const visit = (parent: Element | ShadowRoot): void => {
-    // A form's `children` may be a field of that name.
+    // A form's `children` may be one of its fields.
     for (const child of [...parent.childNodes]) {
       if (child instanceof CharacterData) {
         if (child.length > allowance()) child.deleteData(allowance(), child.length);
@@ -98,20 +97,20 @@ function put(writing: Writing, text: string): void {
   writing.chars += kept.length;
 }
 
-function write(writing: Writing, node: Node, around: Around): void {
-  if (writing.chars > writing.most || around.depth > DEPTH_MAX) return;
-  if (node.nodeType === Node.TEXT_NODE && around.isSeen) put(writing, asText((node.nodeValue ?? '').slice(0, writing.most)));
+function write(writing: Writing, node: Node, context: Context): void {
+  if (writing.chars > writing.most || context.depth > DEPTH_MAX) return;
+  if (node.nodeType === Node.TEXT_NODE && context.isSeen) put(writing, asText((node.nodeValue ?? '').slice(0, writing.most)));
   if (!isElement(node)) return;
   if (isTick(node)) put(writing, `<span data-tick="${node.checked ? 'x' : ' '}">${node.checked ? '☑' : '☐'}</span> `);
   const frame = frameBody(node);
   if ((frame === null && DROPPED.test(node.localName)) || !hasBox(node)) return;
   const isSeen = getComputedStyle(node).visibility === 'visible';
-  const tag = frame !== null ? 'div' : tagOf(node, around);
+  const tag = frame !== null ? 'div' : tagOf(node, context);
   if (VOID.test(tag) && !isSeen) return;
   const before = { parts: writing.parts.length, chars: writing.chars };
   put(writing, `<${tag}${attributes(node)}>`);
   if (VOID.test(tag)) return;
-  const inner = { depth: around.depth + 1, inCode: around.inCode || tag === 'pre', isSeen };
+  const inner = { depth: context.depth + 1, inCode: context.inCode || tag === 'pre', isSeen };
   for (const child of frame === null ? flatTreeChildren(node) : [frame]) write(writing, child, inner);
   if (isSeen || writing.parts.length > before.parts + 1) put(writing, `</${tag}>`);
   else {
@@ -120,16 +119,16 @@ function write(writing: Writing, node: Node, around: Around): void {
   }
 }
 
-function tagOf(element: Element, { depth, inCode }: Around): string {
+function tagOf(element: Element, { depth, inCode }: Context): string {
   return (depth > 0 && element.localName === 'body') || (inCode && isLine(element)) ? 'div' : element.localName;
 }
 
-/** By its number: what a frame holds is of classes of its own. */
+/** Tested by node type, since nodes in a frame are instances of that frame's classes. */
 function isElement(node: Node): node is Element {
   return node.nodeType === Node.ELEMENT_NODE;
 }
 
-/** What a frame shows, when it may be read and is the page's content: over half of the view, and more words than around it. */
+/** The body of a readable frame that is the page's content: it covers over half of the view, and has more text than the rest. */
 function frameBody(element: Element): HTMLElement | null {
   if (element.localName !== 'iframe') return null;
   const inner = (element as HTMLIFrameElement).contentDocument?.body ?? null;
@@ -138,12 +137,12 @@ function frameBody(element: Element): HTMLElement | null {
   return inner.innerText.length > (document.body?.innerText.length ?? 0) ? inner : null;
 }
 
-/** What fades in later has one; what is only hidden may have children that are not. */
+/** Whether the element has a box. Content that fades in has one, and hidden elements may have visible children. */
 function hasBox(element: Element): boolean {
   return element.checkVisibility() || getComputedStyle(element).display === 'contents';
 }
 
-/** The one that says whether an item of a list is done: an empty box would not outlive Readability. */
+/** The checkbox that marks a list item as done. An empty box would not survive Readability. */
 function isTick(element: Element): element is HTMLInputElement {
   if (element.localName !== 'input' || (element as HTMLInputElement).type !== 'checkbox') return false;
   return element.closest('li')?.querySelector('input') === element && element.checkVisibility({ visibilityProperty: true });

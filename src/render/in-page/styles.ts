@@ -1,6 +1,6 @@
 import { documentProperty } from './dom.js';
 
-/** 0 transparent … 1 opaque, of a computed colour. */
+/** The alpha of a computed colour, from 0 (transparent) to 1 (opaque). */
 export function alphaOf(colour: string): number {
   if (colour === 'transparent' || colour === '') return 0;
   const slash = /\/\s*([\d.]+)(%?)\s*\)$/.exec(colour);
@@ -11,7 +11,7 @@ export function alphaOf(colour: string): number {
 
 const styleGetter = Object.getOwnPropertyDescriptor(HTMLElement.prototype, 'style')?.get;
 
-/** A form's `style` may be a field of that name. */
+/** A form's `style` may be one of its fields. */
 export function styleOf(element: HTMLElement): CSSStyleDeclaration {
   return element instanceof HTMLFormElement ? styleGetter?.call(element) : element.style;
 }
@@ -24,7 +24,7 @@ export function forceAll(element: HTMLElement, properties: Record<string, string
   for (const [property, value] of Object.entries(properties)) force(element, property, value);
 }
 
-/** Adds a style sheet that no content policy forbids. */
+/** Adds a style sheet that no content policy can block. */
 export function adopt(css: string): CSSStyleSheet {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(css);
@@ -32,7 +32,7 @@ export function adopt(css: string): CSSStyleSheet {
   return sheet;
 }
 
-/** Adds those sheets that the page, which may replace the whole list, has taken away. */
+/** Adds the sheets again that the page has removed, for instance by replacing the whole list. */
 export function keepAdopted(sheets: readonly CSSStyleSheet[]): void {
   const there = documentProperty('adoptedStyleSheets');
   if (sheets.every((sheet) => there.includes(sheet))) return;

@@ -1,16 +1,16 @@
 import { allIn, mayHost, shadowRootOf, type Tree, trees } from './dom.js';
 
 /**
- * The parts of the document that several checks need. Accessing every element is expensive, so it is done once, and again only after
- * elements or their names have changed, or a custom element has got its shadow tree.
+ * A cache of the parts of the document that several checks need, since accessing every element is slow. It is refreshed only
+ * after elements or their names have changed, or a custom element has got its shadow tree.
  */
 
 export interface Names {
-  /** Of the document's own tree, each once, limited in number. */
+  /** The ids in the document's own tree, limited in number. */
   readonly ids: ReadonlySet<string>;
-  /** Values of `class` attributes: tens of thousands of elements share a few hundred of them. */
+  /** The values of `class` attributes. Tens of thousands of elements share a few hundred of them. */
   readonly classLists: ReadonlySet<string>;
-  /** Of elements that name their host. */
+  /** The `href` values that contain a host. */
   readonly hrefs: ReadonlySet<string>;
 }
 
@@ -26,7 +26,7 @@ export function surveyedTrees(): readonly Tree[] {
   return survey().trees;
 }
 
-/** Finds shadow trees that plain elements have got since: no observer tells of them. */
+/** Finds shadow trees attached to plain elements since, which no observer reports. */
 export function surveyAgain(): void {
   const watch = watching();
   const names = known?.names ?? null;
@@ -34,7 +34,7 @@ export function surveyAgain(): void {
   known = { ...takeSurvey(watch), names };
 }
 
-/** A document and its open shadow trees, outer ones first; of another document than this one, found anew. */
+/** A document and its open shadow trees, outer ones first. Only this document's trees are cached. */
 export function treesOf(root: Tree): readonly Tree[] {
   return root === document ? surveyedTrees() : trees(root);
 }
@@ -45,7 +45,7 @@ export function surveyedNames(): Names {
   return found.names;
 }
 
-/** Elements that match, in the document and its open shadow trees. */
+/** Matching elements in the document and its open shadow trees. */
 export function surveyed(selector: string): Element[] {
   return surveyedTrees().flatMap((tree) => allIn(tree, selector));
 }
@@ -57,7 +57,7 @@ function survey(): NonNullable<typeof known> {
   return known;
 }
 
-/** The observer; what it has been told and not yet delivered is heeded. */
+/** The observer of changes. Records that it has not delivered yet are taken into account. */
 function watching(): MutationObserver {
   observer ??= new MutationObserver(forget);
   if (observer.takeRecords().length > 0) forget();
@@ -83,14 +83,14 @@ function takeSurvey(watch: MutationObserver): NonNullable<typeof known> {
   return { trees: found, undefinedElements, names: null };
 }
 
-/** @param property what tells the attribute's value soonest; a field of a form may be named like it */
+/** @param property the fastest way to read the attribute; a field of a form may shadow it */
 function valuesOf(attribute: string, property: 'id' | 'className' | null, selector = `[${attribute}]`): Set<string> {
   const values = new Set<string>();
   const elements = Document.prototype.querySelectorAll.call(document, selector);
   for (let at = 0; at < elements.length && values.size < NAMES_MAX; at++) {
     const element = elements[at] as Element;
-    const told: unknown = property === null ? null : element[property];
-    const value = typeof told === 'string' ? told : Element.prototype.getAttribute.call(element, attribute);
+    const direct: unknown = property === null ? null : element[property];
+    const value = typeof direct === 'string' ? direct : Element.prototype.getAttribute.call(element, attribute);
     if (value !== null && value !== '') values.add(value);
   }
   return values;

@@ -2,8 +2,8 @@ import { allIn, body, documentProperty, isVisible } from './dom.js';
 import { foldText } from './fold.js';
 import { treesOf } from './survey.js';
 
-/** A box of so many times the text that is wanted is read part by part: its inner text would take it all to be laid out as text. */
-const READ_WHOLE = 4;
+/** A box with more than this many times the wanted text is read in parts: its inner text would require a layout of all its text. */
+const READ_WHOLE_FACTOR = 4;
 
 interface Reading {
   parts: string[];
@@ -11,13 +11,13 @@ interface Reading {
   readonly most: number;
 }
 
-/** Whether title and text, as a visitor sees them, contain each of these texts. */
+/** Whether the title and the visible text contain each of these texts. */
 export function shows(markers: string[], { maxChars, titleMaxChars }: { maxChars: number; titleMaxChars: number }): boolean[] {
   const text = foldText(`${documentProperty('title').slice(0, titleMaxChars)}\n${visibleText(maxChars)}`);
   return markers.map((marker) => text.includes(foldText(marker)));
 }
 
-/** Text as a visitor sees it, shadow trees, same-origin frames and form fields too, at most `maxChars`. */
+/** The visible text, including shadow trees, same-origin frames and form fields, at most `maxChars`. */
 export function visibleText(maxChars: number): string {
   const reading: Reading = { parts: [], chars: 0, most: maxChars };
   const top = body() ?? documentProperty('documentElement');
@@ -27,11 +27,11 @@ export function visibleText(maxChars: number): string {
 
 function read(reading: Reading, root: Document, tops: Iterable<Node>): void {
   for (const tree of treesOf(root)) {
-    for (const top of tree === root ? tops : tree.childNodes) say(reading, top);
+    for (const top of tree === root ? tops : tree.childNodes) readNode(reading, top);
     if (reading.chars > reading.most) return;
     for (const element of allIn(tree, 'input,textarea,iframe,frame')) {
       if (reading.chars > reading.most) return;
-      if (/^(input|textarea)$/.test(element.localName)) sayField(reading, element as HTMLInputElement);
+      if (/^(input|textarea)$/.test(element.localName)) readField(reading, element as HTMLInputElement);
       else readFrame(reading, element as HTMLIFrameElement);
     }
   }
@@ -46,20 +46,20 @@ function add(reading: Reading, text: string | null | undefined): void {
 const innerText = Object.getOwnPropertyDescriptor(HTMLElement.prototype, 'innerText')?.get;
 const textContent = Object.getOwnPropertyDescriptor(Node.prototype, 'textContent')?.get;
 
-function say(reading: Reading, node: Node): void {
+function readNode(reading: Reading, node: Node): void {
   if (reading.chars > reading.most) return;
-  if (node.nodeType === Node.TEXT_NODE) sayAlone(reading, node);
-  // What lies in a frame is of that frame's realm, where `instanceof` is of no use.
+  if (node.nodeType === Node.TEXT_NODE) readTextNode(reading, node);
+  // Nodes in a frame belong to that frame's realm, where `instanceof` fails.
   if (node.nodeType !== Node.ELEMENT_NODE) return;
   const isHtml = (node as Element).namespaceURI === 'http://www.w3.org/1999/xhtml';
   // The inner text of an element that is not rendered is all its text, including style sheets.
   const isRendered = isHtml && Element.prototype.checkVisibility.call(node);
-  if (isRendered && (textContent?.call(node) ?? '').length <= READ_WHOLE * reading.most) add(reading, innerText?.call(node));
+  if (isRendered && (textContent?.call(node) ?? '').length <= READ_WHOLE_FACTOR * reading.most) add(reading, innerText?.call(node));
   else if (isRendered || !isHtml || getComputedStyle(node as Element).display === 'contents')
-    for (const child of node.childNodes) say(reading, child);
+    for (const child of node.childNodes) readNode(reading, child);
 }
 
-function sayAlone(reading: Reading, text: Node): void {
+function readTextNode(reading: Reading, text: Node): void {
   const holder = text.parentElement ?? (text.getRootNode() as ShadowRoot).host;
   if (text.nodeValue?.trim() === '' || getComputedStyle(holder).visibility !== 'visible') return;
   const range = new Range();
@@ -67,7 +67,7 @@ function sayAlone(reading: Reading, text: Node): void {
   if (range.getClientRects().length > 0) add(reading, text.nodeValue);
 }
 
-function sayField(reading: Reading, element: HTMLInputElement): void {
+function readField(reading: Reading, element: HTMLInputElement): void {
   if (/^(hidden|password|checkbox|radio|file|image|range|color)$/.test(element.type) || !isVisible(element)) return;
   add(reading, element.value === '' ? element.placeholder : element.value);
 }

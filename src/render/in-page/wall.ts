@@ -1,15 +1,15 @@
 import { all, documentProperty, isVisible } from './dom.js';
 import { visibleText } from './text.js';
 
-/** What a sign looks for in the document; null for what it does not ask. */
+/** The document's part of a wall's sign; null for conditions that do not apply. */
 export interface Mark {
   marker: string | null;
   widget: string | null;
-  /** Only where the page is bare. */
+  /** Whether the sign counts only on a page with little other content. */
   bare: boolean;
 }
 
-/** A wall shows little more than itself. */
+/** The limits of a page with little other content, as a wall is. */
 export interface Bareness {
   maxChars: number;
   maxLinks: number;
@@ -18,9 +18,12 @@ export interface Bareness {
 export interface WallLook {
   title: string;
   text: string;
-  /** Per sign: whether its marker is there, and its widget. */
+  /** Whether the document matches the marker and the widget, by sign. */
   marked: boolean[];
-  /** No more text and links than given, and no field to fill in: a captcha beside one guards a form, not the page. */
+  /**
+   * Whether the page has no more text and links than the limits, and no text field: a captcha next to one protects a form, not
+   * the page.
+   */
   bare: boolean;
 }
 
@@ -29,7 +32,7 @@ const TYPED = /^(|text|email|password|search|tel)$/i;
 
 export function look({ marks, maxChars, bareness }: { marks: Mark[]; maxChars: number; bareness: Bareness }): WallLook {
   const text = visibleText(maxChars).trim();
-  const bare = text.length <= bareness.maxChars && !asksForWords() && !hasMoreLinks(bareness.maxLinks);
+  const bare = text.length <= bareness.maxChars && !hasTextField() && !hasMoreLinks(bareness.maxLinks);
   const asked = marks.map((mark) => (mark.bare && !bare ? null : mark));
   const there = matching(asked.flatMap((mark) => [mark?.marker ?? null, mark?.widget ?? null]).filter((selector) => selector !== null));
   return {
@@ -46,12 +49,12 @@ function isMarked({ marker, widget }: Mark, there: readonly Element[]): boolean 
   return widget === null || matches(widget).some((element) => Element.prototype.checkVisibility.call(element));
 }
 
-/** All at once: most pages have none of them, and each question goes through the whole page. */
+/** Tests all selectors at once, since most pages match none, and each query scans the whole page. */
 function matching(selectors: string[]): Element[] {
   return selectors.length === 0 ? [] : all(selectors.join(','));
 }
 
-function asksForWords(): boolean {
+function hasTextField(): boolean {
   return all(FIELDS).some((field) => {
     if (field.localName === 'input' && !TYPED.test(field.getAttribute('type') ?? '')) return false;
     return isVisible(field) && !/captcha|answer|response/i.test(`${field.id} ${field.getAttribute('name')}`);

@@ -1,4 +1,4 @@
-import { ancestry, areaInView, body, documentProperty, isUnveiled, matches, scopeOf } from './dom.js';
+import { ancestry, areaInView, body, documentProperty, hasVisibleStyle, matches, scopeOf } from './dom.js';
 import { alphaOf } from './styles.js';
 import { surveyedTrees } from './survey.js';
 
@@ -9,22 +9,22 @@ export interface Words {
   bottom: number;
 }
 
-const MOST_TEXTS = 5_000;
-const MOST_CHARS = 1_500;
-const MOST_HIT_TESTS = 100;
+const TEXTS_MAX = 5_000;
+const CHARS_MAX = 1_500;
+const HIT_TESTS_MAX = 100;
 const PICTURES = 'img,picture,svg,canvas,video,iframe,object,embed';
 
-/** Left of this look. */
+/** The hit tests left for the current call. */
 let hitTests = 0;
 
 export function textsInView(): Words[] {
-  hitTests = MOST_HIT_TESTS;
+  hitTests = HIT_TESTS_MAX;
   const found: Words[] = [];
   let looked = 0;
   let length = 0;
   for (const top of tops()) {
     const walker = document.createTreeWalker(top, NodeFilter.SHOW_TEXT);
-    for (; looked < MOST_TEXTS && length < MOST_CHARS && walker.nextNode(); looked++) {
+    for (; looked < TEXTS_MAX && length < CHARS_MAX && walker.nextNode(); looked++) {
       const words = wordsOf(walker.currentNode);
       if (words === null) continue;
       found.push(words);
@@ -45,7 +45,7 @@ function tops(): Node[] {
     .filter((top) => top !== null);
 }
 
-/** null when they cannot be seen. */
+/** @returns null if the text cannot be seen */
 function wordsOf(node: Node): Words | null {
   const text = (node.nodeValue ?? '').trim();
   const root = node.parentNode;
@@ -54,7 +54,7 @@ function wordsOf(node: Node): Words | null {
   const range = document.createRange();
   range.selectNodeContents(node);
   const box = range.getBoundingClientRect();
-  if (areaInView(box) <= 4 || !isUnveiled(parent) || !standsOut(parent, box)) return null;
+  if (areaInView(box) <= 4 || !hasVisibleStyle(parent) || !standsOut(parent, box)) return null;
   return { text, parent, bottom: box.bottom };
 }
 
@@ -68,13 +68,13 @@ function standsOut(element: Element, box: DOMRect): boolean {
   return color !== 'rgb(255, 255, 255)' || liesOnLayer(element, box, color);
 }
 
-/** null when the background can be seen through. */
+/** @returns null if the background is transparent */
 function differsFrom(colour: string, { backgroundImage, backgroundColor }: CSSStyleDeclaration): boolean | null {
   if (backgroundImage !== 'none') return true;
   return alphaOf(backgroundColor) > 0.5 ? backgroundColor !== colour : null;
 }
 
-/** Whether what is painted between text and its ancestors' background, as a dark layer of its own, sets it off. */
+/** Whether a layer between the text and its ancestors' background makes it legible, such as a dark overlay. */
 function liesOnLayer(element: Element, box: DOMRect, colour: string): boolean {
   if (hitTests-- <= 0) return false;
   const x = (Math.max(box.left, 0) + Math.min(box.right, innerWidth)) / 2;
@@ -83,7 +83,7 @@ function liesOnLayer(element: Element, box: DOMRect, colour: string): boolean {
   const stack = scope instanceof ShadowRoot ? scope.elementsFromPoint(x, y) : Document.prototype.elementsFromPoint.call(document, x, y);
   for (const at of stack.slice(Math.max(0, stack.indexOf(element)))) {
     if (matches(at, PICTURES) || ['::before', '::after'].some((part) => isLayer(getComputedStyle(at, part), colour))) return true;
-    // Theirs are painted on the canvas, behind all layers.
+    // Their backgrounds are painted on the canvas, behind all layers.
     if (at === body() || at === documentProperty('documentElement')) continue;
     const differs = differsFrom(colour, getComputedStyle(at));
     if (differs !== null) return differs;

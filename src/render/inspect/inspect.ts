@@ -1,6 +1,6 @@
 /**
- * The text of a rendered page: Markdown of its main content, and its accessibility outline. Knows nothing of pictures or jobs.
- * The results are untrusted page content.
+ * Extracts a rendered page's text as Markdown of its main content and an accessibility outline. Knows nothing of pictures or
+ * jobs. The results are untrusted page content.
  */
 
 import type { Inspection } from '../../contract/capture-data.js';
@@ -8,25 +8,24 @@ import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
 import { isTooLong } from '../launch/answer-limit.js';
 import { monotonicNow } from '../monotonic-now.js';
 import type { PageSession } from '../page-session.js';
-import { type BoundedPage, boundedPage, within } from '../picture/bounded-page.js';
+import { type BoundedPage, boundedPage, untilDeadline } from '../picture/bounded-page.js';
 import type { MarkdownWorker } from './markdown-worker.js';
 
-/** More than this costs seconds to parse, for 12,000 characters of result. */
-const SOURCE_MOST_CHARS = 500_000;
-/** The tree takes almost a millisecond per element, and is available only as a whole. This many elements give more text than is kept. */
-const MOST_ELEMENTS = 2_000;
+/** Longer sources take seconds to parse for a result of 12,000 characters. */
+const SOURCE_MAX_CHARS = 500_000;
+/** The tree takes almost a millisecond per element, and is available only as a whole. This many elements yield more text than is kept. */
+const ELEMENTS_MAX = 2_000;
 
 const NO_SOURCE = { html: '', url: '', title: '', text: '' };
 
 /**
- * Reads the document that was rendered. Results that take too long are simplified, or left empty.
- *
+ * Reads the rendered document. Results that take too long are simplified or left empty.
  * @throws CaptureError `render_crashed`; `render_timeout` if the page does not respond at all
  */
 export async function inspect(session: PageSession, how: { timeoutMs: number; worker: MarkdownWorker }): Promise<Inspection> {
   const deadline = monotonicNow() + how.timeoutMs;
   const page = boundedPage(session, deadline);
-  const source = await page.call('source.read', SOURCE_MOST_CHARS).catch((error: unknown) => {
+  const source = await page.call('source.read', SOURCE_MAX_CHARS).catch((error: unknown) => {
     if (isTooLong(error, 'answer')) return NO_SOURCE;
     throw error;
   });
@@ -41,18 +40,17 @@ export async function inspect(session: PageSession, how: { timeoutMs: number; wo
 }
 
 /**
- * The accessibility tree as an indented outline of roles and names; empty if it is not available by the deadline (ms by `monotonicNow`).
- * Removes the end of a long page, so it must be the last step.
- *
+ * The accessibility tree as an indented outline of roles and names; empty if not available by the deadline (ms by
+ * `monotonicNow`). Must be the last step, since it removes the end of a long page.
  * @throws CaptureError `render_crashed`
  */
 async function outline(session: PageSession, page: BoundedPage, deadline: number): Promise<string> {
   try {
-    if (!(await page.call('source.shorten', MOST_ELEMENTS))) return '';
+    if (!(await page.call('source.shorten', ELEMENTS_MAX))) return '';
     const timeout = Math.max(1, deadline - monotonicNow());
-    return await within(session, deadline, () => session.page.locator('body').first().ariaSnapshot({ timeout }));
+    return await untilDeadline(session, deadline, () => session.page.locator('body').first().ariaSnapshot({ timeout }));
   } catch {
-    // Too slow: the capture succeeds without it.
+    // An outline that is too slow is left out; the capture succeeds without it.
     session.lost.throwIfAborted();
     return '';
   }

@@ -1,4 +1,4 @@
-/** The thread that makes Markdown, since parsing a large page would block the server's event loop. A separate bundle entry. */
+/** A thread that converts pages to Markdown, since parsing a large page would block the server's event loop. A separate bundle entry. */
 
 import { parentPort } from 'node:worker_threads';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
@@ -16,7 +16,7 @@ parentPort?.on('message', (task: MarkdownTask) => {
 
 function answer(task: MarkdownTask): MarkdownAnswer {
   try {
-    // Links with long addresses make the Markdown much longer than the page. One more than the limit shows that it is cut.
+    // Long link addresses make the Markdown much longer than the page. One character above the limit shows that it is truncated.
     return { id: task.id, markdown: toMarkdown(task).slice(0, INSPECTION_LIMIT_CHARS + 1) };
   } catch (error) {
     return { id: task.id, problem: error instanceof Error ? error.message : String(error) };

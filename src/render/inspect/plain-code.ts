@@ -1,15 +1,15 @@
-/** Class names that highlighters give to line numbers. */
+/** Matches the class names of line numbers in syntax highlighters. */
 const GUTTER = /(?:^|[\s_-])(?:line-?nos?|linenodiv|line-?num(?:ber)?s?|gutter|lnt?|lntd|blob-num)(?:$|[\s_-])/i;
 const LANGUAGE =
   /(?:^|\s)(?:language-|lang-|highlight-(?:source-|text-)?|sourceCode\s+)([\w+#.-]{1,24})(?:$|\s)|(?:^|[\s;])brush:\s*([\w+#.-]{1,24})/;
 const NO_LANGUAGE = /^(?:default|none|auto|code|plain|plaintext|notranslate)$/i;
 const BLOCK = /^(?:address|blockquote|dd|div|dl|dt|figure|li|ol|p|pre|section|table|tr|ul)$/;
 const TABLE_PART = /^(?:table|thead|tbody|tfoot|tr)$/;
-/** A wrapper with more words than this besides its code is not just a code block. */
+/** A wrapper with more text than this besides its code is more than a code block. */
 const LABEL_MOST_CHARS = 80;
 
 /**
- * Turns each code block, whatever its highlighter, into a `pre` with only its text, and its language as `data-lang`. To be called before
+ * Turns each code block, of any highlighter, into a `pre` with only its text, and its language as `data-lang`. Must precede
  * Readability, which removes classes and line breaks.
  */
 export function plainCode(document: Document): void {
@@ -25,7 +25,7 @@ export function plainCode(document: Document): void {
   }
 }
 
-/** A plain block as Markdown. */
+/** A plain code block as Markdown. */
 export function fenced(block: Element): string {
   const code = block.textContent ?? '';
   const runs = code.match(/`{3,}/g) ?? [];
@@ -33,7 +33,7 @@ export function fenced(block: Element): string {
   return `\n\n${fence}${block.getAttribute('data-lang') ?? ''}\n${code}\n${fence}\n\n`;
 }
 
-/** Line numbers in the first cell, and code in the last. */
+/** Whether the table has line numbers in its first cell and code in its last. */
 function isCodeTable(table: Element): boolean {
   const first = table.querySelector('td');
   const last = first?.parentElement?.lastElementChild;
@@ -79,7 +79,7 @@ function codeText(block: Element): string {
     }
   }
 
-  /** Adds text; white space between two line blocks is only layout, since each ends its own line. */
+  /** Appends text. White space between two line blocks is only layout, since each ends its own line. */
   function add(added: string, between: boolean): void {
     const isLayout = between ? added.trim() === '' : endsLine && /^[ \t]*\n[ \t]*$/.test(added);
     if (!isLayout) text += added;

@@ -11,11 +11,11 @@ export interface MarkdownSource {
   title: string;
 }
 
-/** Markdown is cut at half of this, so the text after it need not be converted. */
+/** Markdown is truncated at half of this, so text beyond it need not be converted. */
 const TEXT_MOST_CHARS = 2 * INSPECTION_LIMIT_CHARS;
-/** An article with a smaller share of the page's text is not its content; comments and article lists may be most of a page. */
+/** An article with a smaller share of the page's text is not its main content. Comments and article lists may be most of a page. */
 const ARTICLE_MIN_PART = 0.1;
-/** A smaller `main` does not contain the page's content. */
+/** A `main` with a smaller share of the text does not contain the page's content. */
 const MAIN_MIN_PART = 0.5;
 
 /** The main content of a document as Markdown, under its title. */
@@ -33,7 +33,7 @@ export function toMarkdown({ html, url, title }: MarkdownSource): string {
   shorten(chosen);
   plainLinks(chosen as Element);
   plainTables(chosen as Element);
-  teachRows(document);
+  addRowsProperty(document);
   const markdown = turndown(url)
     .turndown(chosen as TurndownService.Node)
     .trim();
@@ -46,7 +46,7 @@ function parse(html: string): Document {
   return document;
 }
 
-/** Removes everything around a document's only `main`, if that has most of the text. */
+/** Removes everything outside a document's only `main`, if it has most of the text. */
 function keepMain(document: Document): Document {
   const mains = document.querySelectorAll('main,[role=main]');
   const [main] = mains;
@@ -60,7 +60,7 @@ function firstHeading(document: Document): string | null {
   return text ? text : null;
 }
 
-/** Puts the title as the only first-level heading: Readability turns every h1 into an h2, and drops the one with the title. */
+/** Makes the title the only first-level heading: Readability turns every h1 into an h2, and drops the one with the title. */
 function underHeading(markdown: string, heading: string): string {
   const fold = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
   const lines = markdown.split('\n');
@@ -71,7 +71,7 @@ function underHeading(markdown: string, heading: string): string {
   return lines.join('\n');
 }
 
-/** The heading lines, without lines of code blocks that begin with #. */
+/** The indices of heading lines, without lines in code blocks that begin with #. */
 function headingLines(lines: string[]): number[] {
   const found: number[] = [];
   let fence: string | null = null;
@@ -84,7 +84,7 @@ function headingLines(lines: string[]): number[] {
   return found;
 }
 
-/** Moves a link around a heading and other content into the heading: Markdown has no links around blocks. */
+/** Moves a link around a heading and other content into the heading, since Markdown has no links around blocks. */
 function plainLinks(content: Element): void {
   for (const around of content.querySelectorAll('a[href]')) {
     const heading = [...around.querySelectorAll(HEADINGS)].find(({ textContent }) => textContent?.trim());
@@ -96,8 +96,8 @@ function plainLinks(content: Element): void {
   }
 }
 
-/** Adds `rows`, which the table rules need and this DOM lacks, to its single class of elements. */
-function teachRows(document: Document): void {
+/** Adds the property `rows`, which the table rules need and linkedom lacks, to its single class of elements. */
+function addRowsProperty(document: Document): void {
   const tables = Object.getPrototypeOf(document.createElement('table'));
   if ('rows' in tables) return;
   Object.defineProperty(tables, 'rows', {
@@ -143,7 +143,7 @@ function turndown(url: string): TurndownService {
   return service;
 }
 
-/** Unwraps links without text, and links within the page. */
+/** Removes links without text, and unwraps links within the page. */
 function link(text: string, href: string, url: string): string {
   const words = text.trim().replace(/\s*\n\s*/g, ' ');
   if (words === '') return '';
@@ -157,16 +157,16 @@ const PARTS = 'caption,thead,tbody,tfoot,tr,td,th';
 const BLOCKS = `${HEADINGS},ul,ol,li,hr,blockquote,pre`;
 
 /**
- * Turns the blocks in table cells into lines of text, and unwraps layout tables: the Markdown rules would leave both as HTML. Expects plain
- * code. Cells without their table are unwrapped as well.
+ * Turns blocks in table cells into lines of text, and unwraps layout tables and cells without a table: the Markdown rules
+ * would leave them as HTML. Expects plain code.
  */
 function plainTables(content: Element): void {
   for (const part of [...content.querySelectorAll(PARTS)].reverse()) if (part.closest('table') === null) asBlock(part);
   for (const table of content.querySelectorAll('table')) {
     const blocks = [...table.querySelectorAll(BLOCKS)];
     if (blocks.length === 0) continue;
-    if (isLayout(table)) dissolve(table);
-    // Inner tables first.
+    if (isLayout(table)) unwrapTable(table);
+    // Inner tables come first.
     else for (const block of blocks.reverse()) asLines(block);
   }
 }
@@ -177,7 +177,7 @@ function isLayout(table: Element): boolean {
   return table.querySelectorAll('td').length < 2 || table.querySelector(HEADINGS) !== null;
 }
 
-function dissolve(table: Element): void {
+function unwrapTable(table: Element): void {
   const parts = [...table.querySelectorAll(PARTS)].filter((part) => part.closest('table') === table);
   for (const part of [...parts.reverse(), table]) asBlock(part);
 }
@@ -207,7 +207,7 @@ function asLines(block: Element): void {
   block.replaceWith(...block.childNodes);
 }
 
-/** Whether the block before this one will become lines, and thus end with a line break. */
+/** Whether the node ends with a line break, now or once the block becomes lines. */
 function endsLine(node: Node): boolean {
   return node.nodeName === 'BR' || (node.nodeType === 1 && (node as Element).matches(BLOCKS));
 }

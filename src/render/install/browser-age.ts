@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** About a quarter of a year of releases: no maintained package is further behind. */
+/** About a quarter of a year of releases. No maintained package is further behind. */
 export const FAR_BEHIND_MAJORS = 6;
 
 /** The major version; 0 if unknown. */
@@ -20,7 +20,7 @@ export function describeAge(version: string): string | null {
   return `${behind} major versions behind Chromium ${playwrightMajor()}, and without the security fixes since`;
 }
 
-/** The version that Playwright was released with: a recent Chromium that is known without a network. */
+/** The version that Playwright was released with: a recent Chromium version that is known without a network. */
 function playwrightMajor(): number {
   try {
     const file = join(dirname(createRequire(import.meta.url).resolve('playwright-core/package.json')), 'browsers.json');

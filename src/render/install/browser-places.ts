@@ -3,18 +3,18 @@ import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { type Executable, kindOf } from '../launch/executable.js';
 
-/** Directories of this program's own browsers. */
+/** The directory of this program's own browsers. */
 export function copiesDir(dataDir: string): string {
   return join(dataDir, 'chromium');
 }
 
-/** Browsers in the data directory: the headless shell before the full browser, newer before older. */
+/** Browsers in the data directory: the headless shell before the full browser, newer versions before older. */
 export function ownCopies(dataDir: string): Executable[] {
   const inflated = inflatedIn(inflatedDir(dataDir), 'data directory');
   return [...downloads(copiesDir(dataDir), 'data directory'), ...(inflated === null ? [] : [inflated])];
 }
 
-/** Browsers of the system: headless shells first, since they capture about twice as fast (operation.md, Start-up). */
+/** Browsers of the system. Headless shells come first, since they capture about twice as fast (operation.md, Start-up). */
 export function systemBrowsers(): Executable[] {
   const paths = [...SHELLS, ...(process.platform === 'darwin' ? MAC_BROWSERS : BROWSERS)].filter(isFile).map(unwrap);
   return [...new Set(paths)].map((path) => ({ path, kind: kindOf(path), source: 'system' }));
@@ -26,14 +26,14 @@ export function playwrightCache(): Executable[] {
   return downloads(join(homedir(), cache), "Playwright's cache");
 }
 
-/** The browser that the operator has set. */
+/** The browser that the operator has configured. */
 export function namedBrowser(path: string, source: string): Executable {
   const inflatedCopy = inflatedIn(dirname(path), source);
   if (inflatedCopy?.path === path) return inflatedCopy;
   return { path: isFile(path) ? unwrap(path) : path, kind: kindOf(path), source };
 }
 
-/** The copy from an npm package, which includes its libraries. */
+/** The directory of the copy from an npm package, which includes its libraries. */
 export function inflatedDir(dataDir: string): string {
   return join(copiesDir(dataDir), 'inflated');
 }
@@ -61,7 +61,7 @@ const BROWSERS = [
 
 const MAC_BROWSERS = ['Chromium', 'Google Chrome', 'Microsoft Edge'].map((name) => `/Applications/${name}.app/Contents/MacOS/${name}`);
 
-/** Playwright's layout: <name>-<revision>/<platform>/<program>. */
+/** Expects Playwright's layout: <name>-<revision>/<platform>/<program>. */
 function downloads(root: string, source: string): Executable[] {
   const found = list(root).flatMap((dir) => {
     const [, name, revision] = /^(chromium_headless_shell|chromium)-(\d+)$/.exec(dir) ?? [];
@@ -75,20 +75,20 @@ function downloads(root: string, source: string): Executable[] {
 
 const PROGRAMS = ['chrome-headless-shell', 'headless_shell', 'chrome', 'Chromium.app/Contents/MacOS/Chromium'];
 
-/** @returns null if it is not in this directory */
+/** @returns null if the directory has no such copy */
 function inflatedIn(home: string, source: string): Executable | null {
   const path = join(home, 'chromium');
   const libraries = join(home, 'al2023', 'lib');
   if (!isFile(path) || !existsSync(libraries)) return null;
   const env: Record<string, string> = { LD_LIBRARY_PATH: libraries };
-  // Uses its own fonts only if the system has none.
+  // Its own fonts are used only if the system has none.
   if (!existsSync('/etc/fonts/fonts.conf')) env.FONTCONFIG_PATH = join(home, 'fonts');
   return { path, kind: 'headless-shell', env, source };
 }
 
 /**
- * The program behind a distribution's wrapper script: scripts add flags and environment variables, and are a process between the server and
- * the browser. The script itself if its program is not found.
+ * The program behind a distribution's wrapper script, or the script if there is none. Wrappers add flags, environment
+ * variables, and a process between server and browser.
  */
 function unwrap(path: string): string {
   const real = realpathSync(path);

@@ -12,7 +12,7 @@ import type { ProofOptions } from './prove-browser.js';
 export const PROOF_EDITION = 2;
 
 export interface FindOptions extends ProofOptions {
-  /** --chromium or STILLFRAME_CHROMIUM; null if not set. */
+  /** The value of --chromium or STILLFRAME_CHROMIUM; null if not set. */
   chromium: string | null;
 }
 
@@ -25,25 +25,25 @@ export interface RankedBrowser extends Executable {
 const FAILURE_COUNTS_MS = 24 * 3_600_000;
 
 /**
- * The browser to use: the configured one, or the best of those in the data directory, the system and Playwright's cache.
- * It has passed the test, now or at an earlier start.
+ * The browser to use: the configured one, or the best of those in the data directory, the system and Playwright's cache. It
+ * has passed the test, now or at an earlier start.
  * @returns null if none works
- * @throws BrowserError if the configured one does not work, since it is never replaced by another; or if only the sandbox is missing
+ * @throws BrowserError if the configured one does not work, since it is never replaced, or if only the sandbox is missing
  */
 export async function findChromium(options: FindOptions): Promise<Executable | null> {
   if (options.chromium !== null) return proveNamed(options.chromium, options);
   return firstProven(await listBrowsers(options.dataDir), options, () => {});
 }
 
-/** All browsers of this machine, best first, untested. */
+/** All browsers of this machine, best first and untested. */
 export async function listBrowsers(dataDir: string): Promise<RankedBrowser[]> {
   const found = [...ownCopies(dataDir), ...systemBrowsers(), ...playwrightCache()];
   return rankBrowsers(await Promise.all(found.map((executable) => withVersion(executable, dataDir))));
 }
 
 /**
- * Best first: browsers that are not far behind the newest, then headless shells, then newer versions, then the given order. Browsers that
- * failed recently come last: they are tried again only if nothing else works.
+ * Sorts browsers by failure (recent failures last), distance behind the newest, kind (headless shells first), and version.
+ * Equal ones keep their order.
  */
 export function rankBrowsers(found: readonly RankedBrowser[]): RankedBrowser[] {
   const newest = Math.max(0, ...found.filter(({ failed }) => !failed).map(({ version }) => majorOf(version)));
@@ -72,7 +72,7 @@ async function withVersion(executable: Executable, dataDir: string): Promise<Ran
 
 /**
  * @param onFailure called for each browser that does not work, with the reason
- * @returns the first that works
+ * @returns the first one that works; null if none does
  * @throws BrowserError if none works, and one only because the required sandbox is missing
  */
 export async function firstProven(
@@ -125,11 +125,11 @@ async function prove({ path, kind, env, source }: Executable, options: ProofOpti
 }
 
 interface KnownBrowser {
-  /** As `156.0.8078.79`; null: it names none. */
+  /** The version, for instance `156.0.8078.79`; null if it reports none. */
   version: string | null;
   /** The version of the test that it has passed; 0 for none. */
   proof: number;
-  /** When it last failed, Unix ms; null if it has not failed since it last passed. */
+  /** When it last failed, in Unix ms; null if it has not failed since it last passed. */
   failedAt: number | null;
 }
 
@@ -141,7 +141,7 @@ export function recallBrowser(executable: Executable, dataDir: string): KnownBro
   return found !== undefined && found.file === fingerprint(executable) ? found : null;
 }
 
-/** Stores a result for the file. If the data directory cannot be written, the next start only takes longer. */
+/** Stores a result for the file. If the data directory is not writable, the next start only takes longer. */
 export function rememberBrowser(executable: Executable, dataDir: string, news: Partial<KnownBrowser>): void {
   try {
     const known = recallBrowser(executable, dataDir) ?? NOTHING;
@@ -152,7 +152,7 @@ export function rememberBrowser(executable: Executable, dataDir: string, news: P
     writeFileSync(`${file}.${process.pid}`, JSON.stringify({ ...Object.fromEntries(entries), [executable.path]: entry }), { mode: 0o600 });
     renameSync(`${file}.${process.pid}`, file);
   } catch {
-    // Read-only, or full.
+    // The data directory is read-only or full.
   }
 }
 

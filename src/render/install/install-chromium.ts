@@ -15,75 +15,75 @@ import { type ManagerCommand, systemCommand } from './system-command.js';
 
 const DOWNLOAD_MS = 600_000;
 const SILENCE_MS = 45_000;
-/** npm and its package print nothing while they work. */
+/** npm and its package print nothing during the download. */
 const QUIET_DOWNLOAD_MS = 240_000;
 const PACKAGE = `@sparticuz/chromium@${pins.chromium.packages[''].dependencies['@sparticuz/chromium']}`;
 
 export interface InstallOptions extends ProofOptions {
   /**
-   * Downloads Playwright's headless shell, and tries nothing else: current and for every platform, but checked by HTTPS alone, where
-   * Debian's package is signed and the npm package pinned by its sha512.
+   * Downloads Playwright's headless shell and tries nothing else. It is current and available for every platform, but verified
+   * by HTTPS only; Debian's package is signed, and the npm package is pinned by its sha512.
    */
   playwright?: boolean;
-  /** Prints one line for the user: what is about to be done, or its result. */
+  /** Prints one line for the user, about the next step or its result. */
   say(line: string): void;
 }
 
-interface Way {
-  /** Completes "Chromium: …". */
+interface InstallMethod {
+  /** Completes the message "Chromium: …". */
   title: string;
-  /** Why it is impossible on this machine; null if it is possible. */
+  /** The reason why the method is impossible on this machine; null if it is possible. */
   obstacle(): string | null;
-  /** @param signal ends it, where that does no harm */
+  /** @param signal ends the installation, where that does no harm */
   run(dataDir: string, signal?: AbortSignal): Promise<void>;
-  /** The browser that it has installed. */
+  /** The browsers that it has installed. */
   brought(dataDir: string): Executable[];
   /** Removes a browser that does not work. */
   undo(dataDir: string): Promise<void>;
 }
 
 /**
- * Installs a Chromium by the first method that works on this machine, which is tested by a capture.
+ * Installs a Chromium by the first method that works on this machine, and tests it by a capture.
  * @throws BrowserError with the exact command to run if none works
  */
 export async function installChromium(options: InstallOptions): Promise<Executable> {
   const { dataDir, say } = options;
   mkdirSync(copiesDir(dataDir), { recursive: true, mode: 0o700 });
-  for (const way of options.playwright === true ? [playwright] : PINNED_WAYS) {
+  for (const method of options.playwright === true ? [playwright] : PINNED_METHODS) {
     options.signal?.throwIfAborted();
-    const obstacle = way.obstacle();
+    const obstacle = method.obstacle();
     if (obstacle !== null) {
-      say(`Chromium: not ${way.title} (${obstacle}).`);
+      say(`Chromium: not ${method.title} (${obstacle}).`);
       continue;
     }
-    say(`Chromium: ${way.title} …`);
-    const executable = await tryWay(way, options);
+    say(`Chromium: ${method.title} …`);
+    const executable = await tryMethod(method, options);
     if (executable !== null) {
       say(`Chromium: ready at ${executable.path}`);
       return executable;
     }
   }
-  throw new BrowserError(`Chromium could not be installed automatically on this machine. Install it with: ${lineToType()}`);
+  throw new BrowserError(`Chromium could not be installed automatically on this machine. Install it with: ${manualCommand()}`);
 }
 
-async function tryWay(way: Way, options: InstallOptions): Promise<Executable | null> {
+async function tryMethod(method: InstallMethod, options: InstallOptions): Promise<Executable | null> {
   const { dataDir, say } = options;
   try {
-    await way.run(dataDir, options.signal);
-    const works = await firstProven(way.brought(dataDir), options, (executable, error) =>
+    await method.run(dataDir, options.signal);
+    const works = await firstProven(method.brought(dataDir), options, (executable, error) =>
       say(`  ${executable.path} cannot capture: ${firstLine(error)}`),
     );
     if (works !== null) return works;
   } catch (error) {
-    // Other browsers would fail in the same way, or are not wanted any more.
+    // Other browsers would fail in the same way, or the installation was aborted.
     if (error instanceof SandboxMissing || options.signal?.aborted) throw error;
     say(`  failed:  ${firstLine(error as Error)}`);
   }
-  await way.undo(dataDir);
+  await method.undo(dataDir);
   return null;
 }
 
-const playwright: Way = {
+const playwright: InstallMethod = {
   title: "downloading Playwright's headless shell into the data directory",
   obstacle: () => null,
   run: (dataDir, signal) => {
@@ -99,8 +99,8 @@ const playwright: Way = {
   },
 };
 
-/** A Chromium with all the libraries that it needs, for machines where no system package can be installed. */
-const npmPackage: Way = {
+/** A Chromium with all libraries that it needs, for machines where no system package can be installed. */
+const npmPackage: InstallMethod = {
   title: `unpacking the npm package ${PACKAGE} into the data directory`,
   obstacle: () => (process.platform === 'linux' && process.arch === 'x64' ? null : 'it is for Linux on x64 only'),
   run: inflatePackage,
@@ -108,7 +108,7 @@ const npmPackage: Way = {
   undo: (dataDir) => rm(inflatedDir(dataDir), { recursive: true, force: true }),
 };
 
-const apt: Way = {
+const apt: InstallMethod = {
   title: 'installing the Debian package with apt-get',
   obstacle: () => {
     if (!existsSync('/usr/bin/apt-get')) return 'apt-get is not available';
@@ -122,12 +122,12 @@ const apt: Way = {
     await install('chromium-headless-shell').catch(() => install('chromium'));
   },
   brought: () => systemBrowsers(),
-  // A package that the system's package manager has installed is not removed.
+  // A package installed by the system's package manager is not removed.
   undo: async () => {},
 };
 
-/** The npm package comes last: it gets no updates. */
-const PINNED_WAYS: Way[] = [apt, npmPackage];
+/** The npm package comes last, since it gets no updates. */
+const PINNED_METHODS: InstallMethod[] = [apt, npmPackage];
 
 async function inflatePackage(dataDir: string, signal?: AbortSignal): Promise<void> {
   const [draft, target] = [join(copiesDir(dataDir), `inflating-${process.pid}`), inflatedDir(dataDir)];
@@ -140,7 +140,7 @@ async function inflatePackage(dataDir: string, signal?: AbortSignal): Promise<vo
     const unpack = "import('@sparticuz/chromium').then((module) => module.default.executablePath())";
     const settings = [`TMPDIR=${out}`, 'AWS_EXECUTION_ENV=AWS_Lambda_nodejs20.x'];
     await runCommand('env', [...settings, process.execPath, '-e', unpack], { ...limits, cwd: packages });
-    makeOurs(out);
+    takeOwnership(out);
     await rm(target, { recursive: true, force: true });
     renameSync(out, target);
   } finally {
@@ -148,16 +148,16 @@ async function inflatePackage(dataDir: string, signal?: AbortSignal): Promise<vo
   }
 }
 
-/** Unpacked by root, files keep the owner that the package's author had; and the program may be run by its owner alone. */
-function makeOurs(path: string): void {
+/** Files unpacked by root keep the owner that the package's author had, and the program may be executable by its owner only. */
+function takeOwnership(path: string): void {
   const found = lstatSync(path);
   if (process.getuid !== undefined && process.getgid !== undefined) lchownSync(path, process.getuid(), process.getgid());
   if (found.isSymbolicLink()) return;
   chmodSync(path, found.isDirectory() || (found.mode & 0o100) !== 0 ? 0o755 : 0o644);
-  if (found.isDirectory()) for (const entry of readdirSync(path)) makeOurs(join(path, entry));
+  if (found.isDirectory()) for (const entry of readdirSync(path)) takeOwnership(join(path, entry));
 }
 
-function lineToType(): string {
+function manualCommand(): string {
   const line = systemCommand(COMMANDS);
   const otherwise =
     'or download one with: stillframe browser install --playwright, or set STILLFRAME_CHROMIUM to the path of a Chromium or Chrome';

@@ -8,8 +8,8 @@ export interface PackageLock {
 }
 
 /**
- * Installs exactly the npm packages of a lock file into a directory, from the configured registry. npm checks the sha512 of each package
- * before it unpacks it, and runs no install scripts.
+ * Installs exactly the npm packages of a lock file into a directory, from the configured registry. npm verifies each
+ * package's sha512 before unpacking, and runs no install scripts.
  * @throws Error with one line that names a package that differs from the lock file, or with npm's own reason
  */
 export async function installLocked(lock: PackageLock, dir: string, limits: Omit<CommandLimits, 'cwd'>): Promise<void> {

@@ -5,12 +5,12 @@ import sharp from 'sharp';
 import { VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
 import { ChromiumProcess } from '../launch/chromium-process.js';
 import type { Executable } from '../launch/executable.js';
-import { type LaunchMode, launchConfined, type SandboxWish } from '../launch/launch-mode.js';
-import { leaveRoot, profilesRoot } from '../pool/profile-dir.js';
-import { within } from '../pool/within.js';
+import { type LaunchMode, launchSandboxed, type SandboxSetting } from '../launch/launch-mode.js';
+import { profilesRoot, removeUnusedRoot } from '../pool/profile-dir.js';
+import { withTimeout } from '../pool/with-timeout.js';
 
 const PROOF_TIMEOUT_MS = 20_000;
-/** The smallest viewport of the API: full Chromium often hangs with one of a pixel or two. */
+/** The smallest viewport of the API. Full Chromium often hangs with a viewport of one or two pixels. */
 const VIEW = { width: VIEWPORT_WIDTH_PX.min, height: VIEWPORT_HEIGHT_PX.min };
 const PAGE = `<!doctype html><title>not intercepted</title><style>body{margin:0;background:#0000ff}</style>
 <div style="height:${3 * VIEW.height}px"></div><script src="/blocked.js" onerror="document.title='intercepted'"></script>`;
@@ -18,11 +18,11 @@ const NEVER = new AbortController().signal;
 const URL_OF_PAGE = 'http://proof.invalid/';
 
 export interface ProofOptions {
-  /** Where results are stored. */
+  /** The directory where results are stored. */
   dataDir: string;
-  /** A browser is tested under the restrictions that it will run with. */
-  sandbox: SandboxWish;
-  /** Ends it sooner, and kills the browser that is being tested. */
+  /** The sandbox setting of the service: a browser is tested under the restrictions that it will run with. */
+  sandbox: SandboxSetting;
+  /** Aborts the test, and kills the browser under test. */
   signal?: AbortSignal | undefined;
 }
 
@@ -37,12 +37,12 @@ export async function proveBrowser(executable: Executable, { dataDir, sandbox, s
   try {
     const prove = async (mode: LaunchMode) => {
       await using chromium = await ChromiumProcess.launch({ executable, profiles, version: null, signal, ...mode });
-      await within(captureLikeTheService(chromium), PROOF_TIMEOUT_MS, signal);
+      await withTimeout(captureLikeTheService(chromium), PROOF_TIMEOUT_MS, signal);
       return chromium.browser.version();
     };
-    return (await launchConfined(sandbox, prove)).started;
+    return (await launchSandboxed(sandbox, prove)).started;
   } finally {
-    leaveRoot(profiles);
+    removeUnusedRoot(profiles);
   }
 }
 
@@ -59,7 +59,7 @@ async function captureLikeTheService({ browser }: ChromiumProcess): Promise<void
   await print(cdp);
 }
 
-/** Answers every request with the page. */
+/** A proxy that answers every request with the test page. */
 async function pageProxy(): Promise<{ port: number } & AsyncDisposable> {
   const server = createServer((_, response) => void response.setHeader('content-type', 'text/html').end(PAGE));
   await new Promise<void>((resolve, reject) => void server.once('error', reject).listen(0, '127.0.0.1', resolve));

@@ -3,11 +3,11 @@ import { killProcess } from '../launch/process-table.js';
 
 export interface CommandLimits {
   cwd: string;
-  /** Total time limit, ms. */
+  /** The total time limit, in ms. */
   timeoutMs: number;
-  /** Time limit without output, ms. */
+  /** The time limit without output, in ms. */
   silenceMs: number;
-  /** Ends it sooner. */
+  /** Kills the command when it aborts. */
   signal?: AbortSignal | undefined;
 }
 
@@ -15,7 +15,7 @@ const OUTPUT_KEPT_CHARS = 8_192;
 
 /**
  * Runs a program to its end, in a process group that is killed if it takes too long or prints nothing for too long.
- * @throws Error with the last line that looks like the reason
+ * @throws Error with the output line that is most likely the reason
  */
 export async function runCommand(command: string, args: readonly string[], limits: CommandLimits): Promise<void> {
   const { cwd, timeoutMs, silenceMs, signal } = limits;

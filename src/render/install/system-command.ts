@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 
-/** The program of a package manager, and a command that uses it, with `sudo` in front of each part that needs root. */
+/** The program of a package manager, and a command that uses it, with `sudo` before each part that needs root. */
 export type ManagerCommand = readonly [manager: string, command: string];
 
-/** The command for the package manager of this system, without `sudo` for root; null if there is none of them. */
+/** The command for this system's package manager, without `sudo` for root; null if it has none of them. */
 export function systemCommand(
   commands: readonly ManagerCommand[],
   exists: (path: string) => boolean = existsSync,

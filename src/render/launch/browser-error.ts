@@ -1,4 +1,4 @@
-/** No browser is available; the one-line message tells the operator what to do. */
+/** No browser is available. The message, one line, explains the remedy to the operator. */
 export class BrowserError extends Error {
   override readonly name = 'BrowserError';
 }

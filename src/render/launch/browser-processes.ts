@@ -3,13 +3,13 @@ import { type GroupProcess, type GroupWatch, readProcess, roleOf } from './proce
 
 interface SharedProcess extends Pick<GroupProcess, 'pid' | 'startTime'> {
   role: string;
-  /** Whether no page works without it. Chromium starts some of the others again. */
+  /** Whether no page works without it. Chromium restarts some of the other processes. */
   vital: boolean;
 }
 
 const NETWORK_SERVICE = 'network.mojom.NetworkService';
 
-/** The processes of one browser. A fault of one that all pages share is not the fault of a page. */
+/** The processes of one browser. A fault of a process that all pages share is not the fault of one page. */
 export class BrowserProcesses {
   private shared: SharedProcess[] = [];
   private stoppedRenderers = new Set<number>();
@@ -19,8 +19,11 @@ export class BrowserProcesses {
     private readonly group: Pick<GroupWatch, 'processes'>,
   ) {}
 
-  /** Notes the shared processes that run now. @returns the renderers that were stopped this time and the last time */
-  look(now: number): number[] {
+  /**
+   * Records the shared processes that run now.
+   * @returns the renderers that were stopped both now and at the last call
+   */
+  update(now: number): number[] {
     const processes = this.group.processes(now);
     const lost = this.shared.filter(({ pid, vital }) => vital && !processes.some((one) => one.pid === pid));
     this.shared = [...lost, ...processes.filter(({ renderer }) => !renderer).map((one) => this.known(one) ?? this.describe(one))];
@@ -30,11 +33,11 @@ export class BrowserProcesses {
     return still;
   }
 
-  /** Which shared process has ended or is stopped, so that any page may fail; null if all run, or nothing is known. */
+  /** Describes a shared process that has ended or is stopped, so that any page may fail; null if all run or nothing is known. */
   fault(): string | null {
     for (const { pid, startTime, role, vital } of this.shared) {
       const found = readProcess(pid);
-      // A process that is there but cannot be read, for want of descriptors, has not ended.
+      // A process that exists but cannot be read, for lack of file descriptors, has not ended.
       const runs = found === null ? existsSync(`/proc/${pid}`) : found.startTime === startTime && !ENDED.includes(found.state);
       if (!runs && vital) return `its process ${role} has ended`;
       if (found?.state === STOPPED && runs) return `its process ${role} is stopped`;
@@ -42,7 +45,7 @@ export class BrowserProcesses {
     return null;
   }
 
-  /** A process that has ended and has not been waited for is still there, without its command line. */
+  /** A zombie process is still listed, but without its command line. */
   private known({ pid, startTime }: GroupProcess): SharedProcess | undefined {
     return this.shared.find((one) => one.vital && one.pid === pid && one.startTime === startTime);
   }
@@ -55,6 +58,6 @@ export class BrowserProcesses {
   }
 }
 
-/** As in ps, of a process that a signal has stopped. */
+/** The state letter, as in ps, of a process stopped by a signal. */
 const STOPPED = 'T';
 const ENDED = ['Z', 'X'];

@@ -19,16 +19,16 @@ export interface PipeReader {
   /** Called for each large event before it is decoded. @returns false to drop it */
   admits(sessionId: string, bytes: number): boolean;
   closed(): void;
-  /** Called once, when the pipe has failed; nothing more is read from it. */
+  /** Called once, when the pipe has failed. Nothing more is read from it. */
   failed(why: string): void;
 }
 
-/** Messages of this many bytes are assembled in one buffer, instead of from parts, which would take the memory twice. */
+/** Larger messages are assembled in one buffer, since joining parts would take twice the memory. */
 const LARGE_BYTES = 1024 * 1024;
-/** Events of this many bytes are offered to their session's rules before they are decoded. */
+/** Larger events are offered to their session's rules before they are decoded. */
 const EVENT_ASKED_BYTES = 4 * 1024;
 const PAUSED_AT_BYTES = 1024 * 1024;
-/** The beginning of a screenshot's result: one long base64 string, which needs no JSON parser. */
+/** Matches the beginning of a screenshot's result: one long base64 string that needs no JSON parser. */
 const DATA_ANSWER = /^\{"id":\d+,"result":\{"data":"/;
 const SESSION_AT_END = /"sessionId":"([0-9A-F]+)"\}$/;
 const SESSION_TAIL_BYTES = 64;
@@ -36,30 +36,30 @@ const QUOTE = 0x22;
 
 interface Whole {
   content: Buffer;
-  fate: MessageClass;
+  verdict: MessageClass;
 }
 
 /**
- * Chromium's --remote-debugging-pipe, whose messages end in NUL. Pages control the length of parts of them, so a message is judged by its
- * first bytes and its length before it is decoded. Nothing here throws into the process.
+ * Chromium's --remote-debugging-pipe, whose messages end in NUL. Pages control the length of parts of them, so a message is
+ * judged by its first bytes and its length before it is decoded. No error here is thrown into the process.
  */
 export class CdpPipe {
   private parts: Buffer[] = [];
   private bytes = 0;
-  /** The current message, once it is large. */
-  private room: Buffer | null = null;
-  /** Verdict on the current message; null until enough of it has been received. */
-  private fate: MessageClass | null = null;
+  /** The buffer of the current message, once it is large. */
+  private buffer: Buffer | null = null;
+  /** The verdict on the current message; null until enough of it has been received. */
+  private verdict: MessageClass | null = null;
   /** The end of the current message, if it is an answer that is too long. */
   private tail: Buffer | null = null;
-  /** Whether that answer tells of an exception. */
+  /** Whether that answer reports an exception. */
   private threw = false;
   private readonly waiting: Whole[] = [];
   private waitingBytes = 0;
   private over = false;
-  /** By the id of a command that has not been answered: the most bytes of its answer, if that is less than usual. */
+  /** The limits, in bytes, of pending answers that are below the usual one, by command id. */
   private readonly limits = new Map<number, number>();
-  /** Not yet written. */
+  /** Text that has not been written yet. */
   private outgoing = '';
 
   constructor(
@@ -74,7 +74,7 @@ export class CdpPipe {
     output.on('error', () => {});
   }
 
-  /** Messages of one turn of the event loop go out in one write: each write wakes Chromium's thread that reads them. */
+  /** Messages of one turn of the event loop are sent in one write, since each write wakes Chromium's reading thread. */
   send(message: CdpMessage): void {
     const limit = answerLimit(message);
     if (message.id !== undefined && limit < ANSWER_MAX_BYTES) this.limits.set(message.id, limit);
@@ -120,52 +120,53 @@ export class CdpPipe {
   private add(part: Buffer): void {
     this.bytes += part.length;
     if (this.tail !== null) {
-      this.threw ||= tellsException([this.tail, part]);
+      this.threw ||= containsException([this.tail, part]);
       this.tail = endOf([this.tail, part]);
     }
-    if (this.fate?.kept === false) return;
-    if (this.room === null) this.parts.push(part);
-    else if (this.bytes <= this.room.length) part.copy(this.room, this.bytes - part.length);
-    if (this.fate === null && this.bytes >= HEAD_BYTES) this.judge();
+    if (this.verdict?.kept === false) return;
+    if (this.buffer === null) this.parts.push(part);
+    else if (this.bytes <= this.buffer.length) part.copy(this.buffer, this.bytes - part.length);
+    if (this.verdict === null && this.bytes >= HEAD_BYTES) this.judge();
     this.checkSize(part);
   }
 
   private judge(): MessageClass {
     if (this.parts.length > 1) this.parts = [Buffer.concat(this.parts)];
-    this.fate = classifyMessage(this.parts[0]?.toString('latin1', 0, HEAD_BYTES) ?? '', (id) => this.limits.get(id) ?? ANSWER_MAX_BYTES);
-    if (this.fate.id !== null) this.limits.delete(this.fate.id);
-    if (!this.fate.kept) this.parts = [];
-    return this.fate;
+    this.verdict = classifyMessage(this.parts[0]?.toString('latin1', 0, HEAD_BYTES) ?? '', (id) => this.limits.get(id) ?? ANSWER_MAX_BYTES);
+    if (this.verdict.id !== null) this.limits.delete(this.verdict.id);
+    if (!this.verdict.kept) this.parts = [];
+    return this.verdict;
   }
 
   private checkSize(part: Buffer): void {
-    const { fate } = this;
-    if (fate === null || !fate.kept) return;
-    if (this.bytes > fate.maxBytes) {
-      if (fate.id !== null) {
-        const soFar = this.room === null ? this.parts : [this.room.subarray(0, this.bytes - part.length), part];
-        this.threw = tellsException(soFar);
+    const { verdict } = this;
+    if (verdict === null || !verdict.kept) return;
+    if (this.bytes > verdict.maxBytes) {
+      if (verdict.id !== null) {
+        const soFar = this.buffer === null ? this.parts : [this.buffer.subarray(0, this.bytes - part.length), part];
+        this.threw = containsException(soFar);
         this.tail = endOf(soFar);
       }
       this.parts = [];
-      this.room = null;
-      this.fate = { ...fate, kept: false };
-    } else if (this.room === null && this.bytes > LARGE_BYTES) {
+      this.buffer = null;
+      this.verdict = { ...verdict, kept: false };
+    } else if (this.buffer === null && this.bytes > LARGE_BYTES) {
       // The system allocates memory only when it is written to.
-      this.room = Buffer.allocUnsafeSlow(fate.maxBytes);
+      this.buffer = Buffer.allocUnsafeSlow(verdict.maxBytes);
       let at = 0;
-      for (const part of this.parts) at += part.copy(this.room, at);
+      for (const part of this.parts) at += part.copy(this.buffer, at);
       this.parts = [];
     }
   }
 
   private finish(): void {
     if (this.over) return;
-    const fate = this.fate ?? this.judge();
-    const content = this.tail === null ? this.wholeMessage(fate) : tooLong(fate, { sessionId: sessionOf(this.tail), threw: this.threw });
+    const verdict = this.verdict ?? this.judge();
+    const content =
+      this.tail === null ? this.wholeMessage(verdict) : tooLong(verdict, { sessionId: sessionOf(this.tail), threw: this.threw });
     this.forget();
     if (content === null || content.length === 0) return;
-    this.waiting.push({ content, fate });
+    this.waiting.push({ content, verdict });
     this.waitingBytes += content.length;
     if (this.waitingBytes >= PAUSED_AT_BYTES) this.input.pause();
     setImmediate(() => this.guard(() => this.deliverNext()));
@@ -174,7 +175,7 @@ export class CdpPipe {
   private wholeMessage({ kept }: MessageClass): Buffer | null {
     if (!kept) return null;
     const [only] = this.parts;
-    return this.room?.subarray(0, this.bytes) ?? (only !== undefined && this.parts.length === 1 ? only : Buffer.concat(this.parts));
+    return this.buffer?.subarray(0, this.bytes) ?? (only !== undefined && this.parts.length === 1 ? only : Buffer.concat(this.parts));
   }
 
   private forget(): void {
@@ -182,17 +183,17 @@ export class CdpPipe {
     this.threw = false;
     this.parts = [];
     this.bytes = 0;
-    this.room = null;
-    this.fate = null;
+    this.buffer = null;
+    this.verdict = null;
   }
 
   private deliverNext(): void {
     const next = this.waiting.shift();
     if (next === undefined) return;
-    const { content, fate } = next;
+    const { content, verdict } = next;
     this.waitingBytes -= content.length;
     if (this.waitingBytes < PAUSED_AT_BYTES && this.input.isPaused()) this.input.resume();
-    if (fate.id === null && content.length >= EVENT_ASKED_BYTES && !this.reader.admits(sessionOf(content), content.length)) return;
+    if (verdict.id === null && content.length >= EVENT_ASKED_BYTES && !this.reader.admits(sessionOf(content), content.length)) return;
     this.reader.deliver(decode(content), content.length);
   }
 }
@@ -206,14 +207,14 @@ function endOf(parts: readonly Buffer[]): Buffer {
   return Buffer.concat(parts.map((part) => part.subarray(-SESSION_TAIL_BYTES))).subarray(-SESSION_TAIL_BYTES);
 }
 
-/** In a string of a page, the quotes would be escaped. */
+/** In a page's string, the quotes would be escaped. */
 const EXCEPTION = '"exceptionDetails":{';
 
-function tellsException(parts: readonly Buffer[]): boolean {
+function containsException(parts: readonly Buffer[]): boolean {
   return Buffer.concat(parts).includes(EXCEPTION);
 }
 
-/** The answer in place of one that is too long: its command fails. */
+/** The answer that replaces one that is too long, and makes its command fail. */
 function tooLong({ id, maxBytes }: MessageClass, { sessionId, threw }: { sessionId: string; threw: boolean }): Buffer {
   const error = { message: tooLongMessage(maxBytes, threw) };
   return Buffer.from(JSON.stringify({ id, error, ...(sessionId === '' ? {} : { sessionId }) }));

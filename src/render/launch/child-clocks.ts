@@ -2,27 +2,27 @@ import pTimeout from 'p-timeout';
 import type { CdpMessage } from './cdp-pipe.js';
 import { type CdpSession, PipeSession } from './pipe-session.js';
 
-/** Scripts that take over the clocks of the targets below a page that have sessions of their own. */
+/** Scripts that replace the clocks of targets below a page that have sessions of their own. */
 export interface ClockScripts {
-  /** For each document of a frame. */
+  /** The script for each document of a frame. */
   frame: string;
-  /** For a worker; its value is the function that runs the clock. */
+  /** The script for a worker. Its value is the function that runs the clock. */
   worker: string;
 }
 
-/** How far the clocks are to run. */
+/** How far to run the clocks. */
 export interface ChildRun {
   order: { ms: number; realMs: number };
-  /** Runs the clock of a frame, in a world of our own. */
+  /** The expression that runs a frame's clock, in our isolated world. */
   frameExpression: string;
 }
 
-/** A target that has just been attached, and does not run yet. */
+/** A target that has been attached but is not running yet. */
 export interface Child {
   sessionId: string;
   targetId: string;
   type: string;
-  /** The browser context, of which each page has its own. */
+  /** The browser context. Each page has its own. */
   context: string;
 }
 
@@ -30,34 +30,34 @@ interface Clock {
   context: string;
   isFrame: boolean;
   session: PipeSession;
-  /** @returns the clock's own statement of how it stands */
+  /** @returns the clock's own report of its state */
   run(run: ChildRun): Promise<unknown>;
-  /** A run that has not ended yet. */
+  /** The run in progress, if any. */
   running: Promise<number> | null;
-  /** Real ms for which the page has waited for it. */
+  /** The real time, in ms, that the page has waited for it. */
   lateMs: number;
 }
 
 const CHILDREN_MAX = 30;
-/** A worker that computes for longer than this does not hold up its page's clock any more. */
+/** A worker that has computed for longer than this no longer delays its page's clock. */
 const LATE_MAX_MS = 2_000;
 const LATE = Symbol('late');
-const HELD_WITHIN_MS = 5_000;
+const PAUSES_WITHIN_MS = 5_000;
 
-/** The clocks of workers, and of frames in other processes, which run with the clock of their page. */
+/** The clocks of workers, and of frames in other processes, which run with their page's clock. */
 export class ChildClocks {
   readonly #scripts = new Map<string, ClockScripts>();
   readonly #clocks = new Map<string, Clock>();
 
-  /** @param post puts a command on the pipe, and returns its id */
+  /** @param post sends a command, and returns its id */
   constructor(private readonly post: (method: string, params: object, sessionId: string) => number) {}
 
-  /** From now on, each new target of the context gets a clock. */
+  /** Installs a clock in each future target of the context. */
   install(context: string, scripts: ClockScripts): void {
     this.#scripts.set(context, scripts);
   }
 
-  /** To be called for each target before it runs. */
+  /** Must be called for each target before it runs. */
   add({ sessionId, targetId, type, context }: Child): void {
     const scripts = this.#scripts.get(context);
     const isFrame = type === 'iframe';
@@ -68,7 +68,7 @@ export class ChildClocks {
     this.#clocks.set(sessionId, { context, isFrame, session, run, running: null, lateMs: 0 });
   }
 
-  /** @returns ms of the page's time until anything is due in one of them; infinite if nothing is */
+  /** @returns ms of the page's time until something is due in any of them; infinite if nothing is */
   async run(context: string, run: ChildRun): Promise<number> {
     return Math.min(...(await Promise.all(this.#of(context).map((clock) => runOne(clock, run)))));
   }
@@ -78,7 +78,7 @@ export class ChildClocks {
     return [...this.#clocks].filter(([, clock]) => clock.context === context && clock.isFrame).map(([sessionId]) => sessionId);
   }
 
-  /** @returns whether the message is for a clock alone */
+  /** @returns whether the message concerns a clock only */
   receive(message: CdpMessage): boolean {
     const clock = this.#clocks.get(message.sessionId ?? '');
     const isOwn = message.id !== undefined || message.method?.startsWith('Debugger.') === true;
@@ -116,7 +116,10 @@ async function runOne(clock: Clock, run: ChildRun): Promise<number> {
   return 0;
 }
 
-/** @param state the page's own statement of its clock, which it can forge @returns ms of the page's time until something is due; infinite for never */
+/**
+ * @param state the page's own report of its clock, which it can forge
+ * @returns ms of the page's time until something is due; infinite for never
+ */
 export function dueMs(state: unknown): number {
   const { nextMs } = (state ?? {}) as { nextMs?: unknown };
   return typeof nextMs === 'number' && nextMs >= 0 ? nextMs : Number.POSITIVE_INFINITY;
@@ -127,7 +130,10 @@ function clockOfFrame(cdp: CdpSession, { frame }: ClockScripts, frameId: string)
   return ({ frameExpression }: ChildRun) => runFrameClock(cdp, frameId, frameExpression);
 }
 
-/** Runs the clock of one frame of a target. @returns the clock's own statement of how it stands */
+/**
+ * Runs the clock of one frame of a target.
+ * @returns the clock's own report of its state
+ */
 export async function runFrameClock(cdp: CdpSession, frameId: string, expression: string): Promise<unknown> {
   const { executionContextId: contextId } = await cdp.send('Page.createIsolatedWorld', { frameId, worldName: 'stillframe clock' });
   // biome-ignore lint/plugin: the context is our own world
@@ -135,9 +141,9 @@ export async function runFrameClock(cdp: CdpSession, frameId: string, expression
   return result.value;
 }
 
-/** A worker has no world of ours: what its clock states is not believed, and can only make it run too little or too far. */
+/** A worker has no isolated world, so its report is untrusted. At worst, its own clock runs too little or too far. */
 function clockOfWorker(cdp: CdpSession, { worker }: ClockScripts): Clock['run'] {
-  const installing = installed(cdp, worker).catch(() => null);
+  const installing = installInWorker(cdp, worker).catch(() => null);
   return async ({ order }: ChildRun) => {
     const objectId = await installing;
     if (objectId === null) return null;
@@ -148,12 +154,15 @@ function clockOfWorker(cdp: CdpSession, { worker }: ClockScripts): Clock['run'] 
   };
 }
 
-/** Most of a worker's global object is made only when it is resumed: its first script is held for that. @returns the function that runs the clock */
-async function installed(cdp: CdpSession, expression: string): Promise<string | null> {
+/**
+ * Pauses a worker before its first script, since most of its global object is created only when it resumes.
+ * @returns the object id of the function that runs the clock
+ */
+async function installInWorker(cdp: CdpSession, expression: string): Promise<string | null> {
   const held = new Promise<boolean>((resolve) => cdp.on('Debugger.paused', () => resolve(true)));
   cdp.send('Debugger.enable').catch(() => {});
   cdp.send('Debugger.setInstrumentationBreakpoint', { instrumentation: 'beforeScriptExecution' }).catch(() => {});
-  const isHeld = await pTimeout(held, { milliseconds: HELD_WITHIN_MS, fallback: () => false });
+  const isHeld = await pTimeout(held, { milliseconds: PAUSES_WITHIN_MS, fallback: () => false });
   // biome-ignore lint/plugin: the clock is the page's own
   const installing = isHeld ? cdp.send('Runtime.evaluate', { expression }) : null;
   cdp.send('Debugger.disable').catch(() => {});

@@ -1,12 +1,12 @@
 /**
- * Chromium's flags: as restrictive as possible without changing how pages look (decisions.md, Destinations; Capture
+ * Chromium's flags: as restrictive as possible without changing the appearance of pages (decisions.md, Destinations; Capture
  * semantics), and deterministic.
  */
 
 export interface FlagOptions {
   profile: string;
   sandbox: boolean;
-  /** The user agent of requests that no session overrides, such as those for scripts of workers. */
+  /** The user agent of requests that no session overrides, such as those for worker scripts. */
   userAgent: string | null;
   /** Whether /dev/shm may be used for shared memory. */
   roomyShm: boolean;
@@ -15,7 +15,7 @@ export interface FlagOptions {
 export function chromiumFlags(options: FlagOptions): string[] {
   return [
     '--headless',
-    // The pipe is the only connection: no debugging port.
+    // The pipe is the only connection; there is no debugging port.
     '--remote-debugging-pipe',
     '--no-startup-window',
     `--user-data-dir=${options.profile}/data`,
@@ -36,7 +36,7 @@ export function chromiumFlags(options: FlagOptions): string[] {
 const NETWORK = [
   '--proxy-server=http://127.0.0.1:1',
   '--proxy-bypass-list=<-loopback>',
-  // The proxy resolves names, Chromium never does.
+  // Only the proxy resolves names.
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
   '--disable-quic',
   // Full Chromium supports the first form, the headless shell the second.
@@ -85,12 +85,12 @@ const PICTURE = [
   '--accept-lang=en-US,en',
   // Emulates a mouse on machines without one (hover styles, fine pointer). Animated images show their first frame.
   '--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4,imageAnimationPolicy=2',
-  // WebGL without a GPU.
+  // Enables WebGL without a GPU.
   '--enable-unsafe-swiftshader',
   '--disable-back-forward-cache',
 ];
 
-/** Without the flag, the browser gives up when its GPU process has been ended six times. */
+/** Without the flag, the browser exits when its GPU process has been killed six times. */
 const MEMORY = ['--disable-gpu-process-crash-limit'];
 
 /** Measured: one raster thread and no spare renderer gain 8 to 10 % each if several pages share few cores. */
@@ -110,17 +110,17 @@ const DISABLED_FEATURES = [
   'AvoidUnnecessaryBeforeUnloadCheckSync',
   'DestroyProfileOnBrowserClose',
   'DialMediaRouteProvider',
-  // Does not upgrade http URLs to https.
+  // Keeps http URLs from being upgraded to https.
   'HttpsFirstBalancedModeAutoEnable',
   'HttpsUpgrades',
   'LensOverlay',
   'MediaRouter',
   'NetworkTimeServiceQuerying',
   'OptimizationHints',
-  // The first paint shows the new page, not the previous one.
+  // Makes the first paint show the new page, not the previous one.
   'PaintHolding',
   'PreconnectToSearch',
-  // No prefetching, prerendering or preconnecting.
+  // Disables prefetching, prerendering and preconnecting.
   'LoadingPredictorUseLocalPredictions',
   'NavigationPredictor',
   'Prerender2',
@@ -130,5 +130,8 @@ const DISABLED_FEATURES = [
   'Translate',
 ];
 
-/** Not CDPScreenshotNewSurface, which Playwright enables: with it one capture in 120 failed ("Unable to capture screenshot"), without it none. */
+/**
+ * CDPScreenshotNewSurface, which Playwright enables, is omitted: with it, one capture in 120 failed ("Unable to capture
+ * screenshot"); without it, none.
+ */
 const ENABLED_FEATURES = ['SkipListAccountsWithoutGaiaCookies'];

@@ -19,26 +19,26 @@ import { withNiceness } from './with-niceness.js';
 const LAUNCH_TIMEOUT_MS = 20_000;
 const EXIT_TIMEOUT_MS = 2_000;
 const VERSION_TIMEOUT_MS = 5_000;
-/** One page needs about half of Docker's default; several pages share it. */
+/** One page needs about half of Docker's default. Several pages share it. */
 const SHM_ENOUGH_BYTES = 512 * 1024 * 1024;
 const STDERR_KEPT_CHARS = 4_096;
 
 export interface LaunchOptions {
   executable: Executable;
-  /** Directory of profiles; see profilesRoot. */
+  /** The directory of profiles (see profilesRoot). */
   profiles: string;
   sandbox: boolean;
-  /** The user to run as; null: the server's own. */
+  /** The user to run as; null for the server's own. */
   user: Unprivileged | null;
-  /** Such as `156.0.8078.79`, if known before the start. */
+  /** The version, for instance `156.0.8078.79`, if known before the start. */
   version: string | null;
-  /** Aborts the start; null: never. */
+  /** Aborts the start; null if it cannot be aborted. */
   signal: AbortSignal | null;
 }
 
 /**
- * One Chromium, with its own process group and profile directory, connected by a pipe that closes with the server, so that it exits as well.
- * Playwright only connects to it: thus it can run as another user, with a profile of our choice, and be killed by process group.
+ * One Chromium with its own process group and profile, connected by a pipe so that it exits with the server. Playwright only
+ * connects to it, so it can run as another user, with a profile of our choice, and be killed by process group.
  */
 export class ChromiumProcess implements AsyncDisposable {
   private ending: Promise<void> | undefined;
@@ -48,11 +48,11 @@ export class ChromiumProcess implements AsyncDisposable {
     readonly pid: number,
     private readonly child: ChildProcess,
     private readonly profile: string,
-    /** Settles when the process has exited. */
+    /** Resolves when the process has exited. */
     readonly exited: Promise<void>,
-    /** Why it was killed, if it has sent messages that cannot be handled. */
+    /** Why it was killed, if it sent messages that cannot be handled; else null. */
     readonly fault: () => string | null,
-    /** Takes a session over from Playwright: see TargetPolicy. */
+    /** Takes a session over from Playwright (see TargetPolicy). */
     readonly takeOver: (session: CDPSession) => Promise<CdpSession>,
   ) {}
 
@@ -68,7 +68,7 @@ export class ChromiumProcess implements AsyncDisposable {
     }
   }
 
-  /** Free bytes on the disk of its profile, which holds its temporary files as well; null if the profile has been removed. */
+  /** Free bytes on the disk of its profile, which also holds its temporary files; null if the profile was removed. */
   freeBytes(): number | null {
     try {
       const { bavail, bsize } = statfsSync(this.profile);
@@ -78,7 +78,7 @@ export class ChromiumProcess implements AsyncDisposable {
     }
   }
 
-  /** Kills the process group at once, since the profile is temporary. Settles within 2 s. May be called twice. */
+  /** Kills the process group at once, since the profile is temporary. Resolves within 2 s. May be called twice. */
   kill(): Promise<void> {
     this.ending ??= this.end();
     return this.ending;
@@ -134,7 +134,7 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
     ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
   });
-  const said = listen(child);
+  const outputEnd = listen(child);
   let fault: string | null = null;
   const exited = new Promise<void>((resolve) => {
     child.once('exit', () => resolve());
@@ -142,7 +142,9 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
   });
   const failed = new Promise<never>((_, reject) => {
     child.once('error', (error) => reject(new Error(`${executable.path} could not be started: ${error.message}`)));
-    child.once('exit', (code, signal) => reject(new Error(`${executable.path} ended (${signal ?? code}) before it answered. ${said()}`)));
+    child.once('exit', (code, signal) =>
+      reject(new Error(`${executable.path} ended (${signal ?? code}) before it answered. ${outputEnd()}`)),
+    );
   });
   failed.catch(() => {});
   const { pid } = child;
@@ -173,7 +175,7 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
   } catch (error) {
     killGroup(child);
     await exited;
-    throw new Error(`${(error as Error).message} ${said()}`.trim(), { cause: error });
+    throw new Error(`${(error as Error).message} ${outputEnd()}`.trim(), { cause: error });
   } finally {
     options.signal?.removeEventListener('abort', stop);
   }
@@ -185,7 +187,7 @@ function environment(executable: Executable, profile: string): NodeJS.ProcessEnv
     PATH: SYSTEM_PATH,
     TZ: new Intl.DateTimeFormat().resolvedOptions().timeZone,
     LANG: 'en_US.UTF-8',
-    // Keeps Perl, which may run first, from complaining about a missing locale.
+    // Suppresses a warning about a missing locale from Perl, which may run first.
     PERL_BADLANG: '0',
     HOME: profile,
     XDG_CONFIG_HOME: profile,

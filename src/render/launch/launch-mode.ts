@@ -5,10 +5,10 @@ import { unprivilegedUser } from './unprivileged.js';
 /** The restrictions that a browser runs with. */
 export type LaunchMode = Pick<LaunchOptions, 'sandbox' | 'user'>;
 
-/** `required`: never start a browser without its sandbox. */
-export type SandboxWish = boolean | 'required';
+/** `required` never starts a browser without its sandbox. */
+export type SandboxSetting = boolean | 'required';
 
-export interface ConfinedLaunch<Started> {
+export interface SandboxedLaunch<Started> {
   started: Started;
   mode: LaunchMode;
   /** Why the browser runs with fewer restrictions than requested; null if it does not. */
@@ -19,16 +19,17 @@ export interface ConfinedLaunch<Started> {
 const REFUSAL = /No usable sandbox!|SUID sandbox helper binary|Failed to move to new namespace/;
 
 /**
- * Starts a browser with all restrictions that this system supports: as an unprivileged user, and in its sandbox. Without the sandbox only if
- * the browser itself reports twice that none is usable; as root only if the operator has disabled the sandbox.
- * @throws SandboxMissing if the sandbox is required but not usable; the second failure if the browser does not start for another reason
+ * Starts a browser with all restrictions that this system supports: an unprivileged user, and the sandbox. Omits the sandbox
+ * only if the browser reports twice that none is usable; runs as root only if the operator has disabled the sandbox.
+ * @throws SandboxMissing if the sandbox is required but not usable; the second failure if the browser does not start for
+ * another reason
  */
-export async function launchConfined<Started>(
-  wish: SandboxWish,
+export async function launchSandboxed<Started>(
+  wish: SandboxSetting,
   start: (mode: LaunchMode) => Promise<Started>,
-): Promise<ConfinedLaunch<Started>> {
+): Promise<SandboxedLaunch<Started>> {
   const user = unprivilegedUser();
-  if (wish === false) return await launchOpen(start);
+  if (wish === false) return await launchUnsandboxed(start);
   try {
     const mode = { sandbox: true, user };
     return { started: await twice(mode, start), mode, concession: null };
@@ -41,7 +42,7 @@ export async function launchConfined<Started>(
   }
 }
 
-/** This system does not support the sandbox, which the operator requires. */
+/** The operator requires the sandbox, but this system does not support it. */
 export class SandboxMissing extends BrowserError {
   constructor(reason: string) {
     const advice =
@@ -50,8 +51,8 @@ export class SandboxMissing extends BrowserError {
   }
 }
 
-/** The operator has disabled the sandbox: as another user if the server is root, or as root if that is impossible. */
-async function launchOpen<Started>(start: (mode: LaunchMode) => Promise<Started>): Promise<ConfinedLaunch<Started>> {
+/** Runs without the sandbox, as the operator has configured: as another user if the server is root, or as root if that is impossible. */
+async function launchUnsandboxed<Started>(start: (mode: LaunchMode) => Promise<Started>): Promise<SandboxedLaunch<Started>> {
   const user = unprivilegedUser();
   const mode = { sandbox: false, user };
   try {
@@ -67,7 +68,7 @@ async function twice<Started>(mode: LaunchMode, start: (mode: LaunchMode) => Pro
   try {
     return await start(mode);
   } catch {
-    // A full disk or a busy machine, for example: only the second failure counts.
+    // The first failure may be temporary, such as a full disk or a busy machine.
     return await start(mode);
   }
 }

@@ -3,14 +3,14 @@ import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { BrowserError } from './browser-error.js';
 import { playwrightChromium } from './playwright.js';
 
-/** Playwright's storage state file, as the field `storage_state` takes it. */
+/** Playwright's storage state file, as the field `storage_state` accepts it. */
 export interface StorageState {
   cookies: {
     name: string;
     value: string;
     domain: string;
     path: string;
-    /** Unix seconds, -1 for a session cookie. */
+    /** Unix seconds; -1 for a session cookie. */
     expires: number;
     httpOnly: boolean;
     secure: boolean;
@@ -20,28 +20,28 @@ export interface StorageState {
 }
 
 export interface LoginWindowOptions {
-  /** Path of a full Chromium. */
+  /** The path of a full Chromium. */
   executable: string;
   url: string;
   sandbox: boolean;
 }
 
-/** The state is read this often, since a window that is closed can no longer be asked. */
+/** The state is read at this interval, since a closed window can no longer be read. */
 const READ_EVERY_MS = 500;
 const PAGE_ANSWERS_MS = 1_000;
-/** Chromium's storage key of a page at the top level; those of frames on other sites name the page's site as well. */
+/** Matches Chromium's storage key of a top-level page. Keys of frames on other sites also contain the page's site. */
 const FIRST_PARTY = /^https?:\/\/[^/^]+\/$/;
 
 /**
- * A browser window in which a person signs in. It has a temporary profile, and reaches the network directly, as that person's own browser does.
- * It is not for pages of others: nothing of a capture's protection is on.
+ * A browser window for signing in by hand. It has a temporary profile and connects to the network directly, like the
+ * person's own browser. It must not be used for untrusted pages, since none of a capture's protections apply.
  */
 export class LoginWindow implements AsyncDisposable {
   /** Resolves when the person has closed the window. */
   readonly closed: Promise<void>;
   readonly #browser: Browser;
   readonly #context: BrowserContext;
-  /** By page: a session with the browser. */
+  /** A session with the browser, by page. */
   readonly #sessions = new Map<Page, Promise<CDPSession>>();
   readonly #origins = new Map<string, { name: string; value: string }[]>();
   readonly #timer: NodeJS.Timeout;
@@ -73,7 +73,7 @@ export class LoginWindow implements AsyncDisposable {
       const context = await browser.newContext({ viewport: null });
       const window = new LoginWindow(browser, context);
       const page = await context.newPage();
-      // The person sees what is wrong with the address.
+      // The window itself shows any problem with the URL.
       page.goto(url).catch(() => undefined);
       return window;
     } catch (error) {
@@ -82,9 +82,9 @@ export class LoginWindow implements AsyncDisposable {
     }
   }
 
-  /** The state now, or the last one before the window was closed. */
+  /** The current state, or the last one before the window was closed. */
   async state(): Promise<StorageState> {
-    // One that is under way may have begun before the person signed in.
+    // A read in progress may have begun before the person signed in.
     await this.#reading;
     await this.#read();
     const origins = [...this.#origins].map(([origin, localStorage]) => ({ origin, localStorage }));
@@ -97,7 +97,7 @@ export class LoginWindow implements AsyncDisposable {
     await this.#browser.close();
   }
 
-  /** Reads that overlap share one. */
+  /** Concurrent reads share one result. */
   #read(): Promise<void> {
     this.#reading ??= this.#readAll().finally(() => {
       this.#reading = null;
@@ -117,13 +117,14 @@ export class LoginWindow implements AsyncDisposable {
         if (found !== null) this.#origins.set(found.origin, found.localStorage);
       }
     } catch {
-      // The window is closed: what was read before remains.
+      // The window is closed, so the last state remains.
     }
   }
 
   /**
-   * The local storage of the origin that a page shows, both as the browser knows them: what runs in the page, its frames included, could
-   * report another origin's. @returns null for a page that has none, or does not answer
+   * The local storage of the page's origin. Both are read from the browser, since scripts in the page or its frames could
+   * report another origin's.
+   * @returns null for a page that has none, or does not respond
    */
   async #readPage(page: Page): Promise<StorageState['origins'][number] | null> {
     const session = this.#sessions.get(page) ?? this.#context.newCDPSession(page);
@@ -132,7 +133,7 @@ export class LoginWindow implements AsyncDisposable {
   }
 }
 
-/** @returns null for a page that has none */
+/** @returns null for a page without an origin of its own */
 async function readLocalStorage(session: CDPSession): Promise<StorageState['origins'][number] | null> {
   const { frameTree } = await session.send('Page.getFrameTree');
   const { storageKey } = await session.send('Storage.getStorageKey', { frameId: frameTree.frame.id });

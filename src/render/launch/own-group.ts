@@ -1,21 +1,20 @@
 import { readFileSync, statSync } from 'node:fs';
 
-/** How to start a command as the leader of a new process group. */
+/** A command to be started as the leader of a new process group. */
 export interface GroupedCommand {
   command: string;
   args: string[];
-  /** Whether Node must start it in a new session, which is Node's only way. */
+  /** Whether Node must start it in a new session, the only way that Node offers. */
   detached: boolean;
 }
 
-/** Part of the base system of Debian and its derivatives; it replaces itself with the command within milliseconds. */
+/** Perl is part of the base system of Debian and its derivatives. It replaces itself with the command within milliseconds. */
 const PERL = '/usr/bin/perl';
 const INTO_OWN_GROUP = 'setpgrp(0, 0); exec { $ARGV[0] } @ARGV; die "$ARGV[0]: $!\n"';
 
 /**
- * If the kernel groups processes by session (sched(7), autogroup), each session gets the same share of CPU time: niceness then matters only
- * among the processes of one browser, and a busy page gets as much as all pages of the other browsers. In this case the browser gets a
- * process group without a session, if the system has a program for that.
+ * With autogroup scheduling (sched(7)), sessions share CPU time equally, and niceness applies only within one: a busy page
+ * would get as much as all pages of other browsers. So the browser gets a process group without a session, if possible.
  */
 export function inOwnGroup(command: string, args: string[], perl = PERL): GroupedCommand {
   if (!sessionsShareTheProcessor() || !isRunnableByAll(perl)) return { command, args, detached: true };
@@ -30,7 +29,7 @@ function sessionsShareTheProcessor(): boolean {
   }
 }
 
-/** Also executable by the browser's user. */
+/** Whether all users can run the file, including the browser's. */
 export function isRunnableByAll(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   return found !== undefined && (found.mode & 0o005) === 0o005;

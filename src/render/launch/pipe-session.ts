@@ -12,8 +12,8 @@ interface Pending {
 }
 
 /**
- * A session on one target, straight over the pipe. Playwright's own takes about as long for a command as Chromium does: it keeps a stack
- * for each, checks its parameters and results twice, and passes them through two queues.
+ * A session on one target, directly over the pipe. Playwright's own takes about as long for a command as Chromium: it
+ * records a stack, checks parameters and results twice, and uses two queues.
  */
 export class PipeSession {
   readonly #post: (method: string, params: object) => number;
@@ -23,7 +23,7 @@ export class PipeSession {
   #isClosed = false;
 
   /**
-   * @param on.post puts a command on the pipe, and returns its id
+   * @param on.post sends a command, and returns its id
    * @param on.failed called if a listener throws
    */
   constructor(on: { post(method: string, params: object): number; failed(why: string): void }) {
@@ -33,18 +33,18 @@ export class PipeSession {
     this.#events.setMaxListeners(0);
   }
 
-  /** The session as a capture sees it. Commands reject if the browser rejects them, or the session is closed. */
+  /** The session as a capture uses it. Commands reject if the browser rejects them, or if the session is closed. */
   asCdpSession(): CdpSession {
     const { on, off } = this.#events;
     return { send: this.#send, on: on.bind(this.#events), off: off.bind(this.#events) } as unknown as CdpSession;
   }
 
-  /** Receives an answer or an event of the target. Later, as Playwright does: its events and these keep their order. */
+  /** Receives an answer or an event of the target. It is handled in a later turn, as Playwright does, so that both keep their order. */
   receive(message: CdpMessage): void {
-    setImmediate(() => (message.id === undefined ? this.#emit(message) : this.#settle(message)));
+    setImmediate(() => (message.id === undefined ? this.#emit(message) : this.#resolve(message)));
   }
 
-  /** Rejects what is pending. */
+  /** Closes the session, and rejects its pending commands. */
   close(): void {
     this.#isClosed = true;
     for (const { method, reject } of this.#pending.values()) reject(closed(method));
@@ -56,7 +56,7 @@ export class PipeSession {
     return new Promise((resolve, reject) => this.#pending.set(this.#post(method, params), { method, resolve, reject }));
   };
 
-  #settle({ id = 0, result = {}, error }: CdpMessage): void {
+  #resolve({ id = 0, result = {}, error }: CdpMessage): void {
     const pending = this.#pending.get(id);
     if (pending === undefined) return;
     this.#pending.delete(id);

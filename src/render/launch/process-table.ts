@@ -1,14 +1,14 @@
-/** Processes as listed in /proc. On systems without it everything is unknown: null or empty. */
+/** Processes as listed in /proc. On systems without it, all results are null or empty. */
 import type { ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
 export interface ProcessEntry {
   pid: number;
-  /** One letter, as in ps: R, S, D, T (stopped), Z … */
+  /** The state letter, as in ps: R, S, D, T (stopped), Z … */
   state: string;
   parent: number;
   group: number;
-  /** Clock ticks since boot; together with the pid, identifies a process. */
+  /** Clock ticks since boot. Together with the pid, it identifies a process. */
   startTime: number;
   rssBytes: number;
   /** CPU time of all its threads so far, in clock ticks. */
@@ -17,7 +17,7 @@ export interface ProcessEntry {
 
 export interface ThreadEntry {
   tid: number;
-  /** As set by the program, at most 15 characters. */
+  /** The name set by the program, at most 15 characters. */
   name: string;
   /** CPU time so far, in clock ticks. */
   cpuTicks: number;
@@ -25,12 +25,12 @@ export interface ThreadEntry {
 
 /** A process of a browser. */
 export interface GroupProcess extends ProcessEntry {
-  /** Whether it is a renderer, not one of the shared processes. */
+  /** Whether it is a renderer instead of a shared process. */
   renderer: boolean;
 }
 
 const PAGE_BYTES = 4_096;
-/** @returns null if there is no such process (any more) */
+/** @returns null if the process does not exist */
 export function readProcess(pid: number): ProcessEntry | null {
   const stat = readStat(`/proc/${pid}/stat`);
   if (stat === null) return null;
@@ -46,7 +46,7 @@ export function readProcess(pid: number): ProcessEntry | null {
   };
 }
 
-/** Memory of a process without the files that it has mapped, such as its program; 0 if it has exited. */
+/** A process's memory without its mapped files, such as its program; 0 if it has exited. */
 export function memoryOf(pid: number): { ownBytes: number; sharedBytes: number } {
   const status = read(`/proc/${pid}/status`) ?? '';
   const bytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0) * 1024;
@@ -61,13 +61,13 @@ export function threadsOf(pid: number): ThreadEntry[] {
   });
 }
 
-/** ms for which the threads of a process have run, or have waited for a processor, so far; null if that is not known. */
+/** The time, in ms, that the process's threads have run or waited for a processor; null if unknown. */
 export function busyMs(pid: number): number | null {
   const times = listNumbers(`/proc/${pid}/task`).flatMap((tid) => read(`/proc/${pid}/task/${tid}/schedstat`)?.split(' ', 2) ?? []);
   return times.length === 0 ? null : times.reduce((sum, ns) => sum + Number(ns), 0) / 1e6;
 }
 
-/** Whether it draws the browser's own windows, and not a page. */
+/** Whether the process draws the browser's own windows instead of a page. */
 export function drawsWindows(pid: number): boolean {
   return read(`/proc/${pid}/cmdline`)?.includes('--top-chrome-webui') === true;
 }
@@ -86,7 +86,7 @@ export class GroupWatch {
 
   constructor(private readonly group: number) {}
 
-  /** @param now ms; processes of other groups are not read again for some seconds, in which their pids are not reused for this group */
+  /** @param now ms; processes of other groups are skipped for some seconds, within which their pids are not reused for this group */
   processes(now: number): GroupProcess[] {
     if (Math.abs(now - this.forgottenAt) >= FORGET_OTHERS_MS) {
       this.forgottenAt = now;
@@ -98,7 +98,7 @@ export class GroupWatch {
     return entries.filter(({ group }) => group === this.group).map((entry) => ({ ...entry, renderer: this.runsPages(entry.pid) }));
   }
 
-  /** A renderer stays one; other processes may still become one. */
+  /** A renderer remains one; other processes may become one. */
   private runsPages(pid: number): boolean {
     if (!this.renderers.has(pid) && isRenderer(pid)) this.renderers.add(pid);
     return this.renderers.has(pid);
@@ -115,29 +115,29 @@ export function isRenderer(pid: number): boolean {
   return roleOf(pid) === 'renderer';
 }
 
-/** What a process of Chromium does, such as `renderer` or `network.mojom.NetworkService`; `browser` for the main process. */
+/** The role of a Chromium process, such as `renderer` or `network.mojom.NetworkService`; `browser` for the main process. */
 export function roleOf(pid: number): string {
   const command = read(`/proc/${pid}/cmdline`) ?? '';
   return (/--utility-sub-type=([\w.]+)/.exec(command) ?? /--type=([\w-]+)/.exec(command))?.[1] ?? 'browser';
 }
 
 /** Whether every renderer of the group has a seccomp filter; null if there are no renderers. */
-export function renderersConfined(group: number): boolean | null {
+export function renderersSandboxed(group: number): boolean | null {
   const renderers = processGroup(group).filter(({ pid }) => isRenderer(pid));
   if (renderers.length === 0) return null;
   return renderers.every(({ pid }) => /^Seccomp:\s*2$/m.test(read(`/proc/${pid}/status`) ?? ''));
 }
 
 /**
- * Kills a child and the group that it leads, or is about to lead: the child first, so that it starts no further processes, and by its
- * handle, so that a process that has reused its pid is not killed.
+ * Kills a child and the group that it leads or is about to lead. The child comes first, so that it starts no further
+ * processes, and by its handle, so that a process that reuses its pid is spared.
  */
 export function killGroup(leader: ChildProcess): void {
   leader.kill('SIGKILL');
   if (leader.pid !== undefined) killProcess(-leader.pid);
 }
 
-/** Kills a process, or a group if negative; ignores one that has exited. */
+/** Kills a process, or a group if negative. A target that has exited is ignored. */
 export function killProcess(target: number): void {
   try {
     process.kill(target, 'SIGKILL');
@@ -146,11 +146,11 @@ export function killProcess(target: number): void {
   }
 }
 
-/** @returns null if there is no such process or thread (any more); `fields` are those after the name */
+/** @returns null if the process or thread does not exist; `fields` are those after the name */
 function readStat(file: string): { name: string; fields: string[]; cpuTicks: number } | null {
   const stat = read(file);
   if (stat === null) return null;
-  // The second field is the program's name in brackets, which may contain anything: parse after its end.
+  // The second field, the program's name in brackets, may contain any character, so parsing starts after it.
   const nameEnd = stat.lastIndexOf(')');
   const fields = stat.slice(nameEnd + 2).split(' ');
   return { name: stat.slice(stat.indexOf('(') + 1, nameEnd), fields, cpuTicks: Number(fields[11]) + Number(fields[12]) };
@@ -176,7 +176,7 @@ function listNumbers(dir: string): number[] {
   }
 }
 
-/** Processes may exit while they are read, so an unreadable one counts as exited. */
+/** A process may exit while it is read, so an unreadable one counts as exited. */
 function read(file: string): string | null {
   try {
     return readFileSync(file, 'latin1');

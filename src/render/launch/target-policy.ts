@@ -6,25 +6,25 @@ import { type CdpMessage, CdpPipe } from './cdp-pipe.js';
 import { ChildClocks, type ChildRun, type ClockScripts } from './child-clocks.js';
 import { type CdpSession, PipeSession } from './pipe-session.js';
 
-/** Ids of our own commands, separate from Playwright's, which count up from 1. */
+/** Ids of our own commands, which are separate from Playwright's, counted from 1. */
 const OWN_IDS_FROM = 1 << 30;
-/** Shorter events contain nothing that is long enough to be cut. */
+/** Shorter events contain no string that is long enough to be cut. */
 const CUT_FROM_BYTES = 2_048;
-/** Limit of a session's large events in total; beyond it, only small events of the page are processed. */
+/** The limit for a session's large events in total. Beyond it, only small events are processed. */
 const SESSION_MAX_BYTES = 64 * 1024 * 1024;
 /** Our own command: service workers of the session's context wait until their rules have been applied. */
 export const HOLD_SERVICE_WORKERS = 'Stillframe.holdServiceWorkers';
-/** Our own command: workers of the page, and its frames in other processes, get a clock. Its parameters are ClockScripts. */
+/** Our own command: installs clocks in the page's workers and its frames in other processes. Its parameters are ClockScripts. */
 export const INSTALL_CLOCKS = 'Stillframe.installClocks';
-/** Our own command: runs those clocks (ChildRun). Answers with `dueMs` as ChildClocks does, null for never. */
+/** Our own command: runs those clocks (ChildRun). The answer's `dueMs` is the result of ChildClocks.run, or null for never. */
 export const RUN_CLOCKS = 'Stillframe.runClocks';
 /** Our own command: answers with the id of the session it is sent on. */
-const TELL_SESSION = 'Stillframe.tellSession';
-/** How long a service worker waits to be resumed by whoever applies its rules, before it is resumed here. */
-const HELD_BACK_MS = 1_000;
+const GET_SESSION_ID = 'Stillframe.getSessionId';
+/** How long a service worker waits for its rules before it is resumed in any case. */
+const SERVICE_WORKER_HOLD_MS = 1_000;
 
 /** Types of targets whose requests belong to a page. */
-const LOADERS = new Set(['page', 'iframe', 'worker']);
+const LOADING_TARGETS = new Set(['page', 'iframe', 'worker']);
 
 interface TargetInfo {
   targetId: string;
@@ -34,9 +34,9 @@ interface TargetInfo {
 }
 
 interface TargetOfSession {
-  /** Browser context. */
+  /** The browser context. */
   context: string;
-  /** Of the target: `page`, `iframe`, `worker`, `service_worker`, … */
+  /** The target's type: `page`, `iframe`, `worker`, `service_worker`, … */
   type: string;
 }
 
@@ -47,10 +47,8 @@ interface Agent {
 }
 
 /**
- * Playwright's connection to Chromium, with two rules that are applied to every target before it runs, which sessions opened later could
- * not do: all pages, frames and workers of a context report the same browser identity (client hints included), and a context has only the
- * pages that we open: popups are closed before their first request. On request, service workers wait for further rules, since the first
- * session that resumes a target does so for all.
+ * Playwright's connection to Chromium. Before a target runs, it gets its context's browser identity, and popups are closed
+ * before their first request. Service workers can be held until further rules apply.
  */
 export class TargetPolicy implements ConnectOverCDPTransport {
   onmessage?: (message: object) => void;
@@ -59,7 +57,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   private nextId = OWN_IDS_FROM;
   private versionRequest: number | undefined;
   private version = '0';
-  /** Pages that have been requested but not yet attached, by context. */
+  /** The number of pages that have been requested but not attached yet, by context. */
   private readonly expected = new Map<string, number>();
   private readonly sessions = new Map<string, TargetOfSession>();
   private readonly agents = new Map<string, Agent>();
@@ -68,15 +66,15 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   private readonly held = new Set<string>();
   private readonly workerScripts = new SharedWorkerScripts();
   private readonly clocks = new ChildClocks((method, params, sessionId) => this.post(method, params, sessionId));
-  /** Bytes of large events so far, by session. */
+  /** The total bytes of large events, by session. */
   private readonly spent = new Map<string, number>();
   private readonly cutters = new Map<string, EventCutter>();
   /** Sessions that were taken over from Playwright. */
   private readonly ownSessions = new Map<string, PipeSession>();
-  /** The session that was taken over, by context: it receives the network events of all pages, frames and dedicated workers. */
+  /** The session taken over, by context. It receives the network events of all pages, frames and dedicated workers. */
   private readonly observers = new Map<string, PipeSession>();
 
-  /** @param failed called once, if the browser has sent a message that cannot be handled and must be ended */
+  /** @param failed called once if the browser has sent a message that cannot be handled, and must be ended */
   constructor(
     output: Writable,
     input: Readable,
@@ -99,7 +97,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       this.answer(message);
       return;
     }
-    if (method === TELL_SESSION) {
+    if (method === GET_SESSION_ID) {
       this.answer(message, { sessionId });
       return;
     }
@@ -121,12 +119,12 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     }
     if (method === 'Emulation.setScriptExecutionDisabled')
       for (const frame of this.clocks.frameSessions(context)) this.command(method, params ?? {}, frame);
-    // Playwright resumes them as soon as it finds them.
+    // Playwright resumes service workers as soon as it finds them.
     if (method === 'Runtime.runIfWaitingForDebugger' && type === 'service_worker' && this.held.has(context)) {
-      setTimeout(() => this.pipe.send(message), HELD_BACK_MS).unref();
+      setTimeout(() => this.pipe.send(message), SERVICE_WORKER_HOLD_MS).unref();
       return;
     }
-    // Nobody uses the log, workers' console or their contexts, so these events are disabled.
+    // Nothing uses the log, or the console and contexts of workers, so these events are disabled.
     if (method === 'Log.enable' || (method === 'Runtime.enable' && type.endsWith('worker'))) {
       this.answer(message);
       return;
@@ -141,12 +139,12 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   close(): void {}
 
   /**
-   * Takes a session over from Playwright, which then receives none of its events and must not use it. Nor does it receive the network events
-   * of the session's context any more: for a page of 56 files, it spends 25 ms on them.
-   * @throws Playwright's Error if it is closed
+   * Takes a session over from Playwright, which must not use it any more. Playwright no longer receives its events, nor the
+   * network events of its context: for a page of 56 files, it spends 25 ms on them.
+   * @throws Playwright's Error if the session is closed
    */
   async takeOver(session: CDPSession): Promise<CdpSession> {
-    const { sessionId } = (await session.send(TELL_SESSION as 'Page.enable')) as unknown as { sessionId: string };
+    const { sessionId } = (await session.send(GET_SESSION_ID as 'Page.enable')) as unknown as { sessionId: string };
     const own = new PipeSession({ post: (method, params) => this.post(method, params, sessionId), failed: this.options.failed });
     this.ownSessions.set(sessionId, own);
     const target = this.sessions.get(sessionId);
@@ -168,7 +166,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
 
   private receive(message: CdpMessage): void {
     const { id, method, params, sessionId } = message;
-    if (id !== undefined && id === this.versionRequest && sessionId === undefined) this.meet(message);
+    if (id !== undefined && id === this.versionRequest && sessionId === undefined) this.readVersion(message);
     if (method === 'Target.detachedFromTarget') this.drop(params?.sessionId as string);
     if (method === 'Target.attachedToTarget' && !this.admit(message)) return;
     this.pass(message);
@@ -176,7 +174,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     if (end !== null) setImmediate(() => this.pass(end));
   }
 
-  /** To the session that was taken over, or else to Playwright. Nobody waits for the answers to the commands of this class. */
+  /** Passes a message to the session taken over, or else to Playwright. Answers to this class's own commands are discarded. */
   private pass(message: CdpMessage): void {
     const { id, sessionId = '' } = message;
     if ((id === undefined || id >= OWN_IDS_FROM) && this.clocks.receive(message)) return;
@@ -187,7 +185,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
 
   private observerOf({ method, sessionId = '' }: CdpMessage): PipeSession | undefined {
     const target = this.sessions.get(sessionId);
-    if (target === undefined || !method?.startsWith('Network.') || !LOADERS.has(target.type)) return undefined;
+    if (target === undefined || !method?.startsWith('Network.') || !LOADING_TARGETS.has(target.type)) return undefined;
     return this.observers.get(target.context);
   }
 
@@ -209,7 +207,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     const { sessionId, targetInfo } = params as { sessionId: string; targetInfo: TargetInfo };
     const { type, browserContextId: context, targetId } = targetInfo;
     if (context === undefined) return true;
-    // Targets attach to the root session; on any other session, a page was attached explicitly.
+    // Targets attach to the root session. On any other session, a page was attached explicitly.
     if (type === 'page' && parent === undefined) {
       if ((this.expected.get(context) ?? 0) === 0) {
         this.refuse(targetId, sessionId);
@@ -219,7 +217,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     }
     this.sessions.set(sessionId, { context, type });
     const agent = this.agents.get(context);
-    if (agent !== undefined) this.introduce(type, sessionId, agent);
+    if (agent !== undefined) this.emulateAgent(type, sessionId, agent);
     this.clocks.add({ sessionId, targetId, type, context });
     return true;
   }
@@ -235,12 +233,12 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   private refuse(targetId: string, sessionId: string): void {
     // Its requests are paused, and discarded with it.
     this.command('Fetch.enable', {}, sessionId);
-    // Its opener may share its thread, which is blocked until the popup is resumed; a closed target cannot be resumed any more.
+    // Its opener may share its thread, which is blocked until the popup is resumed. A closed target cannot be resumed.
     this.command('Runtime.runIfWaitingForDebugger', {}, sessionId);
     this.command('Target.closeTarget', { targetId });
   }
 
-  private introduce(type: string, sessionId: string, { identity, override }: Agent): void {
+  private emulateAgent(type: string, sessionId: string, { identity, override }: Agent): void {
     // Another session without the override would undo part of it at the next navigation.
     if (type === 'page') this.command('Emulation.setUserAgentOverride', override, sessionId);
     if (!type.endsWith('worker')) return;
@@ -301,8 +299,8 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     this.clocks.forget(context);
   }
 
-  /** With a user agent that lacks "Headless", Playwright assumes a browser with windows, and adds their frames to the size. */
-  private meet({ result }: CdpMessage): void {
+  /** If the user agent lacks "Headless", Playwright assumes a browser with windows, and adds their frames to the size. */
+  private readVersion({ result }: CdpMessage): void {
     if (result === undefined) return;
     this.version = String(result.product).split('/')[1] ?? this.version;
     const userAgent = String(result.userAgent);
@@ -310,21 +308,21 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   }
 }
 
-/** Only hostile pages have longer URLs. Above the API's limit for URLs, so that a cut one is recognised by its length. */
+/** Only hostile pages have longer URLs. The limit is above the API's, so that a cut URL is recognised by its length. */
 const STRING_MAX_CHARS = 16_384;
-/** Limit once a session has used up its allowance. */
+/** The limit once a session has used up its allowance. */
 const SHORT_STRING_CHARS = 1_024;
 const SESSION_CHARS = 2 * 1024 * 1024;
 const ENTRIES_MAX = 256;
-/** Limit of a header's name; headers with longer names are omitted. */
+/** The limit of a header's name. Headers with longer names are omitted. */
 const NAME_MAX_CHARS = 256;
 
 /** Events that are not stored, and whose headers are returned to the browser unchanged. */
 const PASSING = new Set(['Fetch.requestPaused', 'Target.receivedMessageFromTarget']);
 
 /**
- * Shortens page content in events before Playwright stores it: it keeps thousands of requests per browser, with all headers and URLs. Keeps 2
- * million characters of a session's long strings, and then 1,024 of each further one.
+ * Shortens page content in events, since Playwright stores thousands of requests per browser with all headers and URLs.
+ * Keeps 2 million characters of a session's long strings, and then 1,024 of each further one.
  */
 export class EventCutter {
   private left = SESSION_CHARS;
@@ -364,13 +362,16 @@ interface Known {
 }
 
 /**
- * Chromium reports the request for a shared worker's script to the page, but its end only to the worker: for the page, the request would be
- * in flight for ever. It is ended here once both the worker and its request are known.
+ * Chromium reports the request for a shared worker's script to the page, but its end only to the worker, so the page's
+ * request would never end. It is ended here once both worker and request are known.
  */
 class SharedWorkerScripts {
   private readonly contexts = new Map<string, Known>();
 
-  /** To be called for each `Network.requestWillBeSent`. @returns the message that ends the request, if its worker is known */
+  /**
+   * Must be called for each `Network.requestWillBeSent`.
+   * @returns the message that ends the request, if its worker is known
+   */
   onRequest(context: string, { params, sessionId }: CdpMessage): CdpMessage | null {
     const { type, loaderId, requestId, request } = params as {
       type: string;
@@ -384,7 +385,10 @@ class SharedWorkerScripts {
     return this.end(context, request.url, params?.timestamp);
   }
 
-  /** To be called for each new shared worker. @returns the message that ends its request, if that is known */
+  /**
+   * Must be called for each new shared worker.
+   * @returns the message that ends its request, if that is known
+   */
   onWorker(context: string, url: string): CdpMessage | null {
     this.of(context).workers.add(url);
     return this.end(context, url, 0);

@@ -1,11 +1,12 @@
 /**
- * Started as root, the browser runs as a user that owns nothing, so that Chromium's sandbox can be on (operation.md, Start-up).
+ * If the server runs as root, the browser runs as a user that owns nothing, so that Chromium's sandbox works (operation.md,
+ * Start-up).
  */
 import { constants, copyFileSync, existsSync, linkSync, lstatSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Executable } from './executable.js';
 
-/** Directories of system programs; nothing else of the server's environment is passed to the browser. */
+/** Directories of system programs. Nothing else of the server's environment is passed to the browser. */
 export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 export interface Unprivileged {
@@ -14,20 +15,19 @@ export interface Unprivileged {
 }
 
 /**
- * From the range that no distribution assigns to users or services (60,578–61,183), and below the 65,536 that
- * rootless containers map. Not `nobody`, which unmapped files appear to belong to.
+ * Taken from the range that no distribution assigns to users or services (60,578–61,183), below the 65,536 that rootless
+ * containers map. `nobody` is unsuitable, since unmapped files appear to belong to it.
  */
 const BROWSER_USER: Unprivileged = { uid: 60_911, gid: 60_911 };
 
-/** The user to run the browser as; null: the server's own. */
+/** The user to run the browser as; null for the server's own. */
 export function unprivilegedUser(): Unprivileged | null {
   return process.getuid?.() === 0 ? BROWSER_USER : null;
 }
 
 /**
- * The executable at a path where every user may run it: itself, or, if a parent directory is closed to others (such as a data directory), a
- * copy of its directory, made once, with hard links if possible. Copies only a browser's own directory, and keeps all permissions; if that
- * is not possible, the executable stays where it is, and only the server's user can run it.
+ * The executable at a path where every user can run it: its own, or, below a closed directory, a copy of the browser's
+ * directory, made once with hard links if possible. Permissions are kept; other executables are unchanged.
  * @param placeForCopies creates the directory for the copy, if one is needed
  */
 export function reachableBy(user: Unprivileged | null, executable: Executable, placeForCopies: () => string): Executable {
@@ -45,7 +45,7 @@ export function reachableBy(user: Unprivileged | null, executable: Executable, p
   return { ...executable, path: join(copy, basename(executable.path)), env: Object.fromEntries(env) };
 }
 
-/** The files beside every Chromium, and the libraries of our npm copy. */
+/** Whether the directory has the files of every Chromium, or the libraries of our npm copy. */
 function isBrowserHome(dir: string): boolean {
   return ['icudtl.dat', 'libvk_swiftshader.so'].some((file) => existsSync(join(dir, file)));
 }
@@ -72,7 +72,7 @@ function linkOrCopy(source: string, target: string): void {
   try {
     linkSync(source, target);
   } catch {
-    // Another file system, or one without hard links.
+    // The target is on another file system, or on one without hard links.
     copyFileSync(source, target, constants.COPYFILE_FICLONE);
   }
 }

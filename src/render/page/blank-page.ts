@@ -7,61 +7,60 @@ import { QUIET_MS } from './network.js';
 import type { OpenPage } from './open-page.js';
 
 const PIXEL_CHECK_MS = 3_000;
-/** A small picture of the viewport is enough to see whether it shows anything. */
+/** A small picture of the viewport is enough to find out whether it shows anything. */
 const PIXEL_CHECK_WIDTH_PX = 640;
-/** Red, green and blue of the default background of `color-scheme: dark`. */
+/** The red, green and blue values of the default background of `color-scheme: dark`. */
 const DARK_SHADE = 18;
-/** Tolerance of red, green and blue, within which two colours are equal. */
+/** The tolerance of red, green and blue within which two colours are equal. */
 const SAME_SHADE = 1;
-/** Red, green and blue of a background that is nearly white or nearly black are at most this far from it. */
-const NEARLY = 24;
-/** A grey may be that far from white or black: applications have such backgrounds before they show anything. */
+/** The maximum difference of red, green and blue from a nearly white or nearly black background. */
+const NEAR = 24;
+/** Greys may differ more from white or black, since applications have such backgrounds before they show anything. */
 const NEARLY_GREY = { white: 35, black: 60 };
 
-/** How long a page that shows nothing may take while its content may still come. */
-const PATIENCE_MS = 5_000;
-/** Time between two checks of a page whose network is idle. */
-const LOOK_EVERY_MS = 250;
+/** How long to wait for content on a page that shows nothing. */
+const WAIT_MAX_MS = 5_000;
+/** The time between two checks of a page whose network is idle. */
+const CHECK_EVERY_MS = 250;
 
 /**
- * Fails blank pages (decisions.md, Added), but waits while the network is busy, or while a script may wait for a timer. Checks the
- * document first; pixels decide only if it looks empty, or if only the picture can tell (frames, video): a viewport in a single background
- * colour shows nothing, unless that colour is neither nearly white nor nearly black and no application root stayed empty.
- * Also waits for a white overlay to disappear, and shows a page that keeps itself hidden.
- *
+ * Fails blank pages (decisions.md, Added), after waiting while the network is busy or a script may wait for a timer. Pixels
+ * decide only if the document looks empty or cannot tell (frames, video).
+ * A view in one background colour shows nothing, unless that colour is far from white and black and no application root is
+ * empty. A white overlay may disappear, and a page that hides itself is shown.
  * @param how.ms time limit of each check
- * @param how.mayBeCovered whether the page passes if the overlay stays, because its picture shows more than the viewport, or is checked
- * itself (`refuseWhite`)
- * @throws CaptureError render_incomplete with `details.check: "blank"`, PageMoved
+ * @param how.mayBeCovered whether a remaining overlay is accepted, because the picture shows more than the viewport, or is
+ * checked itself (`refuseWhite`)
+ * @throws CaptureError render_incomplete with `details.check: "blank"`, DocumentReplaced
  */
 export async function refuseBlank(
   page: Pick<OpenPage, 'session' | 'world' | 'network' | 'deadlines'>,
   { ms, mayBeCovered }: { ms: number; mayBeCovered: boolean },
 ): Promise<void> {
   const { network, deadlines } = page;
-  const patienceMs = Math.min(deadlines.leftMs(), PATIENCE_MS);
+  const patienceMs = Math.min(deadlines.leftMs(), WAIT_MAX_MS);
   const over = AbortSignal.timeout(patienceMs);
   let final = false;
-  for (let sight = await see(page, ms); sight !== 'something'; sight = await see(page, ms)) {
+  for (let sight = await inspectView(page, ms); sight !== 'something'; sight = await inspectView(page, ms)) {
     if ((final || over.aborted) && (sight === 'coloured' || (sight === 'covered' && mayBeCovered))) return;
     if ((final || over.aborted) && !(await reveal(page, ms))) throw blank();
-    await deadlines.within(network.quiet(QUIET_MS, over), patienceMs);
+    await deadlines.withTimeout(network.quiet(QUIET_MS, over), patienceMs);
     final = network.isIdle() && !(await mayChange(page, ms));
-    if (!final) await deadlines.sleep(LOOK_EVERY_MS);
+    if (!final) await deadlines.sleep(CHECK_EVERY_MS);
   }
 }
 
 async function mayChange({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, ms: number): Promise<boolean> {
-  return (await deadlines.within(world.call('activity.runsScript'), ms)) !== false;
+  return (await deadlines.withTimeout(world.call('activity.runsScript'), ms)) !== false;
 }
 
 async function reveal({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, ms: number): Promise<boolean> {
-  return (await deadlines.within(world.call('reveal.hiddenPage'), ms)) === true;
+  return (await deadlines.withTimeout(world.call('reveal.showHiddenPage'), ms)) === true;
 }
 
-/** `coloured`: nothing but the page's own background, in a colour that is a picture. */
-async function see(page: Pick<OpenPage, 'session' | 'world' | 'deadlines'>, ms: number): Promise<Sight | 'coloured'> {
-  const look = await page.deadlines.within(page.world.call('blank.look'), ms);
+/** `coloured` is a view of only the page's own background, in a colour that counts as content. */
+async function inspectView(page: Pick<OpenPage, 'session' | 'world' | 'deadlines'>, ms: number): Promise<Sight | 'coloured'> {
+  const look = await page.deadlines.withTimeout(page.world.call('blank.look'), ms);
   if (look === TIMED_OUT || look.sight === 'something') return 'something';
   const shade = await shadeOfView(page, Math.min(ms, PIXEL_CHECK_MS));
   if (shade === null) return 'something';
@@ -80,25 +79,25 @@ function blank(): CaptureError {
 
 /** Red, green and blue of a viewport that shows only one colour; null for any other. */
 async function shadeOfView({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, ms: number): Promise<number[] | null> {
-  const shot = await deadlines.within(pictureOfView(session), ms);
+  const shot = await deadlines.withTimeout(pictureOfView(session), ms);
   if (shot === TIMED_OUT) return null;
   const { channels } = await sharp(Buffer.from(shot.data, 'base64')).stats();
   const shades = channels.slice(0, 3);
   return shades.some(({ min, max }) => min !== max) ? null : shades.map(({ min }) => min);
 }
 
-/** Chromium's own background, light or dark. */
+/** Whether the colour is Chromium's own background, light or dark. */
 function isEmptyView(shade: number[]): boolean {
   return shade.every((value) => value >= WHITE_MIN) || shade.every((value) => value === DARK_SHADE);
 }
 
 function isPaleOrDark(shade: number[]): boolean {
   const [least, most] = [Math.min(...shade), Math.max(...shade)];
-  if (least >= 255 - NEARLY || most <= NEARLY) return true;
-  return most - least <= NEARLY && (least >= 255 - NEARLY_GREY.white || most <= NEARLY_GREY.black);
+  if (least >= 255 - NEAR || most <= NEAR) return true;
+  return most - least <= NEAR && (least >= 255 - NEARLY_GREY.white || most <= NEARLY_GREY.black);
 }
 
-/** A picture of the viewport at its scroll position: a clip is relative to the document, which may be scrolled. */
+/** A picture of the viewport at its scroll position. A clip is relative to the document, which may be scrolled. */
 async function pictureOfView({ cdp }: OpenPage['session']): Promise<{ data: string }> {
   const { cssVisualViewport: view } = await cdp.send('Page.getLayoutMetrics');
   const scale = Math.min(1, PIXEL_CHECK_WIDTH_PX / view.clientWidth);

@@ -4,16 +4,15 @@ import type { DocumentState } from './main-document.js';
 import { isRefusal, WALL_SIGNS, type WallSign } from './wall-signs.js';
 import type { World } from './world.js';
 
-/** A bot wall has little text: a page with more words than this, or with a form to fill in, is the site's own. */
+/** A bot wall has little text. A page with more text than this, or with a form to fill in, is the site's own. */
 const BARE_MAX_CHARS = 1_200;
 const BARE_MAX_LINKS = 8;
 const TEXT_READ_CHARS = 4_000;
 
 /**
- * The vendor of the bot wall or CAPTCHA page that is shown instead of the page, or `unknown`; null for ordinary pages, including those with a
- * captcha in a form. Judged by status, headers, title, visible text and elements of the document.
- *
- * @throws PageMoved
+ * The vendor of a bot wall or CAPTCHA page that replaces the page, or `unknown`; null for ordinary pages, including those
+ * with a captcha in a form. EncodedPicture by status, headers, title, visible text and elements.
+ * @throws DocumentReplaced
  */
 export async function recogniseWall(world: World, shown: DocumentState): Promise<string | null> {
   const look = await world.call('wall.look', {
@@ -21,11 +20,11 @@ export async function recogniseWall(world: World, shown: DocumentState): Promise
     maxChars: TEXT_READ_CHARS,
     bareness: { maxChars: BARE_MAX_CHARS, maxLinks: BARE_MAX_LINKS },
   });
-  const sign = WALL_SIGNS.find((candidate, index) => look.marked[index] === true && holds(candidate, shown, look));
+  const sign = WALL_SIGNS.find((candidate, index) => look.marked[index] === true && matchesSign(candidate, shown, look));
   return sign?.vendor ?? null;
 }
 
-function holds(sign: WallSign, { response, url }: DocumentState, look: WallLook): boolean {
+function matchesSign(sign: WallSign, { response, url }: DocumentState, look: WallLook): boolean {
   const status = response?.status ?? 0;
   if (sign.title !== undefined && !sign.title.test(look.title)) return false;
   if (sign.text !== undefined && !sign.text.test(look.text)) return false;

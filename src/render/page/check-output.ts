@@ -1,11 +1,10 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
-import { isAllWhite, type Judged } from '../picture/all-white.js';
+import { type EncodedPicture, isAllWhite } from '../picture/all-white.js';
 import type { Tolerance } from './tolerance.js';
 
 /**
- * `min_capture_height` (output px) and `min_capture_bytes`, on the encoded picture.
- *
+ * Checks `min_capture_height` (output px) and `min_capture_bytes` on the encoded picture.
  * @throws CaptureError render_incomplete with the required and the actual value
  */
 export function checkOutput(
@@ -30,13 +29,13 @@ function tooLittle(check: string, { required, seen }: { required: number; seen: 
 }
 
 /**
- * The last check for empty pages (decisions.md, Capture semantics): whatever the document contains, an all-white picture shows nothing.
- *
- * @param mayBeWhite called for such a picture: whether the page has painted the white itself
+ * The last check for empty pages (decisions.md, Capture semantics): an all-white picture shows nothing, whatever the
+ * document contains.
+ * @param mayBeWhite called for such a picture; returns whether the page has painted the white itself
  * @throws CaptureError render_incomplete with `details.check: "blank"`
  */
 export async function refuseWhite(
-  picture: Judged & { whiteBeforeResize?: boolean },
+  picture: EncodedPicture & { whiteBeforeResize?: boolean },
   mayBeWhite: () => Promise<boolean> = async () => false,
 ): Promise<void> {
   if (!(picture.whiteBeforeResize ?? (await isAllWhite(picture))) || (await mayBeWhite())) return;

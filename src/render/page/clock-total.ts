@@ -1,19 +1,19 @@
 import type { PendingGroup } from './pending-requests.js';
 
-/** How far the clock of a page has run. */
+/** How far the clock of a page has run. The names are keys of the debug files. */
 export interface ClockRun {
-  /** ms of the page's time that passed ahead of the real time, and at its pace. */
+  /** ms of the page's time that passed ahead of real time. */
   aheadMs: number;
   realPaceMs: number;
-  /** Real ms for which requests held it. */
+  /** Real ms for which requests held the clock. */
   heldMs: number;
-  /** Why it kept to the real time. */
+  /** Why the clock kept to real time; null if it did not. */
   talk: string | null;
 }
 
 const HOLDERS_MAX = 20;
 
-/** The sum of a page's runs, and the requests that held them. */
+/** The sum of a page's runs, and the requests that held its clock. */
 export class ClockTotal implements ClockRun {
   aheadMs = 0;
   realPaceMs = 0;

@@ -1,23 +1,21 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { PageSession } from '../page-session.js';
 import { TIMED_OUT } from './deadline.js';
+import { isGone } from './document-replaced.js';
 import { runInMainWorld, type Thrown } from './main-world.js';
 import type { OpenPage } from './open-page.js';
-import { isGone } from './page-moved.js';
 
 /**
- * Disables the page's CSP, so that custom_js can add styles, images, scripts and markup, and custom_css can load images and fonts. Must be
- * called before the navigation. It applies to the page itself as well (including `upgrade-insecure-requests`), so it is only for captures
- * that need it.
+ * Disables the page's CSP, so that custom_js and custom_css can add scripts, styles, images and fonts. Must precede the
+ * navigation. The page loses its CSP too (`upgrade-insecure-requests`), so only captures that need it call this.
  */
 export async function bypassCsp({ cdp }: Pick<PageSession, 'cdp'>): Promise<void> {
   await cdp.send('Page.setBypassCSP', { enabled: true });
 }
 
 /**
- * Runs `custom_js` in the page's main world as a script, or, if it has a top-level `await` or `return`, as the body of an async function.
- * Awaits a promise that it returns. A script that navigates the page has finished.
- *
+ * Runs `custom_js` in the main world as a script, or as the body of an async function if it has a top-level `await` or
+ * `return`. Awaits a returned promise. A script that navigates the page counts as finished.
  * @throws CaptureError invalid_request with the script's error message, render_timeout if it does not end
  */
 export async function runCustomJs(page: Pick<OpenPage, 'session' | 'deadlines'>, code: string): Promise<void> {
@@ -28,11 +26,11 @@ export async function runCustomJs(page: Pick<OpenPage, 'session' | 'deadlines'>,
   throw threw(isUncompiled(asBody) ? asScript : asBody);
 }
 
-/** @returns what was thrown, or null */
+/** @returns the exception, or null */
 async function attempt({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, code: string): Promise<Thrown | null> {
   try {
     // The browser's own limit also ends a busy loop.
-    const thrown = await deadlines.within(runInMainWorld(session.cdp, code, deadlines.leftMs()), deadlines.leftMs());
+    const thrown = await deadlines.withTimeout(runInMainWorld(session.cdp, code, deadlines.leftMs()), deadlines.leftMs());
     if (thrown === TIMED_OUT || isTerminated(thrown)) throw unfinished(deadlines.timeout);
     return thrown;
   } catch (error) {
@@ -43,7 +41,7 @@ async function attempt({ session, deadlines }: Pick<OpenPage, 'session' | 'deadl
   }
 }
 
-/** Whether the error is one of syntax: a script that does not parse has no stack of its own. */
+/** Whether the error is a syntax error of the script itself, which has no stack of its own. */
 function isUncompiled({ exception }: Thrown): boolean {
   return exception?.className === 'SyntaxError' && !/\n {1,8}at /.test(exception.description ?? '');
 }
@@ -53,8 +51,8 @@ function isTerminated(details: Thrown | null): boolean {
 }
 
 function describe({ exception, text }: Thrown): string {
-  const said = exception?.description ?? (exception?.value === undefined ? text : String(exception.value));
-  return said.split('\n', 1)[0]?.slice(0, 500) ?? text;
+  const description = exception?.description ?? (exception?.value === undefined ? text : String(exception.value));
+  return description.split('\n', 1)[0]?.slice(0, 500) ?? text;
 }
 
 function threw(details: Thrown): CaptureError {

@@ -4,21 +4,21 @@ import { CaptureError } from '../../contract/capture-error.js';
 import { CAPTURE_GRACE_MS } from '../../contract/limits.js';
 import { monotonicNow } from '../monotonic-now.js';
 
-/** Result of `within` when the time is up. */
+/** The result of `withTimeout` when the time is up. */
 export const TIMED_OUT = Symbol('late');
 
 export interface DeadlineOptions {
-  /** ms: navigation, waits and checks. */
+  /** The budget for navigation, waits and checks, in ms. */
   timeout: number;
-  /** ms, in addition. */
+  /** Additional time in ms. */
   delay: number;
-  /** ms by `monotonicNow`. Default: now. */
+  /** The start, in ms by `monotonicNow`; by default, now. */
   began?: number;
 }
 
 /**
- * The two time limits of one capture (decisions.md, Jobs): the budget of `timeout`, which is paused during `delay`, scrolling and the picture
- * of a scrolled page, and the forced end at `timeout + delay + CAPTURE_GRACE_MS`. Times are ms by `monotonicNow`.
+ * The two time limits of one capture (decisions.md, Jobs), in ms by `monotonicNow`: the budget of `timeout`, which pauses
+ * during `delay`, scrolling and the picture of a scrolled page, and the forced end at `timeout + delay + CAPTURE_GRACE_MS`.
  */
 export class Deadlines implements Disposable {
   /** When the capture is ended by force. */
@@ -42,18 +42,18 @@ export class Deadlines implements Disposable {
     this.signal = AbortSignal.any([this.#force.signal, ...outer]);
   }
 
-  /** When the budget ends unless it is paused, ms by `monotonicNow`; in the past once it has ended. */
+  /** When the budget ends unless it is paused, in ms by `monotonicNow`; in the past once it has ended. */
   get budgetEndsAt(): number {
     return this.#budgetEndsAt + (this.#stoppedAt === null ? 0 : monotonicNow() - this.#stoppedAt);
   }
 
-  /** Remaining ms of the budget, at least 0. */
+  /** The remaining budget in ms, at least 0. */
   leftMs(): number {
     return Math.max(0, this.budgetEndsAt - monotonicNow());
   }
 
   /** Runs a step with the budget paused. Must not be nested. */
-  async outside<T>(work: () => Promise<T>): Promise<T> {
+  async withBudgetPaused<T>(work: () => Promise<T>): Promise<T> {
     const began = monotonicNow();
     this.#stoppedAt = began;
     try {
@@ -65,11 +65,11 @@ export class Deadlines implements Disposable {
   }
 
   /** The result of `work`, or TIMED_OUT after `ms`. Rejects with the signal's reason if the capture must stop; the work itself continues. */
-  within<T>(work: Promise<T>, ms: number): Promise<T | typeof TIMED_OUT> {
+  withTimeout<T>(work: Promise<T>, ms: number): Promise<T | typeof TIMED_OUT> {
     return pTimeout(work, { milliseconds: Math.max(1, ms), signal: this.signal, fallback: () => TIMED_OUT });
   }
 
-  /** The result of `work`, unless the capture must stop first. */
+  /** The result of `work`, or a rejection with the signal's reason if the capture must stop first. */
   orEnd<T>(work: Promise<T>): Promise<T> {
     return pTimeout(work, { milliseconds: Number.POSITIVE_INFINITY, signal: this.signal });
   }

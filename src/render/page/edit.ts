@@ -2,8 +2,8 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { OpenPage } from './open-page.js';
 
 /**
- * The head of a style sheet, the only place where `@import` is allowed. Its repetitions are disjoint, so that a caller's text cannot cause
- * catastrophic backtracking.
+ * Matches the head of a style sheet, the only place for `@import`. Its repetitions are disjoint, so that a caller's text
+ * cannot cause catastrophic backtracking.
  */
 const SHEET_HEAD =
   /^(?:\s|\/\*[\s\S]*?\*\/|@charset[^;]*;|@layer[^{;]*;|@import\s*(?:url\((?:\s*"[^"]*"\s*|\s*'[^']*'\s*|[^)]*)\)|"[^"]*"|'[^']*')[^;]*;)+/i;
@@ -12,10 +12,8 @@ const FETCHES = /url\((?!\s*["']?#)|image-set\(|@import/i;
 type EditOptions = Pick<CaptureOptions, 'customCss' | 'hideSelectors' | 'removeSelectors'>;
 
 /**
- * Applies `custom_css`, `hide_selectors` and `remove_selectors` to every later document before its first paint. The style sheet is a
- * constructed one, which no CSP forbids; imports need a style element, which is added a little later. An observer removes nodes that are
- * added later. Hiding and removing apply to frames as well.
- *
+ * Applies `custom_css`, `hide_selectors` and `remove_selectors` to later documents before their first paint, whatever their
+ * CSP. Imports use a style element, added later. Hiding and removing cover frames and later nodes.
  * @param options with valid selectors (`checkSelectors`)
  */
 export async function edit({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, options: EditOptions): Promise<void> {
@@ -25,13 +23,13 @@ export async function edit({ session, deadlines }: Pick<OpenPage, 'session' | 'd
   await deadlines.orEnd(session.world.callAtStart('edits.start', [{ css, imports, hide, remove }], { inFrames: true }));
 }
 
-/** The head of a style sheet if it has imports; else empty. */
+/** The head of a style sheet if it has imports, or an empty string. */
 export function importsOf(css: string): string {
   const head = SHEET_HEAD.exec(css)?.[0] ?? '';
   return /@import/i.test(head) ? head : '';
 }
 
-/** Whether a `custom_css` loads anything, which the page's CSP may forbid. */
+/** Whether a `custom_css` loads anything, which the page's CSP could block. */
 export function fetches(css: string | null): boolean {
   return FETCHES.test(css ?? '');
 }

@@ -4,24 +4,24 @@ import type { CaptureProxy, Failure, Refusal } from '../../egress/egress.js';
 import { chromiumNetError } from '../../egress/net-error.js';
 import type { DocumentState } from './main-document.js';
 
-/** The same message for a missing name and one with a special-purpose address (decisions.md, Destinations). */
+/** The same message covers a missing name and one with a special-purpose address (decisions.md, Destinations). */
 export const NOT_PUBLIC_MESSAGE = 'The host name could not be resolved to a public address.';
 
-/** The parts of a proxy that a verdict needs. */
+/** The proxy's records that a verdict is based on. */
 export type ProxyRecord = Pick<CaptureProxy, 'refusals' | 'proxyFailure' | 'failures'>;
 
-/** Main responses that refuse the visitor (decisions.md, Error codes). */
+/** Statuses with which a main response refuses the visitor (decisions.md, Error codes). */
 const REFUSING_STATUSES = new Set([401, 403, 407, 429, 451]);
 
-const PICTURED_TYPES =
+const CAPTURABLE_TYPES =
   /^(text\/(?!event-stream)|image\/|application\/(xhtml\+xml|xml|json|ld\+json|javascript|ecmascript|x-javascript|manifest\+json)$|[^/]+\/[^;]+\+(xml|json)$|$)/;
 
-/** Errors worth a second attempt: the connection failed, not the response. */
+/** Errors worth a second attempt, because the connection failed, not the response. */
 const TRANSPORT_ERRORS =
   /^ERR_(CONNECTION_|EMPTY_RESPONSE|TIMED_OUT|ADDRESS_|INTERNET_DISCONNECTED|NETWORK_(CHANGED|IO_SUSPENDED|ACCESS_DENIED)|SOCKET_|TUNNEL_|HTTP2_|QUIC_|CONTENT_LENGTH_MISMATCH|INCOMPLETE_CHUNKED|PROXY_CONNECTION_FAILED|FAILED$|INSUFFICIENT_RESOURCES|SOCKS_)/;
 
 /**
- * Checks that the main frame shows a document, by what network and browser report, never by the page's content.
+ * Checks that the main frame shows a document, as reported by network and browser, never by the page's content.
  * @throws CaptureError navigation_failed, egress_unavailable
  */
 export function judgeDocument(shown: DocumentState, captureProxy: ProxyRecord): void {
@@ -30,16 +30,19 @@ export function judgeDocument(shown: DocumentState, captureProxy: ProxyRecord): 
   if (!/^(https?|blob|data):/.test(shown.url)) throw nothingShown();
 }
 
-/** Checks that the document has a supported type. @throws CaptureError navigation_failed */
+/**
+ * Checks that the document has a supported type.
+ * @throws CaptureError navigation_failed
+ */
 export function judgeContent(shown: DocumentState): void {
   if (shown.response?.status === 204 || shown.response?.status === 205) throw nothingShown(shown.response.status);
   const type = typeOf(shown.response?.headers ?? {});
-  if (!isPictured(shown.mimeType)) throw notAPage(shown.mimeType);
+  if (!isCapturable(shown.mimeType)) throw notAPage(shown.mimeType);
   if (/^(application\/pdf|video\/|audio\/)/.test(type)) throw notAPage(type);
 }
 
 /**
- * The error for a navigation without a document, based on what the proxy has recorded.
+ * The error for a navigation without a document, based on the proxy's records.
  * @param error Chromium's `net::ERR_…`
  */
 export function failedNavigation(url: string, error: string, captureProxy: ProxyRecord): CaptureError {
@@ -106,7 +109,10 @@ export function nothingShown(status: number | null = null): CaptureError {
   });
 }
 
-/** The error for a caller's proxy that does not work. @param reason for the log */
+/**
+ * The error for a caller's proxy that does not work.
+ * @param reason for the log
+ */
 export function proxyUnavailable(reason: string): CaptureError {
   return new CaptureError({
     code: 'egress_unavailable',
@@ -115,13 +121,13 @@ export function proxyUnavailable(reason: string): CaptureError {
   });
 }
 
-/** Media type of a response, lower case, without parameters; empty if there is none. */
+/** The media type of a response in lower case, without parameters; empty if there is none. */
 export function typeOf(headers: Record<string, string>): string {
   return (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
-function isPictured(mimeType: string): boolean {
-  return PICTURED_TYPES.test(mimeType.toLowerCase());
+function isCapturable(mimeType: string): boolean {
+  return CAPTURABLE_TYPES.test(mimeType.toLowerCase());
 }
 
 function overLimit(): CaptureError {
@@ -167,10 +173,10 @@ function explain(name: string): string {
 /** The newest entry about a URL's host and port. */
 function lastFor<T extends Refusal | Failure>(entries: readonly T[], target: URL): T | null {
   const port = target.port === '' ? (target.protocol === 'https:' ? 443 : 80) : Number(target.port);
-  return entries.findLast((entry) => entry.port === port && bare(entry.host) === bare(target.hostname)) ?? null;
+  return entries.findLast((entry) => entry.port === port && normalisedHost(entry.host) === normalisedHost(target.hostname)) ?? null;
 }
 
-function bare(host: string): string {
+function normalisedHost(host: string): string {
   return host
     .toLowerCase()
     .replace(/^\[|\]$/g, '')

@@ -3,39 +3,39 @@ import type { PageSession } from '../page-session.js';
 
 /** A document of the main frame. */
 export interface DocumentState {
-  /** Counts documents from 1; same-document navigations keep it. */
+  /** Counts documents from 1. Same-document navigations keep the number. */
   readonly number: number;
   readonly frameId: string;
   /** The committed URL; `chrome-error:` for the browser's own error pages. */
   readonly url: string;
-  /** The type that Chromium has determined. */
+  /** The type determined by Chromium. */
   readonly mimeType: string;
-  /** The URL that could not be shown, if this is the browser's error page. */
+  /** For the browser's error page, the URL that could not be shown; else null. */
   readonly unreachableUrl: string | null;
   readonly response: MainResponse | null;
-  /** Chromium's `net::ERR_…` of an interrupted body, or of the failure that this error page stands for. */
+  /** Chromium's `net::ERR_…` of an interrupted body, or of the failure that this error page reports. */
   failure: string | null;
-  /** DOMContentLoaded has fired. */
+  /** Whether DOMContentLoaded has fired. */
   parsed: boolean;
-  /** load has fired. */
+  /** Whether load has fired. */
   loaded: boolean;
 }
 
 export interface MainResponse {
   url: string;
   status: number;
-  /** Lower-case names. */
+  /** Headers by lower-case name. */
   headers: Record<string, string>;
 }
 
 /** The failure of the main frame's last request, if no document was shown for it. */
 export interface MainFailure {
   url: string;
-  /** Chromium's name, such as `net::ERR_CONNECTION_REFUSED`. */
+  /** Chromium's name, for instance `net::ERR_CONNECTION_REFUSED`. */
   error: string;
 }
 
-/** A request for a document of the main frame; a redirect is another one. */
+/** A request for a document of the main frame. A redirect is a separate one. */
 interface DocumentRequest {
   id: string;
   url: string;
@@ -56,7 +56,7 @@ export class MainDocument {
   lastResponse: MainResponse | null = null;
   lastFailure: MainFailure | null = null;
   readonly #waiting = new Set<() => void>();
-  /** Not ended, by id. */
+  /** Requests that have not ended, by id. */
   readonly #requests = new Map<string, DocumentRequest>();
   #request: DocumentRequest | null = null;
   #shownRequest: DocumentRequest | null = null;
@@ -91,16 +91,16 @@ export class MainDocument {
     return main;
   }
 
-  /** Resolves once the test returns true; it is called at each event. */
+  /** Resolves once the test, called at each event, returns true. */
   until(test: () => boolean): Promise<void> {
     if (test()) return Promise.resolve();
     return new Promise((resolve) => {
-      const ask = () => {
+      const check = () => {
         if (!test()) return;
-        this.#waiting.delete(ask);
+        this.#waiting.delete(check);
         resolve();
       };
-      this.#waiting.add(ask);
+      this.#waiting.add(check);
     });
   }
 
@@ -128,7 +128,7 @@ export class MainDocument {
     this.#tell();
   }
 
-  /** Fired after load, or without it if loading was stopped by `window.stop()` or a link to another program. */
+  /** The event is fired after load, or without it if loading was stopped by `window.stop()` or a link to another program. */
   #stop(frameId: string): void {
     if (this.current?.frameId === frameId && !this.navigating) this.#mark({ parsed: true, loaded: true });
   }
@@ -156,17 +156,17 @@ export class MainDocument {
     // The previous document is reported as aborted after the navigation that it started has failed.
     if (!aborted || request !== this.#shownRequest) this.lastFailure = { url: request.url, error };
     if (request === this.#shownRequest) {
-      // A body that is interrupted after the commit fires neither DOMContentLoaded nor load. An abort is caused by the page itself.
+      // After an interruption of the body, neither DOMContentLoaded nor load fires. An abort is caused by the page itself.
       if (this.current !== null && !aborted) this.current.failure ??= error;
     } else if (request === this.#request && aborted) {
-      // A download or a 204 keeps the old document. After any other failure the browser's error page follows.
+      // A download or a 204 keeps the old document. After any other failure, the browser's error page follows.
       this.navigating = false;
     }
     this.#tell();
   }
 
   #tell(): void {
-    for (const ask of [...this.#waiting]) ask();
+    for (const check of [...this.#waiting]) check();
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * The only access to the page's own world, in which its scripts can replace every function and so answer whatever they like: what is read
- * here is limited in bytes (before it is decoded), in time, and by a schema.
+ * The only access to the page's main world, where its scripts can replace every function and thus forge every answer.
+ * Answers are limited in bytes (before they are decoded) and in time, and validated by a schema.
  */
 
 import pTimeout from 'p-timeout';
@@ -9,14 +9,13 @@ import type { z } from 'zod';
 import { isTooLong, MAIN_WORLD_MARK } from '../launch/answer-limit.js';
 import type { CdpSession } from '../launch/pipe-session.js';
 
-/** What a script has thrown. */
+/** The exception thrown by a script. */
 export type Thrown = NonNullable<Awaited<ReturnType<typeof evaluate>>['exceptionDetails']>;
 
 /**
- * Evaluates an expression in a frame's own world.
- *
+ * Evaluates an expression in a frame's main world.
  * @param how.schema must limit the length of each string
- * @throws Error if the frame goes away, its answer is late, too long or does not match the schema
+ * @throws Error if the frame goes away, or its answer is late, too long or does not match the schema
  */
 export async function askMainWorld<Answer>(
   frame: Frame,
@@ -29,10 +28,9 @@ export async function askMainWorld<Answer>(
 }
 
 /**
- * Runs a script in the main frame's own world, and awaits a promise that it returns. The browser ends a script that computes for longer
- * than `timeoutMs`. What the script returns is not used, so it may be longer than can be read.
- *
- * @returns what was thrown, or null
+ * Runs a script in the main frame's main world, and awaits a promise that it returns. The browser ends a script that
+ * computes for longer than `timeoutMs`. Its result is ignored, and may thus exceed the limit.
+ * @returns the exception, or null
  */
 export async function runInMainWorld(cdp: CdpSession, expression: string, timeoutMs: number): Promise<Thrown | null> {
   try {

@@ -2,6 +2,7 @@ import { CaptureError } from '../../contract/capture-error.js';
 import { monotonicNow } from '../monotonic-now.js';
 import { recogniseWall } from './bot-wall.js';
 import { TIMED_OUT } from './deadline.js';
+import { DocumentReplaced } from './document-replaced.js';
 import {
   failedNavigation,
   judgeContent,
@@ -14,38 +15,35 @@ import {
 } from './judge-document.js';
 import type { DocumentState } from './main-document.js';
 import type { OpenPage } from './open-page.js';
-import { PageMoved } from './page-moved.js';
 
-/** How long identifying the vendor of a bot wall may take. */
-const VENDOR_LOOK_MS = 2_500;
+/** The time limit for identifying the vendor of a bot wall. */
+const VENDOR_MAX_MS = 2_500;
 
 /**
- * Navigates to the URL; resolves when the target's first document has been committed and accepted.
- *
+ * Navigates to the URL. Resolves when the target's first document has been committed and accepted.
  * @throws CaptureError navigation_failed, blocked_by_target, target_error, egress_unavailable, render_timeout
  */
 export async function navigate(page: Omit<OpenPage, 'network'>, url: string): Promise<void> {
   const { session, main, deadlines } = page;
-  // Chromium itself gives up only after minutes: the budget limits a silent target.
+  // Chromium gives up only after minutes, so the budget limits a silent target.
   const going = session.cdp.send('Page.navigate', { url });
-  const outcome = await deadlines.within(going, deadlines.leftMs());
-  if (outcome === TIMED_OUT) throw noAnswer(page, url);
+  const outcome = await deadlines.withTimeout(going, deadlines.leftMs());
+  if (outcome === TIMED_OUT) throw noResponse(page, url);
   if (outcome.errorText !== undefined && main.current === null) throw failureOf(page, url, outcome.errorText);
   if (
-    (await deadlines.within(
+    (await deadlines.withTimeout(
       main.until(() => main.current !== null),
       deadlines.leftMs(),
     )) === TIMED_OUT
   )
-    throw noAnswer(page, url);
+    throw noResponse(page, url);
   await classify(page);
 }
 
 /**
- * Checks the current document of the main frame, and identifies the vendor of a bot wall.
- *
- * @returns the document; later steps compare its number
- * @throws CaptureError as `navigate`
+ * Checks the main frame's current document, and identifies the vendor of a bot wall.
+ * @returns the document, whose number later steps compare
+ * @throws the same errors as `navigate`
  */
 export async function classify(page: Omit<OpenPage, 'network'>): Promise<DocumentState> {
   const shown = page.main.current;
@@ -57,19 +55,19 @@ export async function classify(page: Omit<OpenPage, 'network'>): Promise<Documen
   return shown;
 }
 
-/** The vendor, if the page reveals it in time. */
+/** The vendor, if the page reveals it within the time limit; else null. */
 async function vendorOf(page: Pick<OpenPage, 'main' | 'world' | 'deadlines'>, shown: DocumentState): Promise<string | null> {
   const { main, world, deadlines } = page;
-  const until = monotonicNow() + Math.min(VENDOR_LOOK_MS, deadlines.leftMs());
-  await deadlines.within(
+  const until = monotonicNow() + Math.min(VENDOR_MAX_MS, deadlines.leftMs());
+  await deadlines.withTimeout(
     main.until(() => shown.parsed || main.current !== shown),
     until - monotonicNow(),
   );
   try {
-    const vendor = await deadlines.within(recogniseWall(world, shown), Math.max(200, until - monotonicNow()));
+    const vendor = await deadlines.withTimeout(recogniseWall(world, shown), Math.max(200, until - monotonicNow()));
     return vendor === TIMED_OUT ? null : vendor;
   } catch (error) {
-    if (error instanceof PageMoved) return null;
+    if (error instanceof DocumentReplaced) return null;
     throw error;
   }
 }
@@ -79,7 +77,7 @@ function failureOf({ session, main }: Pick<OpenPage, 'session' | 'main'>, url: s
   const answer = main.lastResponse;
   if (error === 'net::ERR_ABORTED' && answer !== null) {
     if (answer.status >= 400) return refusedBy(answer.status, null);
-    // A link to another program, such as a mail client.
+    // The redirect leads to another program, such as a mail client.
     if (answer.status >= 300) return failedNavigation(url, 'net::ERR_UNKNOWN_URL_SCHEME', session.captureProxy);
     if (answer.status === 204 || answer.status === 205) return nothingShown(answer.status);
     return notAPage(typeOf(answer.headers) || 'application/octet-stream');
@@ -89,7 +87,7 @@ function failureOf({ session, main }: Pick<OpenPage, 'session' | 'main'>, url: s
 }
 
 /** Checks the caller's proxy first: if it does not respond, no target can. */
-function noAnswer({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, url: string): CaptureError {
+function noResponse({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, url: string): CaptureError {
   const { proxyFailure } = session.captureProxy;
   return proxyFailure === null ? silentTarget(url, deadlines.timeout) : proxyUnavailable(proxyFailure);
 }

@@ -1,15 +1,15 @@
 import type { PageSession } from '../page-session.js';
 import { withFragment } from './main-document.js';
 
-/** Kinds that never count: streams stay open as long as the page, and media loads as it plays. */
+/** Kinds that are ignored: streams stay open as long as the page, and media loads as it plays. */
 const STREAMS = new Set(['eventsource', 'websocket', 'media', 'signedexchange']);
-/** Kinds whose late responses change nothing visible: not waited for once they hang. */
+/** Kinds whose late responses change nothing visible. They are not waited for once they hang. */
 const PIXELS = new Set(['image', 'ping', 'beacon', 'cspviolationreport', 'prefetch', 'manifest', 'texttrack', 'other']);
-/** Kinds that hold back a page's load event. */
+/** Kinds that delay a page's load event. */
 const LOAD_BLOCKERS = new Set(['document', 'stylesheet', 'script', 'image', 'font']);
 /** Kinds that only send data to a server. */
 const REPORTS = new Set(['ping', 'beacon', 'cspviolationreport']);
-/** Kinds that the page's scripts ask for. */
+/** Kinds requested by the page's scripts. */
 const SCRIPTED = new Set(['fetch', 'xhr']);
 const REFUSALS = new Set([401, 403]);
 const PIXEL_HANGS_AFTER_MS = 1_500;
@@ -17,17 +17,17 @@ const PIXEL_HANGS_AFTER_MS = 1_500;
 const STREAM_AFTER_MS = 2_000;
 /** A fetch without a response for this long is a long poll, or too slow to wait for on a page that shows its content. */
 export const LONG_POLL_AFTER_MS = 1_000;
-/** A font that never loads delays a capture, but never fails it (decisions.md): the longest wait for fonts alone. */
+/** The longest wait for fonts alone. A font that never loads delays a capture, but never fails it (decisions.md). */
 export const FONTS_BUDGET_MS = 3_000;
 /** The network is idle after this long without activity. */
 export const QUIET_MS = 250;
-/** A request without an answer holds the page's clock for this long at most. */
+/** The longest time for which a request without a response holds the page's clock. */
 const HOLDS_CLOCK_MS = 5_000;
-/** A script that asks for the same path again after its clock has run this far ahead is taken to ask again and again, ms. */
+/** If a path is requested again after the clock has run this far ahead, in ms, the script counts as polling. */
 const POLLS_AFTER_MS = 100;
 const PATHS_MAX = 500;
 
-/** The parts of Network.requestWillBeSent that are used. */
+/** The used parts of Network.requestWillBeSent. */
 interface RequestSent {
   requestId: string;
   frameId?: string;
@@ -52,23 +52,23 @@ export interface PendingRequest {
   answered: boolean;
 }
 
-/** Which requests of a page are in flight. Event-driven; must listen before the navigation starts. */
+/** Tracks a page's requests in flight by events. Must be created before the navigation starts. */
 export class NetworkTracker {
-  /** By request id, which a redirect keeps. */
+  /** Requests in flight by request id, which a redirect keeps. */
   readonly #flights = new Map<string, Flight>();
   readonly #mainFrameId: string;
   readonly #waiting = new Set<() => void>();
   #lastActivityAt = performance.now();
   #newest: Flight | null = null;
-  /** Open sockets and streams. */
+  /** Open sockets and streams, by request id. */
   readonly #talks = new Set<string>();
-  /** How far the page's clock had run ahead when scripts first asked for each path. */
+  /** How far the page's clock had run ahead when scripts first requested each path. */
   readonly #asked = new Map<string, number>();
   #polls = false;
   #imageAt = Number.NEGATIVE_INFINITY;
-  /** How far the page's clock has run ahead, ms. */
+  /** How far the page's clock has run ahead, in ms. */
   clockMs = 0;
-  /** Whether a script was refused what it asked for after that: its server may take it to come from the future. */
+  /** Whether a script's request was refused after the clock ran ahead, possibly because its time is in the future. */
   refusedAhead = false;
 
   constructor({ cdp, mainFrameId }: Pick<PageSession, 'cdp' | 'mainFrameId'>) {
@@ -81,8 +81,8 @@ export class NetworkTracker {
     cdp.on('Network.webSocketClosed', ({ requestId }) => this.#talks.delete(requestId));
   }
 
-  /** Why the page's clock must keep to the real time: the page talks to a server; null if it does not. */
-  talk(): 'socket' | 'stream' | 'polling' | null {
+  /** The reason why the page's clock must keep to real time, because the page communicates with a server; else null. */
+  realTimeReason(): 'socket' | 'stream' | 'polling' | null {
     if (this.#talks.size > 0) return 'socket';
     const isStream = ({ kind, answered, startedAt }: Flight) =>
       SCRIPTED.has(kind) && answered && performance.now() - startedAt > STREAM_AFTER_MS;
@@ -90,12 +90,12 @@ export class NetworkTracker {
     return this.#polls ? 'polling' : null;
   }
 
-  /** Resolves when no request is in flight that the page's clock must wait for; or when `signal` aborts. */
+  /** Resolves when no request in flight holds the page's clock, or when `signal` aborts. */
   answered(signal: AbortSignal): Promise<void> {
     return this.#wake(signal, (now) => this.#holdsMs(now));
   }
 
-  /** Whether a request is in flight that the page's clock must wait for. */
+  /** Whether a request in flight holds the page's clock. */
   isHolding(): boolean {
     return this.#holdsMs(performance.now()) > 0;
   }
@@ -106,27 +106,26 @@ export class NetworkTracker {
 
   /** Requests in flight, oldest first, without streams and hung requests. */
   pending(): PendingRequest[] {
-    return [...this.#flights.values()].map(told);
+    return [...this.#flights.values()].map(asPending);
   }
 
   /** The latest request, ended or not. */
   newest(): PendingRequest | null {
-    return this.#newest === null ? null : told(this.#newest);
+    return this.#newest === null ? null : asPending(this.#newest);
   }
 
-  /** Requests for content in flight that began at that time or later, ms by `performance.now`. */
+  /** The number of requests for content in flight that began at `since` or later, in ms by `performance.now`. */
   loading(since: number): number {
     return [...this.#flights.values()].filter(({ kind, startedAt }) => startedAt >= since && !REPORTS.has(kind)).length;
   }
 
-  /** Resolves when there are none of them; or when `signal` aborts. */
+  /** Resolves when there are no such requests, or when `signal` aborts. */
   loaded(since: number, signal: AbortSignal): Promise<void> {
     return this.#wake(signal, () => (this.loading(since) > 0 ? Number.POSITIVE_INFINITY : 0));
   }
 
   /**
-   * Whether nothing that counts is in flight.
-   *
+   * Whether no request that counts is in flight.
    * @param pollsAfterMs a fetch without a response for this long does not count
    */
   isIdle(pollsAfterMs = Number.POSITIVE_INFINITY): boolean {
@@ -134,11 +133,11 @@ export class NetworkTracker {
   }
 
   /** Resolves once none of these URLs is in flight, or when `signal` aborts. */
-  ended(urls: readonly string[], signal: AbortSignal): Promise<void> {
+  urlsEnded(urls: readonly string[], signal: AbortSignal): Promise<void> {
     return this.#wake(signal, () => ([...this.#flights.values()].some(({ url }) => urls.includes(url)) ? Number.POSITIVE_INFINITY : 0));
   }
 
-  /** Forgets the requests and the talk of an earlier document: Chromium does not report the end of all that it drops. */
+  /** Drops the state of an earlier document, since Chromium does not report the end of all requests that it cancels. */
   forgetBefore(url: string): void {
     this.#talks.clear();
     this.#asked.clear();
@@ -151,15 +150,15 @@ export class NetworkTracker {
   }
 
   /**
-   * Resolves when nothing that counts has been in flight for `ms` since the last activity, which may be long past; or when `signal` aborts.
-   *
-   * @param pollsAfterMs as of `isIdle`
+   * Resolves when nothing that counts has been in flight for `ms` since the last activity, which may be long past, or when
+   * `signal` aborts.
+   * @param pollsAfterMs the same as for `isIdle`
    */
   quiet(ms: number, signal: AbortSignal, pollsAfterMs = Number.POSITIVE_INFINITY): Promise<void> {
     return this.#wake(signal, (now) => Math.max(this.#lastActivityAt + ms - now, this.#countsUntil(now, pollsAfterMs)));
   }
 
-  /** Resolves once only fonts that have exceeded their budget delay the page's load event. Never if nothing delays it. */
+  /** Resolves once only fonts that have exceeded their budget delay the page's load event. Never resolves if nothing delays it. */
   onlyFontsHoldLoad(signal: AbortSignal): Promise<void> {
     return this.#wake(signal, (now) => {
       const holding = [...this.#flights.values()].filter(({ kind }) => LOAD_BLOCKERS.has(kind));
@@ -208,26 +207,29 @@ export class NetworkTracker {
     if (this.#flights.delete(requestId)) this.#touch();
   }
 
-  /** Resolves when `waitMs` returns 0 or less; called at each event, and when the returned time has passed. Or when the signal aborts. */
+  /**
+   * Resolves when `waitMs` returns 0 or less, or when the signal aborts. It is called at each event, and when the returned
+   * time has passed.
+   */
   #wake(signal: AbortSignal, waitMs: (now: number) => number): Promise<void> {
     return new Promise((resolve) => {
       let timer: NodeJS.Timeout | undefined;
       const finish = () => {
         clearTimeout(timer);
-        this.#waiting.delete(look);
+        this.#waiting.delete(check);
         signal.removeEventListener('abort', finish);
         resolve();
       };
-      const look = () => {
+      const check = () => {
         clearTimeout(timer);
         const wait = waitMs(performance.now());
         if (wait <= 0) finish();
-        else if (wait !== Number.POSITIVE_INFINITY) timer = setTimeout(look, Math.ceil(wait));
+        else if (wait !== Number.POSITIVE_INFINITY) timer = setTimeout(check, Math.ceil(wait));
       };
-      this.#waiting.add(look);
+      this.#waiting.add(check);
       signal.addEventListener('abort', finish, { once: true });
       if (signal.aborted) finish();
-      else look();
+      else check();
     });
   }
 
@@ -237,15 +239,15 @@ export class NetworkTracker {
   }
 
   #tell(): void {
-    for (const look of [...this.#waiting]) look();
+    for (const check of [...this.#waiting]) check();
   }
 
-  /** ms until the requests in flight stop counting by their age: 0 if none counts, Infinity if one must end first. */
+  /** ms until no request in flight counts, by their age: 0 if none counts, Infinity if one must end first. */
   #countsUntil(now: number, pollsAfterMs: number): number {
-    return this.#longest((flight) => flight.startedAt + patience(flight, pollsAfterMs) - now);
+    return this.#longest((flight) => flight.startedAt + countsForMs(flight, pollsAfterMs) - now);
   }
 
-  /** The longest of these times over all requests in flight, which can be very many; at least 0. */
+  /** The longest of these times over all requests in flight, of which there may be very many; at least 0. */
   #longest(msOf: (flight: Flight) => number): number {
     let longest = 0;
     for (const flight of this.#flights.values()) longest = Math.max(longest, msOf(flight));
@@ -253,18 +255,18 @@ export class NetworkTracker {
   }
 }
 
-function told({ kind, url, frame, startedAt, answered }: Flight): PendingRequest {
+function asPending({ kind, url, frame, startedAt, answered }: Flight): PendingRequest {
   return { kind: kind === 'document' && frame ? 'frame' : kind, url, answered, ageMs: performance.now() - startedAt };
 }
 
-function patience(flight: Flight, pollsAfterMs: number): number {
+function countsForMs(flight: Flight, pollsAfterMs: number): number {
   if (PIXELS.has(flight.kind)) return PIXEL_HANGS_AFTER_MS;
   if (flight.kind === 'font') return FONTS_BUDGET_MS;
   if (!SCRIPTED.has(flight.kind)) return Number.POSITIVE_INFINITY;
   return flight.answered ? STREAM_AFTER_MS : pollsAfterMs;
 }
 
-/** ms by `performance.now`: until then a request in flight holds the page's clock. */
+/** Until when a request in flight holds the page's clock, in ms by `performance.now`. */
 function holdsUntil({ kind, startedAt, answered }: Flight): number {
   if (REPORTS.has(kind)) return 0;
   if (PIXELS.has(kind)) return startedAt + PIXEL_HANGS_AFTER_MS;

@@ -11,7 +11,7 @@ import type { World } from './world.js';
 const DISMISSED_AT_ONCE = 50;
 const THEN_AFTER_MS = 100;
 
-/** A page session with its watchers. Each step names the parts that it uses. */
+/** A page session with its trackers. Each step names the parts that it uses. */
 export interface OpenPage {
   readonly session: PageSession;
   readonly deadlines: Deadlines;
@@ -19,14 +19,14 @@ export interface OpenPage {
   readonly network: NetworkTracker;
   readonly world: World;
   readonly tolerance: Tolerance;
-  /** Whether its clock keeps to the real time. */
+  /** Whether the page's clock keeps to real time. */
   realTime: boolean;
   readonly debug?: DebugSink | undefined;
   /** How its clock has run so far. */
   readonly clock: ClockTotal;
 }
 
-/** Starts watching a page session and dismissing its dialogs. Must be called before the navigation; one round trip. */
+/** Starts tracking a page session and dismissing its dialogs. Must be called before the navigation; takes one round trip. */
 export async function openPage(
   session: PageSession,
   deadlines: Deadlines,
@@ -39,14 +39,13 @@ export async function openPage(
 }
 
 /**
- * Dismisses dialogs as they open (decisions.md, Capture semantics). Other features need no handling: the context refuses popups, downloads
- * and permissions, printing and file choosers need a window, and `debugger` statements need a debugger, which is never enabled. A page that
- * opens endless dialogs must wait for each: dismissing them at once took two fifths of the server's thread.
+ * Dismisses dialogs (decisions.md, Capture semantics). The context blocks popups, downloads, permissions and the like.
+ * Dialogs beyond the first are delayed, since dismissing endless ones took two fifths of the server's thread.
  */
 export function dismissDialogs(session: Pick<PageSession, 'page'>): void {
   let opened = 0;
   session.page.on('dialog', (dialog) => {
-    // The page may close in the meantime: then there is nothing left to dismiss.
+    // If the page closes meanwhile, there is nothing left to dismiss.
     const dismiss = () => void dialog.dismiss().catch(() => undefined);
     opened += 1;
     if (opened <= DISMISSED_AT_ONCE) dismiss();

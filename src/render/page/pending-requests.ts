@@ -15,7 +15,7 @@ export interface PendingGroup {
   count: number;
 }
 
-/** Requests in flight by type and host, most frequent first; hosts only, since paths may contain secrets. */
+/** Requests in flight by type and host, most frequent first. Only hosts are reported, since paths may contain secrets. */
 export function groupPending(pending: readonly PendingRequest[]): PendingGroup[] {
   const groups = new Map<string, PendingGroup>();
   for (const { kind, url } of pending) {
@@ -27,13 +27,13 @@ export function groupPending(pending: readonly PendingRequest[]): PendingGroup[]
   return [...groups.values()].sort((a, b) => b.count - a.count);
 }
 
-/** As a clause of a message: the sources of requests so frequent that the network is never idle, even if none is in flight right now. */
+/** A clause about requests so frequent that the network is never idle, even if none is in flight right now. */
 export function describeRestless(newest: PendingRequest): string {
   const [{ kind, host } = { kind: '', host: '' }] = groupPending([newest]);
   return `the page kept making requests, the last one a ${NAMES[kind] ?? kind} from ${host}`;
 }
 
-/** As a clause of a message: "2 images from cdn.example.com and 1 script from example.com were still pending". */
+/** A clause such as "2 images from cdn.example.com and 1 script from example.com were still pending". */
 export function describePending(pending: readonly PendingRequest[]): string {
   const groups = groupPending(pending);
   if (pending.every(({ kind, answered }) => kind === 'document' && answered) && pending.length > 0) {

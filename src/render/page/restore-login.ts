@@ -6,7 +6,6 @@ type LoginOptions = Pick<CaptureOptions, 'url' | 'cookies' | 'storageState'>;
 
 /**
  * Adds `storage_state` and `cookies` to the capture's context, before the navigation.
- *
  * @throws CaptureError `invalid_request` for cookies that the browser rejects, such as a `__Host-` one with a domain
  */
 export async function restoreLogin({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, options: LoginOptions): Promise<void> {
@@ -31,7 +30,7 @@ function forBrowser({ name, value, domain, path, secure, httpOnly, sameSite, exp
   };
 }
 
-/** Does not repeat the browser's message, which contains the cookie. */
+/** Omits the browser's message, which contains the cookie. */
 function rejected(cause: unknown): CaptureError {
   const message = 'hold a cookie that the browser rejects: check `__Host-` and `__Secure-` names, `secure` and `same_site`';
   return new CaptureError({
@@ -42,7 +41,10 @@ function rejected(cause: unknown): CaptureError {
   });
 }
 
-/** Runs in each document before its own scripts. Sets the items in the first document of an origin, so that later changes by the page persist. */
+/**
+ * Runs in each document before its own scripts. Sets the items only in the first document of an origin, so that later
+ * changes by the page persist.
+ */
 function fillLocalStorage(stored: { origin: string; localStorage: { name: string; value: string }[] }[]): void {
   const own = stored.find(({ origin }) => origin === location.origin);
   if (own === undefined) return;

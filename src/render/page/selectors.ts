@@ -10,9 +10,8 @@ interface Field {
 }
 
 /**
- * Validates the request's selectors in the browser. To be called while the page is still empty; takes a round trip only if there are
- * selectors.
- *
+ * Validates the request's selectors in the browser. Must be called while the page is still empty; takes a round trip only if
+ * there are selectors.
  * @throws CaptureError invalid_request that lists each invalid one, such as `hide_selectors.0`, with the browser's message
  */
 export async function checkSelectors(page: Pick<OpenPage, 'session' | 'deadlines'>, options: SelectorOptions): Promise<void> {

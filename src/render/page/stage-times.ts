@@ -1,13 +1,13 @@
-/** A stage that has ended. Times by `performance.now()`. */
+/** A stage that has ended, with times by `performance.now()`. */
 export interface StageTime {
   name: string;
   began: number;
   ended: number;
-  /** The capture failed in it. */
+  /** Whether the capture failed in this stage. */
   failed: boolean;
 }
 
-/** Progress of a capture, and its time per stage. One stage at a time; the times of repeated stages are added up. */
+/** The progress of a capture, and its time per stage. There is one stage at a time; the times of repeated stages are added. */
 export class StageTimes {
   readonly #stages: StageTime[] = [];
   readonly #onProgress: (progress: number) => void;
@@ -27,7 +27,7 @@ export class StageTimes {
     this.#onProgress(progress);
   }
 
-  /** Whole ms by stage so far; ends the current stage. */
+  /** Whole ms by stage so far. Ends the current stage. */
   taken(): Record<string, number> {
     this.#leave();
     const ms = new Map<string, number>();
@@ -35,7 +35,10 @@ export class StageTimes {
     return Object.fromEntries([...ms].map(([name, sum]) => [name, Math.round(sum)]));
   }
 
-  /** All stages so far, in order; ends the current one. @param failed whether the capture failed in it */
+  /**
+   * All stages so far, in order. Ends the current one.
+   * @param failed whether the capture failed in it
+   */
   stages({ failed }: { failed: boolean }): StageTime[] {
     this.#leave(failed);
     return [...this.#stages];

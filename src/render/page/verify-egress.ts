@@ -5,15 +5,14 @@ import type { CaptureProxy } from '../../egress/egress.js';
 import type { CountryObserver } from '../../egress/observe-country.js';
 import type { Deadlines } from './deadline.js';
 
-/** How much of the budget is left when the check times out, so that the capture fails with its own error. */
+/** The part of the budget left when the check times out, so that the capture fails with its own error. */
 const SPARE_MS = 200;
 
 /** Determines the egress country of a proxy (implemented in egress/). */
 export type EgressCountries = Pick<CountryObserver, 'observe'>;
 
 /**
- * Checks that the egress country is that of the region (decisions.md, Capture semantics), before any request to the target.
- *
+ * Checks, before any request to the target, that the egress country is that of the region (decisions.md, Capture semantics).
  * @returns the observed country; null if no check was requested
  * @throws CaptureError egress_mismatch, egress_unavailable
  */

@@ -1,11 +1,10 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import { TIMED_OUT } from './deadline.js';
+import { DocumentReplaced } from './document-replaced.js';
 import type { OpenPage } from './open-page.js';
-import { PageMoved } from './page-moved.js';
 
 /**
- * Waits until a matching element is visible, also across navigations of the page.
- *
+ * Waits until a matching element is visible, even across navigations.
  * @param selector valid (`checkSelectors`)
  * @throws CaptureError render_timeout, whose message says whether any element matched
  */
@@ -14,13 +13,13 @@ export async function waitForSelector(page: Pick<OpenPage, 'main' | 'world' | 'd
   for (;;) {
     const before = main.current;
     try {
-      const seen = await deadlines.within(world.call('documents.untilVisible', selector), deadlines.leftMs());
+      const seen = await deadlines.withTimeout(world.call('documents.untilVisible', selector), deadlines.leftMs());
       if (seen === TIMED_OUT) throw notSeen(selector, deadlines.timeout);
       return;
     } catch (error) {
-      if (!(error instanceof PageMoved)) throw error;
+      if (!(error instanceof DocumentReplaced)) throw error;
       const moved = main.until(() => main.current !== before);
-      if ((await deadlines.within(moved, deadlines.leftMs())) === TIMED_OUT) throw notSeen(selector, deadlines.timeout);
+      if ((await deadlines.withTimeout(moved, deadlines.leftMs())) === TIMED_OUT) throw notSeen(selector, deadlines.timeout);
     }
   }
 }

@@ -7,12 +7,11 @@ import type { OpenPage } from './open-page.js';
 import { describePending, describeRestless, groupPending } from './pending-requests.js';
 
 const NETWORK_IDLE_MS = 500;
-/** Maximum number of documents before the page counts as a redirect loop. */
+/** The maximum number of documents before the page counts as a redirect loop. */
 const MAX_DOCUMENTS = 25;
 
 /**
- * Waits until the page has reached `wait_until`, also across navigations, and checks the final document.
- *
+ * Waits until the page has reached `wait_until`, even across navigations, and checks the final document.
  * @throws CaptureError render_timeout that names pending requests, and all errors of `navigate`
  */
 export async function waitUntil(page: OpenPage, state: WaitUntil): Promise<DocumentState> {
@@ -20,10 +19,10 @@ export async function waitUntil(page: OpenPage, state: WaitUntil): Promise<Docum
   const stop = new AbortController();
   try {
     for (;;) {
-      const reached = await deadlines.within(reach(page, state, stop.signal), deadlines.leftMs());
+      const reached = await deadlines.withTimeout(reachState(page, state, stop.signal), deadlines.leftMs());
       if (reached === TIMED_OUT) throw notReached(page, state);
       const shown = await classify(page);
-      if (shown.number > MAX_DOCUMENTS) throw neverStays(shown.number);
+      if (shown.number > MAX_DOCUMENTS) throw keepsNavigating(shown.number);
       if (main.current === shown && !main.navigating) return shown;
     }
   } finally {
@@ -32,17 +31,16 @@ export async function waitUntil(page: OpenPage, state: WaitUntil): Promise<Docum
 }
 
 /**
- * Follows navigations by the page since `shown` was checked: `<meta http-equiv="refresh">`, `location = …`, a form.
- *
+ * Follows navigations since `shown` was checked: `<meta http-equiv="refresh">`, `location = …`, a form.
  * @returns the current document, checked
- * @throws CaptureError as `waitUntil`
+ * @throws the same errors as `waitUntil`
  */
-export async function follow(page: OpenPage, shown: DocumentState, state: WaitUntil): Promise<DocumentState> {
+export async function followNavigations(page: OpenPage, shown: DocumentState, state: WaitUntil): Promise<DocumentState> {
   if (page.main.current === shown && !page.main.navigating && shown.failure === null) return shown;
   return await waitUntil(page, state === 'networkidle' ? 'load' : state);
 }
 
-async function reach(page: OpenPage, state: WaitUntil, stop: AbortSignal): Promise<void> {
+async function reachState(page: OpenPage, state: WaitUntil, stop: AbortSignal): Promise<void> {
   const { main, network } = page;
   const isBroken = (): boolean => main.current !== null && (main.current.failure !== null || main.current.number > MAX_DOCUMENTS);
   const isParsed = (): boolean => isBroken() || (main.current?.parsed === true && !isLeaving(page));
@@ -53,7 +51,7 @@ async function reach(page: OpenPage, state: WaitUntil, stop: AbortSignal): Promi
   if (state === 'networkidle' && !isBroken()) await network.quiet(NETWORK_IDLE_MS, stop);
 }
 
-/** The current document has requested another one. */
+/** Whether the current document has requested another one. */
 function isLeaving({ main }: Pick<OpenPage, 'main'>): boolean {
   return main.navigating;
 }
@@ -69,7 +67,7 @@ function notReached(page: OpenPage, state: WaitUntil): CaptureError {
   const newest = state === 'networkidle' && inFlight.length === 0 && main.current?.loaded === true ? network.newest() : null;
   const pending = newest === null ? inFlight : [newest];
   const what = newest === null ? describePending(pending) : describeRestless(newest);
-  const advice = sooner(main.current, state);
+  const advice = advise(main.current, state);
   return new CaptureError({
     code: 'render_timeout',
     message: `\`wait_until: ${state}\` was not reached within \`timeout\` (${deadlines.timeout} ms): ${what}. ${advice}`,
@@ -77,13 +75,13 @@ function notReached(page: OpenPage, state: WaitUntil): CaptureError {
   });
 }
 
-function sooner(shown: DocumentState | null, state: WaitUntil): string {
+function advise(shown: DocumentState | null, state: WaitUntil): string {
   if (state === 'networkidle' && shown?.loaded === true) return '`wait_until: load` would not have waited for that.';
   if (state !== 'domcontentloaded' && shown?.parsed === true) return '`wait_until: domcontentloaded` would not have waited for that.';
   return 'No other `wait_until` would have been reached sooner; a longer `timeout` may help.';
 }
 
-function neverStays(documents: number): CaptureError {
+function keepsNavigating(documents: number): CaptureError {
   return new CaptureError({
     code: 'render_timeout',
     message: `The page keeps navigating: it loaded ${documents} documents in a row and went on.`,

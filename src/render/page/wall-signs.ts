@@ -1,22 +1,22 @@
-/** How bot walls are recognised: one row per vendor and kind of page. A row matches if all of its conditions do. */
+/** The signs by which bot walls are recognised: one row per vendor and kind of page. A row matches if all of its conditions do. */
 
 export interface WallSign {
   vendor: string;
-  /** `name: pattern` of a response header. */
+  /** Matches a response header. */
   header?: { name: string; pattern: RegExp };
-  /** Title of the document. */
+  /** Matches the title of the document. */
   title?: RegExp;
-  /** Path of the document's URL. */
+  /** Matches the path of the document's URL. */
   path?: RegExp;
   /** A selector that matches at least one element. */
   marker?: string;
-  /** A selector of a captcha's container: matches at least one that is rendered, even if it is still empty. */
+  /** A selector of a captcha's container that matches at least one rendered element, even an empty one. */
   widget?: string;
-  /** In the visible text. */
+  /** Matches the visible text. */
   text?: RegExp;
-  /** Status of the response: one of these, or any that means that the page was not served (`isRefusal`). */
+  /** The response status: one of these, or any that means that the page was not served (`isRefusal`). */
   status?: readonly number[] | 'refusal';
-  /** The page has hardly any text besides what matched. */
+  /** Requires that the page has hardly any other text. */
   bare?: true;
 }
 
@@ -35,9 +35,8 @@ const CHALLENGE =
   '.frc-captcha,.mtcaptcha,altcha-widget,cap-widget,.smart-captcha,form[action*="captcha" i],input[name*="captcha" i],iframe[src*="captcha" i]:not([src*="invisible"],[src*="/bframe"],[src*="frame=challenge"])';
 
 /**
- * The first matching row names the vendor; rows that prove a challenge by themselves come first. Words alone prove nothing, since articles
- * mention bot walls too: each row requires technical evidence of the wall (status, header, URL, element), and either a page with hardly any
- * other text or a second piece of evidence.
+ * The first matching row names the vendor; rows that prove a challenge by themselves come first. As articles mention bot
+ * walls too, each row needs technical evidence (status, header, URL, element), and little other text or more evidence.
  */
 export const WALL_SIGNS: readonly WallSign[] = [
   { vendor: 'cloudflare', header: { name: 'cf-mitigated', pattern: /challenge/i }, bare: true },
@@ -137,7 +136,7 @@ export const WALL_SIGNS: readonly WallSign[] = [
     status: 'refusal',
     bare: true,
   },
-  // Its page has status 200, and can be recognised only by these words, which are its only text.
+  // This page has status 200, and is recognised only by these words, its only text.
   {
     vendor: 'f5',
     title: /^request rejected$/i,
@@ -203,7 +202,7 @@ export const WALL_SIGNS: readonly WallSign[] = [
   { vendor: 'reddit', text: /you('ve| have) been blocked by network security|whoa there, pardner/i, status: 'refusal', bare: true },
   { vendor: 'geetest', widget: '.geetest_captcha,.geetest_holder,.geetest_panel,.geetest_box', bare: true },
   { vendor: 'arkose', widget: 'iframe[src*="arkoselabs.com"],iframe[src*="funcaptcha.com"]', bare: true },
-  // Their scripts are used on ordinary pages as well, where they score visitors invisibly.
+  // These scripts are also used on ordinary pages, where they score visitors invisibly.
   {
     vendor: 'turnstile',
     widget:
@@ -229,12 +228,12 @@ export const WALL_SIGNS: readonly WallSign[] = [
   { vendor: 'unknown', text: HUMAN(), widget: CHALLENGE, bare: true },
 ];
 
-/** Their scripts are used on ordinary pages too; their challenges have no text at all. */
+/** Requires a page without any text: these scripts are used on ordinary pages too. */
 function NO_WORDS(): RegExp {
   return /^$/;
 }
 
-/** Whole phrases that ask visitors to prove that they are human: ordinary pages may mention robots or verification. */
+/** Whole phrases that ask visitors to prove that they are human, since ordinary pages may mention robots or verification. */
 function HUMAN(): RegExp {
   const phrases = [
     `(verify(ing)?|confirm(ing)?|prove|check(ing)?|make sure|ensure|show)( that| if)? you(['’]re| are) (a |an |really |actually )*(human|real person|not a (ro)?bot\\b)`,

@@ -1,21 +1,25 @@
 import type * as runtime from '../in-page/runtime.js';
 import { source } from '../in-page/runtime.js?bundled';
 import type { CdpSession } from '../launch/pipe-session.js';
-import { isGone, PageMoved } from './page-moved.js';
+import { DocumentReplaced, isGone } from './document-replaced.js';
 
 type Runtime = typeof runtime;
-type FunctionsOf<Room> = { [Name in keyof Room as Room[Name] extends (...given: never[]) => unknown ? Name : never]: Room[Name] };
+type FunctionsOf<Module> = { [Name in keyof Module as Module[Name] extends (...given: never[]) => unknown ? Name : never]: Module[Name] };
 /** The functions that can be called in a page: `module.function`, as exported by src/render/in-page/runtime.ts. */
-export type Call = { [Room in keyof Runtime & string]: `${Room}.${keyof FunctionsOf<Runtime[Room]> & string}` }[keyof Runtime & string];
-type CallOf<Name extends Call> = Name extends `${infer Room extends keyof Runtime & string}.${infer Method}`
-  ? Method extends keyof Runtime[Room]
-    ? Runtime[Room][Method]
+export type Call = { [Module in keyof Runtime & string]: `${Module}.${keyof FunctionsOf<Runtime[Module]> & string}` }[keyof Runtime &
+  string];
+type CallOf<Name extends Call> = Name extends `${infer Module extends keyof Runtime & string}.${infer Method}`
+  ? Method extends keyof Runtime[Module]
+    ? Runtime[Module][Method]
     : never
   : never;
 export type Given<Name extends Call> = CallOf<Name> extends (...given: infer Args) => unknown ? Args : never;
 export type Answer<Name extends Call> = CallOf<Name> extends (...given: never[]) => infer Result ? Awaited<Result> : never;
 
-/** An isolated world: the page's overridden prototypes do not affect it, and the page cannot see it. Chromium creates one per frame and name. */
+/**
+ * The name of the isolated world, which overridden prototypes do not affect and the page cannot see. Chromium creates one
+ * per frame and name.
+ */
 const WORLD_NAME = 'stillframe';
 const GLOBAL = 'stillframe';
 const MESSAGE_MAX_CHARS = 2_000;
@@ -41,16 +45,16 @@ export class World {
   }
 
   /**
-   * Calls a function of the program; arguments and result must be plain data. Has no time limit: a page in a busy loop does not respond.
-   *
-   * @throws PageMoved if the document is replaced in the meantime, Error if the function throws
+   * Calls a function of the program. Arguments and result must be plain data. Has no time limit: a page in a busy loop does
+   * not respond.
+   * @throws DocumentReplaced if the document is replaced meanwhile, Error if the function throws
    */
   call<Name extends Call>(name: Name, ...given: Given<Name>): Promise<Answer<Name>> {
     return this.#call(callOf(name, given));
   }
 
-  /** As `call`, but the browser ends the function after so many ms of computing, and the call is rejected. */
-  callWithin<Name extends Call>(timeoutMs: number, name: Name, ...given: Given<Name>): Promise<Answer<Name>> {
+  /** Like `call`, but the browser ends the function after `timeoutMs` of computing, and the call is rejected. */
+  callWithTimeout<Name extends Call>(timeoutMs: number, name: Name, ...given: Given<Name>): Promise<Answer<Name>> {
     return this.#call(callOf(name, given), timeoutMs);
   }
 
@@ -58,19 +62,17 @@ export class World {
     const contextId = await this.#context();
     const answer = await this.#evaluate(expression, contextId, timeout);
     if (!isMissing(answer.exceptionDetails)) return resultOf(answer);
-    // A document that is older than the program, or in which no scripts run at the start, such as the browser's own pages.
+    // The document predates the program, or runs no scripts at its start, as the browser's own pages.
     return resultOf(await this.#evaluate(`${INSTALL}\n${expression}`, contextId, timeout));
   }
 
-  /** Installs the program in each later document of the main frame. To be called before the navigation. */
+  /** Installs the program in each later document of the main frame. Must be called before the navigation. */
   async install(): Promise<void> {
     await this.#runAtStart(inMainFrame(INSTALL));
     this.#isInstalled = true;
   }
 
-  /**
-   * Calls a function at the start of each later document, optionally also in frames. To be called before the navigation.
-   */
+  /** Calls a function at the start of each later document, optionally also in frames. Must be called before the navigation. */
   async callAtStart<Name extends Call>(name: Name, given: Given<Name>, { inFrames }: { inFrames: boolean }): Promise<void> {
     const call = callOf(name, given);
     const isThere = this.#isInstalled && !inFrames;
@@ -99,15 +101,15 @@ export class World {
   async #open(): Promise<number> {
     this.#frameId ??= (await this.#send('Page.getFrameTree')).frameTree.frame.id;
     const { executionContextId } = await this.#send('Page.createIsolatedWorld', { frameId: this.#frameId, worldName: WORLD_NAME });
-    // Later calls are executed after it.
+    // Later calls are executed after this one.
     if (!this.#isInstalled) this.#evaluate(INSTALL, executionContextId).catch(() => undefined);
     return executionContextId;
   }
 
   #evaluate(expression: string, contextId: number, timeout?: number): Promise<Evaluated> {
-    const within = timeout === undefined ? {} : { timeout };
+    const limit = timeout === undefined ? {} : { timeout };
     // biome-ignore lint/plugin: the context is our own world
-    return this.#send('Runtime.evaluate', { expression, contextId, awaitPromise: true, returnByValue: true, ...within });
+    return this.#send('Runtime.evaluate', { expression, contextId, awaitPromise: true, returnByValue: true, ...limit });
   }
 
   #send: CdpSession['send'] = async (method, params) => {
@@ -116,7 +118,7 @@ export class World {
     } catch (error) {
       if (!isGone(error)) throw error;
       this.#contextId = null;
-      throw new PageMoved('the document is gone', { cause: error });
+      throw new DocumentReplaced('the document is gone', { cause: error });
     }
   };
 }
@@ -136,7 +138,7 @@ function isMissing(details: Evaluated['exceptionDetails']): boolean {
   return details?.exception?.description?.startsWith(`ReferenceError: ${GLOBAL} is not defined`) ?? false;
 }
 
-/** An expression that runs one function of the program in a document where it is not installed, and leaves nothing behind. */
+/** An expression that runs one function of the program in a document where it is not installed, and leaves no trace. */
 export function callOnce<Name extends Call>(name: Name, ...given: Given<Name>): string {
   return `(() => { ${source}\nreturn ${callOf(name, given)}; })()`;
 }

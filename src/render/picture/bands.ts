@@ -1,41 +1,40 @@
 import { monotonicNow } from '../monotonic-now.js';
 import type { PageSession } from '../page-session.js';
-import { within } from './bounded-page.js';
+import { untilDeadline } from './bounded-page.js';
 import type { SectionStore } from './section-store.js';
-import { BAND_PIXELS, bandEnd, pngSize, SHOT_MAX_ROWS, shoot } from './shoot.js';
+import { BAND_PIXELS, bandEnd, captureShot, pngSize, SHOT_MAX_ROWS } from './shoot.js';
 
 /** A part of the page to capture. */
 export interface BandPlan {
-  /** CSS px of the page; `to` is exclusive. */
+  /** Vertical range of the page in CSS px; `to` is exclusive. */
   from: number;
   to: number;
-  /** CSS px by which the page is scrolled to the right. */
+  /** The horizontal scroll position in CSS px. */
   scrollX: number;
-  /** Columns of the page to keep, CSS px; null keeps those of the view. */
+  /** Columns of the page to capture, in CSS px; null for those of the view. */
   columns: { left: number; right: number } | null;
-  /** The page's own: below 1 on phones for pages made for desktops. */
+  /** The page's own zoom, which is below 1 on phones for pages made for desktops. */
   zoom: number;
   /** Picture px per CSS px: density times zoom. */
   ratio: number;
-  /** ms by `monotonicNow`: no band but the first is begun later. */
+  /** No band but the first starts after this time, ms by `monotonicNow`. */
   lastStart: number;
-  /** ms by `monotonicNow`. */
+  /** The time limit, ms by `monotonicNow`. */
   deadline: number;
 }
 
 export interface BandsTaken {
   count: number;
-  /** px. */
+  /** Width in px. */
   width: number;
   height: number;
-  /** Whether all of the part was captured. */
+  /** Whether the whole part was captured. */
   whole: boolean;
 }
 
 /**
- * The browser's own capture beyond the viewport: one for most pages, several below one another where one would take too much memory. The
- * page has been stopped, and is not scrolled: fixed elements are where they stand.
- *
+ * Captures by the browser beyond the viewport: one for most pages, or several bands where one would take too much memory.
+ * The page is frozen and not scrolled, so fixed elements keep their position.
  * @throws CaptureError `render_timeout`, `render_crashed`
  */
 export async function takeBands(tools: { session: PageSession; store: SectionStore }, plan: BandPlan): Promise<BandsTaken> {
@@ -45,10 +44,12 @@ export async function takeBands(tools: { session: PageSession; store: SectionSto
   let width = 0;
   let height = 0;
   let y = plan.from;
-  const { cssVisualViewport, cssLayoutViewport } = await within(session, plan.deadline, () => session.cdp.send('Page.getLayoutMetrics'));
-  // The browser counts from the leftmost column, which a page written from right to left does not begin at.
+  const { cssVisualViewport, cssLayoutViewport } = await untilDeadline(session, plan.deadline, () =>
+    session.cdp.send('Page.getLayoutMetrics'),
+  );
+  // The browser counts from the leftmost column, where a page written from right to left does not begin.
   const originX = cssLayoutViewport.pageX - plan.scrollX;
-  // Zoomed out, a phone shows columns before the one that such a page begins at.
+  // A phone that is zoomed out shows columns before the one where such a page begins.
   const viewLeft = Math.min(0, cssVisualViewport.pageX);
   const columns = plan.columns ?? { left: viewLeft, right: viewLeft + cssVisualViewport.clientWidth };
   const rowsAtOnce = Math.min(SHOT_MAX_ROWS, BAND_PIXELS / ((columns.right - columns.left) * ratio));
@@ -56,7 +57,7 @@ export async function takeBands(tools: { session: PageSession; store: SectionSto
   while (y < plan.to && (count === 0 || monotonicNow() <= plan.lastStart)) {
     const end = bandEnd(y, most, plan);
     const beyond = { x: originX + columns.left, y, width: columns.right - columns.left, height: end - y, scale: zoom };
-    const png = await shoot(session, plan.deadline, { format: 'png', fast: true, beyond });
+    const png = await captureShot(session, plan.deadline, { format: 'png', fast: true, beyond });
     const size = pngSize(png);
     const rows = Math.min(Math.round((end - y) * ratio), size.height);
     width = count === 0 ? size.width : width;

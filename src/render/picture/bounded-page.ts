@@ -2,31 +2,37 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pTimeout from 'p-timeout';
 import { CaptureError } from '../../contract/capture-error.js';
 import { monotonicNow } from '../monotonic-now.js';
-import { isGone, PageMoved } from '../page/page-moved.js';
+import { DocumentReplaced, isGone } from '../page/document-replaced.js';
 import type { Answer, Call, Given } from '../page/world.js';
 import type { PageSession } from '../page-session.js';
 
-/** The page as the steps of a picture use it: each call ends at the picture's deadline, or with the page. */
+/** The page as used by the steps of a picture: each call ends at the picture's deadline, or with the page. */
 export interface BoundedPage {
-  /** @throws CaptureError `render_timeout` past the deadline, `render_crashed` when the page dies; PageMoved when it goes away */
+  /**
+   * @throws CaptureError `render_timeout` after the deadline, `render_crashed` when the page crashes; DocumentReplaced when it
+   * navigates
+   */
   call<Name extends Call>(name: Name, ...given: Given<Name>): Promise<Answer<Name>>;
 }
 
-/** How long a command that failed waits for the reason. */
-const LOSS_TOLD_MS = 500;
+/** How long a failed command waits for the reason, in ms. */
+const LOSS_REPORTED_MS = 500;
 
 /** @param deadline ms by `monotonicNow` */
 export function boundedPage(session: Pick<PageSession, 'world' | 'lost'>, deadline: number): BoundedPage {
-  return { call: (name, ...given) => within(session, deadline, () => session.world.call(name, ...given)) };
+  return { call: (name, ...given) => untilDeadline(session, deadline, () => session.world.call(name, ...given)) };
 }
 
 /**
- * A step in the browser that can hang with its page: ends at the deadline, or with the page.
- *
+ * Runs a step that can hang with its page, and ends it at the deadline or with the page.
  * @param deadline ms by `monotonicNow`
- * @throws CaptureError `render_timeout`, `render_crashed`; PageMoved
+ * @throws CaptureError `render_timeout`, `render_crashed`; DocumentReplaced
  */
-export async function within<Result>(session: Pick<PageSession, 'lost'>, deadline: number, step: () => Promise<Result>): Promise<Result> {
+export async function untilDeadline<Result>(
+  session: Pick<PageSession, 'lost'>,
+  deadline: number,
+  step: () => Promise<Result>,
+): Promise<Result> {
   session.lost.throwIfAborted();
   try {
     const milliseconds = Math.max(1, deadline - monotonicNow());
@@ -34,8 +40,10 @@ export async function within<Result>(session: Pick<PageSession, 'lost'>, deadlin
   } catch (error) {
     if (!isGone(error)) throw error;
     // Commands of a crashed page fail shortly before its crash is reported.
-    await sleep(LOSS_TOLD_MS, undefined, { signal: session.lost }).catch(() => session.lost.throwIfAborted());
-    throw error instanceof PageMoved ? error : new PageMoved('the page navigated away while its picture was taken', { cause: error });
+    await sleep(LOSS_REPORTED_MS, undefined, { signal: session.lost }).catch(() => session.lost.throwIfAborted());
+    throw error instanceof DocumentReplaced
+      ? error
+      : new DocumentReplaced('the page navigated away while its picture was taken', { cause: error });
   }
 }
 

@@ -8,15 +8,15 @@ import type { Encoding } from './encode.js';
 import { encodeSections } from './encode-sections.js';
 import { fitDensity } from './fit-density.js';
 import { boxOfForeign } from './foreign-element.js';
-import { arrange } from './full-page-picture.js';
+import { placePinned } from './full-page-picture.js';
 import { setDensity } from './metrics.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { SectionStore } from './section-store.js';
 
 /**
- * One element, whole, also where it is larger than the view. The page's fixed elements are not over it, unless it is one of them.
- *
- * @throws CaptureError `render_incomplete` when nothing visible matches, `invalid_request` when the browser rejects the selector
+ * Captures one element as a whole, even if it is larger than the view. Fixed elements do not cover it, unless it is one of
+ * them.
+ * @throws CaptureError `render_incomplete` when no match is visible, `invalid_request` when the browser rejects the selector
  */
 export async function takeElement(order: PictureOrder, selector: string, encoding: Encoding): Promise<Picture> {
   const { session, options, deadline } = order;
@@ -26,10 +26,10 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
   const { box: own, density, limited } = await findAtDensity(order, { page, selector, encoding });
   const extent = await page.call('scroll.measure');
   const { viewHeight, zoom, pageHeight, scrollX, scrollY } = extent;
-  const box = padded(own, options.padding, extent);
+  const box = addPadding(own, options.padding, extent);
   const ratio = density * zoom;
   const cut = fitDensity({ width: (box.right - box.left) * zoom, height: (box.bottom - box.top) * zoom }, density, encoding.format);
-  await arrange(page, { first: true, keep: 'none', down: Math.max(0, box.bottom - scrollY - viewHeight) });
+  await placePinned(page, { first: true, keep: 'none', down: Math.max(0, box.bottom - scrollY - viewHeight) });
   const plan = {
     from: box.top,
     to: box.top + cut.height / zoom,
@@ -56,8 +56,8 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
   };
 }
 
-/** With `padding` CSS px around it, as far as the page goes. */
-function padded(box: ElementBox, padding: number, page: Pick<PageExtent, 'left' | 'right' | 'pageHeight'>): ElementBox {
+/** Adds `padding` CSS px around the box, within the page. */
+function addPadding(box: ElementBox, padding: number, page: Pick<PageExtent, 'left' | 'right' | 'pageHeight'>): ElementBox {
   if (padding === 0) return box;
   return {
     left: Math.min(box.left, Math.max(page.left, box.left - padding)),

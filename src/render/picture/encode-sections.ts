@@ -3,9 +3,8 @@ import type { Picture, PictureOrder } from './picture.js';
 import type { SectionStore } from './section-store.js';
 
 /**
- * All that has been captured into the store, as one picture.
- *
- * @param how.begun when the capturing began, `performance.now()`
+ * Encodes everything captured into the store as one picture.
+ * @param how.begun when the capture began, by `performance.now()`
  */
 export async function encodeSections(
   { encodes }: Pick<PictureOrder, 'encodes'>,

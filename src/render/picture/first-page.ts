@@ -3,15 +3,15 @@ import { deflate, inflate } from 'node:zlib';
 import { CaptureError } from '../../contract/capture-error.js';
 import { objectsOfType, openPdf, type PdfFile, type PdfObject, replaceObject, textOf } from './pdf-file.js';
 
-/** They are searched on the event loop; a page full of text has some hundred kB. */
-const MOST_MARKS_BYTES = 8 * 1024 * 1024;
+/** Content streams are searched on the event loop. A page full of text has some hundred kB. */
+const CONTENT_MAX_BYTES = 8 * 1024 * 1024;
 
 /**
- * Chromium's PDF without the header and footer of its first page. Chromium draws them together, after the page's own content, in one block
- * that may paint the whole sheet; all else in the file (text, links, tags, outline) stays as it is.
- *
+ * Removes the header and footer of a Chromium PDF's first page. Chromium draws both after the page's content, in one block
+ * that may cover the whole sheet; everything else in the file (text, links, tags, outline) is unchanged.
  * @throws CaptureError `invalid_request` if the first page draws too much to be searched
- * @param hasMargins whether the page's own content is kept from an edge of the sheet, so that a lone block for the whole sheet is the header's
+ * @param hasMargins whether the page's own content keeps a distance from an edge of the sheet, so that a lone block for the
+ * whole sheet is the header's
  */
 export async function withoutFirstHeader(pdf: Buffer, { hasMargins }: { hasMargins: boolean }): Promise<Buffer> {
   const file = openPdf(pdf);
@@ -23,7 +23,7 @@ export async function withoutFirstHeader(pdf: Buffer, { hasMargins }: { hasMargi
   const blocks = blocksOf(marks);
   const last = blocks.at(-1);
   if (last === undefined || (blocks.length === 1 && !hasMargins) || !paintsSheet(marks.slice(last))) return pdf;
-  const kept = closed(marks.slice(0, last));
+  const kept = closeMarkedContent(marks.slice(0, last));
   const packed = await promisify(deflate)(Buffer.from(kept, 'latin1'));
   const head = `<</Filter /FlateDecode\n/Length ${packed.length}>> stream\n`;
   return replaceObject(file, stream, Buffer.concat([Buffer.from(head), packed, Buffer.from('\nendstream')]));
@@ -36,8 +36,8 @@ async function readStream({ bytes }: PdfFile, { start, end }: PdfObject): Promis
   if (begin > end || Number.isNaN(length)) throw new Error('The first page of the PDF has no stream.');
   const content = bytes.subarray(begin, begin + length);
   const isPacked = head.includes('/FlateDecode');
-  const unpacked = isPacked ? await promisify(inflate)(content, { maxOutputLength: MOST_MARKS_BYTES }).catch(refuseTooMuch) : content;
-  return unpacked.length > MOST_MARKS_BYTES ? refuseTooMuch() : unpacked.toString('latin1');
+  const unpacked = isPacked ? await promisify(inflate)(content, { maxOutputLength: CONTENT_MAX_BYTES }).catch(refuseTooMuch) : content;
+  return unpacked.length > CONTENT_MAX_BYTES ? refuseTooMuch() : unpacked.toString('latin1');
 }
 
 function refuseTooMuch(error?: unknown): never {
@@ -51,7 +51,10 @@ function refuseTooMuch(error?: unknown): never {
   });
 }
 
-/** Where the outermost blocks between `q` and `Q` begin. Chromium writes each on a line of its own, and no line break into a text. */
+/**
+ * The start of the outermost blocks between `q` and `Q`. Chromium writes each operator on a line of its own, and no line
+ * breaks into text.
+ */
 function blocksOf(marks: string): number[] {
   const starts: number[] = [];
   let depth = 0;
@@ -66,8 +69,8 @@ function paintsSheet(block: string): boolean {
   return /^q\n0 0 [\d.]+ [\d.]+ re\nW\* n\n/.test(block);
 }
 
-/** The last mark of the content is closed only within the header's block. */
-function closed(marks: string): string {
+/** Closes marked content that Chromium closes only in the header's block. */
+function closeMarkedContent(marks: string): string {
   const count = (pattern: RegExp) => marks.match(pattern)?.length ?? 0;
   return marks + 'EMC\n'.repeat(Math.max(0, count(/BDC$/gm) - count(/^EMC$/gm)));
 }

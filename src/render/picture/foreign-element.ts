@@ -4,22 +4,21 @@ import type { ElementBox } from '../in-page/parts.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import type { PageSession } from '../page-session.js';
 
-/** An element in a frame of another origin, which the in-page program cannot reach: playwright-core finds it, in a world of its own. */
+/** Finds elements in frames of another origin, which the in-page program cannot reach, by playwright-core in an isolated world. */
 
 const FIND_MAX_MS = 2_000;
 
-/** Scrolls to it in its frame, if it is there. */
+/** Scrolls to the element within its frame, if it exists. */
 export async function scrollToForeign(session: PageSession, place: ForeignPlace): Promise<void> {
-  await locate(session, place)
+  await locatorOf(session, place)
     .scrollIntoViewIfNeeded({ timeout: FIND_MAX_MS })
     .catch(() => undefined);
 }
 
 /**
- * The part of it that its frame shows, CSS px of the page.
- *
- * @param on.shown where the frame shows its document
- * @returns null if nothing visible matches there
+ * The visible part of the element's box, in CSS px of the page.
+ * @param on.shown the part of the page in which the frame shows its document
+ * @returns null if no match is visible there
  * @throws CaptureError `render_crashed`
  */
 export async function boxOfForeign(
@@ -27,7 +26,7 @@ export async function boxOfForeign(
   place: ForeignPlace,
   on: { shown: ElementBox; extent: Pick<PageExtent, 'scrollX' | 'scrollY'> },
 ): Promise<ElementBox | null> {
-  const box = await locate(session, place)
+  const box = await locatorOf(session, place)
     .boundingBox({ timeout: FIND_MAX_MS })
     .catch(() => {
       session.lost.throwIfAborted();
@@ -42,7 +41,7 @@ export async function boxOfForeign(
   return right > left && bottom > top ? { left, top, right, bottom } : null;
 }
 
-function locate({ page }: PageSession, { frame, index, rest }: ForeignPlace): Locator {
+function locatorOf({ page }: PageSession, { frame, index, rest }: ForeignPlace): Locator {
   const inside = page.locator(`css=${frame}`).nth(index).contentFrame();
   return inside
     .locator(rest.map((part) => `css=${part}`).join(' >> '))

@@ -11,16 +11,16 @@ import { encodeSections } from './encode-sections.js';
 import { fitDensity } from './fit-density.js';
 import { setDensity } from './metrics.js';
 import type { Picture, PictureOrder, SideCut } from './picture.js';
-import { capturedHeight, pageColumns, react, type ScrollReport } from './scroll-through.js';
+import { capturedHeight, pageColumns, type ScrollReport, waitForReaction } from './scroll-through.js';
 import { SectionStore } from './section-store.js';
 import { SHOT_MAX_ROWS } from './shoot.js';
 
-/** Encoding 100 million pixels while another capture runs. */
+/** The time to encode 100 million pixels while another capture runs, per pixel. */
 const ENCODE_MS_PER_PIXEL = 2_500 / 100_000_000;
-/** One band, slow. */
+/** The time for one slow band. */
 const BAND_MS = 500;
 
-/** The whole page, in bands that are stitched without a seam; by sections, pinned elements are moved to where they belong first. */
+/** Captures the whole page in bands that are joined without a seam. `by_sections` first moves pinned elements to their final position. */
 export async function takeFullPage(order: PictureOrder, scroll: ScrollReport, encoding: Encoding): Promise<Picture> {
   await using store = await SectionStore.open(order.session.temporaryDir, encoding.transparent, order.debug);
   const begun = performance.now();
@@ -35,7 +35,7 @@ export async function takeFullPage(order: PictureOrder, scroll: ScrollReport, en
 }
 
 export interface ExpandedPage {
-  /** px. */
+  /** Width in px. */
   width: number;
   height: number;
   lacksContent: boolean;
@@ -44,9 +44,8 @@ export interface ExpandedPage {
 }
 
 /**
- * Captures the whole page into the store, at the highest density at which the format holds it.
- *
- * @param how.format null: no format's limits apply
+ * Captures the whole page into the store, at the highest density that fits the format.
+ * @param how.format null if no format limits apply
  */
 export async function expandPage(
   order: PictureOrder,
@@ -56,13 +55,14 @@ export async function expandPage(
   const { session, options, deadline } = order;
   const page = boundedPage(session, deadline);
   await page.call('scrollers.expandAgain');
-  const extent = await settleDensity(order, page, { scroll, format: how.format ?? 'png' });
+  const extent = await chooseDensity(order, page, { scroll, format: how.format ?? 'png' });
   const pixels = extent.width * extent.density * extent.height * extent.density;
   const algorithm = options.fullPageAlgorithm;
-  if (algorithm === 'by_sections') await arrange(page, { first: true, keep: 'page', down: Math.max(0, extent.height - extent.viewHeight) });
+  if (algorithm === 'by_sections')
+    await placePinned(page, { first: true, keep: 'page', down: Math.max(0, extent.height - extent.viewHeight) });
   if (order.debug !== undefined) order.debug.note({ step: 'pinned', elements: await page.call('pin.roles') });
-  const isMissing = algorithm === 'native' && (await page.call('virtualised.isMissingSome'));
-  const hidesPart = await page.call('flat.hidesPart');
+  const isMissing = algorithm === 'native' && (await page.call('virtualised.lacksContent'));
+  const hidesPart = await page.call('transformedContent.hidesPart');
   const plan = {
     from: 0,
     to: extent.height,
@@ -73,25 +73,28 @@ export async function expandPage(
     lastStart: deadline - BAND_MS - pixels * ENCODE_MS_PER_PIXEL,
     deadline,
   };
-  const taken = await takeStretches(order, page, { store: how.store, plan });
-  const lacksContent = isMissing || hidesPart || taken.skipsStretches;
+  const taken = await takeRanges(order, page, { store: how.store, plan });
+  const lacksContent = isMissing || hidesPart || taken.skipsRanges;
   const diagnostics = describe(taken, extent, { scroll, algorithm, options });
   diagnostics.truncated ||= lacksContent;
   return { width: taken.width, height: taken.height, lacksContent, diagnostics, cut: extent.cut };
 }
 
-/** By sections, a stretch whose content exists only while it is in view, as in a virtualised list, is taken at its own scroll position. */
-async function takeStretches(
+/**
+ * Captures the page. With `by_sections`, ranges whose content exists only while in view, as in a virtualised list, are
+ * captured at their own scroll position.
+ */
+async function takeRanges(
   order: PictureOrder,
   page: BoundedPage,
   { store, plan }: { store: SectionStore; plan: BandPlan },
-): Promise<BandsTaken & { skipsStretches: boolean }> {
+): Promise<BandsTaken & { skipsRanges: boolean }> {
   const { session, options, debug } = order;
   const tools = { session, store };
   const bySections = options.fullPageAlgorithm === 'by_sections';
-  const { stretches: gone, isAll } = bySections ? await page.call('virtualised.gone') : { stretches: [], isAll: true };
-  debug?.note({ step: 'stretches', gone });
-  let skipsStretches = !isAll;
+  const { pageRanges, isAll } = bySections ? await page.call('virtualised.missingRanges') : { pageRanges: [], isAll: true };
+  debug?.note({ step: 'stretches', gone: pageRanges });
+  let skipsRanges = !isAll;
   let sum: BandsTaken = { count: 0, width: 0, height: 0, whole: true };
   let from = plan.from;
   const take = async (to: number) => {
@@ -103,60 +106,60 @@ async function takeStretches(
   const showAt = async (top: number) => {
     await resumePage(session);
     const since = performance.now();
-    await page.call('rolled.roll', top);
+    await page.call('windowedLists.scrollListsTo', top);
     await page.call('scroll.step', { to: top });
-    if (top > 0) await react(order, since);
-    // A script that throttles its scroll handler starts transitions late, which would be pictured half way.
+    if (top > 0) await waitForReaction(order, since);
+    // A script that throttles its scroll handler starts transitions late, which would be captured half-way.
     await page.call('motion.end');
     await stopPage(session, options);
     const { scrollY, viewHeight } = await page.call('scroll.measure');
-    await arrange(page, { first: scrollY < 0.5, keep: 'page', down: Math.max(0, plan.to - scrollY - viewHeight) });
+    await placePinned(page, { first: scrollY < 0.5, keep: 'page', down: Math.max(0, plan.to - scrollY - viewHeight) });
   };
-  for (const { top, bottom } of gone) {
+  for (const { top, bottom } of pageRanges) {
     await take(Math.min(top, plan.to));
     if (from >= plan.to) break;
     if (monotonicNow() > plan.lastStart) {
-      skipsStretches = true;
+      skipsRanges = true;
       break;
     }
     await showAt(top);
     await take(Math.min(bottom, plan.to));
   }
-  if (gone.length > 0) await showAt(0);
+  if (pageRanges.length > 0) await showAt(0);
   await take(plan.to);
-  return { ...sum, whole: from >= plan.to, skipsStretches };
+  return { ...sum, whole: from >= plan.to, skipsRanges };
 }
 
-/** Moves what is pinned to where it belongs in a picture beyond the view. */
-export async function arrange(page: BoundedPage, pinning: Pinning): Promise<void> {
+/** Moves pinned elements to their position in a picture beyond the view. */
+export async function placePinned(page: BoundedPage, pinning: Pinning): Promise<void> {
   await page.call('pin.place', pinning);
-  // In a page that the view shows whole nothing is repeated.
+  // In a page that fits into the view, no pinned element is repeated.
   if (pinning.keep === 'none' || pinning.down > 0 || !pinning.first) await page.call('pseudos.place', pinning);
 }
 
-interface Settled {
+interface MeasuredPage {
   density: number;
   zoom: number;
   viewHeight: number;
   scrollX: number;
-  /** CSS px of the whole page. */
+  /** Height of the whole page in CSS px. */
   pageHeight: number;
-  /** CSS px to capture. */
+  /** Height to capture in CSS px. */
   height: number;
-  /** CSS px as shown: at a page's own zoom, the zoomed ones. */
+  /** Width in CSS px at the page's own zoom. */
   width: number;
-  /** null: those of the view. */
+  /** Columns to capture; null for those of the view. */
   columns: { left: number; right: number } | null;
   cut: SideCut | null;
   limited: boolean;
 }
 
-/** The density changes before the first capture, and once: a page may lay itself out anew for another. */
-async function settleDensity(
+/** Determines the density before the first capture, since a page may change its layout with it. */
+async function chooseDensity(
   order: PictureOrder,
   page: BoundedPage,
   { scroll, format }: { scroll: ScrollReport; format: ImageFormat },
-): Promise<Settled> {
+): Promise<MeasuredPage> {
   const { session, deadline } = order;
   const { view, fullWidth, maxHeight } = order.options;
   let density = view.deviceScaleFactor;
@@ -168,7 +171,7 @@ async function settleDensity(
     const columns = fullWidth ? pageColumns(extent) : null;
     const width = columns === null ? view.width : (columns.right - columns.left) * zoom;
     const height = capturedHeight(scroll, pageHeight, maxHeight);
-    // The columns of one capture end where its rows do.
+    // The row limit of one capture applies to its columns as well.
     const most = Math.min(density, Math.floor((SHOT_MAX_ROWS / width) * 100) / 100);
     const fit = fitDensity({ width, height: height * zoom }, most, format);
     limited ||= fit.limited;
@@ -187,14 +190,14 @@ function sideCut({ left, right }: PageExtent, shownWidth: number): SideCut | nul
 
 function describe(
   taken: BandsTaken,
-  extent: Settled,
+  extent: MeasuredPage,
   how: { scroll: ScrollReport; algorithm: RenderDiagnostics['algorithm']; options: Pick<PictureOrder['options'], 'maxHeight'> },
 ): RenderDiagnostics {
   const { pageHeight, height, density, limited } = extent;
   const cut = height < pageHeight - 0.5;
-  // A page that was cut for another reason, and fits from there on, ended for that one, whatever its density.
+  // The format is the reason only if it cut the page, whatever the density.
   const byFormat = limited && (how.scroll.stoppedReason === 'end_of_page' || height < how.scroll.captureHeight - 0.5);
-  // It may have grown past the request's height since it was scrolled through.
+  // The page may have grown beyond the requested height since it was scrolled through.
   const byRequest = cut && height === how.options.maxHeight;
   const ended = byFormat ? 'format_limit' : byRequest ? 'max_height' : how.scroll.stoppedReason;
   const stoppedReason: StoppedReason = taken.whole ? ended : 'time_limit';

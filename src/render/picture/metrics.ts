@@ -1,14 +1,13 @@
 import type { View } from '../../contract/capture-request.js';
 import type { PageSession } from '../page-session.js';
-import { within } from './bounded-page.js';
+import { untilDeadline } from './bounded-page.js';
 
-/** Scale of the picture of a page that is only measured. */
+/** The scale of the picture while a page is only measured. */
 export const MEASURE_SCALE = 0.05;
 
 /**
- * Sets the page's viewport and density on the page session's CDP session: a capture takes its density from the emulation of the
- * session that asks for it, and ignores what another session emulates.
- *
+ * Sets the viewport and density on the page session's CDP session: a capture uses the emulation of the session that requests
+ * it, and ignores that of others.
  * @param how.density output pixels per CSS px
  * @param how.scale of the picture alone, so that a viewport that is only measured costs no pixels
  */
@@ -17,7 +16,7 @@ export async function setDensity(
   how: { view: View; density: number; scale?: number; deadline: number },
 ): Promise<void> {
   const { view, density, scale } = how;
-  await within(session, how.deadline, () =>
+  await untilDeadline(session, how.deadline, () =>
     session.cdp.send('Emulation.setDeviceMetricsOverride', {
       mobile: view.isMobile,
       width: view.width,

@@ -11,18 +11,18 @@ import {
 import { invalidRequest } from '../../contract/submission.js';
 import type { EncodeQueue } from './encode-queue.js';
 
-/** Pixels per CSS px that text needs; more only cost tokens. */
+/** Output px per CSS px that suffice for text. More only cost tokens. */
 const DENSITY_MAX = 2;
 /** A picture up to this much taller than a tile is scaled down instead of being cut. */
 const SINGLE_MAX_RATIO = 1.5;
-/** Rows of the tile that the next one repeats, so that a line of text is whole in one of them; px of the tile. */
+/** Rows of a tile that the next one repeats, in px, so that each line of text is complete in one of them. */
 const OVERLAP_PX = 48;
-/** Tried in this order until a tile is small enough. */
+/** Qualities, tried in this order until a tile is small enough. */
 const QUALITIES = [80, 55, 30];
-/** The decoder of webp holds the whole picture, other decoders some rows of it. */
+/** The webp decoder keeps the whole picture in memory; other decoders keep some rows. */
 const WEBP_MAX_PIXELS = 50_000_000;
 
-/** One tile of the process at a time, so that captures find free threads for their encoders. */
+/** Makes the process encode one tile at a time, so that captures find free threads for their encoders. */
 const ALONE = Number.POSITIVE_INFINITY;
 
 interface Cut {
@@ -37,8 +37,7 @@ interface Plan {
 }
 
 /**
- * Cuts a captured picture into tiles that a model can read, and returns as many from `from` on as fit into one answer.
- *
+ * Cuts a captured picture into tiles that a model can read, and returns those from `from` on that fit into one answer.
  * @param content png, jpeg or webp
  * @throws CaptureError `invalid_request` if there is no such tile, or the picture is too large to be decoded here
  */
@@ -58,7 +57,7 @@ export async function modelTiles(encodes: EncodeQueue, content: Buffer, { from, 
   return { tiles, from, total: cuts.length };
 }
 
-/** Tiles of equal height, each with the last rows of the one above it. */
+/** Plans tiles of equal height, each beginning with the last rows of the one above. */
 function plan({ width, height, density }: { width: number; height: number; density: number }): Plan {
   const scale = Math.min(1, MODEL_EDGE_MAX_PX / width, DENSITY_MAX / density);
   if (height * scale <= MODEL_EDGE_MAX_PX * SINGLE_MAX_RATIO) {
@@ -81,14 +80,17 @@ interface TilePart {
   cut: Cut;
 }
 
-/** @param maxBytes null: the first tile of an answer, which is made to fit. @returns null if it does not fit */
+/**
+ * @param maxBytes null for the first tile of an answer, which is made to fit
+ * @returns null if it does not fit
+ */
 async function encodeTile(content: Buffer, part: TilePart, maxBytes: number | null): Promise<Buffer | null> {
   for (const quality of QUALITIES) {
     const tile = await encode(content, part, quality);
     if (tile.length <= (maxBytes ?? MODEL_ANSWER_MAX_BYTES)) return tile;
     if (maxBytes !== null) return null;
   }
-  // Noise, which is as unreadable at half the size.
+  // Only noise needs this, and it is as illegible at half the size.
   return await encode(content, { ...part, scale: part.scale / 2 }, QUALITIES.at(-1) ?? 1);
 }
 

@@ -1,16 +1,16 @@
 const TAIL_BYTES = 64;
-/** A page object is a few hundred bytes, and more with each image and font of the page. */
+/** A page object has a few hundred bytes, plus more for each image and font of the page. */
 const OBJECT_HEAD_BYTES = 1024 * 1024;
 
-/** A PDF by Chromium or pdfkit, object by object, found by its table: the same words elsewhere are what the captured page has written. */
+/** A PDF by Chromium or pdfkit. Objects are located by the file's table, since the captured page may contain the same words. */
 export interface PdfFile {
   bytes: Buffer;
-  /** Where its table of objects begins. */
+  /** The offset of the table of objects. */
   table: number;
   objects: PdfObject[];
 }
 
-/** Where an object is in the file, in the order of the file. */
+/** The range of an object in the file. */
 export interface PdfObject {
   number: number;
   start: number;
@@ -35,12 +35,12 @@ export function objectsOfType({ bytes, objects }: PdfFile, type: 'Page' | 'Catal
   return objects.filter(({ start }) => begins.test(bytes.toString('latin1', start, start + TAIL_BYTES)));
 }
 
-/** The text of an object that is no stream. */
+/** The text of an object without a stream. */
 export function textOf({ bytes }: PdfFile, { start, end }: PdfObject): string {
   return bytes.toString('latin1', start, Math.min(end, start + OBJECT_HEAD_BYTES)).split('endobj', 1)[0] ?? '';
 }
 
-/** The file with other content in an object, between `obj` and `endobj`. */
+/** Replaces the content of an object, between `obj` and `endobj`. */
 export function replaceObject({ bytes, table }: PdfFile, object: PdfObject, content: Buffer): Buffer {
   const written = Buffer.concat([Buffer.from(`${object.number} 0 obj\n`), content, Buffer.from('\nendobj\n')]);
   const shift = written.length - (object.end - object.start);

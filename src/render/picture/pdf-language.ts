@@ -2,7 +2,7 @@ import { objectsOfType, openPdf, replaceObject, textOf } from './pdf-file.js';
 
 const LANGUAGE_TAG = /^[a-z]{1,8}(?:-[a-z0-9]{1,8}){0,8}$/i;
 
-/** Chromium names the language only in tagged PDFs. A document that declares none, or no valid one, is left as it is. */
+/** Adds the language, which Chromium declares only in tagged PDFs. Without a valid language, the PDF is unchanged. */
 export function withLanguage(pdf: Buffer, language: string): Buffer {
   if (!LANGUAGE_TAG.test(language)) return pdf;
   const file = openPdf(pdf);

@@ -1,7 +1,7 @@
 import type { StoppedReason } from '../../contract/capture-data.js';
 import { CSS_PX_PER_INCH } from '../../contract/lengths.js';
 import { PDF_PAGE_MAX_PX } from '../../contract/limits.js';
-import { type BoundedPage, boundedPage, within } from './bounded-page.js';
+import { type BoundedPage, boundedPage, untilDeadline } from './bounded-page.js';
 import { stitch } from './encode.js';
 import { expandPage } from './full-page-picture.js';
 import { MEASURE_SCALE, setDensity } from './metrics.js';
@@ -12,12 +12,12 @@ import { readPdf } from './read-pdf.js';
 import { capturedHeight, type ScrollReport } from './scroll-through.js';
 import { SectionStore, type Strips } from './section-store.js';
 
-/** What follows the viewport's size by script does so before the next frame is drawn. */
+/** Scripts that react to the viewport's size do so before the next frame is painted, or after this time, in ms. */
 const NO_FRAME_MS = 100;
 
 /**
- * A PDF of one of the three kinds (decisions.md, PDF): on pages of the view's size, or on one continuous page, as the browser prints them,
- * or the whole page's rendered pixels. A page that cannot be printed on one page as it looks is made of its pixels too.
+ * Makes one of three kinds of PDF (decisions.md, PDF): printed on pages of the view's size, printed on one continuous page,
+ * or made of the whole page's rendered pixels. A page that cannot be printed faithfully on one page is made of pixels too.
  */
 export function takePdf(order: PictureOrder, scroll: ScrollReport | null): Promise<Picture> {
   const { fullPage, fullPageAlgorithm } = order.options;
@@ -30,8 +30,8 @@ async function printOnViews(order: PictureOrder, scroll: ScrollReport | null): P
   const begun = performance.now();
   const { page, pageHeight, lacksContent } = await prepare(order);
   const height = scroll === null ? pageHeight : capturedHeight(scroll, pageHeight, order.options.maxHeight);
-  await page.call('print.pinOnce', height);
-  if (height < pageHeight) await page.call('print.boxPage', height);
+  await page.call('print.placePinned', height);
+  if (height < pageHeight) await page.call('print.fixPageHeight', height);
   const content = await print(order, { height: view.height, pages: '' });
   const stoppedReason = scroll === null || pageHeight <= view.height ? 'viewport' : scroll.stoppedReason;
   const cut = scroll !== null && isCut(scroll, { height, pageHeight });
@@ -44,11 +44,11 @@ async function printPage(order: PictureOrder, scroll: ScrollReport): Promise<Pic
   const height = capturedHeight(scroll, pageHeight, order.options.maxHeight);
   const fits = height <= PDF_PAGE_MAX_PX;
   const paper = { height: fits ? height : PDF_PAGE_MAX_PX, pages: fits ? '1' : '' };
-  if (!(await holdForPaper(order, page, { pageHeight, height, paperHeight: paper.height }))) {
-    await page.call('print.putBack');
+  if (!(await prepareForPaper(order, page, { pageHeight, height, paperHeight: paper.height }))) {
+    await page.call('print.restoreStyles');
     return packPixels({ ...order, options: { ...order.options, fullPageAlgorithm: 'by_sections' } }, scroll);
   }
-  if (fits || height < pageHeight) await page.call('print.boxPage', height);
+  if (fits || height < pageHeight) await page.call('print.fixPageHeight', height);
   const content = await print(order, paper);
   const { stoppedReason } = scroll;
   return picture(order, content, { begun, pageHeight, lacksContent, cut: isCut(scroll, { height, pageHeight }), stoppedReason });
@@ -83,20 +83,19 @@ async function prepare(order: PictureOrder): Promise<{ page: BoundedPage; pageHe
   const { session, options, deadline } = order;
   const page = boundedPage(session, deadline);
   await setDensity(session, { view: options.view, density: options.view.deviceScaleFactor, deadline });
-  await within(session, deadline, () => session.page.emulateMedia({ media: 'screen' }));
-  await page.call('print.ownPaper');
+  await untilDeadline(session, deadline, () => session.page.emulateMedia({ media: 'screen' }));
+  await page.call('print.overridePageRules');
   await page.call('scrollers.expandAgain');
   const { pageHeight } = await page.call('scroll.measure');
-  const lacksContent = (await page.call('virtualised.isMissingSome')) || (await page.call('flat.hidesPart'));
+  const lacksContent = (await page.call('virtualised.lacksContent')) || (await page.call('transformedContent.hidesPart'));
   return { page, pageHeight, lacksContent };
 }
 
 /**
- * Paper is its own viewport: `100vh` would be the whole page's height. All heights are CSS px.
- *
- * @returns whether the page is on the paper what it is in the view
+ * Print makes the paper the viewport, so `100vh` would be the whole page's height. All heights are in CSS px.
+ * @returns whether the page looks the same on paper as in the view
  */
-async function holdForPaper(
+async function prepareForPaper(
   order: PictureOrder,
   page: BoundedPage,
   at: { pageHeight: number; height: number; paperHeight: number },
@@ -105,19 +104,19 @@ async function holdForPaper(
   const { view } = options;
   const density = view.deviceScaleFactor;
   const paper = { view: { ...view, height: Math.ceil(at.paperHeight) }, density, scale: MEASURE_SCALE, deadline };
-  await page.call('rules.noteQueries');
-  await page.call('print.noteLayout');
+  await page.call('rules.recordQueries');
+  await page.call('print.recordLayout');
   await setDensity(session, paper);
   const asked = await page.call('rules.keepChangedQueries');
-  const changed = asked || !(await page.call('print.isLaidOutAlike', at.pageHeight));
+  const changed = asked || !(await page.call('print.hasSameLayout', at.pageHeight));
   await setDensity(session, { view, density, deadline });
   await page.call('frames.passFrames', 1, NO_FRAME_MS);
-  if (changed) await page.call('rules.hold');
-  await page.call('print.pinOnce', at.height);
+  if (changed) await page.call('rules.fixHeights');
+  await page.call('print.placePinned', at.height);
   if (!changed) return true;
-  await page.call('print.noteLayout');
+  await page.call('print.recordLayout');
   await setDensity(session, paper);
-  const alike = await page.call('print.isLaidOutAlike', at.pageHeight);
+  const alike = await page.call('print.hasSameLayout', at.pageHeight);
   await setDensity(session, { view, density, deadline });
   await page.call('frames.passFrames', 1, NO_FRAME_MS);
   return alike;
@@ -125,14 +124,14 @@ async function holdForPaper(
 
 function print({ session, options, deadline }: PictureOrder, paper: { height: number; pages: string }): Promise<Buffer> {
   const size = { paperWidth: options.view.width / CSS_PX_PER_INCH, paperHeight: paper.height / CSS_PX_PER_INCH };
-  return within(session, deadline, () => printStream(session.cdp, { ...size, pageRanges: paper.pages }));
+  return untilDeadline(session, deadline, () => printStream(session.cdp, { ...size, pageRanges: paper.pages }));
 }
 
 interface Printed {
   begun: number;
   pageHeight: number;
   lacksContent: boolean;
-  /** Whether the page goes on below what is printed. */
+  /** Whether the page continues below the printed part. */
   cut: boolean;
   stoppedReason: StoppedReason;
 }
@@ -157,20 +156,19 @@ function picture({ options }: PictureOrder, content: Buffer, printed: Printed): 
   };
 }
 
-/** Interface.md has `quality` for jpeg and webp only. */
+/** interface.md has `quality` for jpeg and webp only. */
 const PDF_JPEG_QUALITY = 90;
 const POINTS_PER_CSS_PX = 72 / 96;
 
 /**
- * Rendered pixels as a PDF: one image per page, as few pages as the format's greatest page allows.
- *
+ * Makes a PDF of rendered pixels with one image per page, and as few pages as the format's largest page allows.
  * @param how.density px per CSS px
- * @param how.title the document's; empty if it has none
- * @param how.language as the document declares it; empty if it declares none
+ * @param how.title the document's title; empty if it has none
+ * @param how.language the document's declared language; empty if it declares none
  */
 async function pixelPdf(strips: Strips, how: { density: number; title: string; language: string }): Promise<Buffer> {
   const { density, title, language } = how;
-  // Loaded by the first who wants it: it would cost every start 20 MB and a tenth of a second.
+  // Loaded when first needed, since it would cost every start 20 MB and a tenth of a second.
   const { default: PDFDocument } = await import('pdfkit');
   const document = new PDFDocument({
     autoFirstPage: false,

@@ -5,34 +5,34 @@ import type { EncodeQueue } from './encode-queue.js';
 
 export interface Picture {
   content: Uint8Array;
-  /** Output px, read from the encoded bytes (PDF: CSS px of its first page). */
+  /** Output px, read from the encoded bytes. For a PDF, CSS px of its first page. */
   width: number;
   height: number;
-  /** Whether it was all white before it was resized; absent if it was not. */
+  /** True if the picture was all white before it was resized, absent if it was not resized. */
   whiteBeforeResize?: boolean;
-  /** How a page that was wider than its paper was printed; absent if it was not. */
+  /** How a page wider than its paper was printed; absent for other pages. */
   fitted?: { scale: number; isCut: boolean };
-  /** Whether the page has content that it shows only where it is scrolled to, and that the picture lacks. */
+  /** Whether the page has content that it shows only while scrolled there, and that the picture lacks. */
   lacksContent?: boolean;
   diagnostics: RenderDiagnostics;
-  /** What lies beside the columns of a full page; absent if nothing does. */
+  /** The part of the page beside the columns of a full-page picture; absent if there is none. */
   cut?: SideCut;
-  /** `begun` by `performance.now()`, then ms. */
+  /** `begun` by `performance.now()`; durations in ms. */
   timings: { begun: number; shoot: number; encode: number };
 }
 
 export interface SideCut {
-  /** CSS px of the whole page, and of what the picture shows. */
+  /** Widths of the whole page and of the picture, in CSS px. */
   pageWidth: number;
   shownWidth: number;
   side: 'left' | 'right';
 }
 
-/** What every kind of picture is taken with. */
+/** The inputs for every kind of picture. */
 export interface PictureOrder extends TimedPage {
   options: CaptureOptions;
-  /** ms by `monotonicNow`; long pages stop early enough to be encoded. */
+  /** The time limit, ms by `monotonicNow`. Captures of long pages stop early enough to be encoded. */
   deadline: number;
-  /** The process's one queue for big pictures. */
+  /** The process's one queue for encoding big pictures. */
   encodes: EncodeQueue;
 }

@@ -5,11 +5,11 @@ const PART_BYTES = 1024 * 1024;
 /** A page of 30,000 px full of photographs prints as about 40 MB. */
 const PDF_MAX_BYTES = 96 * 1024 * 1024;
 
-/** Of the protocol's `Page.printToPDF`. Lengths are inches; a margin that is not given is 0. */
+/** Parameters of the protocol's `Page.printToPDF`. Lengths are in inches; a missing margin is 0. */
 export interface PrintOptions {
   paperWidth: number;
   paperHeight: number;
-  /** Empty for all. */
+  /** Page ranges; empty for all. */
   pageRanges: string;
   marginTop?: number;
   marginRight?: number;
@@ -26,11 +26,11 @@ export interface PrintOptions {
 }
 
 /**
- * Prints the page and reads its PDF part by part, so that no message of the browser is as long as the PDF.
+ * Prints the page and reads the PDF in parts, so that no message of the browser is as long as the PDF.
  * @throws CaptureError navigation_failed for a PDF beyond 96 MB, internal_error 503 if the browser has no room for it
  */
 export async function printStream(cdp: CdpSession, options: PrintOptions): Promise<Buffer> {
-  const handle = await printed(cdp, options);
+  const handle = await openPrintStream(cdp, options);
   const parts: Buffer[] = [];
   try {
     for (let bytes = 0; ; ) {
@@ -42,12 +42,12 @@ export async function printStream(cdp: CdpSession, options: PrintOptions): Promi
       if (eof) return Buffer.concat(parts);
     }
   } finally {
-    // A browser that has exited has closed it.
+    // A browser that has exited has closed the stream.
     cdp.send('IO.close', { handle }).catch(() => undefined);
   }
 }
 
-async function printed(cdp: CdpSession, options: PrintOptions): Promise<string> {
+async function openPrintStream(cdp: CdpSession, options: PrintOptions): Promise<string> {
   const { stream } = await cdp.send('Page.printToPDF', {
     printBackground: true,
     preferCSSPageSize: false,

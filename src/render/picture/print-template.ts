@@ -1,15 +1,15 @@
 import { CSS_PX_PER_INCH, lengthToInches } from '../../contract/lengths.js';
 
-/** Chromium prints a date and the title where a template is not given. */
+/** An empty template, since Chromium prints a date and the title by default. */
 export const EMPTY_TEMPLATE = '<span></span>';
-/** A side of the paper on which a template leaves at least so much room itself, inches, is left as the template has it. */
-const OWN_ROOM_INCHES = 0.1;
-/** Without it, text of a template without a size of its own is too small to read. */
+/** On a side where the template leaves at least this much room, in inches, its own style is kept. */
+const ROOM_MIN_INCHES = 0.1;
+/** The default font size. Chromium's is too small to read. */
 const FONT_SIZE_PX = 10;
 const LINE_PX = 1.2 * FONT_SIZE_PX;
 
 type Side = 'top' | 'right' | 'bottom' | 'left';
-/** Inches. */
+/** Margins in inches. */
 export type Margins = Record<Side, number>;
 
 const SHORTHAND: Side[] = ['top', 'right', 'bottom', 'left'];
@@ -24,8 +24,8 @@ const SIDES_OF: Record<string, Side[]> = {
 };
 
 /**
- * A header's or footer's template as the browser prints it: in a readable size, and as far from the paper's edges as the page's text, but
- * for the sides on which it has a padding or margin of its own. The template's own style wins. One line stays within a small margin.
+ * Prepares a template for printing: in a legible size, and as far from the paper's edges as the page's text, except on sides
+ * with a padding or margin of its own. Its own style wins, and one line fits into a small margin.
  */
 export function printTemplate(part: 'header' | 'footer', html: string, margins: Margins): string {
   const own = ownSides(html);
@@ -36,7 +36,7 @@ export function printTemplate(part: 'header' | 'footer', html: string, margins: 
   return `<style>#${part}{font-size:${FONT_SIZE_PX}px;${rules.join(';')}}</style>${html}`;
 }
 
-/** The sides on which the template's styles leave room, wherever they stand in it. */
+/** The sides on which the template's styles leave room, anywhere in the template. */
 function ownSides(html: string): Set<Side> {
   const own = new Set<Side>();
   for (const [, side, text = ''] of html.matchAll(/(?<![\w-])(?:padding|margin)(?:-([a-z-]{3,12}))?\s{0,9}:([^;"'}<]{1,100})/gi)) {
@@ -46,19 +46,19 @@ function ownSides(html: string): Set<Side> {
       .split(/\s+/);
     if (side === undefined) {
       const [top, right = top, bottom = top, left = right] = values;
-      for (const [nth, value] of [top, right, bottom, left].entries()) if (leavesRoom(value)) own.add(SHORTHAND[nth] as Side);
+      for (const [nth, value] of [top, right, bottom, left].entries()) if (isRoomy(value)) own.add(SHORTHAND[nth] as Side);
     } else {
       const sides = SIDES_OF[side.toLowerCase()] ?? [];
-      for (const [nth, one] of sides.entries()) if (leavesRoom(values[nth] ?? values[0])) own.add(one);
+      for (const [nth, one] of sides.entries()) if (isRoomy(values[nth] ?? values[0])) own.add(one);
     }
   }
   return own;
 }
 
-function leavesRoom(value = ''): boolean {
+function isRoomy(value = ''): boolean {
   if (value === 'auto' || Number.parseFloat(value) === 0) return false;
   const inches = lengthToInches(value.replace(/^-/, ''));
-  return inches === null || inches >= OWN_ROOM_INCHES;
+  return inches === null || inches >= ROOM_MIN_INCHES;
 }
 
 function px(inches: number): number {

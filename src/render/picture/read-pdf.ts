@@ -2,7 +2,7 @@ import { objectsOfType, openPdf, textOf } from './pdf-file.js';
 
 const CSS_PX_PER_POINT = 96 / 72;
 
-/** Size of the first page, CSS px, and number of pages of a PDF by Chromium or pdfkit. */
+/** The size of the first page in CSS px, and the number of pages, of a PDF by Chromium or pdfkit. */
 export function readPdf(pdf: Buffer): { width: number; height: number; pages: number } {
   const file = openPdf(pdf);
   const pages = objectsOfType(file, 'Page');

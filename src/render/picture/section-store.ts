@@ -6,7 +6,7 @@ import type { DebugSink } from '../debug-sink.js';
 import { ownedName } from '../pool/owned-name.js';
 import { pngSize } from './shoot.js';
 
-/** The part of a capture that is kept: rows `from` … `to`, columns from `left` on, px. */
+/** The part of a capture that is kept, in px: rows `from` … `to`, and columns from `left` on. */
 export interface Cut {
   left: number;
   width: number;
@@ -19,17 +19,17 @@ interface Part {
   cut: Cut;
 }
 
-/** A picture on disk: strips of equal height below one another, the last one shorter. */
+/** A picture on disk: strips of equal height, one below the other. The last one may be shorter. */
 export interface Strips {
   paths: string[];
-  /** px. */
+  /** Width in px. */
   width: number;
   height: number;
 }
 
 /**
- * The rows of one picture, on disk as they come, so that a long page costs no memory; gone when disposed.
- * The encoder joins strips of one height only: the first section sets it, and sections of another are cut anew.
+ * The rows of one picture, written to disk as they arrive, so that a long page costs no memory. The encoder joins strips of
+ * one height only: the first section sets it, and sections of another height are split again. Removed on disposal.
  */
 export class SectionStore implements AsyncDisposable {
   readonly #folder: string;
@@ -38,7 +38,7 @@ export class SectionStore implements AsyncDisposable {
   #stripRows = 0;
   #width = 0;
   #height = 0;
-  /** The newest part, if it does not fill a strip: if it is the last, nothing needs to be cut anew. */
+  /** The newest part, if it does not fill a strip. If it is the last, no part needs to be split. */
   #short: Part | null = null;
   /** Raw rows that do not fill a strip yet. */
   #rest: Buffer = Buffer.alloc(0);
@@ -54,24 +54,27 @@ export class SectionStore implements AsyncDisposable {
   }
 
   /**
-   * @param dir is created if only it is missing
+   * @param dir created if only the last folder is missing
    * @param transparent keeps the alpha channel
-   * @param debug is given each part
-   * @throws CaptureError internal_error 503 if nothing can be written there
+   * @param debug receives each part
+   * @throws CaptureError internal_error 503 if the directory is not writable
    */
   static async open(dir: string, transparent: boolean, debug?: DebugSink): Promise<SectionStore> {
-    const folder = await stored(makeFolder(dir));
+    const folder = await orStorageFailure(makeFolder(dir));
     return new SectionStore(folder, transparent ? 4 : 3, debug);
   }
 
-  /** Keeps a part of a png, below all that is kept already. Works in the background; what fails is told by strips(). */
+  /** Appends a part of a PNG in the background. A failure is reported by strips(). */
   add(png: Buffer, cut: Cut): void {
     this.#debug?.picture(png);
     this.#written = this.#written.then(() => this.#append({ png, cut }));
     this.#written.catch(() => {});
   }
 
-  /** Everything kept; nothing can be added afterwards. @throws CaptureError internal_error 503 if not all could be written */
+  /**
+   * All rows. Nothing can be added afterwards.
+   * @throws CaptureError internal_error 503 if not all could be written
+   */
   async strips(): Promise<Strips> {
     await this.#written;
     if (this.#short !== null) await this.#writePng(this.#short);
@@ -95,7 +98,7 @@ export class SectionStore implements AsyncDisposable {
   }
 
   async #cutAnew(given: Part): Promise<void> {
-    const kept = keptOf(given);
+    const kept = cropOf(given);
     const raw = await (this.#channels === 4 ? kept.ensureAlpha() : kept.removeAlpha()).raw().toBuffer();
     this.#rest = Buffer.concat([this.#rest, raw]);
     const stripBytes = this.#stripRows * this.#width * this.#channels;
@@ -109,7 +112,7 @@ export class SectionStore implements AsyncDisposable {
     const { png, cut } = given;
     const { width, height } = pngSize(png);
     const whole = cut.left === 0 && cut.from === 0 && cut.width === width && cut.to === height;
-    await this.#write(whole ? png : await keptOf(given).png({ compressionLevel: 1 }).toBuffer());
+    await this.#write(whole ? png : await cropOf(given).png({ compressionLevel: 1 }).toBuffer());
   }
 
   async #writeRaw(raw: Buffer): Promise<void> {
@@ -122,7 +125,7 @@ export class SectionStore implements AsyncDisposable {
   async #write(png: Buffer): Promise<void> {
     const path = join(this.#folder, `${this.#paths.length}.png`);
     this.#paths.push(path);
-    await stored(writeFile(path, png));
+    await orStorageFailure(writeFile(path, png));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -131,7 +134,7 @@ export class SectionStore implements AsyncDisposable {
   }
 }
 
-/** A missing parent is not created: the data directory itself has been removed then. */
+/** A missing parent is not created, since it means that the data directory itself was removed. */
 async function makeFolder(dir: string): Promise<string> {
   await mkdir(dir, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
@@ -139,8 +142,8 @@ async function makeFolder(dir: string): Promise<string> {
   return await mkdtemp(join(dir, `${ownedName()}-`));
 }
 
-/** @throws CaptureError whatever keeps the files from being written */
-async function stored<T>(writing: Promise<T>): Promise<T> {
+/** @throws CaptureError internal_error 503 if the file cannot be written */
+async function orStorageFailure<T>(writing: Promise<T>): Promise<T> {
   try {
     return await writing;
   } catch (cause) {
@@ -154,6 +157,6 @@ async function stored<T>(writing: Promise<T>): Promise<T> {
   }
 }
 
-function keptOf({ png, cut: { left, width, from, to } }: Part): Sharp {
+function cropOf({ png, cut: { left, width, from, to } }: Part): Sharp {
   return sharp(png, { limitInputPixels: false }).extract({ left, top: from, width, height: to - from });
 }

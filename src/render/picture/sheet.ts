@@ -4,17 +4,17 @@ import { PAPER_INCHES } from '../../contract/pdf-schema.js';
 import type { PageBox } from '../in-page/rules.js';
 import type { Margins } from './print-template.js';
 
-/** Inches. */
+/** The layout of a page on paper, in inches. */
 export interface Sheet {
-  /** How much wider than it is printed the page's own size of `@page` is; 1 if it is no wider or higher than the paper. */
+  /** The factor by which the page's own `@page` size exceeds its printed size; 1 if it fits the paper. */
   shrink: number;
-  /** What the page's content has between its margins, at a scale of 1 and before `shrink`. */
+  /** The width between the margins, at a scale of 1 and before `shrink`. */
   contentWidth: number;
-  /** From the edges of the paper to the content. */
+  /** Distances from the edges of the paper to the content. */
   margins: Margins;
 }
 
-/** Where a page's content is on the paper: the page's own `@page` rules come before the request's margins, as in Chromium. */
+/** The position of a page's content on paper. The page's own `@page` rules take precedence over the request's margins, as in Chromium. */
 export function sheetOf(pdf: Pick<PdfOption, 'paper' | 'margin' | 'preferCssPageSize'>, own: PageBox): Sheet {
   const page = sizeOf(own.size, pdf.paper) ?? pdf.paper;
   const margin = {
@@ -38,7 +38,7 @@ export function sheetOf(pdf: Pick<PdfOption, 'paper' | 'margin' | 'preferCssPage
   return { shrink: 1 / printed, contentWidth, margins };
 }
 
-/** The size that the property `size` names; null if it names none. */
+/** The size specified by the property `size`; null if there is none. */
 function sizeOf(size: string | undefined, paper: PdfOption['paper']): PdfOption['paper'] | null {
   const words = (size ?? '').toLowerCase().split(/\s+/);
   const lengths = words.map(lengthToInches).filter((length) => length !== null);

@@ -1,13 +1,13 @@
 /**
- * The picture of a page that is ready for it: of the view, of the whole page, of one element, or as PDF.
- * Knows nothing of waiting, checks or jobs: the page is as it shall be shown.
+ * Takes the picture of a prepared page: of the view, the whole page, one element, or as PDF. Knows nothing of waiting,
+ * checks or jobs.
  */
 
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions, ClipOption } from '../../contract/capture-request.js';
 import type { TimedPage } from '../page/page-clock.js';
 import { takeBands } from './bands.js';
-import { boundedPage, within } from './bounded-page.js';
+import { boundedPage, untilDeadline } from './bounded-page.js';
 import { takeElement } from './element-picture.js';
 import { type Encoding, encodingOf } from './encode.js';
 import { encodeSections } from './encode-sections.js';
@@ -22,12 +22,11 @@ import { SectionStore } from './section-store.js';
 import { takeView } from './view-picture.js';
 
 /**
- * Takes the picture that the options ask for.
- *
+ * Takes the picture requested by the options.
  * @param how.deadline ms by `monotonicNow`
- * @param how.scroll what scrollThrough found; null if the page was not scrolled through
- * @throws CaptureError `render_incomplete` when the element is never visible, `invalid_request` for a selector that the browser rejects,
- *   `render_timeout`, `render_crashed`, `navigation_failed`
+ * @param how.scroll the result of scrollThrough; null if the page was not scrolled through
+ * @throws CaptureError `render_incomplete` when the element is never visible, `invalid_request` for a selector that the
+ * browser rejects, `render_timeout`, `render_crashed`, `navigation_failed`
  */
 export async function takePicture(
   page: TimedPage,
@@ -45,16 +44,15 @@ export async function takePicture(
   return takeView(order, encoding);
 }
 
-/** What the page itself does not paint stays transparent. */
+/** Makes the areas transparent that the page itself does not paint. */
 async function clearBackground({ session, deadline }: PictureOrder): Promise<void> {
   const color = { r: 0, g: 0, b: 0, a: 0 };
-  await within(session, deadline, () => session.cdp.send('Emulation.setDefaultBackgroundColorOverride', { color }));
+  await untilDeadline(session, deadline, () => session.cdp.send('Emulation.setDefaultBackgroundColorOverride', { color }));
 }
 
 /**
- * A part of the page, wherever it lies, by the browser's own capture beyond the viewport. What lies beyond the page is left out.
- *
- * @throws CaptureError `render_incomplete` when the page has nothing there
+ * Captures a part of the page, anywhere in it, beyond the viewport. Areas outside the page are omitted.
+ * @throws CaptureError `render_incomplete` when the page has no content there
  */
 async function takeClip(order: PictureOrder, clip: ClipOption, encoding: Encoding): Promise<Picture> {
   const { session, options, deadline } = order;

@@ -2,15 +2,15 @@ import sharp from 'sharp';
 import type { View } from '../../contract/capture-request.js';
 import { VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
 import type { PageSession } from '../page-session.js';
-import { boundedPage, within } from './bounded-page.js';
+import { boundedPage, untilDeadline } from './bounded-page.js';
 import { type Encoded, type Encoding, encodePng } from './encode.js';
 import { setDensity } from './metrics.js';
 import type { Picture, PictureOrder } from './picture.js';
-import { bandEnd, type PixelSize, pngSize, SHOT_MAX_PIXELS, type Shot, shoot } from './shoot.js';
+import { bandEnd, captureShot, type PixelSize, pngSize, SHOT_MAX_PIXELS, type Shot } from './shoot.js';
 
 /**
- * The view as it stands: one capture. Chromium writes png and jpeg; its webp encoder blocks the browser process for longer than png and
- * sharp's webp take together.
+ * Captures the current view at once. Chromium encodes png and jpeg; its webp encoder would block the browser process for
+ * longer than png and sharp's webp take together.
  */
 export async function takeView(order: PictureOrder, encoding: Encoding, mostPixels = SHOT_MAX_PIXELS): Promise<Picture> {
   const { session, options, deadline } = order;
@@ -20,8 +20,8 @@ export async function takeView(order: PictureOrder, encoding: Encoding, mostPixe
   const pixels = view.width * view.height * view.deviceScaleFactor ** 2;
   const isLarge = pixels > mostPixels;
   const [shot, metrics] = await Promise.all([
-    isLarge ? shootLarge(order, mostPixels) : shoot(session, deadline, shotFor(encoding)),
-    within(session, deadline, () => session.cdp.send('Page.getLayoutMetrics')),
+    isLarge ? shootLarge(order, mostPixels) : captureShot(session, deadline, shotFor(encoding)),
+    untilDeadline(session, deadline, () => session.cdp.send('Page.getLayoutMetrics')),
   ]);
   const taken = performance.now();
   const encoded =
@@ -38,13 +38,13 @@ export async function takeView(order: PictureOrder, encoding: Encoding, mostPixe
       stoppedReason: 'viewport',
       truncated: false,
     },
-    timings: { begun, shoot: taken - begun, encode: performance.now() - taken },
+    timings: { begun, captureShot: taken - begun, encode: performance.now() - taken },
   };
 }
 
 /**
- * Sets the density of a view's picture, and that the page is drawn at it: Chromium does that for each capture, and takes it back, whereby
- * it works out the style of all elements twice.
+ * Sets the density of a view's picture and renders the page at it. Otherwise Chromium changes the density for each capture
+ * and back, which computes the style of all elements twice.
  */
 export function setViewDensity(session: PageSession, { view, deadline }: { view: View; deadline: number }): Promise<void> {
   return setDensity(session, { view, density: view.deviceScaleFactor, scale: view.deviceScaleFactor, deadline });
@@ -66,36 +66,37 @@ async function read(content: Buffer): Promise<Encoded> {
 }
 
 interface ViewShot {
-  /** CSS px. */
+  /** Height of the view in CSS px. */
   viewHeight: number;
-  /** The page's own: below 1 on phones for pages made for desktops. */
+  /** The page's own zoom, which is below 1 on phones for pages made for desktops. */
   zoom: number;
   /** Picture px per CSS px: density times zoom. */
   ratio: number;
-  /** ms by `monotonicNow`. */
+  /** The time limit, ms by `monotonicNow`. */
   deadline: number;
 }
 
-/** The view as it stands, as a png: one capture, or strips joined to one picture if a single capture would take too much memory. */
+/** Captures the current view as a PNG: at once, or as strips that are joined if a single capture would take too much memory. */
 async function shootView(session: PageSession, shot: ViewShot, mostPixels = SHOT_MAX_PIXELS): Promise<Buffer> {
   const { viewHeight, zoom, ratio, deadline } = shot;
-  const whole = () => shoot(session, deadline, { format: 'png', fast: true });
+  const whole = () => captureShot(session, deadline, { format: 'png', fast: true });
   // A phone that shows a whole desktop page places its fixed elements elsewhere in captures beyond the view.
   if (zoom !== 1 || VIEWPORT_WIDTH_PX.max * viewHeight * ratio ** 2 <= mostPixels) return whole();
-  const metrics = await within(session, deadline, () => session.cdp.send('Page.getLayoutMetrics'));
+  const metrics = await untilDeadline(session, deadline, () => session.cdp.send('Page.getLayoutMetrics'));
   const { cssVisualViewport: view, cssLayoutViewport: layout } = metrics;
   const most = Math.max(1, Math.floor(mostPixels / (view.clientWidth * ratio ** 2)));
   if (view.clientHeight <= most) return whole();
-  // The browser counts from the leftmost column, which a page written from right to left does not begin at.
+  // The browser counts from the leftmost column, where a page written from right to left does not begin.
   const columns = { x: layout.pageX + view.offsetX, width: view.clientWidth, scale: 1 };
   const size = { width: Math.round(view.clientWidth * ratio), height: Math.round(view.clientHeight * ratio) };
-  // Joined strips all take the height of the tallest, so none may be taller than the first. The surplus of the last one is cut off.
+  // Joined strips all get the height of the tallest, so none may be taller than the first. The surplus of the last one is cut
+  // off.
   const step = bandEnd(0, most, { to: view.clientHeight, ratio });
   const strips: Buffer[] = [];
   for (let top = 0; top < view.clientHeight; top += step) {
     const end = Math.min(top + step, view.clientHeight);
     const beyond = { ...columns, y: view.pageY + top, height: end - top };
-    const strip = await shoot(session, deadline, { format: 'png', fast: true, beyond });
+    const strip = await captureShot(session, deadline, { format: 'png', fast: true, beyond });
     strips.push(await cropped(strip, { ...size, height: Math.round(end * ratio) - Math.round(top * ratio) }));
   }
   return await sharp(strips, { join: { across: 1 }, limitInputPixels: false, sequentialRead: true })
@@ -104,7 +105,7 @@ async function shootView(session: PageSession, shot: ViewShot, mostPixels = SHOT
     .toBuffer();
 }
 
-/** Where no strip ends on a whole pixel, the browser adds a row. */
+/** If a strip does not end on a whole pixel, the browser adds a row. */
 async function cropped(png: Buffer, size: PixelSize): Promise<Buffer> {
   const { width, height } = pngSize(png);
   if (width === size.width && height === size.height) return png;

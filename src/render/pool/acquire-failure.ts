@@ -1,13 +1,13 @@
 import { CaptureError } from '../../contract/capture-error.js';
 
-/** The error for a capture that got no browser. */
+/** The error for a capture that did not get a browser. */
 export class NoBrowser extends CaptureError {
   constructor(cause: unknown) {
     super({ code: 'internal_error', status: 503, message: 'No browser was free in time. The capture can be tried again.', cause });
   }
 }
 
-/** @param reason what ended the wait */
+/** @param reason why the wait ended */
 export function noBrowser(reason: unknown): CaptureError {
   return new NoBrowser(reason);
 }

@@ -4,28 +4,28 @@ import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import type { Emulation } from '../emulate/emulation-of.js';
 import type { Executable } from '../launch/executable.js';
-import { type LaunchMode, launchConfined, SandboxMissing, type SandboxWish } from '../launch/launch-mode.js';
-import { renderersConfined } from '../launch/process-table.js';
+import { type LaunchMode, launchSandboxed, SandboxMissing, type SandboxSetting } from '../launch/launch-mode.js';
+import { renderersSandboxed } from '../launch/process-table.js';
 import { PooledBrowser } from './pooled-browser.js';
-import { leaveRoot } from './profile-dir.js';
+import { removeUnusedRoot } from './profile-dir.js';
 
-/** Captures after which a browser is replaced. */
+/** The number of captures after which a browser is replaced. */
 const RECYCLE_AFTER_CAPTURES = 500;
-/** Memory of the browser process itself after which it is replaced. */
+/** The memory of the browser process itself at which it is replaced. */
 const RECYCLE_AT_BYTES = 700 * 1024 * 1024;
-/** Delays between attempts to restart a browser; the first attempt is immediate. */
+/** Delays between attempts to restart a browser. The first attempt is immediate. */
 const RESTART_WAITS_MS = [0, 250, 1_000, 5_000];
 
 export interface KeeperOptions {
   executable: Executable;
   egress: Pick<Egress, 'openCaptureProxy'>;
   browsers: number;
-  /** See profilesRoot. */
+  /** The directory of profiles (see profilesRoot). */
   profiles: string;
-  /** See PageSession. */
+  /** The directory for large files (see PageSession). */
   temporaryDir: string;
-  sandbox: SandboxWish;
-  /** See PoolOptions. */
+  sandbox: SandboxSetting;
+  /** Whether pages get a clock that can run ahead (see PoolOptions). */
   clock?: boolean;
   /** Chromium's version, if known before the start. */
   version: string | null;
@@ -39,7 +39,7 @@ export interface KeeperOptions {
   onReady(browser: PooledBrowser): void;
 }
 
-/** Delay of the other browsers after the first, unless needed sooner, so that the first captures have the machine to themselves. */
+/** The delay of the other browsers after the first, unless needed sooner, so that the first captures have the machine to themselves. */
 const FOLLOW_AFTER_MS = 2_000;
 
 interface Slot {
@@ -52,12 +52,12 @@ export class BrowserKeeper implements AsyncDisposable {
   private readonly slots: Slot[];
   private readonly starting = new Set<PooledBrowser>();
   private readonly retired = new Set<PooledBrowser>();
-  /** See startApart. */
-  private readonly apart = new Set<PooledBrowser>();
+  /** Dedicated browsers (see startDedicated). */
+  private readonly dedicated = new Set<PooledBrowser>();
   private readonly ended = new AbortController();
-  private readonly wanted = new AbortController();
+  private readonly startAllNow = new AbortController();
   /** Background work, which stopping waits for. */
-  private readonly chores = new Set<Promise<unknown>>();
+  private readonly background = new Set<Promise<unknown>>();
   private waiters: (() => void)[] = [];
   private mode: LaunchMode | undefined;
   private confined = false;
@@ -67,15 +67,18 @@ export class BrowserKeeper implements AsyncDisposable {
     this.slots = Array.from({ length: options.browsers }, () => ({ browser: null, failures: 0 }));
   }
 
-  /** Resolves with the first browser; the others follow later, or sooner: see hurry. @throws Error if none can be started in any mode */
+  /**
+   * Resolves with the first browser. The others follow later, or at once after `startAll`.
+   * @throws Error if none can be started in any mode
+   */
   async start(): Promise<void> {
     const { sandbox, log } = this.options;
-    const launching = launchConfined(sandbox, (tried) => this.launch(tried));
-    // Its failure is this method's; stopping waits for the end of it.
-    this.chore(Promise.allSettled([launching]));
+    const launching = launchSandboxed(sandbox, (tried) => this.launch(tried));
+    // A failure is reported by this method. Stopping waits for the launch to end.
+    this.runInBackground(Promise.allSettled([launching]));
     const { started, mode, concession } = await launching;
     this.mode = mode;
-    this.confined = mode.sandbox && (renderersConfined(started.chromium.pid) ?? true);
+    this.confined = mode.sandbox && (renderersSandboxed(started.chromium.pid) ?? true);
     if (!this.confined && sandbox === 'required') {
       await started[Symbol.asyncDispose]();
       throw new SandboxMissing('its renderers have no seccomp filter');
@@ -83,12 +86,12 @@ export class BrowserKeeper implements AsyncDisposable {
     if (!this.confined && sandbox) log.warn({ reason: concession }, 'Chromium runs without its sandbox: this system does not allow it');
     if (!sandbox && concession !== null) log.warn({ reason: concession }, 'Chromium runs as root: it could not be started as another user');
     this.install(this.slots[0], started);
-    for (const slot of this.slots.slice(1)) this.chore(this.follow(slot));
+    for (const slot of this.slots.slice(1)) this.runInBackground(this.startLater(slot));
   }
 
-  /** Starts the remaining browsers now. To be called when one browser is not enough. */
-  hurry(): void {
-    this.wanted.abort();
+  /** Starts the remaining browsers now. Must be called when one browser is not enough. */
+  startAll(): void {
+    this.startAllNow.abort();
   }
 
   /** Whether renderers run in Chromium's sandbox, as reported by the kernel. */
@@ -105,41 +108,41 @@ export class BrowserKeeper implements AsyncDisposable {
     return this.slots.flatMap(({ browser }) => (browser?.live === true ? [browser] : []));
   }
 
-  /** All browsers, also those that accept no new captures. */
+  /** All browsers, including those that accept no new captures. */
   running(): PooledBrowser[] {
-    return [...new Set([...this.slots.flatMap(({ browser }) => browser ?? []), ...this.starting, ...this.retired, ...this.apart])];
+    return [...new Set([...this.slots.flatMap(({ browser }) => browser ?? []), ...this.starting, ...this.retired, ...this.dedicated])];
   }
 
-  /** Starts a browser for one capture, outside of the slots: it accepts no others, and is stopped after it. */
-  async startApart(): Promise<PooledBrowser> {
+  /** Starts a dedicated browser for one capture, outside the slots. It accepts no others, and is stopped after it. */
+  async startDedicated(): Promise<PooledBrowser> {
     const browser = await this.launch();
     browser.retiring = true;
-    this.apart.add(browser);
+    this.dedicated.add(browser);
     if (this.over) await browser[Symbol.asyncDispose]();
     return browser;
   }
 
   /** Resolves when a browser has started, or the signal has aborted. */
-  async newcomer(signal: AbortSignal): Promise<void> {
+  async browserStarted(signal: AbortSignal): Promise<void> {
     const woken = new Promise<void>((resolve) => this.waiters.push(resolve));
     await pTimeout(woken, { milliseconds: Number.POSITIVE_INFINITY, signal }).catch(() => {});
   }
 
-  /** To be called after each capture: replaces a worn browser, without effect on clients. */
+  /** Must be called after each capture. Replaces a worn browser without effect on clients. */
   retireOrRecycle(browser: PooledBrowser): void {
-    if (browser.retiring && browser.active === 0) this.chore(browser[Symbol.asyncDispose]());
-    else if (browser.live && this.isSpent(browser)) this.recycle(browser);
+    if (browser.retiring && browser.active === 0) this.runInBackground(browser[Symbol.asyncDispose]());
+    else if (browser.live && this.isWorn(browser)) this.recycle(browser);
   }
 
-  /** Runs maintenance work: logs its failure, and makes stopping wait for it. */
-  chore(work: Promise<unknown>): void {
-    this.chores.add(work);
+  /** Runs maintenance work, logs its failure, and makes stopping wait for it. */
+  runInBackground(work: Promise<unknown>): void {
+    this.background.add(work);
     void work
       .catch((error: unknown) => this.options.log.error({ err: error }, 'browser maintenance failed'))
-      .finally(() => this.chores.delete(work));
+      .finally(() => this.background.delete(work));
   }
 
-  /** Stops every browser, within 3 s. May be called twice. */
+  /** Stops every browser within 3 s. May be called twice. */
   [Symbol.asyncDispose](): Promise<void> {
     this.ending ??= this.end();
     return this.ending;
@@ -148,12 +151,12 @@ export class BrowserKeeper implements AsyncDisposable {
   private async end(): Promise<void> {
     this.ended.abort();
     await Promise.allSettled(this.running().map((browser) => browser[Symbol.asyncDispose]()));
-    await Promise.allSettled(this.chores);
-    leaveRoot(this.options.profiles);
+    await Promise.allSettled(this.background);
+    removeUnusedRoot(this.options.profiles);
     for (const wake of this.waiters) wake();
   }
 
-  private isSpent(browser: PooledBrowser): boolean {
+  private isWorn(browser: PooledBrowser): boolean {
     return browser.served >= (this.options.recycleAfter ?? RECYCLE_AFTER_CAPTURES) || browser.memoryBytes() > RECYCLE_AT_BYTES;
   }
 
@@ -161,18 +164,18 @@ export class BrowserKeeper implements AsyncDisposable {
     if (this.retired.has(old)) return;
     this.retired.add(old);
     this.options.log.debug({ served: old.served, memoryBytes: old.memoryBytes() }, 'recycling a browser');
-    this.chore(
-      this.succeed(old).catch((error: unknown) => {
+    this.runInBackground(
+      this.replaceWorn(old).catch((error: unknown) => {
         this.retired.delete(old);
         if (!this.over) throw error;
       }),
     );
   }
 
-  private async succeed(old: PooledBrowser): Promise<void> {
+  private async replaceWorn(old: PooledBrowser): Promise<void> {
     const successor = await this.launch();
     const slot = this.slots.find(({ browser }) => browser === old);
-    // It has crashed in the meantime, and is being replaced.
+    // The browser has crashed meanwhile, and is being replaced.
     if (slot === undefined || this.over) return successor[Symbol.asyncDispose]();
     old.retiring = true;
     this.install(slot, successor);
@@ -189,8 +192,8 @@ export class BrowserKeeper implements AsyncDisposable {
     for (const wake of waiters) wake();
   }
 
-  private async follow(slot: Slot): Promise<void> {
-    const signal = AbortSignal.any([this.ended.signal, this.wanted.signal]);
+  private async startLater(slot: Slot): Promise<void> {
+    const signal = AbortSignal.any([this.ended.signal, this.startAllNow.signal]);
     await sleep(this.options.followAfterMs ?? FOLLOW_AFTER_MS, undefined, { signal }).catch(() => {});
     await this.restart(slot);
   }
@@ -241,12 +244,12 @@ export class BrowserKeeper implements AsyncDisposable {
 
   private replace(gone: PooledBrowser, why: string): void {
     this.retired.delete(gone);
-    this.apart.delete(gone);
+    this.dedicated.delete(gone);
     const slot = this.slots.find(({ browser }) => browser === gone);
     if (slot !== undefined) slot.browser = null;
     if (this.over || (slot === undefined && gone.active === 0)) return;
     const after = slot === undefined ? '' : '; starting another';
     this.options.log.warn({ pid: gone.chromium.pid, why, captures: gone.active }, `a browser was lost${after}`);
-    if (slot !== undefined) this.chore(this.restart(slot));
+    if (slot !== undefined) this.runInBackground(this.restart(slot));
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The browser pool: several Chromium processes with pages opened in advance. Each page is used once; each process is monitored, replaced
- * when it crashes, and recycled before it grows too large. Knows contexts and pages; must not know what a capture does with them.
+ * A pool of Chromium processes with pages opened in advance. Each page is used once. Each process is monitored, restarted
+ * after a crash, and recycled before it grows too large. Does not know what a capture does with its page.
  */
 
 import { existsSync, lstatSync } from 'node:fs';
@@ -22,7 +22,7 @@ import { MemoryGuard } from './memory-guard.js';
 import type { OpenPageSession } from './open-page-session.js';
 import { isOwnedName, ownerIsVisible, ownerLives } from './owned-name.js';
 import type { PooledBrowser } from './pooled-browser.js';
-import { copiesOf, entriesOf, leaveRoot, profilesRoot, sweepProfiles } from './profile-dir.js';
+import { copiesOf, entriesOf, profilesRoot, removeUnusedRoot, sweepProfiles } from './profile-dir.js';
 
 const READY_WITHIN_MS = 30_000;
 const HOST = { platform: process.platform, arch: process.arch };
@@ -30,24 +30,24 @@ const HOST = { platform: process.platform, arch: process.arch };
 export interface PoolOptions {
   executable: Executable;
   egress: Pick<Egress, 'openCaptureProxy'>;
-  /** Chromium processes. */
+  /** The number of Chromium processes. */
   browsers: number;
-  /** Concurrent captures per browser, and thus the pages that an idle browser opens in advance. */
+  /** The number of concurrent captures per browser, and thus of pages that an idle browser opens in advance. */
   pagesPerBrowser: number;
   /** Identifies this server's profiles, which are in the system's temporary directory, and holds the large files of its captures. */
   runDir: string;
-  /** `required`: never start a browser without its sandbox. */
+  /** `required` never starts a browser without its sandbox. */
   sandbox: boolean | 'required';
-  /** Whether pages get a clock that can be run ahead. Default: true. */
+  /** Whether pages get a clock that can run ahead. Default: true. */
   clock?: boolean;
   log: Log;
-  /** Captures after which a browser is replaced, without effect on clients. Default: 500. */
+  /** The number of captures after which a browser is replaced, without effect on clients. Default: 500. */
   recycleAfter?: number;
-  /** For the server and all browsers: see MemoryGuard. Default: no limit. */
+  /** The limit for the server and all browsers (see MemoryGuard). Default: no limit. */
   memoryBytes?: number;
-  /** ms after the first browser's start at which the others start, unless needed sooner. Default: 2,000. */
+  /** The delay in ms, after the first browser's start, of the others, unless needed sooner. Default: 2,000. */
   followAfterMs?: number;
-  /** Ends the start, and kills the browser that is being started. */
+  /** Aborts the start, and kills the browser that is being started. */
   signal?: AbortSignal | undefined;
   now?(): number;
 }
@@ -56,11 +56,11 @@ export interface PageLease {
   readonly session: PageSession;
   /** Aborts `session.lost` if the browser has a fault that may have affected the page. */
   verify(): void;
-  /** Closes page, context and proxy, within 2 s: kills it when it does not answer. Tolerates repetition. */
+  /** Closes page, context and proxy within 2 s, and kills the browser if it does not respond. May be called twice. */
   release(): Promise<void>;
 }
 
-/** Who captures, and what only its own page may reach. */
+/** The capture's identity, and the local files that only its page may reach. */
 type CapturePassage = Pick<Passage, 'requester' | 'local'>;
 
 export class BrowserPool implements AsyncDisposable {
@@ -85,14 +85,14 @@ export class BrowserPool implements AsyncDisposable {
       recycleAfter: options.recycleAfter,
       followAfterMs: options.followAfterMs,
       now: () => this.now(),
-      onReady: (browser) => this.welcome(browser),
+      onReady: (browser) => this.onBrowserReady(browser),
     });
     const { memoryBytes = Number.POSITIVE_INFINITY, log } = options;
     this.memory = new MemoryGuard({ memoryBytes, browsers: () => this.keeper.running(), log });
   }
 
   /**
-   * Resolves when the first browser has drawn a page; the others follow, at once if needed.
+   * Resolves when the first browser has drawn a page. The others follow, at once if needed.
    * @throws Error if no browser can be started in any mode
    */
   static async start(options: PoolOptions): Promise<BrowserPool> {
@@ -111,7 +111,7 @@ export class BrowserPool implements AsyncDisposable {
     try {
       options.signal?.throwIfAborted();
       await pool.keeper.start();
-      pool.tellVersion();
+      pool.logVersion();
       return pool;
     } catch (error) {
       await pool[Symbol.asyncDispose]();
@@ -121,7 +121,7 @@ export class BrowserPool implements AsyncDisposable {
     }
   }
 
-  private tellVersion(): void {
+  private logVersion(): void {
     const { executable, log } = this.options;
     const age = describeAge(this.version);
     const found = { version: this.version, path: executable.path, source: executable.source };
@@ -134,21 +134,21 @@ export class BrowserPool implements AsyncDisposable {
     return this.keeper.sandboxed;
   }
 
-  /** Chromium's full version, such as `156.0.8078.79`. */
+  /** Chromium's full version, for instance `156.0.8078.79`. */
   get version(): string {
     return this.knownVersion ?? this.keeper.live()[0]?.version ?? 'unknown';
   }
 
-  /** Browsers that have responded within the last 30 s, and have room for their temporary files. */
+  /** The number of browsers that have responded in the last 30 s and have room for their temporary files. */
   readyBrowsers(): number {
     const since = this.now() - READY_WITHIN_MS;
     return this.keeper.live().filter(({ lastAnswerAt, roomy }) => lastAnswerAt >= since && roomy).length;
   }
 
   /**
-   * A new page session with the emulation of the options, opened in advance if possible. Its proxy has begun to count traffic.
-   * @throws CaptureError invalid_request (a locale or timezone that Chromium does not know), internal_error 503 if no
-   * browser was available before the signal aborted
+   * A new page session with the emulation of the options, opened in advance if possible. Its proxy counts traffic from now on.
+   * @throws CaptureError invalid_request (a locale or timezone that Chromium does not know), internal_error 503 if no browser
+   * was available before the signal aborted
    */
   async acquire(options: CaptureOptions, signal: AbortSignal, passage: CapturePassage = {}): Promise<PageLease> {
     const emulation = emulationOf(options, this.version, HOST);
@@ -166,12 +166,12 @@ export class BrowserPool implements AsyncDisposable {
     session.captureProxy.begin({ proxy, target: html === null ? url : null, ...passage });
   }
 
-  /** As `acquire`, with a new browser, which no other capture uses and which is stopped at the release. */
+  /** Like `acquire`, but in a new browser that no other capture uses and that is stopped on release. */
   async acquireAlone(options: CaptureOptions, signal: AbortSignal, passage: CapturePassage = {}): Promise<PageLease> {
     const emulation = emulationOf(options, this.version, HOST);
-    const starting = this.keeper.startApart();
+    const starting = this.keeper.startDedicated();
     const browser = await pTimeout(starting, { milliseconds: Number.POSITIVE_INFINITY, signal }).catch((error: unknown) => {
-      this.keeper.chore(starting.then((late) => late[Symbol.asyncDispose]()));
+      this.keeper.runInBackground(starting.then((late) => late[Symbol.asyncDispose]()));
       throw noBrowser(signal.aborted ? signal.reason : error);
     });
     browser.active += 1;
@@ -181,13 +181,13 @@ export class BrowserPool implements AsyncDisposable {
     return lease;
   }
 
-  /** Stops every browser, within 3 s; running captures are lost. May be called twice. */
+  /** Stops every browser within 3 s. Running captures are lost. May be called twice. */
   [Symbol.asyncDispose](): Promise<void> {
     this.memory[Symbol.dispose]();
     return this.keeper[Symbol.asyncDispose]();
   }
 
-  /** @returns null if the browser has crashed in the meantime, and another one can be tried */
+  /** @returns null if the browser has crashed meanwhile, and another one can be tried */
   private async lease(browser: PooledBrowser, emulation: Emulation, signal: AbortSignal): Promise<PageLease | null> {
     const taking = browser.take(emulation);
     try {
@@ -198,12 +198,12 @@ export class BrowserPool implements AsyncDisposable {
         session,
         verify: () => browser.verify(),
         release: () => {
-          released ??= this.giveBack(browser, session);
+          released ??= this.release(browser, session);
           return released;
         },
       };
     } catch (error) {
-      this.keeper.chore(this.giveBackLate(browser, taking));
+      this.keeper.runInBackground(this.releaseLate(browser, taking));
       if (signal.aborted) throw noBrowser(signal.reason);
       if (isBadEmulation(error)) throw badEmulation(error as Error);
       if (browser.gone) return null;
@@ -211,7 +211,7 @@ export class BrowserPool implements AsyncDisposable {
     }
   }
 
-  private async giveBack(browser: PooledBrowser, session: OpenPageSession): Promise<void> {
+  private async release(browser: PooledBrowser, session: OpenPageSession): Promise<void> {
     const closed = browser.close(session);
     browser.active -= 1;
     // The next page is opened while this one is being closed.
@@ -220,34 +220,34 @@ export class BrowserPool implements AsyncDisposable {
     this.keeper.retireOrRecycle(browser);
   }
 
-  /** For a page session that is no longer needed, or could not be opened. */
-  private async giveBackLate(browser: PooledBrowser, taking: Promise<OpenPageSession>): Promise<void> {
+  /** Releases a page session that is no longer needed, or could not be opened. */
+  private async releaseLate(browser: PooledBrowser, taking: Promise<OpenPageSession>): Promise<void> {
     const [outcome] = await Promise.allSettled([taking]);
-    if (outcome.status === 'fulfilled') return this.giveBack(browser, outcome.value);
+    if (outcome.status === 'fulfilled') return this.release(browser, outcome.value);
     browser.active -= 1;
     this.fill(browser);
     this.keeper.retireOrRecycle(browser);
   }
 
-  /** Waits for a browser if there is none. Counts the capture at once, so that two simultaneous ones get different browsers. */
+  /** Waits for a browser if there is none. Counts the capture at once, so that two concurrent ones get different browsers. */
   private async reserve(emulation: Emulation, signal: AbortSignal): Promise<PooledBrowser> {
     for (;;) {
       if (signal.aborted || this.keeper.over) throw noBrowser(signal.reason);
       const { pagesPerBrowser } = this.options;
       const browser = chooseBrowser(this.keeper.live(), { emulationKey: emulation.key, pagesPerBrowser });
       if (browser !== null) {
-        if (browser.active > 0) this.keeper.hurry();
+        if (browser.active > 0) this.keeper.startAll();
         browser.active += 1;
         return browser;
       }
-      await this.keeper.newcomer(signal);
+      await this.keeper.browserStarted(signal);
     }
   }
 
   /** Closes the page that a new browser has drawn, if another emulation is needed. */
-  private welcome(browser: PooledBrowser): void {
+  private onBrowserReady(browser: PooledBrowser): void {
     const wanted = this.mostUsed.current;
-    if (wanted !== null) this.keeper.chore(browser.drop(wanted.key));
+    if (wanted !== null) this.keeper.runInBackground(browser.drop(wanted.key));
     this.fill(browser);
   }
 
@@ -256,8 +256,8 @@ export class BrowserPool implements AsyncDisposable {
     const emulation = this.mostUsed.current ?? this.defaultEmulation;
     const room = this.options.pagesPerBrowser - browser.active;
     if (!browser.live || room <= 0) return;
-    if (browser.warmCount >= room && browser.warmFor(emulation.key) === 0) this.keeper.chore(browser.drop(emulation.key));
-    for (let count = browser.warmCount; count < room; count++) this.keeper.chore(browser.prepare(emulation));
+    if (browser.warmCount >= room && browser.warmFor(emulation.key) === 0) this.keeper.runInBackground(browser.drop(emulation.key));
+    for (let count = browser.warmCount; count < room; count++) this.keeper.runInBackground(browser.prepare(emulation));
   }
 
   private now(): number {
@@ -267,23 +267,23 @@ export class BrowserPool implements AsyncDisposable {
 
 /** The properties of a browser that the choice depends on. */
 export interface Candidate {
-  /** Running captures. */
+  /** The number of running captures. */
   readonly active: number;
-  /** Captures in total. */
+  /** The total number of captures. */
   readonly served: number;
-  /** Open pages with this emulation. */
+  /** The number of open pages with this emulation. */
   warmFor(key: string): number;
 }
 
 interface Call {
   emulationKey: string;
-  /** Concurrent captures per browser. */
+  /** The number of concurrent captures per browser. */
   pagesPerBrowser: number;
 }
 
 /**
- * Chooses the browser of a capture: one with a free slot; then one with an open page; then the one with the fewest running captures.
- *
+ * Chooses a capture's browser: one with a free slot, then one with an open page, then the one with the fewest running
+ * captures.
  * @param live in a stable order
  * @returns null if there is no browser
  */
@@ -305,17 +305,17 @@ function hasRoom({ active }: Candidate, { pagesPerBrowser }: Call): boolean {
   return active < pagesPerBrowser;
 }
 
-const REMEMBERED = 16;
+const RECENT_MAX = 16;
 
-/** The emulation that most of the last 16 captures used; the latest one if several are equal. */
+/** The emulation that most of the last 16 captures used. The latest one wins a tie. */
 class MostUsedEmulation {
   private recent: Emulation[] = [];
 
   note(emulation: Emulation): void {
-    this.recent = [...this.recent.slice(1 - REMEMBERED), emulation];
+    this.recent = [...this.recent.slice(1 - RECENT_MAX), emulation];
   }
 
-  /** The latest with the most used context options; null before the first capture. */
+  /** The latest emulation with the most used context options; null before the first capture. */
   get current(): Emulation | null {
     const counts = new Map<string, number>();
     for (const { key } of this.recent) counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -328,33 +328,36 @@ class MostUsedEmulation {
 }
 
 const ROOT = /^(stillframe-[0-9a-f]{10})(?:-browser)?$/;
-/** A root directory is created shortly before its first profile. */
+/** A root directory is created shortly before its first profile, so a new one may be empty. */
 const YOUNG_MS = 60_000;
-/** No capture takes that long. */
+/** No capture takes longer than this. */
 const CAPTURE_MAX_MS = 60 * 60_000;
 
-/** Where captures of a data directory keep large files, each in a directory with an owned name. */
+/** The directory of large files of captures, each in a directory whose name identifies its process. */
 function temporaryDirOf(dataDir: string): string {
   return join(dataDir, 'temporary');
 }
 
-/** Removes what captures of killed servers have left, also of those that are not visible from here. @returns how many directories */
+/**
+ * Removes files left by captures of killed servers, including those that are not visible from here.
+ * @returns the number of directories removed
+ */
 export async function sweepTemporary(dir: string): Promise<number> {
-  const left = entriesOf(dir).filter((name) => isLeftBehind(name) || isOldAndUnseen(dir, name));
+  const left = entriesOf(dir).filter((name) => isLeftBehind(name) || isOldWithHiddenOwner(dir, name));
   await Promise.all(left.map((name) => rm(join(dir, name), { recursive: true, force: true })));
   return left.length;
 }
 
-/** Whether a directory is old and its owner is not visible from here, because it runs in another container for example. */
-function isOldAndUnseen(dir: string, name: string): boolean {
+/** Whether a directory is old and its owner is not visible from here, for example because it runs in another container. */
+function isOldWithHiddenOwner(dir: string, name: string): boolean {
   return isOwnedName(name) && !ownerIsVisible(name) && isOlderThan(CAPTURE_MAX_MS, join(dir, name));
 }
 
 /**
- * Removes profiles that killed servers of other data directories, which may never start again, have left in the temporary directory, and
- * kills their browsers.
+ * Removes profiles left in the temporary directory by killed servers of other data directories, which may never start again,
+ * and kills their browsers.
  * @param root the profile directory of this server, which is kept
- * @returns how many directories were removed
+ * @returns the number of directories removed
  */
 export async function sweepAbandoned(root: string): Promise<number> {
   const dir = dirname(root);
@@ -363,21 +366,21 @@ export async function sweepAbandoned(root: string): Promise<number> {
   const abandoned = [...names].map((name) => join(dir, name)).filter(isAbandoned);
   for (const other of abandoned) {
     await sweepProfiles(other);
-    leaveRoot(other);
+    removeUnusedRoot(other);
   }
   return abandoned.length;
 }
 
 function isAbandoned(root: string): boolean {
   const places = [root, copiesOf(root)].filter((place) => existsSync(place));
-  return places.every((place) => isOurs(place) && isOlderThan(YOUNG_MS, place)) && entriesOf(root).every(isLeftBehind);
+  return places.every((place) => isOwnDirectory(place) && isOlderThan(YOUNG_MS, place)) && entriesOf(root).every(isLeftBehind);
 }
 
 function isLeftBehind(name: string): boolean {
   return isOwnedName(name) && ownerIsVisible(name) && !ownerLives(name);
 }
 
-function isOurs(path: string): boolean {
+function isOwnDirectory(path: string): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
   return found?.isDirectory() === true && found.uid === (process.getuid?.() ?? 0);
 }

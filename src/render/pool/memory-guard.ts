@@ -1,46 +1,49 @@
 import type { Log } from '../../log.js';
 import { type GroupProcess, memoryOf } from '../launch/process-table.js';
 
-const LOOK_EVERY_MS = 200;
+const CHECK_EVERY_MS = 200;
 const MiB = 1024 ** 2;
-/** A smaller process is not the one that uses up the memory. */
+/** A smaller process is not the cause of scarce memory. */
 const LARGE_BYTES = 256 * MiB;
-/** What large ordinary pages need, and the most that any page gets. */
+/** The memory that large ordinary pages need, and the maximum for any page. */
 const PROCESS_BYTES = { min: 512 * MiB, max: 4096 * MiB };
 
 export interface GuardedBrowser {
   ownProcesses(): GroupProcess[];
-  /** Ends one process, and the captures that depend on it. @param shared whether another capture may be the reason */
+  /**
+   * Ends one process, and the captures that depend on it.
+   * @param shared whether another capture may be the cause
+   */
   endProcess(process: GroupProcess, shared: boolean): void;
 }
 
 export interface MemoryGuardOptions {
-  /** For the server and all its browsers. */
+  /** The limit for the server and all its browsers. */
   memoryBytes: number;
   browsers(): readonly GuardedBrowser[];
   log: Log;
 }
 
 /**
- * Ends browser processes that use too much memory: each that exceeds half of the budget, and the largest one while all of them together
- * with the server exceed the budget.
+ * Ends browser processes that use too much memory: each that exceeds half of the budget, and the largest one while all of
+ * them and the server together exceed the budget.
  */
 export class MemoryGuard implements Disposable {
   private readonly timer: NodeJS.Timeout;
   private readonly processMaxBytes: number;
-  /** The last process that was ended, which may take a while to exit. */
+  /** The last process that was ended. It may take a while to exit. */
   private endedPid = 0;
 
   constructor(private readonly options: MemoryGuardOptions) {
     this.processMaxBytes = Math.min(PROCESS_BYTES.max, Math.max(PROCESS_BYTES.min, options.memoryBytes / 2));
-    this.timer = setInterval(() => this.look(), LOOK_EVERY_MS).unref();
+    this.timer = setInterval(() => this.check(), CHECK_EVERY_MS).unref();
   }
 
   [Symbol.dispose](): void {
     clearInterval(this.timer);
   }
 
-  private look(): void {
+  private check(): void {
     const { memoryBytes, log } = this.options;
     const used = this.options.browsers().flatMap(usageOf);
     const totalBytes = process.memoryUsage.rss() + used.reduce((sum, { countedBytes }) => sum + countedBytes, 0);
@@ -51,12 +54,12 @@ export class MemoryGuard implements Disposable {
     const { browser, entry, bytes } = largest;
     log.warn({ pid: entry.pid, renderer: entry.renderer, bytes, totalBytes }, 'a browser process used too much memory and was ended');
     this.endedPid = entry.pid;
-    // While the memory of all is scarce, the largest process may be one that uses what was reserved for it.
+    // While total memory is scarce, the largest process may be within its own share.
     browser.endProcess(entry, bytes <= this.processMaxBytes);
   }
 }
 
-/** The processes of one browser share memory with each other: it is counted once, for the process that has most of it. */
+/** Memory that the processes of one browser share is counted once, for the process with most of it. */
 function usageOf(browser: GuardedBrowser) {
   const processes = browser
     .ownProcesses()

@@ -19,29 +19,29 @@ const HOST = { platform: process.platform, arch: process.arch };
 /** A page session that can be closed, and marked as lost when its browser crashes. */
 export interface OpenPageSession extends PageSession {
   pageOptions: PageEmulation;
-  /** null: not known. */
+  /** The pid of the page's renderer; null if unknown. */
   rendererPid: number | null;
-  /** Aborts `lost`. */
+  /** Aborts `lost` with this cause. */
   lose(why: Error): void;
-  /** Closes page, context and proxy. No time limit: the browser may not respond. */
+  /** Closes page, context and proxy. Has no time limit: the browser may not respond. */
   close(): Promise<void>;
 }
 
 export interface PageSessionOptions {
   chromium: Pick<ChromiumProcess, 'browser' | 'takeOver'>;
-  renderers: Pick<Renderers, 'started' | 'busyMs'>;
-  /** Owned by the page session, and closed with it. */
+  renderers: Pick<Renderers, 'openPage' | 'busyMs'>;
+  /** A proxy that the page session owns, and closes. */
   captureProxy: CaptureProxy;
   emulation: Emulation;
-  /** Whether the page gets a clock that can be run ahead. */
+  /** Whether the page gets a clock that can run ahead. */
   clock: boolean;
   chromiumVersion: string;
-  /** See PageSession. */
+  /** The directory for large files (see PageSession). */
   temporaryDir: string;
 }
 
 /**
- * Opens a new context with one page, behind the proxy. May never settle if the browser crashes in the meantime.
+ * Opens a new context with one page behind the proxy. May stay pending forever if the browser crashes meanwhile.
  * @throws Playwright's Error, after closing everything but the proxy
  */
 export async function openPageSession({
@@ -57,7 +57,7 @@ export async function openPageSession({
   try {
     const identity = identityOf(emulation.contextOptions.userAgent, chromiumVersion, HOST);
     if (identity.metadata === null) await context.addInitScript(emulateUserAgentInPage, identity.vendor);
-    const { result: page, pid } = await renderers.started(() => context.newPage());
+    const { result: page, pid } = await renderers.openPage(() => context.newPage());
     const cdp = await chromium.takeOver(await context.newCDPSession(page));
     const world = new World(cdp);
     const clockEvent = clock ? randomUUID() : null;
@@ -68,7 +68,7 @@ export async function openPageSession({
     ]);
     const mainFrameId = frameTree.frame.id;
     const busyMs = () => renderers.busyMs(pid);
-    return staged(
+    return watchLoss(
       { rendererPid: pid, context, page, cdp, mainFrameId, world, clockEvent, busyMs, captureProxy, chromiumVersion, temporaryDir },
       emulation.pageOptions,
     );
@@ -78,7 +78,7 @@ export async function openPageSession({
   }
 }
 
-/** In every frame and dedicated worker of the page. */
+/** Installs clocks in every frame and dedicated worker of the page. */
 async function installClocks(cdp: CdpSession, scripts: ClockScripts): Promise<void> {
   await Promise.all([
     cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: scripts.frame }),
@@ -86,7 +86,7 @@ async function installClocks(cdp: CdpSession, scripts: ClockScripts): Promise<vo
   ]);
 }
 
-/** Applies the page options of an emulation to an open page: one or two round trips, or none if they are set already. */
+/** Applies the page options of an emulation to an open page. Takes one or two round trips, or none if they are already set. */
 export async function applyPageEmulation(session: OpenPageSession, pageOptions: PageEmulation): Promise<void> {
   const { width, height, colorScheme, reducedMotion } = pageOptions;
   const same = session.pageOptions;
@@ -114,12 +114,12 @@ function contextOptions({ contextOptions, pageOptions }: Emulation, proxyPort: n
     acceptDownloads: false,
     // Grants no permissions, so all are denied (decisions.md, Capture semantics).
     permissions: [],
-    // Allowed, since pages may wait for their service worker. It is closed with the context, and uses its proxy.
+    // Service workers are allowed, since pages may wait for theirs. They use the context's proxy, and end with it.
     serviceWorkers: 'allow',
   };
 }
 
-function staged(
+function watchLoss(
   parts: Pick<
     OpenPageSession,
     | 'rendererPid'

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readlinkSync } from 'node:fs';
 import { readProcess } from '../launch/process-table.js';
 
-/** May be followed by mkdtemp's suffix. */
+/** The name may be followed by mkdtemp's suffix. */
 const NAME = /^(\d+)-([0-9a-z]+)-([0-9a-f]{2})[0-9a-f]{4}(?:-\w{6})?$/;
 
 /** A new name that belongs to this process. */
@@ -21,12 +21,15 @@ export function ownerLives(name: string): boolean {
   return readProcess(Number(pid))?.startTime === Number.parseInt(startTime, 36);
 }
 
-/** Whether the owner would be visible to this process if it were running. */
+/** Whether this process could see the owner if it were running. */
 export function ownerIsVisible(name: string): boolean {
   return NAME.exec(name)?.[3] === processNamespace();
 }
 
-/** Two hexadecimal digits that identify the PID namespace: containers that share a temporary directory do not see each other's processes. */
+/**
+ * Two hexadecimal digits that identify the PID namespace, since containers that share a temporary directory do not see each
+ * other's processes.
+ */
 function processNamespace(): string {
   let name = '';
   try {

@@ -15,18 +15,21 @@ import { SharedLoss } from '../page-session.js';
 import { applyPageEmulation, type OpenPageSession, openPageSession } from './open-page-session.js';
 import { BROWSER_ROOM_BYTES } from './profile-dir.js';
 import { Renderers } from './renderers.js';
-import { settlesWithin, within } from './within.js';
+import { endsInTime, withTimeout } from './with-timeout.js';
 
-/** A browser that has not responded for this long is considered hung. */
+/** A browser that has not responded for this long counts as hung. */
 const ANSWER_TIMEOUT_MS = 10_000;
-const ASK_EVERY_MS = 5_000;
-/** How often the browser's processes are checked. A fault that is found twice in a row is one. */
-const LOOK_EVERY_MS = 500;
-const LOOK_AGAIN_MS = 100;
+const PING_EVERY_MS = 5_000;
+/** How often the browser's processes are checked. A fault counts if it is found twice in a row. */
+const CHECK_EVERY_MS = 500;
+const CHECK_AGAIN_MS = 100;
 const OPEN_TIMEOUT_MS = 15_000;
-/** As long as for an answer: on a busy machine, the captures of the other pages would be lost with a browser that is only slow. */
+/**
+ * The same limit as for a response: losing a browser that is only slow, on a busy machine, would lose the captures of its
+ * other pages.
+ */
 const CLOSE_TIMEOUT_MS = ANSWER_TIMEOUT_MS;
-/** Time limit for resizing an open page, which is immediate unless its browser has stopped drawing. */
+/** The time limit for resizing an open page, which is immediate unless its browser has stopped drawing. */
 const EMULATE_TIMEOUT_MS = 5_000;
 /** A capture that takes this long may be waiting for a browser that has stopped drawing. */
 const LONG_LEASE_MS = 5_000;
@@ -34,9 +37,9 @@ const LONG_LEASE_MS = 5_000;
 export interface PooledBrowserOptions {
   launch: LaunchOptions;
   egress: Pick<Egress, 'openCaptureProxy'>;
-  /** Whether pages get a clock that can be run ahead. */
+  /** Whether pages get a clock that can run ahead. */
   clock: boolean;
-  /** See PageSession. */
+  /** The directory for large files (see PageSession). */
   temporaryDir: string;
   log: Log;
   now(): number;
@@ -51,15 +54,15 @@ interface WarmSession {
 
 /** One Chromium of the pool: its page sessions, including those opened in advance, and its health checks. */
 export class PooledBrowser implements AsyncDisposable {
-  /** Page sessions in use. */
+  /** The number of page sessions in use. */
   active = 0;
-  /** Page sessions used in total. */
+  /** The total number of page sessions used. */
   served = 0;
-  /** Accepts no new captures, and is stopped after its last one. */
+  /** Whether it accepts no new captures, and is stopped after its last one. */
   retiring = false;
   lastAnswerAt: number;
   private readonly sessions = new Set<OpenPageSession>();
-  /** Since when each page session has been in use. */
+  /** The start of use of each page session. */
   private readonly leasedAt = new Map<OpenPageSession, number>();
   private primedWith: Emulation | undefined;
   private warm: WarmSession[] = [];
@@ -68,11 +71,11 @@ export class PooledBrowser implements AsyncDisposable {
   private faultsInARow = 0;
   /** Whether the browser has room for its temporary files. */
   roomy = true;
-  private lastAskedAt: number;
+  private lastPingAt: number;
   private readonly group: GroupWatch;
   private readonly priority: RendererPriority;
   private readonly renderers: Renderers;
-  /** Aborted when the browser can no longer be used: pending work on it may never settle by itself. */
+  /** Aborted when the browser can no longer be used. Pending work on it may never end by itself. */
   private readonly end = new AbortController();
 
   private constructor(
@@ -81,7 +84,7 @@ export class PooledBrowser implements AsyncDisposable {
     private readonly browserSession: CDPSession,
   ) {
     this.lastAnswerAt = options.now();
-    this.lastAskedAt = this.lastAnswerAt;
+    this.lastPingAt = this.lastAnswerAt;
     const { pid } = chromium;
     this.group = new GroupWatch(pid);
     this.processes = new BrowserProcesses(pid, this.group);
@@ -89,7 +92,7 @@ export class PooledBrowser implements AsyncDisposable {
     this.priority = new RendererPriority(options.launch.user, () =>
       options.log.warn('process priorities cannot be lowered on this system: heavy pages slow down other captures'),
     );
-    this.watch = setInterval(() => this.look(), LOOK_EVERY_MS);
+    this.watch = setInterval(() => this.check(), CHECK_EVERY_MS);
     this.watch.unref();
     void chromium.exited.then(() => this.lose(chromium.fault() ?? 'the browser process ended'));
     chromium.browser.once('disconnected', () => this.lose(chromium.fault() ?? 'the browser closed its pipe'));
@@ -99,7 +102,7 @@ export class PooledBrowser implements AsyncDisposable {
   static async start(options: PooledBrowserOptions): Promise<PooledBrowser> {
     const chromium = await ChromiumProcess.launch(options.launch);
     try {
-      return new PooledBrowser(options, chromium, await within(chromium.browser.newBrowserCDPSession(), OPEN_TIMEOUT_MS));
+      return new PooledBrowser(options, chromium, await withTimeout(chromium.browser.newBrowserCDPSession(), OPEN_TIMEOUT_MS));
     } catch (error) {
       await chromium.kill();
       throw error;
@@ -119,7 +122,7 @@ export class PooledBrowser implements AsyncDisposable {
     return this.chromium.browser.version();
   }
 
-  /** Page sessions opened in advance with these context options, including those still being opened. */
+  /** The number of page sessions opened in advance with these context options, including those being opened. */
   warmFor(key: string): number {
     return this.warm.filter((entry) => entry.key === key).length;
   }
@@ -136,12 +139,12 @@ export class PooledBrowser implements AsyncDisposable {
     const index = this.warm.findIndex((entry) => entry.key === emulation.key);
     const [found] = index === -1 ? [] : this.warm.splice(index, 1);
     const ready = await (found?.session ?? this.open(emulation));
-    const session = ready.lost.aborted ? await this.insteadOf(ready, emulation) : ready;
+    const session = ready.lost.aborted ? await this.replacePage(ready, emulation) : ready;
     try {
-      await within(applyPageEmulation(session, emulation.pageOptions), EMULATE_TIMEOUT_MS);
+      await withTimeout(applyPageEmulation(session, emulation.pageOptions), EMULATE_TIMEOUT_MS);
       this.leasedAt.set(session, this.options.now());
-      // The end of a process is noticed only if the process was noted before.
-      if (this.leasedAt.size === 1) this.processes.look(this.options.now());
+      // The end of a process is noticed only if the process was recorded before.
+      if (this.leasedAt.size === 1) this.processes.update(this.options.now());
       return session;
     } catch (error) {
       if (error instanceof TimeoutError) this.lose('a page did not accept its emulation');
@@ -151,15 +154,15 @@ export class PooledBrowser implements AsyncDisposable {
   }
 
   /**
-   * Opens the first page session in advance and draws one pixel of it, so that no client waits for the set-up that a process's first picture
-   * needs.
+   * Opens the first page session in advance and draws one pixel of it, so that no client waits for the set-up of a process's
+   * first picture.
    */
   async prime(emulation: Emulation): Promise<void> {
     this.primedWith = emulation;
     const session = await this.openAndDraw(emulation);
-    // The browser was lost while drawing: its open page sessions have been discarded already, so close this one.
+    // The browser was lost while drawing. Its other page sessions are already discarded, so this one is closed.
     if (this.gone) return this.close(session);
-    this.processes.look(this.options.now());
+    this.processes.update(this.options.now());
     this.warm.push({ key: emulation.key, session: Promise.resolve(session) });
   }
 
@@ -184,18 +187,18 @@ export class PooledBrowser implements AsyncDisposable {
     await Promise.allSettled(rest.map(async (entry) => this.close(await entry.session)));
   }
 
-  /** Closes a page session within 10 s; a browser that does not manage that is killed. */
+  /** Closes a page session within 10 s, or kills the browser. */
   async close(session: OpenPageSession): Promise<void> {
     this.sessions.delete(session);
     this.leasedAt.delete(session);
     if (this.gone) return void (await session.captureProxy[Symbol.asyncDispose]());
-    const closed = await settlesWithin(session.close(), CLOSE_TIMEOUT_MS);
+    const closed = await endsInTime(session.close(), CLOSE_TIMEOUT_MS);
     if (closed) return;
     this.lose('a page could not be closed');
     await session.captureProxy[Symbol.asyncDispose]();
   }
 
-  /** Loses the browser, and thus its captures, if one of the processes that all its pages need has ended or is stopped. */
+  /** Loses the browser, and thus its captures, if a process that all its pages need has ended or is stopped. */
   verify(): void {
     const fault = this.fault();
     if (fault !== null) this.lose(fault);
@@ -205,7 +208,7 @@ export class PooledBrowser implements AsyncDisposable {
     return this.processes.fault() ?? (this.chromium.freeBytes() === null ? 'its profile directory is gone' : null);
   }
 
-  /** Memory of the browser process itself in bytes, without renderers, which come and go; 0 if unknown. */
+  /** Memory of the browser process itself in bytes, without renderers, which vary in number; 0 if unknown. */
   memoryBytes(): number {
     return readProcess(this.chromium.pid)?.rssBytes ?? 0;
   }
@@ -214,7 +217,7 @@ export class PooledBrowser implements AsyncDisposable {
     return this.gone ? [] : this.group.processes(this.options.now());
   }
 
-  /** Ends a renderer with its capture, or a process that all captures of the browser share with all of them; the browser stays. */
+  /** Ends a renderer with its capture, or a shared process with all captures of the browser. The browser remains in use. */
   endProcess({ pid, renderer }: GroupProcess, shared: boolean): void {
     if (pid === this.chromium.pid) this.lose('the browser process used too much memory');
     else if (!renderer) this.loseSessions('a process of the browser used too much memory');
@@ -225,7 +228,7 @@ export class PooledBrowser implements AsyncDisposable {
     killProcess(pid);
   }
 
-  /** Stops the browser; page sessions in use are lost. */
+  /** Stops the browser. Page sessions in use are lost. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.lose('the browser was closed');
     await this.chromium.kill();
@@ -244,7 +247,7 @@ export class PooledBrowser implements AsyncDisposable {
         chromiumVersion: this.version,
         temporaryDir,
       });
-      const session = await within(opening, OPEN_TIMEOUT_MS, this.end.signal);
+      const session = await withTimeout(opening, OPEN_TIMEOUT_MS, this.end.signal);
       this.sessions.add(session);
       return session;
     } catch (error) {
@@ -254,8 +257,8 @@ export class PooledBrowser implements AsyncDisposable {
     }
   }
 
-  /** For an unused page that has crashed, whose context and proxy are still open. */
-  private async insteadOf(lost: OpenPageSession, emulation: Emulation): Promise<OpenPageSession> {
+  /** Replaces an unused page that has crashed, whose context and proxy are still open. */
+  private async replacePage(lost: OpenPageSession, emulation: Emulation): Promise<OpenPageSession> {
     const [session] = await Promise.all([this.open(emulation), this.close(lost)]);
     return session;
   }
@@ -264,7 +267,7 @@ export class PooledBrowser implements AsyncDisposable {
     const session = await this.open(emulation);
     const clip = { x: 0, y: 0, width: 1, height: 1, scale: 1 };
     try {
-      await within(session.cdp.send('Page.captureScreenshot', { format: 'png', clip }), OPEN_TIMEOUT_MS);
+      await withTimeout(session.cdp.send('Page.captureScreenshot', { format: 'png', clip }), OPEN_TIMEOUT_MS);
       return session;
     } catch (error) {
       await this.close(session);
@@ -272,28 +275,28 @@ export class PooledBrowser implements AsyncDisposable {
     }
   }
 
-  private look(): void {
+  private check(): void {
     const fault = this.fault();
     this.faultsInARow = fault === null ? 0 : this.faultsInARow + 1;
     if (fault !== null && this.faultsInARow >= 2) this.lose(fault);
     if (this.gone) return;
-    if (fault !== null) setTimeout(() => this.look(), LOOK_AGAIN_MS).unref();
-    this.tellOfRoom();
+    if (fault !== null) setTimeout(() => this.check(), CHECK_AGAIN_MS).unref();
+    this.checkDiskSpace();
     const now = this.options.now();
     if (this.leasedAt.size > 0) this.endStoppedRenderers(now);
     if (this.leasedAt.size > 0) this.priority.update(this.group.processes(now));
-    if (now - this.lastAskedAt >= ASK_EVERY_MS) void this.ask(now);
+    if (now - this.lastPingAt >= PING_EVERY_MS) void this.ping(now);
   }
 
-  /** Ends the captures of renderers that are stopped: the page is not to blame, so they are repeated. */
+  /** Ends the captures of stopped renderers. They are repeated, since the page did not cause this. */
   private endStoppedRenderers(now: number): void {
-    for (const pid of this.processes.look(now)) {
+    for (const pid of this.processes.update(now)) {
       this.options.log.warn({ pid }, 'a renderer was stopped, and has been killed');
       killProcess(pid);
     }
   }
 
-  private tellOfRoom(): void {
+  private checkDiskSpace(): void {
     const roomy = (this.chromium.freeBytes() ?? 0) >= BROWSER_ROOM_BYTES;
     const { profiles } = this.options.launch;
     if (this.roomy && !roomy)
@@ -302,20 +305,20 @@ export class PooledBrowser implements AsyncDisposable {
     this.roomy = roomy;
   }
 
-  private async ask(now: number): Promise<void> {
-    this.lastAskedAt = now;
+  private async ping(now: number): Promise<void> {
+    this.lastPingAt = now;
     const [answered, drawn] = await Promise.all([
-      settlesWithin(this.browserSession.send('Browser.getVersion'), ANSWER_TIMEOUT_MS),
-      settlesWithin(this.drawIfHeldUp(now), ANSWER_TIMEOUT_MS),
+      endsInTime(this.browserSession.send('Browser.getVersion'), ANSWER_TIMEOUT_MS),
+      endsInTime(this.drawIfStalled(now), ANSWER_TIMEOUT_MS),
     ]);
     if (answered && drawn) this.lastAnswerAt = this.options.now();
     else this.lose(answered ? 'the browser did not draw' : 'the browser did not answer');
   }
 
-  /** Checks the shared process that draws, which one page can block for all, by drawing. */
-  private async drawIfHeldUp(now: number): Promise<void> {
-    const isHeldUp = [...this.leasedAt.values()].some((since) => now - since >= LONG_LEASE_MS);
-    if (isHeldUp && this.primedWith !== undefined) await this.close(await this.openAndDraw(this.primedWith));
+  /** Checks, by drawing, the shared process that draws, which one page can block for all. */
+  private async drawIfStalled(now: number): Promise<void> {
+    const isStalled = [...this.leasedAt.values()].some((since) => now - since >= LONG_LEASE_MS);
+    if (isStalled && this.primedWith !== undefined) await this.close(await this.openAndDraw(this.primedWith));
   }
 
   /** Marks the browser's own captures as lost (decisions.md, Jobs). */
@@ -338,42 +341,41 @@ export class PooledBrowser implements AsyncDisposable {
 }
 
 /**
- * Niceness of a process, in addition to that of every browser, by the CPU time that it has used, in clock ticks (1/100 s in /proc, on every
- * system that Chromium runs on). By time used and not by share, since with four processes on two cores none has a core to itself. Most pages
- * finish before the first step; of two that do not, the one that has used less runs first.
+ * Additional niceness of a process by its used CPU time, in clock ticks (1/100 s in /proc), a better measure than its share:
+ * with four processes on two cores, none has a core to itself. Most pages finish before the first step.
  */
 const STEPS = [
   { ticks: 100, niceness: 16 },
   { ticks: 40, niceness: 10 },
 ];
-const MOST_NICE = 19;
+const NICENESS_MAX = 19;
 
 /** Gives long-running renderers a lower priority than new ones, which costs nothing while the CPU is idle. */
 export class RendererPriority {
-  /** Niceness by pid. */
-  private yielding = new Map<number, number>();
+  /** The niceness set so far, by pid. */
+  private lowered = new Map<number, number>();
   private isRefused = false;
 
   /**
-   * @param user the user of the processes; null: the server's own
-   * @param onRefused called once, if the system forbids lowering a priority
+   * @param user the user of the processes; null for the server's own
+   * @param onRefused called once, if the system does not allow lowering a priority
    */
   constructor(
     private readonly user: Unprivileged | null,
     private readonly onRefused: () => void,
   ) {}
 
-  /** To be called with a browser's processes about twice a second. */
+  /** Must be called with a browser's processes about twice a second. */
   update(processes: readonly GroupProcess[]): void {
-    const before = this.yielding;
-    this.yielding = new Map();
+    const before = this.lowered;
+    this.lowered = new Map();
     const usual = getPriority() + BROWSER_NICENESS;
     for (const { pid, cpuTicks, renderer } of processes) {
       const step = renderer ? STEPS.find(({ ticks }) => cpuTicks >= ticks) : undefined;
       if (step === undefined) continue;
-      const niceness = Math.min(usual + step.niceness, MOST_NICE);
+      const niceness = Math.min(usual + step.niceness, NICENESS_MAX);
       if (before.get(pid) !== niceness) void this.lower(pid, niceness);
-      this.yielding.set(pid, niceness);
+      this.lowered.set(pid, niceness);
     }
   }
 
@@ -386,12 +388,13 @@ export class RendererPriority {
   }
 }
 
-/** From util-linux or BusyBox; without either, priorities stay unchanged. */
+/** Part of util-linux or BusyBox. Without it, priorities stay unchanged. */
 const RENICE = 'renice';
 
 /**
- * Sets the niceness (0 to 19) of threads. Root may lack the right to do so for threads of another user, as in a container; that user has it.
- * @param user the threads' user; null: the server's own
+ * Sets the niceness (0 to 19) of threads. Root may lack the right to do so for another user's threads, as in a container,
+ * but that user has it.
+ * @param user the threads' user; null for the server's own
  * @returns whether all threads that still exist have the niceness
  */
 export async function lowerPriority(threads: readonly number[], niceness: number, user: Unprivileged | null): Promise<boolean> {
@@ -403,7 +406,7 @@ export async function lowerPriority(threads: readonly number[], niceness: number
   return left().length === 0;
 }
 
-/** Never fails. */
+/** Runs a command to its end, and ignores its failure. */
 async function runAs(user: Unprivileged | null, command: string, args: string[]): Promise<void> {
   const child = spawn(command, args, { ...user, stdio: 'ignore', env: { PATH: SYSTEM_PATH } });
   await once(child, 'exit').catch(() => {});
@@ -413,7 +416,7 @@ function setOwn(thread: number, niceness: number): void {
   try {
     if (isAbove(thread, niceness)) setPriority(thread, niceness);
   } catch {
-    // A thread has ended, or the system forbids it; the check afterwards tells.
+    // The thread has ended, or the system does not allow it. The later check finds out.
   }
 }
 

@@ -1,7 +1,6 @@
 /**
- * Profile directories: one per browser, private to it, and removed with it. They are in the system's temporary directory, since the
- * unprivileged user that the browser runs as cannot read the data directory. Their names identify the owner, so that the next start can
- * remove those of a killed server.
+ * Profile directories, one per browser, in the system's temporary directory, since the browser's unprivileged user cannot
+ * read the data directory. Names identify the owner, so that the next start can remove those of a killed server.
  */
 import { createHash } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
@@ -22,24 +21,24 @@ export const BROWSER_ROOM_BYTES = 16 * 1024 * 1024;
  */
 export function profilesRoot(runDir: string): string {
   const uid = process.getuid?.() ?? 0;
-  const root = join(temporaryPlace(), `stillframe-${createHash('sha256').update(`${uid} ${runDir}`).digest('hex').slice(0, 10)}`);
-  ensurePlace(root, uid);
+  const root = join(temporaryRoot(), `stillframe-${createHash('sha256').update(`${uid} ${runDir}`).digest('hex').slice(0, 10)}`);
+  ensureDirectory(root, uid);
   return root;
 }
 
 /**
- * The directory for a copy of a browser that its user could not execute otherwise: beside the profiles of `root`, and removed with the last
- * of them.
+ * The directory for a copy of a browser that its user could not execute otherwise. It is next to the profiles of `root`, and
+ * removed with the last of them.
  * @throws Error if another user owns the name
  */
 export function browserCopies(root: string): string {
   const place = copiesOf(root);
-  ensurePlace(place, process.getuid?.() ?? 0);
+  ensureDirectory(place, process.getuid?.() ?? 0);
   return place;
 }
 
-/** Removes the directory, and the browser's copy beside it, if no profile is left. */
-export function leaveRoot(root: string): void {
+/** Removes the directory, and the copy of the browser next to it, if no profile is left. */
+export function removeUnusedRoot(root: string): void {
   try {
     rmdirSync(root);
   } catch (error) {
@@ -50,31 +49,31 @@ export function leaveRoot(root: string): void {
   rmSync(copiesOf(root), { recursive: true, force: true });
 }
 
-/** The path, existing or not: see browserCopies. */
+/** The path of browserCopies, whether it exists or not. */
 export function copiesOf(root: string): string {
   return `${root}-browser`;
 }
 
-function ensurePlace(root: string, uid: number): void {
+function ensureDirectory(root: string, uid: number): void {
   mkdirSync(root, { recursive: true, mode: 0o711 });
   const found = lstatSync(root);
   if (!found.isDirectory() || (process.getuid !== undefined && found.uid !== uid)) {
     throw new Error(`${root} exists and is not a directory of this user. Remove it, or set TMPDIR to a private directory.`);
   }
-  // Other users may traverse it to their own profile, but not list it; the umask may have prevented that.
+  // Other users may traverse the directory to their own profile, but not list it, whatever the umask.
   chmodSync(root, 0o711);
 }
 
-/** Chromium creates a socket in its profile, whose path has at most 107 characters: ours takes 50, Chromium's part 45. */
+/** Chromium creates a socket in its profile. Its path has at most 107 characters: ours takes 50, and Chromium's part 45. */
 const TMPDIR_MAX_CHARS = 12;
 
-/** Where browsers keep profiles and temporary files: the system's temporary directory, or `/tmp` if its path is too long. */
-export function temporaryPlace(): string {
+/** The directory for profiles and temporary files: the system's temporary directory, or `/tmp` if its path is too long. */
+export function temporaryRoot(): string {
   const serves = tmpdir().length <= TMPDIR_MAX_CHARS && isReachable(tmpdir());
   return serves || !existsSync('/tmp') ? tmpdir() : '/tmp';
 }
 
-/** Root's browser runs as another user, who cannot enter a temporary directory that is root's alone, such as libpam-tmpdir's. */
+/** Root's browser runs as another user, who cannot enter a temporary directory that only root can, such as libpam-tmpdir's. */
 function isReachable(dir: string): boolean {
   return process.getuid?.() !== 0 || (statSync(dir).mode & 0o001) !== 0;
 }
@@ -82,7 +81,7 @@ function isReachable(dir: string): boolean {
 /** Creates a private profile, owned by the user that the browser runs as. */
 export function createProfile(root: string, user: Unprivileged | null): string {
   // Another process of the same data directory may just have removed the directory.
-  ensurePlace(root, process.getuid?.() ?? 0);
+  ensureDirectory(root, process.getuid?.() ?? 0);
   const profile = join(root, ownedName());
   for (const dir of [profile, join(profile, 'data')]) {
     mkdirSync(dir, { mode: 0o700 });
@@ -96,8 +95,8 @@ export async function removeProfile(profile: string): Promise<void> {
 }
 
 /**
- * Kills browsers and removes profiles whose server has ended, and the browser's copy if nobody uses it.
- * @returns how many profiles were removed
+ * Kills browsers and removes profiles whose server has ended, and the copy of the browser if nobody uses it.
+ * @returns the number of profiles removed
  */
 export async function sweepProfiles(root: string): Promise<number> {
   const profiles = entriesOf(root).filter(isOwnedName);
@@ -111,7 +110,7 @@ export async function sweepProfiles(root: string): Promise<number> {
   return left.length;
 }
 
-/** Names of the entries; none if the directory does not exist. */
+/** The names of the entries; none if the directory does not exist. */
 export function entriesOf(dir: string): string[] {
   return existsSync(dir) ? readdirSync(dir) : [];
 }

@@ -14,10 +14,10 @@ it('finds the loss of a zygote that its browser has not waited for, however ofte
   const pid = browser.pid ?? 0;
   const group = new GroupWatch(pid);
   const processes = new BrowserProcesses(pid, group);
-  processes.look(0);
+  processes.update(0);
   expect(processes.fault()).toBeNull();
   process.kill(zygote, 'SIGKILL');
   await expect.poll(() => processGroup(pid).find((one) => one.pid === zygote)?.state).toBe('Z');
-  processes.look(60_000);
+  processes.update(60_000);
   expect(processes.fault()).toBe('its process zygote has ended');
 });

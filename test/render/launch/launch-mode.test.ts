@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { BrowserError } from '../../../src/render/launch/browser-error.js';
-import { type LaunchMode, launchConfined, type SandboxWish } from '../../../src/render/launch/launch-mode.js';
+import { type LaunchMode, launchSandboxed, type SandboxSetting } from '../../../src/render/launch/launch-mode.js';
 import { unprivilegedUser } from '../../../src/render/launch/unprivileged.js';
 
 const REFUSAL = 'FATAL:zygote_host_impl_linux.cc:129] No usable sandbox! If this is a Debian system, please install …';
@@ -10,9 +10,9 @@ const CONFINED = { sandbox: true, user };
 const OPEN = { sandbox: false, user };
 
 /** Each attempt meets with the next of these, and comes up when none is left. */
-async function launching(wish: SandboxWish, ...failures: string[]) {
+async function launching(wish: SandboxSetting, ...failures: string[]) {
   const tried: LaunchMode[] = [];
-  const launch = launchConfined(wish, async (mode) => {
+  const launch = launchSandboxed(wish, async (mode) => {
     tried.push(mode);
     const failure = failures.shift();
     if (failure !== undefined) throw new Error(failure);

@@ -16,8 +16,8 @@ import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ChromiumProcess } from '../../../src/render/launch/chromium-process.js';
 import type { Executable } from '../../../src/render/launch/executable.js';
-import { launchConfined } from '../../../src/render/launch/launch-mode.js';
-import { renderersConfined } from '../../../src/render/launch/process-table.js';
+import { launchSandboxed } from '../../../src/render/launch/launch-mode.js';
+import { renderersSandboxed } from '../../../src/render/launch/process-table.js';
 import { reachableBy, unprivilegedUser } from '../../../src/render/launch/unprivileged.js';
 import { profilesRoot } from '../../../src/render/pool/profile-dir.js';
 import { ANY_BROWSER, EACH_KIND } from '../install/any-browser.js';
@@ -42,7 +42,7 @@ describe.each(EACH_KIND)('$kind', (executable) => {
     const lease = await test.pool.acquire(someOptions(), NEVER);
     await lease.session.page.goto(site.url);
     const [browser = 0] = browserPids(test.runDir);
-    expect(renderersConfined(browser)).toBe(true);
+    expect(renderersSandboxed(browser)).toBe(true);
     expect(test.pool.sandboxed).toBe(true);
     await lease.release();
   });
@@ -115,7 +115,7 @@ describe.each(EACH_KIND)('$kind', (executable) => {
   });
 
   it('reaches nothing but through a proxy', async () => {
-    const { started, mode } = await launchConfined(true, (tried) =>
+    const { started, mode } = await launchSandboxed(true, (tried) =>
       ChromiumProcess.launch({ executable, profiles: profilesRoot(test.runDir), version: null, signal: null, ...tried }),
     );
     await using chromium = started;

@@ -40,7 +40,7 @@ it.each([
 ])('a page is loaded no further when its sheet has hung %s', async (_how, { leftMs, ageMs }) => {
   const sent: string[] = [];
   const shown = { loaded: false } as DocumentState;
-  const deadlines = { leftMs: () => leftMs, within: (work: Promise<unknown>) => work };
+  const deadlines = { leftMs: () => leftMs, withTimeout: (work: Promise<unknown>) => work };
   const session = { cdp: { send: async (method: string) => void sent.push(method) } };
   const network = { pending: () => [{ kind: 'stylesheet', ageMs }] };
   const page = { session, network, deadlines, main: { current: shown }, world: { call: async () => false } };

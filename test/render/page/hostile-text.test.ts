@@ -4,7 +4,7 @@ import { parseBypass } from '../../../src/egress/proxy-bypass.js';
 import { identityOf } from '../../../src/render/emulate/user-agent.js';
 import { failedNavigation } from '../../../src/render/page/judge-document.js';
 import { groupPending } from '../../../src/render/page/pending-requests.js';
-import { refreshHeaderS } from '../../../src/render/page/settle.js';
+import { refreshHeaderS } from '../../../src/render/page/wait-for-idle.js';
 import { WALL_SIGNS } from '../../../src/render/page/wall-signs.js';
 import { retryAfterMs } from '../../../src/webhook/deliver.js';
 

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { PageMoved } from '../../../src/render/page/page-moved.js';
+import { DocumentReplaced } from '../../../src/render/page/document-replaced.js';
 import { aPageSession, launchChromium, options } from '../picture/a-page-session.js';
 
 let browser: Browser;
@@ -15,9 +15,9 @@ it('keeps what the program notes from one call to the next, and begins anew in t
   await using session = await aPageSession(browser, { html: '<nav style="position:sticky;top:0">Bar</nav>', options: options() });
   await session.cdp.send('Page.enable');
   await session.world.call('pin.place', { first: true, keep: 'page', down: 0 });
-  expect(await session.world.call('mechanisms.told')).toEqual({ sticky: 1 });
+  expect(await session.world.call('mechanisms.counts')).toEqual({ sticky: 1 });
   await session.page.reload();
-  expect(await session.world.call('mechanisms.told')).toEqual({});
+  expect(await session.world.call('mechanisms.counts')).toEqual({});
 });
 
 it('is neither seen by the page nor taken for an element of its name', async () => {
@@ -46,12 +46,12 @@ it('installs the program where it was not as the document started', async () => 
   expect(await session.world.call('text.visibleText', 100)).toBe('Text');
 });
 
-it('throws PageMoved for a document that has gone, and an Error for what the program throws', async () => {
+it('throws DocumentReplaced for a document that has gone, and an Error for what the program throws', async () => {
   await using session = await aPageSession(browser, { html: 'Text', options: options() });
   expect(await session.world.call('text.visibleText', 100)).toBe('Text');
   // The world gets no event of it: the domain that sends it is not enabled here.
   await session.page.reload();
-  await expect(session.world.call('text.visibleText', 100)).rejects.toBeInstanceOf(PageMoved);
+  await expect(session.world.call('text.visibleText', 100)).rejects.toBeInstanceOf(DocumentReplaced);
   expect(await session.world.call('text.visibleText', 100)).toBe('Text');
   await expect(session.world.call('documents.untilVisible', ':::')).rejects.toThrow('not a valid selector');
 });

@@ -1,20 +1,20 @@
 import { matches } from '../dom.js';
-import { heldAncestor, isShown } from './overlays.js';
+import { isShown, overlayAncestor } from './overlays.js';
 
-/** What darkened or blurred the page behind a banner. Runs in the page, in a world of its own. */
+/** Finds the layer that darkens or blurs the page behind a banner. Runs in the page's isolated world. */
 
 const TEXTS_LOOKED_AT = 3_000;
 const LAYERS_LOOKED_AT = 30;
-const SHOWN = 'img, video, canvas, iframe, svg, picture';
-/** At least this much of what lies beneath shows through: from 0 to 1. */
-const LETS_THROUGH = 0.05;
-/** The minimum share of a backdrop, from 0 to 1, that nothing covers: a small round button in a corner may. */
+const MEDIA = 'img, video, canvas, iframe, svg, picture';
+/** The minimum transparency of a backdrop, from 0 to 1. */
+const TRANSPARENCY_MIN = 0.05;
+/** The minimum share of a backdrop, from 0 to 1, that is not covered. A small round button in a corner is allowed. */
 const CURTAIN_UNCOVERED_MIN = 0.95;
-const LOADS = /load|splash|spin/i;
+const LOADING_NAME = /load|splash|spin/i;
 
 /**
- * The empty sheet over the whole view that lies on top, when the page shows through it or it does nothing but hide the page; null when
- * what lies there is the page's own.
+ * The empty element over the whole view that the page shows through, or that only hides the page.
+ * @returns null if the topmost element belongs to the page
  */
 export function backdropOnTop(): HTMLElement | null {
   const top = document.elementFromPoint(innerWidth / 2, innerHeight / 2);
@@ -27,40 +27,40 @@ function isEmptySheet(sheet: HTMLElement): boolean {
   if (position !== 'fixed' && position !== 'absolute') return false;
   const box = sheet.getBoundingClientRect();
   if (box.width < innerWidth * 0.95 || box.height < innerHeight * 0.95 || sheet.innerText.trim() !== '') return false;
-  if (matches(sheet, SHOWN) || sheet.querySelector(SHOWN) !== null) return false;
+  if (matches(sheet, MEDIA) || sheet.querySelector(MEDIA) !== null) return false;
   return sheet.shadowRoot === null || sheet.shadowRoot.querySelector(':not(style, link, slot)') === null;
 }
 
 function isBackdrop(sheet: HTMLElement): boolean {
   const { position, opacity, backdropFilter } = getComputedStyle(sheet);
   const words = wordsAround(sheet);
-  // A hero's picture and its shade lie below the words; a menu may lie above the backdrop that covers the rest.
+  // A hero image and its shade are below the text. A menu may be above the backdrop that covers the rest.
   if (words.above && (position === 'absolute' || !words.below)) return false;
   if (backdropFilter !== 'none') return true;
-  const seenThrough = Number(opacity) <= 1 - LETS_THROUGH;
+  const seenThrough = Number(opacity) <= 1 - TRANSPARENCY_MIN;
   const layers = layersOf(sheet);
   if (layers.some(({ backgroundImage }) => /url\(|image-set\(/.test(backgroundImage))) return seenThrough && words.below;
   return seenThrough || !layers.some(isOpaque) || isCurtain(sheet);
 }
 
 /**
- * A fixed sheet of one colour, bare, over all that is in view, words of the page among it. What shows anything may be the page's own, and
- * so may what anything is shown upon; what is named for loading goes by itself.
+ * A fixed empty box of one colour that covers the whole view, including text of the page. Excluded are boxes with content,
+ * which may belong to the page, and boxes named for loading, which disappear by themselves.
  */
 function isCurtain(sheet: HTMLElement): boolean {
   const style = getComputedStyle(sheet);
   if (style.position !== 'fixed' || style.backgroundImage !== 'none' || [...sheet.querySelectorAll('*')].some(isShown)) return false;
   if (['::before', '::after'].some((part) => !/^(none|normal)$/.test(getComputedStyle(sheet, part).content))) return false;
-  // An element of the page's own making may show what nobody can read.
-  if (sheet.localName.includes('-') || LOADS.test(`${sheet.id} ${sheet.getAttribute('class') ?? ''}`)) return false;
-  return hittingAll(() => {
+  // A custom element may show content in a closed shadow root.
+  if (sheet.localName.includes('-') || LOADING_NAME.test(`${sheet.id} ${sheet.getAttribute('class') ?? ''}`)) return false;
+  return withAllHitTestable(() => {
     const words = wordsAround(sheet, true);
     return words.below && !words.above && uncoveredShare(sheet) >= CURTAIN_UNCOVERED_MIN;
   });
 }
 
-/** What lets the pointer through is hit as well meanwhile. */
-function hittingAll<T>(work: () => T): T {
+/** Makes hit tests include elements with `pointer-events: none` while `work` runs. */
+function withAllHitTestable<T>(work: () => T): T {
   const all = new CSSStyleSheet();
   all.replaceSync('* { pointer-events: auto !important }');
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, all];
@@ -71,7 +71,7 @@ function hittingAll<T>(work: () => T): T {
   }
 }
 
-/** Of points all over the view, how many show the sheet: from 0 to 1. */
+/** The share of points across the view, from 0 to 1, at which the sheet is topmost. */
 function uncoveredShare(sheet: HTMLElement): number {
   const places = [0.05, 0.23, 0.41, 0.59, 0.77, 0.95];
   const hits = places.flatMap((y) => places.map((x) => document.elementFromPoint(innerWidth * x, innerHeight * y)));
@@ -79,9 +79,8 @@ function uncoveredShare(sheet: HTMLElement): number {
 }
 
 /**
- * Whether the page has words in view above the sheet, and below it.
- *
- * @param everywhere also asks those of other boxes that are held there
+ * Whether the page has text in view above the sheet, and below it.
+ * @param everywhere also examines text in other fixed boxes
  */
 function wordsAround(sheet: HTMLElement, everywhere = false): { above: boolean; below: boolean } {
   const found = { above: false, below: false };
@@ -89,23 +88,23 @@ function wordsAround(sheet: HTMLElement, everywhere = false): { above: boolean; 
   for (let looked = 0; looked < TEXTS_LOOKED_AT && texts.nextNode() !== null && !(found.above && found.below); looked++) {
     const { parentElement: word, nodeValue } = texts.currentNode;
     if (word === null || (nodeValue ?? '').trim() === '' || !isShown(word) || getComputedStyle(word).pointerEvents === 'none') continue;
-    const held = everywhere ? null : heldAncestor(word);
+    const held = everywhere ? null : overlayAncestor(word);
     if (held !== null && !held.contains(sheet)) continue;
-    const hit = whatIsHitAt(texts.currentNode);
+    const hit = elementHitAt(texts.currentNode);
     if (hit === word) found.above = true;
     else if (sheet.contains(hit)) found.below = true;
   }
   return found;
 }
 
-function whatIsHitAt(text: Node): Element | null {
+function elementHitAt(text: Node): Element | null {
   const range = document.createRange();
   range.selectNodeContents(text);
   const [line] = range.getClientRects();
   return line === undefined ? null : document.elementFromPoint(line.x + line.width / 2, line.y + line.height / 2);
 }
 
-/** What the sheet is painted with: itself, its boxes and the pseudo-elements of each, where they are wide. */
+/** The styles that paint the sheet: its own, those of its descendants, and those of their pseudo-elements, where they are wide. */
 function layersOf(sheet: HTMLElement): CSSStyleDeclaration[] {
   return [sheet, ...sheet.querySelectorAll('*')]
     .slice(0, LAYERS_LOOKED_AT)
@@ -115,6 +114,6 @@ function layersOf(sheet: HTMLElement): CSSStyleDeclaration[] {
 
 function isOpaque({ opacity, backgroundColor, backgroundImage }: CSSStyleDeclaration): boolean {
   const alpha = /(?:^rgba.*, |\/ )([\d.]+)\)$/.exec(backgroundColor)?.[1] ?? 1;
-  if (Number(alpha) * Number(opacity) > 1 - LETS_THROUGH) return true;
-  return /\brgb\(/.test(backgroundImage) && Number(opacity) > 1 - LETS_THROUGH;
+  if (Number(alpha) * Number(opacity) > 1 - TRANSPARENCY_MIN) return true;
+  return /\brgb\(/.test(backgroundImage) && Number(opacity) > 1 - TRANSPARENCY_MIN;
 }

@@ -1,6 +1,6 @@
-/** What the blocker does inside a page, beside consent platforms: looking, hiding, refusing, freeing the scroll. */
+/** The blocker's in-page calls other than consent platforms: inspecting, hiding, declining, and unlocking scrolling. */
 
-export { dismiss, freeScroll } from './dismiss.js';
-export { holdBack } from './hold-back.js';
-export { awaitBanner, hideFromStart, isBanner, lay, look } from './look.js';
-export { tellFrames } from './overlays.js';
+export { dismiss, unlockScroll } from './dismiss.js';
+export { applyHidingRules, applyStartRules, awaitBanner, isBanner, look } from './look.js';
+export { setBannerFrames } from './overlays.js';
+export { suppressBanners } from './suppress-banners.js';

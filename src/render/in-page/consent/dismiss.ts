@@ -2,23 +2,22 @@ import { force } from '../styles.js';
 import { backdropOnTop } from './backdrop.js';
 import { type Banner, documentAsBanner, findBanners, isShown } from './overlays.js';
 
-/** Refusing or hiding what no consent platform's rule knew. Runs in the page, in a world of its own. */
+/** Declines or hides banners that no consent platform's rule handled. Runs in the page's isolated world. */
 
 export interface Dismissal {
-  /** Banners that went away when their refusal was clicked. */
+  /** The number of banners that disappeared after a click on their refusal. */
   refused: number;
-  /** Banners that were hidden, refused or not. */
+  /** The number of banners that were hidden, declined or not. */
   hidden: number;
 }
 
-/** How long a banner may take to go away once refused. */
-const FAREWELL_MS = 700;
+/** How long a declined banner may take to disappear. */
+const DISAPPEARS_WITHIN_MS = 700;
 
 /**
- * Clicks what refuses; hides what has no such control, or stays.
- *
+ * Clicks each banner's refusal. Hides banners that have none, or that stay.
  * @param whole in a frame: the whole document is the banner
- * @param click false where a refusal has been clicked already: waits for the banner to go before hiding it
+ * @param click false if a refusal was already clicked: waits for the banner to disappear before hiding it
  */
 export async function dismiss({ whole, click }: { whole: boolean; click: boolean }): Promise<Dismissal> {
   const banners = whole ? [documentAsBanner()].filter((banner) => banner !== null) : findBanners();
@@ -27,7 +26,7 @@ export async function dismiss({ whole, click }: { whole: boolean; click: boolean
     if (click && banner.refusal !== null) {
       banner.refusal.click();
       done.refused += 1;
-      // The frame's owner takes it away.
+      // The frame's embedder removes it.
       if (whole || (await goesAway(banner))) continue;
     } else if (whole || (!click && (await goesAway(banner)))) continue;
     hide(banner.element);
@@ -38,11 +37,10 @@ export async function dismiss({ whole, click }: { whole: boolean; click: boolean
 }
 
 /**
- * Makes a locked page scroll again, and legible again where it was blurred or made inert behind a banner.
- *
+ * Makes a locked page scrollable, and restores content that was blurred or made inert behind a banner.
  * @returns whether anything was locked
  */
-export function freeScroll(): boolean {
+export function unlockScroll(): boolean {
   const { documentElement: root, body } = document;
   if (body === null || openDialog()) return false;
   const unlocked = unlock(root, body);
@@ -87,7 +85,7 @@ function makeLegible(body: HTMLElement): boolean {
 }
 
 async function goesAway({ element }: Banner): Promise<boolean> {
-  const until = performance.now() + FAREWELL_MS;
+  const until = performance.now() + DISAPPEARS_WITHIN_MS;
   while (element.isConnected && isShown(element)) {
     if (performance.now() > until) return false;
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -95,7 +93,7 @@ async function goesAway({ element }: Banner): Promise<boolean> {
   return true;
 }
 
-/** What darkened the page behind a banner: a few sheets may lie on each other. */
+/** Hides the layers that darkened the page behind a banner. There may be a few of them. */
 export function hideBackdrops(): void {
   for (let rounds = 0; rounds < 3; rounds++) {
     const backdrop = backdropOnTop();

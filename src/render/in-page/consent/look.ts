@@ -1,55 +1,55 @@
 import { adopt, keepAdopted } from '../styles.js';
 import { surveyedNames } from '../survey.js';
-import { holdBack } from './hold-back.js';
 import { boxesOnTop, documentAsBanner, findBanners, hasFrameOnTop, isShown } from './overlays.js';
+import { suppressBanners } from './suppress-banners.js';
 import { CONSENT_SCRIPT } from './words.js';
 
-/** What a look at a page brings home. */
+/** The result of inspecting a page for hiding rules and banners. */
 export interface Look {
   ids: string[];
   classes: string[];
   hrefs: string[];
-  /** `seen`: a banner is in view. `expected`: a script that shows banners has run, and none is in view yet. */
+  /** `seen`: a banner is in view. `expected`: a script that shows banners has run, but none is in view yet. */
   banner: 'none' | 'seen' | 'expected';
-  /** A banner in view lies in a frame. */
+  /** Whether the content of a banner in view is in a frame. */
   framed: boolean;
-  /** There is no banner to be read from here, and a frame on top of the page that may be one. */
+  /** Whether there is no readable banner, but a frame on top of the page that may be one. */
   hasFrameOnTop: boolean;
-  /** Boxes that the rules for banners have hidden; they are laid at once where no banner is to be answered first. */
+  /** The number of boxes hidden by the rules for banners, which apply at once if there is no banner to decline first. */
   hidden: number;
 }
 
 export interface LookFor {
-  /** Rules that hide banners, whatever the page holds; null when banners are none of our business. */
+  /** Rules that hide banners, whatever the page contains; null if banners are not blocked. */
   bannerCss: string | null;
-  /** Requests of consent platforms that were refused: their scripts will show nothing. */
+  /** Blocked requests to consent platforms, whose scripts will show nothing. */
   refused: string[];
-  /** The last look before the picture: where no banner is to be answered, what comes after it is held back. */
+  /** Whether this is the last inspection before the picture. If there is no banner to decline, later ones are suppressed. */
   last: boolean;
 }
 
 const NAMES_MAX = 6_000;
-/** Hiding rules know no longer names and addresses. */
+/** Hiding rules match no longer names or addresses. */
 const NAME_MAX_CHARS = 256;
 const HREF_MAX_CHARS = 1_024;
-/** Limit of all ids, of all classes and of all addresses. An answer of the page may have 4 MB, and a character up to 6 bytes. */
+/** The limit for all ids, all classes and all addresses, each. A page's answer may have 4 MB, and a character up to 6 bytes. */
 const FEATURE_CHARS = 200_000;
 
-/** The hiding rules that this document began with. */
+/** The hiding rules applied at the start of this document. */
 let startSheet: CSSStyleSheet | null = null;
-/** Whether an earlier look at this document has laid the rules for banners. */
+/** Whether an earlier inspection of this document has applied the rules for banners. */
 let laid = false;
-/** Whether a banner has been waited for in it. */
+/** Whether a banner has already been awaited in this document. */
 let awaited = false;
-/** Hiding rules that lie on this document, by their text. */
+/** The hiding rules applied to this document, by their text. */
 const laidSheets = new Map<string, CSSStyleSheet>();
 
-/** As the document starts: hides what the rules for any document, and for this host, are about. Rules for banners are none of them. */
-export function hideFromStart({ base, byHost }: { base: string; byHost: Record<string, string> }): void {
+/** Applies the rules for any document and for this host as the document starts. Rules for banners are not among them. */
+export function applyStartRules({ base, byHost }: { base: string; byHost: Record<string, string> }): void {
   startSheet = adopt(base + (byHost[location.hostname] ?? ''));
 }
 
-/** One look: what hiding rules may be about, and whether there is a banner to answer. */
+/** Collects the features that hiding rules match, and checks whether there is a banner to decline. */
 export function look({ bannerCss, refused, last }: LookFor): Look {
   if (startSheet !== null) keepAdopted([startSheet]);
   const seen = { ...features(), framed: false, hasFrameOnTop: false, hidden: 0 };
@@ -63,20 +63,20 @@ export function look({ bannerCss, refused, last }: LookFor): Look {
     return { ...seen, banner: 'expected' };
   }
   awaited = true;
-  if (last && !seen.hasFrameOnTop) holdBack();
+  if (last && !seen.hasFrameOnTop) suppressBanners();
   if (bannerCss !== '' && !laid) {
     laid = true;
-    seen.hidden = lay({ css: bannerCss, count: true });
+    seen.hidden = applyHidingRules({ css: bannerCss, count: true });
   }
   return { ...seen, banner: 'none' };
 }
 
-/** In a frame: whether its document is nothing but a banner. */
+/** Whether a frame's document is only a banner. */
 export function isBanner(): boolean {
   return documentAsBanner() !== null;
 }
 
-/** Resolves once a banner is in view, or after the patience (ms). */
+/** Resolves once a banner is in view, or after `patience` ms. */
 export async function awaitBanner({ patience }: { patience: number }): Promise<boolean> {
   const until = performance.now() + patience;
   while (performance.now() < until) {
@@ -87,11 +87,10 @@ export async function awaitBanner({ patience }: { patience: number }): Promise<b
 }
 
 /**
- * Lays hiding rules on the document, where its content policy has no say; what is laid once stays.
- *
- * @returns how many boxes in view they hid, when asked to count
+ * Applies hiding rules that the document's content policy cannot prevent. They stay in force.
+ * @returns the number of boxes in view that they hid, if `count` is set
  */
-export function lay({ css, count }: { css: string; count: boolean }): number {
+export function applyHidingRules({ css, count }: { css: string; count: boolean }): number {
   const sheet = laidSheets.get(css) ?? sheetOf(css);
   laidSheets.set(css, sheet);
   const hit = count ? shownMatches(sheet) : 0;
@@ -99,7 +98,7 @@ export function lay({ css, count }: { css: string; count: boolean }): number {
   return hit;
 }
 
-/** Selectors of the rules that hide elements of this document. */
+/** The selectors of the rules that hide elements of this document. */
 export function hidingRules(): string[] {
   const sheets = startSheet === null ? [...laidSheets.values()] : [startSheet, ...laidSheets.values()];
   return sheets.flatMap(({ cssRules }) => [...cssRules].flatMap((rule) => (rule instanceof CSSStyleRule ? [rule.selectorText] : [])));
@@ -137,7 +136,7 @@ function features(): Pick<Look, 'ids' | 'classes' | 'hrefs'> {
   };
 }
 
-/** The first of them, as many as may be told. */
+/** As many of the first texts as fit into the limit. */
 function inTotal(texts: string[]): string[] {
   let left = FEATURE_CHARS;
   return texts.filter((text) => {

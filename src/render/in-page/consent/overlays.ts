@@ -2,31 +2,31 @@ import { flatTreeParent, matches } from '../dom.js';
 import { surveyedNames } from '../survey.js';
 import { ABOUT_COOKIES, asksForConsent, CONSENT_FRAME, refuses, talksOfConsent } from './words.js';
 
-/** Finding consent banners by how they look and what they say. Runs in the page, in a world of its own. */
+/** Finds consent banners by their appearance and text. Runs in the page's isolated world. */
 
 /** A box on top of the page, or beside its content, that asks for consent. */
 export interface Banner {
   element: HTMLElement;
-  /** What to click to refuse; null when there is no such control. */
+  /** The control that declines; null if there is none. */
   refusal: HTMLElement | null;
-  /** Its content lies in a frame and cannot be read from here. */
+  /** Whether its content is in a frame that cannot be read from here. */
   framed: boolean;
 }
 
-/** Text beyond which a box is an article, not a banner. */
+/** A box with more text than this is an article, not a banner. */
 const BANNER_TEXT_MAX = 6_000;
 const CANDIDATES_MAX = 40;
 const PARTS_MAX = 200;
 const GRID_X = [0.04, 0.25, 0.5, 0.75, 0.96];
 const GRID_Y = [0.03, 0.14, 0.3, 0.5, 0.7, 0.86, 0.97];
 const CONTROLS = 'button, a, [role="button"], input[type="button"], input[type="submit"]';
-/** Clickable elements that are not controls. */
-const MADE_TO_CLICK = '[onclick], [tabindex="0"], [class*="btn" i], [class*="button" i], [class*="close" i], [class*="dismiss" i]';
-/** Where a visitor types: a log-in, a newsletter, a search; never a banner. */
-const TYPED_INTO =
+/** Clickable elements other than standard controls. */
+const CLICKABLE = '[onclick], [tabindex="0"], [class*="btn" i], [class*="button" i], [class*="close" i], [class*="dismiss" i]';
+/** Fields for typing, as in a login, a newsletter or a search. A banner has none. */
+const TEXT_FIELDS =
   'textarea, input:not([type]), input[type="text"], input[type="email"], input[type="password"], input[type="tel"], input[type="search"]';
-/** A link to a page about settings is no answer. */
-const ABOUT_SETTINGS = /setting|preference|choice|polic|manage|notice/i;
+/** A link to a page about settings does not answer the banner. */
+const SETTINGS_LABEL = /setting|preference|choice|polic|manage|notice/i;
 const NAMED =
   '[id*="cookie" i],[class*="cookie" i],[id*="consent" i],[class*="consent" i],[id*="gdpr" i],[class*="gdpr" i],[id*="privacy-b" i]';
 const LABELLED = '[aria-label*="cookie" i]';
@@ -34,9 +34,8 @@ const NAMES = /cookie|consent|gdpr|privacy-b/i;
 const NAMED_AS_BANNER = /banner|notice|bar\b|popup|pop-up|modal|dialog|overlay|consent|message|msg|alert|law|wall|layer|box|info|gdpr/i;
 
 /**
- * The banners in view, each once, outermost box first.
- *
- * @param onTop what boxesOnTop has just found
+ * The banners in view, outermost boxes only.
+ * @param onTop a recent result of boxesOnTop
  */
 export function findBanners(onTop = boxesOnTop()): Banner[] {
   const found: Banner[] = [];
@@ -48,16 +47,16 @@ export function findBanners(onTop = boxesOnTop()): Banner[] {
   return found;
 }
 
-/** The banners that a part of the page is, holds or belongs to. */
+/** The banners that an element is, contains or belongs to. */
 export function bannersIn(part: HTMLElement): Banner[] {
   const text = part.textContent ?? '';
   if (text.length > BANNER_TEXT_MAX || !talksOfConsent(text)) return [];
-  const around = heldAncestor(part);
-  const boxes = around === null ? [...part.querySelectorAll<HTMLElement>('*')].slice(0, PARTS_MAX).filter(isHeld) : [around];
+  const around = overlayAncestor(part);
+  const boxes = around === null ? [...part.querySelectorAll<HTMLElement>('*')].slice(0, PARTS_MAX).filter(isOverlay) : [around];
   return boxes.map(asBanner).filter((banner) => banner !== null);
 }
 
-/** A whole document that is nothing but a banner: the content of a consent platform's frame. */
+/** The whole document as a banner, as in a consent platform's frame; null if it is not one. */
 export function documentAsBanner(): Banner | null {
   return document.body === null ? null : readBanner(document.body);
 }
@@ -74,7 +73,7 @@ function isVisible(element: Element): boolean {
   return element.checkVisibility({ opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true });
 }
 
-/** What lies on top at points all over the view, and is held there: fixed, sticky, or a dialog. */
+/** The fixed or sticky boxes and dialogs that are topmost at points across the view. */
 export function boxesOnTop(): HTMLElement[] {
   const boxes = new Set<HTMLElement>();
   const seen = new Set<Element>();
@@ -83,7 +82,7 @@ export function boxesOnTop(): HTMLElement[] {
       const top = deepestAt(innerWidth * x, innerHeight * y);
       if (top === null || seen.has(top)) continue;
       seen.add(top);
-      const box = top instanceof HTMLElement && isSealed(top) ? top : heldAncestor(top);
+      const box = top instanceof HTMLElement && hasClosedShadowBanner(top) ? top : overlayAncestor(top);
       if (box !== null) boxes.add(box);
     }
   }
@@ -100,29 +99,29 @@ function deepestAt(x: number, y: number): Element | null {
   return element;
 }
 
-/** What it shows lies in a closed shadow root, outside its own box: its name is all that there is to read. */
-function isSealed(element: Element): boolean {
+/** Whether a custom element renders a banner in a closed shadow root, outside its own box. Only its name can be read. */
+function hasClosedShadowBanner(element: Element): boolean {
   if (element.shadowRoot !== null || element.childNodes.length > 0 || element.getBoundingClientRect().height >= 2) return false;
   const name = `${element.localName} ${element.id} ${element.getAttribute('class') ?? ''}`;
   return /cookie|consent|gdpr/i.test(name) && NAMED_AS_BANNER.test(name);
 }
 
-/** The outermost ancestor that is held above the page and is not the page itself. */
-export function heldAncestor(start: Element): HTMLElement | null {
-  let held: HTMLElement | null = null;
+/** The outermost fixed, sticky or dialog ancestor that does not contain the page itself. */
+export function overlayAncestor(start: Element): HTMLElement | null {
+  let outermost: HTMLElement | null = null;
   for (let at: Element | null = start; at !== null && at !== document.body && at !== document.documentElement; at = flatTreeParent(at)) {
-    if (at instanceof HTMLElement && isHeld(at) && !isAppShell(at)) held = at;
+    if (at instanceof HTMLElement && isOverlay(at) && !isAppShell(at)) outermost = at;
   }
-  return held;
+  return outermost;
 }
 
-function isHeld(element: HTMLElement): boolean {
+function isOverlay(element: HTMLElement): boolean {
   if (matches(element, 'dialog[open], [role="dialog"], [role="alertdialog"], [aria-modal="true"]')) return true;
   const { position } = getComputedStyle(element);
   return position === 'fixed' || position === 'sticky';
 }
 
-/** A fixed element that fills the view and scrolls is where the page itself lives. */
+/** A fixed element that fills the view and scrolls contains the page itself. */
 function isAppShell(element: HTMLElement): boolean {
   if (element.clientWidth < innerWidth * 0.9 || element.clientHeight < innerHeight * 0.9) return false;
   if (element.querySelector('main, article, [role="main"]') !== null) return true;
@@ -131,41 +130,41 @@ function isAppShell(element: HTMLElement): boolean {
   );
 }
 
-/** Boxes in the flow of the page that are named for what they are. */
+/** Boxes in normal flow whose names suggest a banner. */
 function boxesByName(): HTMLElement[] {
   const boxes: HTMLElement[] = [];
   for (const element of document.querySelectorAll<HTMLElement>(isNamed() ? `${NAMED},${LABELLED}` : LABELLED)) {
     if (boxes.length === CANDIDATES_MAX) break;
     if (!NAMED_AS_BANNER.test(`${element.id} ${element.getAttribute('class') ?? ''}`)) continue;
     if (element === document.body || !isShown(element)) continue;
-    if (!isHeldWithin(element) && (isProse(element) || !ABOUT_COOKIES.test(deepText(element)))) continue;
+    if (!isInOverlay(element) && (isProse(element) || !ABOUT_COOKIES.test(deepText(element)))) continue;
     boxes.push(element);
   }
   return boxes;
 }
 
-/** To ask each element costs more than to ask each name. */
+/** Testing the collected names is faster than testing each element. */
 function isNamed(): boolean {
   const { ids, classLists } = surveyedNames();
   return [...ids, ...classLists].some((name) => NAMES.test(name));
 }
 
-/** Part of what the page is about, beside its headings and paragraphs. */
+/** Whether the element is part of the page's own content, next to headings and paragraphs. */
 function isProse(element: HTMLElement): boolean {
   if (element.closest('article, main, [role="main"], pre, code, figure, blockquote') !== null) return true;
   for (let at = element.previousElementSibling; at !== null; at = at.previousElementSibling) if (matches(at, 'h1, h2, h3, p')) return true;
   return false;
 }
 
-function isHeldWithin(element: HTMLElement): boolean {
+function isInOverlay(element: HTMLElement): boolean {
   for (let at: Element | null = element; at !== null && at !== document.body; at = flatTreeParent(at)) {
-    if (at instanceof HTMLElement && isHeld(at)) return true;
+    if (at instanceof HTMLElement && isOverlay(at)) return true;
   }
   return false;
 }
 
 function asBanner(element: HTMLElement): Banner | null {
-  if (isSealed(element)) return { element, refusal: null, framed: false };
+  if (hasClosedShadowBanner(element)) return { element, refusal: null, framed: false };
   if (!isShown(element) && ![...element.querySelectorAll('*')].slice(0, PARTS_MAX).some(isShown)) return null;
   const frame = matches(element, 'iframe') ? element : element.querySelector('iframe');
   if (frame !== null && (isNamedForConsent(frame) || bannerFrames.includes(addressOf(frame)))) {
@@ -178,20 +177,20 @@ function isNamedForConsent(frame: Element): boolean {
   return CONSENT_FRAME.test(['src', 'id', 'name', 'title', 'class'].map((name) => frame.getAttribute(name) ?? '').join(' '));
 }
 
-/** Addresses of frames whose documents were read, and are banners. */
+/** URLs of frames whose documents were read and are banners. */
 let bannerFrames: readonly string[] = [];
 
-/** @param urls of frames that are banners by what they hold, whatever they are named */
-export function tellFrames({ urls }: { urls: string[] }): void {
+/** @param urls of frames whose content is a banner, whatever their names */
+export function setBannerFrames({ urls }: { urls: string[] }): void {
   bannerFrames = urls;
 }
 
-/** As the browser tells of the frame's document. */
+/** The URL that the browser reports for the frame's document. */
 function addressOf(frame: Element): string {
   return frame.hasAttribute('srcdoc') ? 'about:srcdoc' : frame instanceof HTMLIFrameElement ? frame.src : '';
 }
 
-/** Whether a frame on top of the page may be a banner: who hosts it cannot read it. */
+/** Whether a frame on top of the page may be a banner. Its embedder cannot read it. */
 export function hasFrameOnTop(onTop: readonly HTMLElement[]): boolean {
   return onTop.some((box) => (matches(box, 'iframe') ? [box] : [...box.querySelectorAll('iframe')]).some(isShown));
 }
@@ -201,23 +200,26 @@ function readBanner(element: HTMLElement): Banner | null {
   if (text.length < 10 || text.length > BANNER_TEXT_MAX || !talksOfConsent(text)) return null;
   const controls = deepControls(element).map((control) => ({ control, label: labelOf(control), away: leadsAway(control) }));
   const labels = controls.map(({ label }) => label);
-  const answers = controls.filter(({ label, away }) => !away || !ABOUT_SETTINGS.test(label)).map(({ label }) => label);
+  const answers = controls.filter(({ label, away }) => !away || !SETTINGS_LABEL.test(label)).map(({ label }) => label);
   if (!asksForConsent(ownWords(text, labels), answers)) return null;
-  // A bar with the site's own navigation in it is a header, whatever its links say.
+  // A bar with the site's own navigation is a header, whatever its links say.
   if (element.querySelector('nav, input[type="search"], [role="navigation"], [role="search"]') !== null) return null;
-  if ([...element.querySelectorAll(TYPED_INTO)].some(isVisible)) return null;
+  if ([...element.querySelectorAll(TEXT_FIELDS)].some(isVisible)) return null;
   const refusals = controls.filter(({ label, away }) => !away && refuses(label)).map(({ control }) => control);
   return { element, refusal: refusals.find(isShown) ?? refusals[0] ?? null, framed: false };
 }
 
-/** What is no control's: the talk of consent is the box's own, not one link among many. A bar of few controls may have no other words. */
+/**
+ * The text outside controls, so that one link among many does not count as talk of consent. A bar with few controls may have
+ * no other text.
+ */
 function ownWords(text: string, labels: readonly string[]): string {
   const linked = labels.reduce((sum, label) => sum + label.length, 0);
   if (text.length - linked < 12) return labels.length <= 4 ? text : '';
   return labels.reduce((rest, label) => rest.replace(label, ' '), text);
 }
 
-/** A link to another document answers nothing. */
+/** Whether the control is a link to another document, which answers nothing. */
 function leadsAway(control: HTMLElement): boolean {
   if (!(control instanceof HTMLAnchorElement)) return false;
   const href = control.getAttribute('href');
@@ -226,19 +228,23 @@ function leadsAway(control: HTMLElement): boolean {
 
 function labelOf(control: HTMLElement): string {
   const text = control instanceof HTMLInputElement ? control.value : deepText(control);
-  return bare(text) || bare(control.getAttribute('aria-label') ?? control.title) || (/^[×✕✖✗⨯]$/.test(text.trim()) ? 'close' : '');
+  return (
+    trimmedLabel(text) ||
+    trimmedLabel(control.getAttribute('aria-label') ?? control.title) ||
+    (/^[×✕✖✗⨯]$/.test(text.trim()) ? 'close' : '')
+  );
 }
 
-function bare(label: string): string {
+function trimmedLabel(label: string): string {
   return label
     .replace(/\s+/g, ' ')
     .replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
     .trim();
 }
 
-/** A box may scroll: its controls need not be in view. */
+/** A box may scroll, so its controls need not be in view. */
 function deepControls(root: HTMLElement | ShadowRoot): HTMLElement[] {
-  const controls = [...root.querySelectorAll<HTMLElement>(`${CONTROLS}, ${MADE_TO_CLICK}`)].filter(
+  const controls = [...root.querySelectorAll<HTMLElement>(`${CONTROLS}, ${CLICKABLE}`)].filter(
     (control) => isVisible(control) && (matches(control, CONTROLS) || isLoneControl(control)),
   );
   for (const host of hostsIn(root)) controls.push(...deepControls(host));
@@ -246,10 +252,10 @@ function deepControls(root: HTMLElement | ShadowRoot): HTMLElement[] {
 }
 
 function isLoneControl(element: HTMLElement): boolean {
-  return element.closest(CONTROLS) === null && element.querySelector(`${CONTROLS}, ${MADE_TO_CLICK}`) === null;
+  return element.closest(CONTROLS) === null && element.querySelector(`${CONTROLS}, ${CLICKABLE}`) === null;
 }
 
-/** Visible text with shadow roots in it, white space folded. */
+/** The visible text, including shadow roots, with collapsed white space. */
 function deepText(root: HTMLElement | ShadowRoot): string {
   const parts = [
     root instanceof HTMLElement ? root.innerText : [...root.children].map((child) => (child as HTMLElement).innerText ?? '').join(' '),

@@ -1,24 +1,24 @@
 /**
- * Answers the consent platforms that autoconsent knows, by opting out; it never accepts. Bundled with autoconsent's rules
- * and run in the page's own world, whose functions some platforms must be asked through.
+ * Opts out of the consent platforms that autoconsent knows, and never accepts. Runs in the page's main world, since some
+ * platforms can only be asked through the page's functions.
  */
 import AutoConsent, { filterCompactRules, type IndexedCMPRuleset } from '@duckduckgo/autoconsent';
 import rules from '@duckduckgo/autoconsent/rules/compact-rules.json';
 
 export interface PlatformAnswer {
-  /** autoconsent's name of the platform, null when none was found. */
+  /** autoconsent's name of the platform; null if none was found. */
   platform: string | null;
   outcome: 'none' | 'rejected' | 'hidden' | 'failed';
 }
 
-/** ms that a platform which is there may take to show its banner, and to take the answer. */
-export interface Patience {
+/** The time limits, in ms, for a platform to show its banner and to accept the answer. */
+export interface TimeLimits {
   popup: number;
   answer: number;
 }
 
-/** Resolves within `popup` + `answer` at the most, mostly at once. */
-export function answerPlatform({ popup, answer }: Patience): Promise<PlatformAnswer> {
+/** Resolves within `popup` + `answer`, usually at once. */
+export function answerPlatform({ popup, answer }: TimeLimits): Promise<PlatformAnswer> {
   return new Promise((resolve) => {
     let platform: string | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -31,7 +31,7 @@ export function answerPlatform({ popup, answer }: Patience): Promise<PlatformAns
       timer = setTimeout(() => end(outcome), ms);
     };
     allow(popup, 'none');
-    const prompt = new Prompt(async (message) => {
+    const prompt = new ImmediateAutoConsent(async (message) => {
       if (message.type === 'popupFound') {
         platform = message.cmp;
         allow(answer, 'failed');
@@ -47,8 +47,8 @@ export function answerPlatform({ popup, answer }: Patience): Promise<PlatformAns
   });
 }
 
-/** Starts when told, not when the page has nothing else to do. */
-class Prompt extends AutoConsent {
+/** Starts immediately, instead of when the page is idle. */
+class ImmediateAutoConsent extends AutoConsent {
   override start(): void {
     void this._start();
   }
@@ -62,7 +62,7 @@ const CONFIG = {
   enableCosmeticRules: true,
   detectRetries: 0,
   isMainWorld: true,
-  // Its guesses at unknown banners may click what accepts; ours never do.
+  // Its heuristics for unknown banners may click a button that accepts.
   heuristicMode: 'off' as const,
   enableHeuristicDetection: false,
   logs: { lifecycle: false, rulesteps: false, detectionsteps: false, evals: false, errors: false, messages: false, waits: false },

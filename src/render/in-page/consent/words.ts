@@ -1,24 +1,24 @@
-/** What consent banners say, in the languages most pages are written in. Runs in the page. */
+/** The wording of consent banners, in the languages most pages are written in. Runs in the page. */
 
 /** Cookies by name, or words that only consent banners use. */
 export const ABOUT_COOKIES =
   /cookie|kakor\b|informasjonskaps|evästeit|eväste|süti|μπισκότ|çerez|куки|кукі|бисквитк|kolačić|piškotk|колачић|galetes|slapuk|sīkdat|küpsis|vafrakök|ملفات تعريف الارتباط|كوكيز|עוגיות|קוקיז|कुकी|คุกกี้|クッキー|쿠키|\bgdpr\b|\brgpd\b|\bdsgvo\b|\blgpd\b|we value your privacy|(store|access)[^.]{0,40} information on (a|your) device/i;
 
-/** Consent and privacy, which log-in forms and newsletters talk of as well. */
+/** Consent and privacy, which login forms and newsletters mention as well. */
 const ABOUT_CONSENT =
   /consent|your privacy|privacy (choices|preference|settings)|einwilligung|zustimmung|datenschutz|consentement|vie privée|consentimiento|privacidad|consenso|toestemming|consentimento|privacidade|zgod[ayę]|prywatno|samtyck|samtykke|suostumus|souhlas|hozzájárul|consimț|συγκατάθεση|согласи|конфиденциальн|同意|개인정보|ความยินยอม|الخصوصية|פרטיות/i;
 
-/** A site speaking of itself, or of what it does with cookies. */
-const OWN_DOINGS =
+/** A site's statements about itself or its use of cookies. */
+const SITE_COOKIE_USE =
   /\bus(e|es|ing)( [\p{L}’',-]+){0,6} (cookies|technologies)|cookies (to|that|help|allow|are)\b|cookie (policy|notice|settings|preferences|consent|control)|(use|usage) of cookies|necessary|essential|\b(web)?sites?\b|web ?page|browser|browsing|analytics|third[- ]part|personali[sz]e|verwend|benutz|nutz(en|t)\b|seite\b|utilis|utiliz|usiamo|usamos|\busa\b|página|pagina|\bsito\b|sitio|gebruik|używa|stron|använd|bruger|bruker|käyt|sivust|použív|stránk|\bweb\b|haszn|oldal|folose|χρησιμοπ|ιστ[όο]|kullan|использ|використ|използ|сайт|sajt|koristi|uporablja|stranic|naudoj|svetain|izmanto|vietn|kasuta|veeb|使用|利用|サイト|网站|網站|사용|사이트|ใช้|เว็บ|sử dụng|menggunakan|situs|نستخدم|يستخدم|موقع|משתמש|אתר|उपयोग|वेबसाइट/iu;
 
-/** Cookies to eat, or a shop's offer. */
+/** Edible cookies, or a shop's offer. */
 const FOR_SALE =
   /chocolate|oatmeal|bake|bakery|baking|recipe|dough|delicious|flavou?r|crunch|gluten|\bsale\b|discount|coupon|\bcode\b|% off|[$€£] ?\d|\d ?[$€£]|shipping|basket|\bcart\b|checkout/i;
 
 const NO_THANKS = 'no,? thanks?( you)?';
 
-/** What refuses, or leaves only what is needed: the only kind of control that is ever clicked. */
+/** Labels that decline, or allow only necessary cookies: the only controls that are ever clicked. */
 const REFUSALS = [
   // English
   'reject( all| cookies| everything)*( cookies)?',
@@ -29,7 +29,7 @@ const REFUSALS = [
   '(i )?disagree',
   '(do not|don.?t) (accept|consent|agree|allow)( all)?( cookies)?',
   'i (do not|don.?t) (accept|consent|agree)',
-  // An offer is declined so as well: it makes no box a banner by itself.
+  // Offers are declined in the same words, so this label alone does not make a box a banner.
   NO_THANKS,
   'continue without (accepting|agreeing|consent)',
   '(accept|allow|use|keep)? ?(only )?(the )?(strictly )?(necessary|essential|required|functional)( cookies)?( only)?',
@@ -108,25 +108,25 @@ const REFUSALS = [
 ];
 
 const REFUSAL = new RegExp(`^(?:${REFUSALS.join('|')})$`, 'iu');
-const DECLINES = new RegExp(`^(?:${NO_THANKS})$`, 'iu');
+const DECLINES_OFFER = new RegExp(`^(?:${NO_THANKS})$`, 'iu');
 
-/** Agreeing: what tells a banner from a box that mentions consent. */
+/** Labels that agree, which distinguish a banner from a box that mentions consent. */
 const AGREES =
   /accept|agree|allow|consent|confirm my choices|akzeptieren|zustimmen|erlauben|einverstanden|accepter|j.accepte|autoriser|aceptar|acepto|permitir|accett|consenti|accepteren|akkoord|toestaan|aceitar|aceito|concordo|akceptuj|zgadzam|zezwól|acceptera|godkänn|tillåt|tillad|godta|tillat|hyväksy|salli|přijmout|souhlasím|prijať|súhlas|elfogad|sunt de acord|αποδοχή|αποδέχομαι|συμφωνώ|kabul|onayla|принять|принимаю|приемам|соглас|прийняти|погоджу|prihvać|prihvat|sprejm|strinjam|sutinku|piekr|nõustu|accepta|permet|قبول|أوافق|موافق|אישור|מאשר|מסכים|קבל|ยอมรับ|chấp nhận|đồng ý|terima|setuju|स्वीकार|सहमत|同意|承認|許可|受け入れ|동의|허용|수락|接受|允许|允許/iu;
 
-/** Other controls of a banner: as many other boxes have them, they make one only of a box that tells of the site's own cookies. */
-const ATTENDS =
+/** Other controls of a banner. Since many other boxes have them, they count only in a box about the site's own cookies. */
+const OTHER_CONTROLS =
   /got it|\bok(ay)?\b|understood|i understand|manage|preferences|settings|customi[sz]e|options|choices|continue|close|dismiss|verstanden|einstellungen|schlie(ß|ss)en|compris|paramétrer|personnaliser|gérer|fermer|entendido|configurar|gestionar|cerrar|capito|impostazioni|personalizza|gestisci|chiudi|begrepen|instellingen|sluiten|entendi|definições|fechar|rozumiem|ustawienia|zamknij|jag förstår|inställningar|stäng|forstået|asetukset|rozumím|nastavení|zavřít|rendben|beállítás|înțeles|setări|ρυθμίσεις|ayarlar|kapat|понятно|хорошо|настро|закрыть|設定|閉じる|설정|닫기|设置|設置|关闭/iu;
 
-/** A frame that only a consent platform would name so. */
+/** Names of frames that only a consent platform uses. */
 export const CONSENT_FRAME =
   /consent|cookie[-_ ]?(banner|notice|wall|bar|popup)|\bcmp\b|gdpr|sp_message|privacy-mgmt|trustarc|truste|privacy[-_ ]?(center|manager|notice|choice)/i;
 
-/** A script that would put a banner up. */
+/** URLs of scripts that show banners. */
 export const CONSENT_SCRIPT =
   /cookie-?(consent|notice|banner|bar|law|bot|first|script|yes|hub|info)|consent|\bcmp\b|gdpr|onetrust|otsdk|didomi|usercentrics|iubenda|osano|tarteaucitron|klaro|axeptio|termly|truste|quantcast|privacy-mgmt|complianz|borlabs|civic/i;
 
-/** Longer than this is a link's sentence, not a control's label. */
+/** A longer label is a sentence in a link, not a control. */
 const LABEL_MAX = 80;
 
 export function refuses(label: string): boolean {
@@ -138,15 +138,15 @@ export function talksOfConsent(text: string): boolean {
 }
 
 /**
- * Whether a box asks for consent, by its own words and what its controls say: a log-in, an offer and a recipe talk of consent and cookies too.
- *
+ * Whether a box asks for consent, judged by its own words and its controls. Logins, offers and recipes mention consent and
+ * cookies too.
  * @param labels of its controls
  */
 export function asksForConsent(words: string, labels: readonly string[]): boolean {
   const short = labels.filter((label) => label.length <= LABEL_MAX);
-  const answers = short.some((label) => AGREES.test(label) || (REFUSAL.test(label) && !DECLINES.test(label)));
+  const answers = short.some((label) => AGREES.test(label) || (REFUSAL.test(label) && !DECLINES_OFFER.test(label)));
   if (!ABOUT_COOKIES.test(words)) return ABOUT_CONSENT.test(words) && answers;
-  const tells = OWN_DOINGS.test(words) || ABOUT_CONSENT.test(words);
+  const tells = SITE_COOKIE_USE.test(words) || ABOUT_CONSENT.test(words);
   if (FOR_SALE.test(words)) return tells && answers;
-  return answers || (tells && short.some((label) => ATTENDS.test(label)));
+  return answers || (tells && short.some((label) => OTHER_CONTROLS.test(label)));
 }

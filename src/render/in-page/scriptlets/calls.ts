@@ -5,7 +5,7 @@ type Timer = 'setTimeout' | 'setInterval';
 const BOOST_MIN = 0.001;
 const BOOST_MAX = 50;
 
-/** `prevent-setTimeout`, `prevent-setInterval`: timers whose callback and delay fit are set, but do nothing. */
+/** Implements `prevent-setTimeout` and `prevent-setInterval`: timers with a matching callback and delay do nothing. */
 export function preventTimer(timer: Timer, search = '', delay = ''): void {
   if (search === '' && delay === '') return;
   const fits = patternTest(search);
@@ -15,7 +15,7 @@ export function preventTimer(timer: Timer, search = '', delay = ''): void {
   );
 }
 
-/** `adjust-setTimeout`, `adjust-setInterval`: timers that fit come sooner, or later. */
+/** Implements `adjust-setTimeout` and `adjust-setInterval`: matching timers run sooner or later. */
 export function adjustTimer(timer: Timer, search = '', delay = '', boost = ''): void {
   const fits = patternTest(search);
   const fitsDelay = delayTest(delay === '' ? '1000' : delay);
@@ -25,7 +25,7 @@ export function adjustTimer(timer: Timer, search = '', delay = '', boost = ''): 
   );
 }
 
-/** `prevent-addEventListener`: listeners whose type and source fit are not added. */
+/** Implements `prevent-addEventListener`: listeners with a matching type and source are not added. */
 export function preventAddEventListener(type = '', search = ''): void {
   if (type === '' && search === '') return;
   const fitsType = /^[\w-]+$/.test(type) ? (name: string) => name === type : patternTest(type);
@@ -36,16 +36,16 @@ export function preventAddEventListener(type = '', search = ''): void {
   });
 }
 
-/** `prevent-window-open`: windows are not opened if their address fits; the page gets one that does nothing. */
+/** Implements `prevent-window-open`: matching URLs are not opened, and the page gets a window that does nothing. */
 export function preventWindowOpen(...given: string[]): void {
-  // AdGuard's older form has 0 in front for what does not fit, and 1 for what does.
+  // AdGuard's older form begins with 0 for URLs that do not match, and 1 for those that do.
   const [first = '', second = ''] = given;
   const fits = patternTest(/^[01]$/.test(first) ? `${first === '0' ? '!' : ''}${second}` : first);
   const opened = { closed: false, opener: null, blur() {}, close() {}, focus() {}, postMessage() {} };
   wrap(window, 'open', (call, [url, ...rest]) => (fits(sourceOf(url)) ? opened : call(url, ...rest)));
 }
 
-/** Calls a function's replacement with the original; both look native to the page. */
+/** Replaces a function by one that receives the original. The replacement looks native to the page. */
 export function wrap(
   owner: object,
   name: string,

@@ -1,6 +1,9 @@
 export type Test = (text: string) => boolean;
 
-/** A test for a text that contains the pattern, or fits it if it is `/…/flags`; `!` in front turns it round. Nothing and `*` fit any text. */
+/**
+ * A test whether a text contains the pattern, or matches it if it is `/…/flags`. A leading `!` negates it; an empty pattern
+ * and `*` match any text.
+ */
 export function patternTest(pattern: string): Test {
   if (pattern.startsWith('!')) {
     const test = patternTest(pattern.slice(1));
@@ -13,7 +16,7 @@ export function patternTest(pattern: string): Test {
   return (text) => expression.test(text);
 }
 
-/** A test for a number of ms: none or `*` for any, `!` in front turns it round. */
+/** A test for a delay in ms. An empty pattern and `*` match any delay; a leading `!` negates it. */
 export function delayTest(pattern: string): (ms: unknown) => boolean {
   const [, not, wanted] = /^(!?)(\d+)$/.exec(pattern) ?? [];
   return wanted === undefined ? () => true : (ms) => (Number(ms) === Number(wanted)) !== (not === '!');

@@ -28,7 +28,7 @@ const CONSTANTS: Record<string, () => unknown> = {
 };
 const NUMBER_MAX = 32_767;
 
-/** `set-constant`: a property has one of a few values, whatever the page sets it to. */
+/** Implements `set-constant`: a property always has one of a few values, whatever the page sets. */
 export function setConstant(chain = '', value = ''): void {
   const constant = constantOf(value);
   if (constant === null) return;
@@ -42,17 +42,17 @@ function constantOf(name: string): { value: unknown } | null {
   return Math.abs(number) <= NUMBER_MAX ? { value: number } : null;
 }
 
-/** `abort-on-property-read`: a script that reads the property ends there. */
+/** Implements `abort-on-property-read`: a script that reads the property is aborted. */
 export function abortOnPropertyRead(chain = ''): void {
   trapAt(chain, { read: abort });
 }
 
-/** `abort-on-property-write` */
+/** Implements `abort-on-property-write`: a script that sets the property is aborted. */
 export function abortOnPropertyWrite(chain = ''): void {
   trapAt(chain, { write: abort });
 }
 
-/** `abort-current-script`: an inline script that touches the property ends there, if its source fits the pattern. */
+/** Implements `abort-current-script`: an inline script that accesses the property is aborted if its source matches the pattern. */
 export function abortCurrentScript(chain = '', search = ''): void {
   const fits = patternTest(search);
   const check = (value: unknown) => {
@@ -71,15 +71,15 @@ function abort(): never {
   throw new ReferenceError(Math.random().toString(36).slice(2));
 }
 
-/** Functions that are called when a property is read or written; each may throw. */
+/** Functions called when a property is read or written. Each may throw. */
 interface Trap {
-  /** In place of the value that the property has. */
+  /** @returns the value to read instead of the actual one */
   read?: (value: unknown) => unknown;
-  /** @returns the value to keep */
+  /** @returns the value to store */
   write?: (value: unknown, former: unknown) => unknown;
 }
 
-/** Sets a trap at the end of a chain such as `ads.config.enabled`, also if the objects before it come later. */
+/** Sets a trap at the end of a chain such as `ads.config.enabled`, even if its objects are created later. */
 function trapAt(chain: string, trap: Trap): void {
   const names = chain.replace(/^(?:window|self|globalThis)\./, '').split('.');
   if (names.every((name) => name !== '')) descend(window, names, trap);

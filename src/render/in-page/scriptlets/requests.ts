@@ -3,7 +3,7 @@ import { patternTest, type Test } from './pattern.js';
 
 const BODIES: Record<string, string> = { emptyObj: '{}', emptyArr: '[]', emptyStr: '', '': '{}' };
 
-/** `prevent-fetch`: requests that fit are not made, and get an empty answer. */
+/** Implements `prevent-fetch`: matching requests are not made, and get an empty response. */
 export function preventFetch(wanted = '', body = '', type = ''): void {
   const fits = requestTest(wanted);
   const text = BODIES[body];
@@ -19,7 +19,7 @@ export function preventFetch(wanted = '', body = '', type = ''): void {
   });
 }
 
-/** `prevent-xhr`: the same for XMLHttpRequest. */
+/** Implements `prevent-xhr`, which does the same for XMLHttpRequest. */
 export function preventXhr(wanted = ''): void {
   const fits = requestTest(wanted);
   if (fits === null) return;
@@ -58,7 +58,7 @@ interface Asked {
   method: string;
 }
 
-/** `pattern`, or `url:pattern method:pattern`; null for what cannot be judged here, and for nothing. */
+/** Parses `pattern` or `url:pattern method:pattern`; null if it is empty or has unsupported conditions. */
 function requestTest(wanted: string): ((asked: Asked) => boolean) | null {
   const text = wanted.trim();
   if (text === '') return null;

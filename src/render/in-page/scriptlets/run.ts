@@ -1,6 +1,6 @@
 /**
- * The scriptlets of filter lists, written from their public descriptions. They run in the page's own world before its scripts, since they
- * change what those see. Built to one script, apart from what else runs in pages.
+ * The scriptlets of filter lists, implemented from their public descriptions. They run in the main world before the page's
+ * scripts, whose environment they change, and are built to a separate script.
  */
 import { adjustTimer, preventAddEventListener, preventTimer, preventWindowOpen, wrap } from './calls.js';
 import { patternTest } from './pattern.js';
@@ -30,7 +30,7 @@ const SCRIPTLETS: Record<string, (...given: string[]) => void> = {
   'set-session-storage-item': (...given) => setItem('sessionStorage', ...given),
 };
 
-/** Runs those for this document's host. A frame without an address of its own is of its parent's host. */
+/** Runs the scriptlets for this document's host. A frame without a URL of its own belongs to its parent's host. */
 export function run(byHost: Record<string, Scriptlet[]>): void {
   const host = self.origin === 'null' ? '' : new URL(self.origin).hostname;
   if (!Object.hasOwn(byHost, host)) return;
@@ -38,7 +38,7 @@ export function run(byHost: Record<string, Scriptlet[]>): void {
     try {
       if (Object.hasOwn(SCRIPTLETS, name)) SCRIPTLETS[name]?.(...given);
     } catch {
-      // An argument that makes no sense, such as a malformed regular expression, or a page that has frozen what is to be changed.
+      // The argument is invalid, such as a malformed regular expression, or the page has frozen the object.
     }
   }
 }
@@ -46,7 +46,7 @@ export function run(byHost: Record<string, Scriptlet[]>): void {
 const RUNS_MAX = 100;
 const RUN_EVERY_MS = 50;
 
-/** `remove-attr`: of elements that fit the selector, or of all. */
+/** Implements `remove-attr`, for elements that match the selector, or for all. */
 function removeAttr(names = '', selector = ''): void {
   const attributes = namesOf(names);
   if (attributes.length === 0) return;
@@ -56,7 +56,7 @@ function removeAttr(names = '', selector = ''): void {
   });
 }
 
-/** `remove-class` */
+/** Implements `remove-class`, for elements that match the selector, or for all. */
 function removeClass(names = '', selector = ''): void {
   const classes = namesOf(names);
   if (classes.length === 0) return;
@@ -66,7 +66,7 @@ function removeClass(names = '', selector = ''): void {
   });
 }
 
-/** `remove-node-text`: empties nodes of a name, scripts mostly, whose text fits, before they have an effect. */
+/** Implements `remove-node-text`: empties nodes with this name, mostly scripts, and matching text before they take effect. */
 function removeNodeText(nodeName = '', search = ''): void {
   if (nodeName === '' || search === '') return;
   const name = nodeName.toLowerCase();
@@ -77,7 +77,7 @@ function removeNodeText(nodeName = '', search = ''): void {
   new MutationObserver((changes) => {
     for (const { addedNodes, target } of changes) {
       for (const node of addedNodes) empty(node);
-      // A parser adds an element first, and then its text.
+      // A parser adds an element before its text.
       empty(target);
     }
   }).observe(document, { childList: true, subtree: true });
@@ -87,7 +87,7 @@ function namesOf(text: string): string[] {
   return text.split(/\s*\|\s*|\s+/).filter((name) => name !== '');
 }
 
-/** Now, once the document is parsed and loaded, and after changes, a limited number of times. */
+/** Runs when the document is parsed and loaded, and after changes, a limited number of times. */
 function whileLoading(run: () => void): void {
   let runs = 0;
   let timer: ReturnType<typeof setTimeout> | null = null;
@@ -105,10 +105,10 @@ function whileLoading(run: () => void): void {
   addEventListener('load', now);
 }
 
-/** Steps that the search in one parsed text may take. */
+/** The maximum number of steps of the search in one parsed text. */
 const STEPS_MAX = 10_000;
 
-/** `json-prune`: properties are missing from what the page parses, if all the required ones are there. */
+/** Implements `json-prune`: removes properties from parsed JSON if all required ones exist. */
 function jsonPrune(paths = '', required = ''): void {
   const wanted = pathsOf(paths);
   const needed = pathsOf(required);
@@ -132,7 +132,10 @@ function remove(owner: object, name: string): void {
   Reflect.deleteProperty(owner, name);
 }
 
-/** Calls `found` for each property at the path, in which `[]` is any item and `*` any property. @returns whether there was one */
+/**
+ * Calls `found` for each property at the path, in which `[]` is any item and `*` any property.
+ * @returns whether there was one
+ */
 function visit(root: unknown, path: readonly string[], found: (owner: object, name: string) => void): boolean {
   let steps = 0;
   const from = (value: unknown, at: number): boolean => {
@@ -153,7 +156,7 @@ function visit(root: unknown, path: readonly string[], found: (owner: object, na
   return from(root, 0);
 }
 
-/** The values that a list may store. Those that give consent are not among them: banners are declined, or not shown. */
+/** The values that a list may store. Those that give consent are excluded: banners are declined or hidden. */
 const VALUES =
   /^(?:true|t|false|f|yes|y|no|n|ok|on|off|1st|reject|rejected|deny|denied|decline|declined|necessary|required|essential|hide|hidden|closed?|dismiss(?:ed)?|seen|done|none|-1|\d{1,4}|[12]\d{4}|3[01]\d{3})$/i;
 const LITERALS: Record<string, string> = {
@@ -167,7 +170,7 @@ const LITERALS: Record<string, string> = {
   undefined: 'undefined',
 };
 
-/** `set-cookie`: for this host, until the capture ends. */
+/** Implements `set-cookie`, for this host and until the capture ends. */
 function setCookie(name = '', value = '', path = '/'): void {
   if (!/^[^\s;=,]{1,200}$/.test(name) || !VALUES.test(value)) return;
   const where = path === 'none' ? '' : '; path=/';
@@ -176,7 +179,7 @@ function setCookie(name = '', value = '', path = '/'): void {
   document.cookie = `${name}=${value}${where}${secure}`;
 }
 
-/** `set-local-storage-item`, `set-session-storage-item`; `$remove$` takes an item away. */
+/** Implements `set-local-storage-item` and `set-session-storage-item`. The value `$remove$` removes an item. */
 function setItem(area: 'localStorage' | 'sessionStorage', key = '', value = ''): void {
   const stored = Object.hasOwn(LITERALS, value) ? LITERALS[value] : VALUES.test(value) ? value : undefined;
   if (key === '') return;

@@ -1,17 +1,17 @@
 import { Worker } from 'node:worker_threads';
 import { TimeoutError } from 'p-timeout';
 import { expect, it } from 'vitest';
-import { settlesWithin, within } from '../../../src/render/pool/within.js';
+import { endsInTime, withTimeout } from '../../../src/render/pool/with-timeout.js';
 
 it('tells in time that nothing came', async () => {
   const began = performance.now();
-  await expect(within(new Promise(() => {}), 100)).rejects.toBeInstanceOf(TimeoutError);
+  await expect(withTimeout(new Promise(() => {}), 100)).rejects.toBeInstanceOf(TimeoutError);
   expect(performance.now() - began).toBeGreaterThanOrEqual(90);
 });
 
 it('throws what the work throws', async () => {
-  await expect(within(Promise.reject(new Error('no')), 1_000)).rejects.toThrow('no');
-  expect(await settlesWithin(Promise.reject(new Error('no')), 1_000)).toBe(false);
+  await expect(withTimeout(Promise.reject(new Error('no')), 1_000)).rejects.toThrow('no');
+  expect(await endsInTime(Promise.reject(new Error('no')), 1_000)).toBe(false);
 });
 
 it('does not count the time in which this process could hear nothing', async () => {
@@ -20,7 +20,7 @@ it('does not count the time in which this process could hear nothing', async () 
     { eval: true },
   );
   await new Promise((resolve) => worker.once('online', resolve));
-  const answer = within(new Promise((resolve) => worker.once('message', resolve)), 400);
+  const answer = withTimeout(new Promise((resolve) => worker.once('message', resolve)), 400);
   worker.postMessage('still there?');
   // Timers come next.
   await new Promise((resolve) => setImmediate(resolve));

@@ -1,6 +1,6 @@
-/** The document has been replaced: the page has navigated. */
-export class PageMoved extends Error {
-  override readonly name = 'PageMoved';
+/** The document was replaced, because the page has navigated. */
+export class DocumentReplaced extends Error {
+  override readonly name = 'DocumentReplaced';
 }
 
 const DOCUMENT_GONE =
@@ -9,7 +9,7 @@ const PAGE_CLOSED = /Target (?:page|closed|crashed)|page crashed|session closed|
 
 /** Whether a command failed because its document was replaced, or the page was closed. */
 export function isGone(error: unknown): boolean {
-  return error instanceof PageMoved || isClosed(error) || (error instanceof Error && DOCUMENT_GONE.test(error.message));
+  return error instanceof DocumentReplaced || isClosed(error) || (error instanceof Error && DOCUMENT_GONE.test(error.message));
 }
 
 /** Whether a command failed because the page was closed. */

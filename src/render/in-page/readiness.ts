@@ -1,20 +1,20 @@
 import { refreshAfterS, runsScript } from './activity.js';
 import { documentProperty } from './dom.js';
 import { apply } from './edits.js';
-import { orLate, passFrames } from './frames.js';
+import { endsInTime, passFrames } from './frames.js';
 import { backgroundsAmong, decoded, imagesInView } from './images.js';
 
-export interface Settled {
-  /** The page runs no script, so it cannot change by itself. */
+export interface Readiness {
+  /** Whether the page runs no script, so that it cannot change by itself. */
   inert: boolean;
-  /** Seconds until its `<meta http-equiv="refresh">`. */
+  /** Seconds until its `<meta http-equiv="refresh">`; null if there is none. */
   refreshAfterS: number | null;
-  /** Which of the images in flight are backgrounds in view. */
+  /** The images in flight that are backgrounds in view. */
   backgrounds: string[];
 }
 
 export interface Budgets {
-  /** Do not wait for anything if the page runs scripts: its clock is run first. */
+  /** Returns at once if the page runs scripts, since its clock runs first. */
   first: boolean;
   imagesInFlight: string[];
   fontsMs: number;
@@ -23,36 +23,34 @@ export interface Budgets {
 
 const FRAMES_MAX_MS = 200;
 
-/** Waits for fonts, images in view and two frames, each within its budget. */
-export async function settle({ first, imagesInFlight, fontsMs, imagesMs }: Budgets): Promise<Settled> {
-  const settled: Settled = { inert: !runsScript(), refreshAfterS: refreshAfterS(), backgrounds: [] };
+/** Waits for fonts, images in view and two frames, each within its time limit. */
+export async function waitForAssets({ first, imagesInFlight, fontsMs, imagesMs }: Budgets): Promise<Readiness> {
+  const readiness: Readiness = { inert: !runsScript(), refreshAfterS: refreshAfterS(), backgrounds: [] };
   apply();
-  if (!settled.inert) watch();
-  if (first && !settled.inert) return settled;
+  if (!readiness.inert) watch();
+  if (first && !readiness.inert) return readiness;
   const fonts = documentProperty('fonts');
-  if (fonts.status === 'loading') await orLate(fonts.ready, fontsMs);
-  await orLate(Promise.all(imagesInView().map(decoded)), imagesMs);
+  if (fonts.status === 'loading') await endsInTime(fonts.ready, fontsMs);
+  await endsInTime(Promise.all(imagesInView().map(decoded)), imagesMs);
   await passFrames(2, FRAMES_MAX_MS);
   apply();
-  return imagesInFlight.length === 0 ? settled : { ...settled, backgrounds: backgroundsAmong(imagesInFlight) };
+  return imagesInFlight.length === 0 ? readiness : { ...readiness, backgrounds: backgroundsAmong(imagesInFlight) };
 }
 
-/**
- * Numbers that count up, bars that fill and parts of drawings that move by script, without an animation: changes are observed from `watch`
- * on.
- */
-
-/** Changes after which an element counts as counting. */
+/** The number of changes after which an element counts as a running counter. */
 const CHANGES = 3;
 const NUMBER_MAX_CHARS = 24;
-/** Where circles and lines of an SVG stand. Paths and transformations are not observed: they are what endless animations change. */
+/**
+ * Attributes for the position of circles and lines in an SVG. Paths and transformations are ignored, since endless
+ * animations change them.
+ */
 const PLACES = ['cx', 'cy', 'x1', 'y1', 'x2', 'y2'];
 
 const changes = new WeakMap<Node, number>();
 let watching = false;
 let hasCounted = false;
 
-/** Observes changes from now on; further calls do nothing. */
+/** Observes numbers that count up, bars that fill and SVG parts that scripts move without an animation. Repeated calls do nothing. */
 function watch(): void {
   if (watching) return;
   watching = true;

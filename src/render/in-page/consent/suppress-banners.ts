@@ -3,8 +3,8 @@ import { bannersIn } from './overlays.js';
 
 let holds = false;
 
-/** From now on hides each banner before it is painted, added or brought out: for the moment between the last look and the picture. */
-export function holdBack(): void {
+/** From now on, hides each banner before it is painted. Used between the last inspection and the picture. */
+export function suppressBanners(): void {
   if (holds) return;
   holds = true;
   const hideIn = (node: Node) => {

@@ -2,14 +2,14 @@ import pTimeout from 'p-timeout';
 
 /** A wait is divided into this many parts. */
 const PARTS = 10;
-/** A part that took this many times its length does not count: the process was blocked, and could not receive a response. */
+/** A part that took this many times its length does not count, since the process was blocked and could not receive a response. */
 const BLOCKED_FACTOR = 2;
-/** Maximum number of repetitions of a part. */
+/** The maximum number of repetitions of a part. */
 const REPEATS_MAX = 50;
 
-/** @returns whether the work finished in time */
-export function settlesWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
-  return within(work, timeoutMs).then(
+/** @returns whether the work succeeded in time */
+export function endsInTime(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  return withTimeout(work, timeoutMs).then(
     () => true,
     () => false,
   );
@@ -20,7 +20,7 @@ export function settlesWithin(work: Promise<unknown>, timeoutMs: number): Promis
  * @param signal ends the wait with its reason
  * @throws TimeoutError if the work has not finished within this many ms; or the error of the work itself
  */
-export function within<T>(work: Promise<T>, timeoutMs: number, signal?: AbortSignal): Promise<T> {
+export function withTimeout<T>(work: Promise<T>, timeoutMs: number, signal?: AbortSignal): Promise<T> {
   const message = `the browser did not answer within ${timeoutMs} ms`;
   const customTimers = { setTimeout: unblockedTimeout as typeof setTimeout, clearTimeout };
   return pTimeout(work, { milliseconds: timeoutMs, message, customTimers, ...(signal === undefined ? {} : { signal }) });

@@ -5,28 +5,27 @@ import { force } from './styles.js';
 import { surveyAgain, treesOf } from './survey.js';
 
 /** The value shown for an indeterminate progress bar. */
-const BAR_AT = '0.25';
-/** Levels of nested frames. */
+const PROGRESS_VALUE = '0.25';
+/** The maximum depth of nested frames. */
 const DEPTH_MAX = 3;
-/** Layout and commit. */
+/** Two frames cover layout and commit. */
 const FRAMES = 2;
-/** On a busy machine; while frames do not come, the compositor shows the animation as it was. */
+/** The limit on a busy machine. Without frames, the compositor shows the animation's previous state. */
 const FRAMES_MAX_MS = 1_000;
-/** Share of an iteration: where few animations look as they do at their start. */
+/** A share of an iteration at which few animations look as they do at their start. */
 const AWAY_FROM_START = 0.4;
-/** % of the way of an element through the view. */
+/** A percentage of an element's way through the view. */
 const MIDDLE_OF_VIEW = 50;
 
 /**
- * Freezes what would make two pictures of the same page differ: hides the caret, pauses media, and stops infinite animations at their start,
- * also in frames of the same origin.
- *
- * @param given.motion false: animations stand still where they are
- * @param given.beyondView whether more than the view is pictured: then scrolling does not drive animations any more
+ * Freezes what would make two pictures of the same page differ: hides the caret, pauses media, and resets infinite
+ * animations to their start, also in same-origin frames.
+ * @param given.motion false pauses animations at their current position
+ * @param given.beyondView whether more than the view is captured, so that scrolling must no longer drive animations
  */
-export async function still({ motion, beyondView }: { motion: boolean; beyondView: boolean }): Promise<void> {
+export async function freezePage({ motion, beyondView }: { motion: boolean; beyondView: boolean }): Promise<void> {
   surveyAgain();
-  if (beyondView) holdProgress();
+  if (beyondView) freezeScrollDriven();
   const roots = documents(document, DEPTH_MAX);
   for (const root of roots) hideCaret(root);
   for (const root of roots) pauseMedia(root);
@@ -37,12 +36,12 @@ export async function still({ motion, beyondView }: { motion: boolean; beyondVie
   const endless = roots.flatMap(endlessMotion);
   const drawings = roots.flatMap(drawingsInMotion);
   for (const drawing of drawings) {
-    if (drawing.localName === 'progress') drawing.setAttribute('value', BAR_AT);
-    else holdDrawing(drawing as SVGSVGElement);
+    if (drawing.localName === 'progress') drawing.setAttribute('value', PROGRESS_VALUE);
+    else freezeDrawing(drawing as SVGSVGElement);
   }
   if (endless.length + drawings.length === 0) return;
-  // The compositor may be a frame ahead of the page, and is told only of values that change: of an animation that has just begun, it would
-  // keep the first step. So each is moved elsewhere first.
+  // The compositor may be a frame ahead of the page, and only receives changed values: it would keep the first step of a new
+  // animation. Each animation is therefore moved elsewhere first.
   for (const animation of endless) {
     animation.pause();
     animation.currentTime = awayFromStart(animation);
@@ -52,15 +51,15 @@ export async function still({ motion, beyondView }: { motion: boolean; beyondVie
   await passFrames(FRAMES, FRAMES_MAX_MS);
 }
 
-/** A scroll or view timeline, which TypeScript does not know yet. */
+/** A scroll or view timeline, which TypeScript's types lack. */
 interface ProgressTimeline extends AnimationTimeline {
   source: Element | null;
-  /** The element whose way through the view counts. */
+  /** The element whose progress through the view counts. */
   subject?: Element;
 }
 
-/** Scroll-driven animations stand as at the top of the page; those of an element's own way through the view, as in its middle. */
-function holdProgress(): void {
+/** Sets scroll-driven animations to the top of the page, and view-driven ones to the middle of the view. */
+function freezeScrollDriven(): void {
   for (const animation of treesOf(document).flatMap((tree) => tree.getAnimations())) {
     const timeline = animation.timeline as ProgressTimeline | null;
     if (timeline === null || timeline instanceof DocumentTimeline) continue;
@@ -78,12 +77,12 @@ function documents(root: Document, depth: number): Document[] {
   return [root, ...inner.flatMap((found) => documents(found, depth - 1))];
 }
 
-/** The caret colour is inherited by editable descendants. */
+/** Editable descendants inherit the caret colour. */
 function hideCaret(root: Document): void {
   let focused = documentProperty('activeElement', root);
   while (focused !== null) {
     const inner: Element | null = shadowRootOf(focused)?.activeElement ?? null;
-    // By name: objects of a frame are instances of that frame's classes.
+    // Tested by name, since elements in a frame are instances of that frame's classes.
     const isEdited = /^(input|textarea)$/.test(focused.localName) || (focused as HTMLElement).isContentEditable === true;
     if (isEdited && getComputedStyle(focused).caretColor !== 'rgba(0, 0, 0, 0)')
       force(focused as HTMLElement, 'caret-color', 'transparent');
@@ -91,12 +90,12 @@ function hideCaret(root: Document): void {
   }
 }
 
-/** By name: objects of a frame are instances of that frame's classes. */
+/** Called on the prototype, since elements in a frame are instances of that frame's classes. */
 function pauseMedia(root: Document): void {
   for (const media of treesOf(root).flatMap((tree) => allIn(tree, 'video,audio'))) HTMLMediaElement.prototype.pause.call(media);
 }
 
-/** Animations that run by time, and not by scrolling. */
+/** Animations driven by time instead of scrolling. */
 function runningMotion(root: Document): Animation[] {
   const animations = treesOf(root).flatMap((tree) => tree.getAnimations());
   const timeline = documentProperty('timeline', root);
@@ -120,8 +119,8 @@ function drawingsInMotion(root: Document): Element[] {
   return allIn(root, 'svg:has(animate,animateTransform,animateMotion,set),progress:not([value])');
 }
 
-/** Puts an SVG with an endless animation at its first moment; one that ends is left alone. */
-function holdDrawing(drawing: SVGSVGElement): void {
+/** Sets an SVG with an endless animation to its start. Finite animations are left alone. */
+function freezeDrawing(drawing: SVGSVGElement): void {
   if (drawing.ownerSVGElement !== null || drawing.querySelector('[repeatCount="indefinite"],[repeatDur="indefinite"]') === null) return;
   drawing.pauseAnimations();
   drawing.setCurrentTime(0);

@@ -33,7 +33,7 @@ it('an endless animation is drawn as at its start, even if it has just begun, an
   const colours = new Set<string>();
   for (let time = 0; time < TRIES; time++) {
     await begin(page, DELAY_MS - 5 + time);
-    await world.call('hold.still', { motion: true, beyondView: false });
+    await world.call('freeze.freezePage', { motion: true, beyondView: false });
     colours.add(await colourOf(page));
   }
   expect([...colours]).toEqual(['224466']);
@@ -42,12 +42,12 @@ it('an endless animation is drawn as at its start, even if it has just begun, an
 it('an endless animation is held in a shadow tree that a plain element has got since the page was surveyed', async () => {
   await using session = await aPageSession(browser, { html: '<div id="host"></div>', options: options() });
   const { page, world } = session;
-  await world.call('hold.still', { motion: true, beyondView: false });
+  await world.call('freeze.freezePage', { motion: true, beyondView: false });
   await page.evaluate((style) => {
     const host = document.querySelector('#host') as HTMLElement;
     host.attachShadow({ mode: 'open' }).innerHTML = `${style}<i></i>`;
   }, STYLE);
-  await world.call('hold.still', { motion: true, beyondView: false });
+  await world.call('freeze.freezePage', { motion: true, beyondView: false });
   const states = await page.evaluate(() =>
     document
       .querySelector('#host')

@@ -1,47 +1,48 @@
 import { isPinned } from './containing.js';
-import { body, eachElement, flatTreeParent, isUnveiled, pageScroller } from './dom.js';
-import { inner, keep, loosen } from './expand.js';
+import { body, eachElement, flatTreeParent, hasVisibleStyle, pageScroller } from './dom.js';
+import { inner, keep, unclip } from './expand.js';
 import { fire } from './mechanisms.js';
 
 /**
- * Sites that move their content by a transform inside a box of the view's size, instead of scrolling: fullPage.js, Swiper, smooth-scrollbar,
- * ScrollSmoother. Without the transform and the clips around it, the document scrolls through the same content.
+ * Lays out pages that move their content by a transform in a box of the view's size instead of scrolling (fullPage.js,
+ * Swiper, smooth-scrollbar, ScrollSmoother). Without transform and clips, the document scrolls through the same content.
  */
 
 const MOST_ELEMENTS = 30_000;
-/** Shares of the view that the box covers, and that its content is longer by. */
+/** The minimum share of the view that the box covers, and by which its content is longer. */
 const COVERS_MIN = 0.9;
 const LONGER_MIN = 0.25;
-/** Share of the document's length that the content has where scripts move it along with the document. */
+/** The minimum share of the document's length that the content has if scripts move it along with the document. */
 const FOLLOWS_MIN = 0.8;
 
 let moved: HTMLElement | null = null;
 
-/** Lays out flat what the page moves by a transform. */
-export function layFlat(): void {
+/** Lays out in normal flow the content that the page moves by a transform. */
+export function flattenTransforms(): void {
   if (moved !== null) return;
   const found = movedContent();
   if (found === null) return;
   moved = found;
   fire('laid_flat');
   if (getComputedStyle(found).position !== 'static') keep(found, 'top', '0');
-  hold(found, { transform: 'none' });
-  // Slides that fade lie one upon another, all but one transparent.
-  for (const child of inFlow(found)) if (getComputedStyle(child).transform !== 'none') hold(child, { transform: 'none', opacity: '1' });
-  flattenAgain();
+  forceByAnimation(found, { transform: 'none' });
+  // Fading slides are stacked on each other, and all but one are transparent.
+  for (const child of inFlow(found))
+    if (getComputedStyle(child).transform !== 'none') forceByAnimation(child, { transform: 'none', opacity: '1' });
+  repeatFlattening();
 }
 
-/** Removes the clips again that a page has put back. */
-export function flattenAgain(): void {
-  for (let at: Element | null = moved; at !== null; at = flatTreeParent(at)) if (at instanceof HTMLElement) unclip(at);
+/** Removes clips that the page has restored. */
+export function repeatFlattening(): void {
+  for (let at: Element | null = moved; at !== null; at = flatTreeParent(at)) if (at instanceof HTMLElement) unclipAncestor(at);
 }
 
-/** Whether most texts of one of its parts are hidden: scripts show them only while that part is the current one. */
+/** Whether most text of one of the parts is hidden, because scripts show it only while that part is current. */
 export function hidesPart(): boolean {
   return (moved === null ? [] : inFlow(moved)).some((part) => {
     const all: NodeListOf<Element> = Element.prototype.querySelectorAll.call(part, '*');
     const texts = [...all].filter((element) => element.firstElementChild === null && element.textContent?.trim() && isBoxed(element));
-    return texts.filter((element) => !isUnveiled(element)).length > texts.length / 2;
+    return texts.filter((element) => !hasVisibleStyle(element)).length > texts.length / 2;
   });
 }
 
@@ -50,8 +51,8 @@ function isBoxed(element: Element): boolean {
   return width > 0 && height > 0;
 }
 
-/** Scripts set these again and again: an animation takes precedence over their values. */
-function hold(element: HTMLElement, values: Record<string, string>): void {
+/** An animation takes precedence over values that scripts set repeatedly. */
+function forceByAnimation(element: HTMLElement, values: Record<string, string>): void {
   Element.prototype.animate.call(element, [values, values], { fill: 'both' });
 }
 
@@ -70,7 +71,7 @@ function movedContent(): HTMLElement | null {
   return most >= scrollHeight * FOLLOWS_MIN && isPinned(best) ? best : null;
 }
 
-/** Up or down: by its own transform, by those of its children, or by `top`. */
+/** Whether the element is moved vertically: by its own transform, by those of its children, or by `top`. */
 function isMoved(element: HTMLElement): boolean {
   const { transform, position, top, touchAction } = getComputedStyle(element);
   if (transform !== 'none') return isDownward(transform);
@@ -79,14 +80,14 @@ function isMoved(element: HTMLElement): boolean {
   return children.length > 1 && children.every((child) => isDownward(getComputedStyle(child).transform));
 }
 
-/** Whether it only translates, and not sideways. */
+/** Whether the transform is a translation without a horizontal part. */
 function isDownward(transform: string): boolean {
   if (transform === 'none') return false;
   const { a, b, c, d, e, is2D } = new DOMMatrix(transform);
   return is2D && a === 1 && b === 0 && c === 0 && d === 1 && Math.abs(e) < 1;
 }
 
-/** As laid out, wherever transforms show it. CSS px. */
+/** The height of the content as laid out, ignoring transforms, in CSS px. */
 function contentHeight(element: HTMLElement): number {
   const children = inFlow(element);
   const [first] = children;
@@ -95,13 +96,13 @@ function contentHeight(element: HTMLElement): number {
 }
 
 function inFlow(element: HTMLElement): HTMLElement[] {
-  // A form's `children` may be a field of that name.
+  // A form's `children` may be one of its fields.
   return [...element.childNodes].filter(
     (child): child is HTMLElement => child instanceof HTMLElement && !/absolute|fixed/.test(getComputedStyle(child).position),
   );
 }
 
-/** Whether it begins at the top of a box of the view's size that cuts it off. */
+/** Whether the element begins at the top of a box of the view's size that clips it. */
 function fillsClip(element: HTMLElement): boolean {
   const { transform } = getComputedStyle(element);
   const begins = element.getBoundingClientRect().top - (transform === 'none' ? 0 : new DOMMatrix(transform).f);
@@ -116,9 +117,9 @@ function fillsClip(element: HTMLElement): boolean {
   return false;
 }
 
-/** Its height stays, so that what is a share of it keeps its size: its content overflows it. */
-function unclip(element: HTMLElement): void {
+/** Removes clips around content. The height is kept, so that percentages of it keep their size, and the content overflows. */
+function unclipAncestor(element: HTMLElement): void {
   if (/absolute|fixed/.test(getComputedStyle(element).position))
     keep(element, 'height', `${Math.ceil(inner(element, element.offsetHeight))}px`);
-  loosen(element);
+  unclip(element);
 }
