@@ -13,7 +13,7 @@ async function changesOf(url: string, wish: Record<string, unknown>) {
   return changed;
 }
 
-it('reports what was expanded and pinned, and what held the clock of the page', async () => {
+it("explain reports what was expanded and pinned, and which requests held the page's clock", async () => {
   site.route('/held', async (_request, response) => {
     await wait(response, 300);
     response.end('{}');
@@ -34,7 +34,7 @@ it('reports what was expanded and pinned, and what held the clock of the page', 
   expect(changed?.clock.heldMs).toBeGreaterThan(100);
 });
 
-it('names elements within limits, whatever a page calls them', async () => {
+it('explain limits the names of elements, whatever a page calls them', async () => {
   const many = Array.from({ length: 300 }, (_, nth) => `<b class="${'x'.repeat(500)}" style="position:fixed;top:${nth}px">B</b>`).join('');
   const form = '<form style="position:fixed;top:0"><input name="id"><input name="classList"><input name="matches">Form</form>';
   site.route('/many', (_request, response) => html(response, document('Many', `${form}${many}<div style="height:2000px"></div>`)));

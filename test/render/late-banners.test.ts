@@ -43,7 +43,7 @@ async function magentaIn(script: string, wish: Record<string, unknown>): Promise
   return found;
 }
 
-describe('a banner that comes late', () => {
+describe('a banner that appears late', () => {
   it.each([
     ['during `delay`', `setTimeout(() => { ${SHOW} }, 1_000)`, { delay: 1_500 }],
     [

@@ -23,7 +23,7 @@ function aBudget(bytes: number) {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-it('captures run at once as long as they fit together, and the next one starts when one has ended', async () => {
+it('captures run concurrently while they fit together, and the next one starts when one has ended', async () => {
   const { started, reserve } = aBudget(100);
   const one = await reserve('one', 60);
   await reserve('two', 40);
@@ -50,7 +50,7 @@ it('a capture larger than the budget runs alone', async () => {
   }
 });
 
-it('a small capture starts before a large one that waits, but not when that has waited for long', async () => {
+it('a small capture starts before a waiting large one, unless that has waited for long', async () => {
   const { started, reserve, later } = aBudget(100);
   const first = await reserve('first', 60);
   const large = reserve('large', 80);
@@ -66,7 +66,7 @@ it('a small capture starts before a large one that waits, but not when that has 
   expect(started).toEqual(['first', 'small', 'large', 'next']);
 });
 
-it('a capture that is ended while it waits holds up nobody', async () => {
+it('a capture that is aborted while it waits blocks no other', async () => {
   const { started, reserve, later } = aBudget(100);
   await reserve('first', 60);
   const ends = new AbortController();

@@ -3,7 +3,7 @@ import { CaptureError } from '../../src/contract/capture-error.js';
 import { noBrowser } from '../../src/render/pool/acquire-failure.js';
 import { crashedAgain } from '../../src/render/render-failure.js';
 
-test('a repeated capture that finds a full disk tells of that, and not of a browser that did not start', () => {
+test('a repeated capture that finds a full disk reports that, and not a failed browser start', () => {
   const full = new CaptureError({ code: 'internal_error', status: 503, message: 'The disk is full.' });
   expect(crashedAgain(full)).toBe(full);
   const message = expect.stringContaining('no other one could be started');

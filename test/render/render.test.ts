@@ -50,7 +50,7 @@ function lose(session: PageSession, why: Error): void {
 }
 
 describe('a capture', () => {
-  it('tells the log, where that is asked for, what its page needed', async () => {
+  it('logs, at debug level, which mechanisms its page needed', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'debug' }, { write: (line) => lines.push(line) });
     await using logged = await openRig({ pool: rig.deps.pool, log });
@@ -63,7 +63,7 @@ describe('a capture', () => {
     });
   });
 
-  it('tells its progress, its times, and what it shows', async () => {
+  it('reports its progress, its times, and its page', async () => {
     rig.progress.length = 0;
     const rendering = await rig.capture(site.url('/article#section'), { viewport: { width: 640, height: 480, deviceScaleFactor: 2 } });
     expect(rendering).toMatchObject({ format: 'png', width: 1280, height: 960, egressCountry: null, inspection: null, blockedRequests: 0 });
@@ -78,7 +78,7 @@ describe('a capture', () => {
   it.each([
     ['below the view', ''],
     ['in a scroller', 'height:300px;overflow:auto'],
-  ])('of an element has its lazy pictures, all the way down: %s', async (_where, style) => {
+  ])('of an element has its lazy images, all the way down: %s', async (_where, style) => {
     const image = '<img loading="lazy" src="/image/300x300/ff0000.png?wait=150" style="display:block;width:300px;height:300px">';
     const gap = '<div style="height:4000px">Far above</div>';
     const body = `<div style="${style}">${gap}<div id="gallery" style="width:300px">${image}${gap}${image}</div></div>`;
@@ -90,7 +90,7 @@ describe('a capture', () => {
     }
   });
 
-  it('of a whole page has its lazy pictures', async () => {
+  it('of a whole page has its lazy images', async () => {
     const { content, height } = await rig.capture(site.url('/shop'), {
       full_page: true,
       viewport: { width: 1100, height: 700, deviceScaleFactor: 1 },
@@ -105,21 +105,21 @@ describe('a capture', () => {
     expect(placeholders).toBe(0);
   });
 
-  it('says where a script has moved the address to', async () => {
+  it('reports the address that a script has set', async () => {
     site.route('/push', (_request, response) =>
       html(response, document('Push', '<h1>Words</h1><script>history.pushState({}, "", "/pushed?to=here")</script>')),
     );
     expect((await rig.capture(site.url('/push'))).finalUrl).toBe(site.url('/pushed?to=here'));
   });
 
-  it('counts what the gate refused', async () => {
+  it('counts the connections that the proxy refused', async () => {
     site.route('/reaches-inside', (_request, response) =>
       html(response, document('Page', '<h1>Words</h1><img src="http://10.1.2.3/a.png"><img src="http://192.168.1.1/b.png">')),
     );
     expect((await rig.capture(site.url('/reaches-inside'))).blockedRequests).toBe(2);
   });
 
-  it('shows the page it ended on when that one changed while it was made ready', async () => {
+  it('shows the final page when it navigated while it was being prepared', async () => {
     site.route('/moves', (_request, response) =>
       html(response, document('Moves', '<h1>On the way</h1><script>setTimeout(() => { location = "/boxes" }, 700)</script>')),
     );
@@ -129,7 +129,7 @@ describe('a capture', () => {
     expect(Buffer.compare(content, there)).toBe(0);
   });
 
-  it('ends in time where its checks had been slow before the browser drew no more', async () => {
+  it('ends in time if its checks were slow before the browser stopped drawing', async () => {
     const page = '<canvas></canvas><script>setInterval(() => fetch("/static"), 50)</script>';
     site.route('/never-drawn', (_request, response) => html(response, document('Never drawn', page)));
     const { pool } = watchedPool(({ cdp }) => {
@@ -144,7 +144,7 @@ describe('a capture', () => {
     expect(Date.now() - began).toBeLessThan(6_000);
   });
 
-  it('that moved to a refused page while it waited is no success', async () => {
+  it('fails if the page moved to a refused page while it waited', async () => {
     site.route('/moves-badly', (_request, response) =>
       html(response, document('Moves', '<h1>On the way</h1><script>setTimeout(() => { location = "http://10.0.0.1/" }, 600)</script>')),
     );
@@ -152,10 +152,10 @@ describe('a capture', () => {
   });
 });
 
-describe('the country of egress', () => {
+describe('the egress country', () => {
   const german: Partial<RenderDeps> = { countries: { observe: async () => 'DE' } };
 
-  it('that differs from the region’s ends the capture before the target is asked', async () => {
+  it('ends the capture before any request to the target if it differs from the region’s', async () => {
     await using elsewhere = await openRig({ ...german, pool: rig.deps.pool });
     const hits = site.hits.length;
     const error = await elsewhere.failure(site.url('/static'), { region: 'us' });
@@ -163,15 +163,15 @@ describe('the country of egress', () => {
     expect(site.hits.length).toBe(hits);
   });
 
-  it('is reported when it was observed, and not asked for otherwise', async () => {
+  it('is reported if it was observed, and not determined otherwise', async () => {
     await using elsewhere = await openRig({ ...german, pool: rig.deps.pool });
     expect((await elsewhere.capture(site.url('/static'), { region: 'de' })).egressCountry).toBe('DE');
     expect((await elsewhere.capture(site.url('/static'), { region: 'us', verify_egress: false })).egressCountry).toBeNull();
   });
 });
 
-describe('the stage', () => {
-  it('is given back after success and after failure', async () => {
+describe('the page session', () => {
+  it('is released after success and after failure', async () => {
     const { pool, out } = watchedPool();
     await using watched = await openRig({ pool });
     await watched.capture(site.url('/static'));
@@ -180,7 +180,7 @@ describe('the stage', () => {
     expect(out()).toBe(0);
   });
 
-  it('is kept open until its picture has been kept', async () => {
+  it('stays open until its picture has been stored', async () => {
     const watched = watchedPool();
     const options = toCaptureOptions(captureRequestSchema.parse({ url: site.url('/static') }));
     let tellKept = (): void => {};
@@ -194,7 +194,7 @@ describe('the stage', () => {
     await vi.waitFor(() => expect(watched.out()).toBe(0));
   });
 
-  it('that is lost with others of its browser is repeated with a browser of its own, which is stopped afterwards', async () => {
+  it('that is lost with others of its browser is repeated in a dedicated browser, which is stopped afterwards', async () => {
     const sessions: [how: string, session: PageSession][] = [];
     const { pool, out } = watchedPool((session, how) => {
       sessions.push([how, session]);
@@ -210,7 +210,7 @@ describe('the stage', () => {
     expect(out()).toBe(0);
   });
 
-  it('that is lost with others of its browser, and again without others, is not tried any more', async () => {
+  it('that is lost with others of its browser, and again alone, is not repeated any more', async () => {
     const { pool, out } = watchedPool((session, how) => {
       const reason = how === 'acquire' ? new SharedLoss('the browser ended') : new Error('it ended again');
       session.page.once('load', () => lose(session, reason));
@@ -236,7 +236,7 @@ describe('the stage', () => {
     await watched.capture(site.url('/static'));
   });
 
-  it('that dies under the capture is render_crashed, and given back', async () => {
+  it('that crashes during the capture is render_crashed, and released', async () => {
     const { pool, out } = watchedPool(
       (session) => void session.page.once('load', () => void session.cdp.send('Page.crash').catch(() => {})),
     );
@@ -245,7 +245,7 @@ describe('the stage', () => {
     expect(out()).toBe(0);
   });
 
-  it('is given back at once when the caller ends the capture, whose reason is what is thrown', async () => {
+  it('is released at once when the caller aborts the capture, whose reason is thrown', async () => {
     const { pool, out } = watchedPool();
     await using watched = await openRig({ pool });
     const caller = new AbortController();

@@ -36,7 +36,7 @@ const bar = (text: string, buttons: string[], style = FIXED) =>
   `<div class="b" style="${style}"><p>${text}</p>${buttons.map((label) => `<button onclick="${gone}">${label}</button>`).join('')}</div>`;
 
 describe('known platforms', () => {
-  it('OneTrust is refused by its own button', async () => {
+  it('decline OneTrust by its own button', async () => {
     await using page = await answered(`<body>${ARTICLE}
       <div id="onetrust-consent-sdk"><div id="onetrust-banner-sdk" class="otFlat" style="${FIXED}">
         <div id="onetrust-policy"><p>We use cookies to improve our site.</p></div>
@@ -48,7 +48,7 @@ describe('known platforms', () => {
     expect(await page.page.isVisible('#onetrust-banner-sdk')).toBe(false);
   });
 
-  it('Cookiebot is refused by its own interface', async () => {
+  it('decline Cookiebot by its own interface', async () => {
     await using page = await answered(`<body>${ARTICLE}<div id="CybotCookiebotDialog" role="dialog" style="${FIXED}">
       <p>This website uses cookies</p><button id="CybotCookiebotDialogBodyLevelButtonLevelOptinAllowAll">Allow all</button></div>
       <script>window.Cookiebot = { hasResponse: false, declined: true, dialog: { visible: true },
@@ -59,7 +59,7 @@ describe('known platforms', () => {
     expect(await page.page.isVisible('#CybotCookiebotDialog')).toBe(false);
   });
 
-  it('one without its interface is refused by its button, under a content policy', async () => {
+  it('are declined by a button if their interface is missing, under a content policy', async () => {
     await using page = await answered(
       `<body>${ARTICLE}<div id="CybotCookiebotDialog" name="CybotCookiebotDialog" role="dialog" style="${FIXED}">
         <p>This website uses cookies</p>
@@ -72,7 +72,7 @@ describe('known platforms', () => {
     expect(await page.page.isVisible('#CybotCookiebotDialog')).toBe(false);
   });
 
-  it('an answer that a page forges, by a promise of its own, reaches neither the report nor the log', async () => {
+  it('keep an answer that a page forges, by a promise of its own, out of the report and the log', async () => {
     const forged = `{ platform: 'x'.repeat(200_000), outcome: 'rejected' }`;
     await using page = await answered(`<body>${ARTICLE}
       <script>globalThis.Promise = class { then(done) { done(${forged}); } catch() { return this; } static resolve() { return new this(); } };</script>
@@ -80,7 +80,7 @@ describe('known platforms', () => {
     expect(page.report).toMatchObject({ platform: null, outcome: 'hidden' });
   });
 
-  it('a platform in a frame is refused in its frame', async () => {
+  it('are declined inside their frame', async () => {
     rig.web.page(
       'http://cmp.site.test/message.html',
       `<!doctype html><body><p>We and our partners use cookies. Your privacy matters.</p>
@@ -95,9 +95,9 @@ describe('known platforms', () => {
   });
 });
 
-describe('frames that do not say what they are', () => {
+describe('frames without a telling name', () => {
   const WALL = 'position:fixed;left:300px;top:200px;width:600px;height:300px';
-  it('are refused when they are banners', async () => {
+  it('are declined when they are banners', async () => {
     rig.web.page(
       'http://message.test/box',
       `<!doctype html><body><p>We use cookies.</p><button>Accept all</button><button onclick="parent.postMessage('refused', '*')">Reject all</button></body>`,
@@ -108,7 +108,7 @@ describe('frames that do not say what they are', () => {
     expect(await page.page.evaluate(() => Reflect.get(globalThis, 'refused'))).toBe('refused');
   });
 
-  it('are hidden when there is no refusing', async () => {
+  it('are hidden when they cannot be declined', async () => {
     await using page = await answered(
       `<body>${ARTICLE}<div id="w" style="${WALL}"><iframe srcdoc="<p>We use cookies.</p><button>Accept</button>"></iframe></div></body>`,
     );
@@ -150,14 +150,14 @@ describe('unknown banners', () => {
     ['Bulgarian', 'Този сайт използва бисквитки', ['Приемам', 'Отказвам'], 'Отказвам'],
     ['Thai', 'เว็บไซต์นี้ใช้คุกกี้', ['ยอมรับ', 'ปฏิเสธ'], 'ปฏิเสธ'],
     ['Japanese', '当サイトはクッキーを使用します。', ['同意する', 'すべて拒否'], 'すべて拒否'],
-  ])('in %s are refused', async (_, text, buttons, refusal) => {
+  ])('in %s are declined', async (_, text, buttons, refusal) => {
     await using page = await answered(`<body>${ARTICLE}${bar(text, buttons)}</body>`);
     expect(page.report).toMatchObject({ outcome: 'rejected', platform: null });
     expect(page.clicks).toEqual([refusal]);
     expect(await page.page.locator('.b').count()).toBe(0);
   });
 
-  it('that can only be accepted are hidden, not clicked', async () => {
+  it('are hidden, not clicked, when they can only be accepted', async () => {
     await using page = await answered(`<body>${ARTICLE}${bar('We use cookies. By using this site you agree.', ['OK', '×'])}</body>`);
     expect(page.report.outcome).toBe('hidden');
     expect(page.clicks).toEqual([]);
@@ -171,14 +171,14 @@ describe('unknown banners', () => {
       'buttons that are scrolled to',
       `<div style="height:150px;overflow:auto"><h2>Your privacy</h2>${'<p>These cookies count visits.</p>'.repeat(30)}<button>Allow all</button></div>`,
     ],
-  ])('that have no more than %s are hidden', async (_, content) => {
+  ])('are hidden when they have no more than %s', async (_, content) => {
     await using page = await answered(`<body>${ARTICLE}<div class="b" style="${FIXED}">${content}</div></body>`);
     expect(page.report.outcome).toBe('hidden');
     expect(page.clicks).toEqual([]);
     expect(await page.page.isVisible('.b')).toBe(false);
   });
 
-  it('whose refusal is a box are refused by it', async () => {
+  it('are declined by a refusal that is a box', async () => {
     await using page = await answered(
       `<body>${ARTICLE}<div class="b" style="${FIXED}"><p>We use cookies.</p><div class="btn">Accept</div><div class="btn" onclick="${gone}">Decline</div></div></body>`,
     );
@@ -186,7 +186,7 @@ describe('unknown banners', () => {
     expect(await page.page.locator('.b').count()).toBe(0);
   });
 
-  it('whose refusal does nothing are hidden after it', async () => {
+  it('are hidden when a click on their refusal does nothing', async () => {
     await using page = await answered(
       `<body>${ARTICLE}<div class="b" style="${FIXED}"><p>We use cookies.</p><button>Accept</button><button>Decline</button></div></body>`,
     );
@@ -195,7 +195,7 @@ describe('unknown banners', () => {
     expect(await page.page.isVisible('.b')).toBe(false);
   });
 
-  it('inside an open shadow root are refused', async () => {
+  it('are declined inside an open shadow root', async () => {
     await using page = await answered(`<body>${ARTICLE}<div id="host"></div><script>
       const root = document.getElementById('host').attachShadow({ mode: 'open' });
       root.innerHTML = '<div style="${FIXED}"><p>We use cookies for statistics.</p><button id="yes">Accept</button><button id="no">Reject</button></div>';
@@ -206,7 +206,7 @@ describe('unknown banners', () => {
     expect(await page.page.evaluate(() => Reflect.get(globalThis, 'said'))).toBe('no');
   });
 
-  it('inside a closed shadow root are hidden by their host, when its name says what it is', async () => {
+  it('are hidden by their host when they are in a closed shadow root and its name identifies them', async () => {
     await using page = await answered(`<body>${ARTICLE}<div id="cookie-consent"></div><script>
       document.getElementById('cookie-consent').attachShadow({ mode: 'closed' }).innerHTML =
         '<div style="${FIXED}"><p>We use cookies.</p><button>Accept</button></div>';
@@ -215,14 +215,14 @@ describe('unknown banners', () => {
     expect(await page.page.evaluate(() => getComputedStyle(document.getElementById('cookie-consent') as HTMLElement).display)).toBe('none');
   });
 
-  it('in the flow of the page are answered when named for what they are', async () => {
+  it('are declined in the flow of the page when their name identifies them', async () => {
     await using page = await answered(
       `<body><div class="b cookie-notice"><p>We use cookies.</p><button onclick="${gone}">Reject</button><button>Accept</button></div>${ARTICLE}</body>`,
     );
     expect(page.clicks).toEqual(['Reject']);
   });
 
-  it('that a script of theirs shows a little later are waited for', async () => {
+  it('are awaited when their own script shows them a little later', async () => {
     rig.web.on('http://page.test/cookie-consent.js', (_, response) =>
       response
         .writeHead(200, { 'content-type': 'text/javascript' })
@@ -235,7 +235,7 @@ describe('unknown banners', () => {
   });
 });
 
-describe('banners that come after the last look', () => {
+describe('banners that appear after the last inspection', () => {
   const BANNER = `<div class="b" style="${FIXED}"><p>We use cookies.</p><button>Accept</button></div>`;
   it.each([
     ['added', '', `document.body.insertAdjacentHTML('beforeend', ${JSON.stringify(`<div>${BANNER}</div>`)})`],
@@ -247,7 +247,7 @@ describe('banners that come after the last look', () => {
     expect(page.clicks).toEqual([]);
   });
 
-  it('leave all else as it comes', async () => {
+  it('leave everything else unchanged', async () => {
     await using page = await answered(`<body>${ARTICLE}</body>`, {}, true);
     await page.page.evaluate((style) => {
       document.body.insertAdjacentHTML('beforeend', `<div id="x" style="${style}">Your basket: 3 cookies <button>OK</button></div>`);
@@ -258,7 +258,7 @@ describe('banners that come after the last look', () => {
 });
 
 describe('scroll locks and backdrops', () => {
-  it('are undone with the banner, its backdrop gone and the page sharp again', async () => {
+  it('are removed together with the banner, and the page is sharp again', async () => {
     await using page = await answered(`<body class="modal-open" style="overflow:hidden;position:fixed;width:100%">
       <div id="app" inert style="filter:blur(4px)">${ARTICLE}</div><div id="shade" style="position:fixed;inset:0;background:#000a"></div>
       ${bar('We use cookies.', ['Accept'], 'position:fixed;top:200px;left:300px;width:500px;background:#fff')}</body>`);
@@ -345,19 +345,19 @@ describe('scroll locks and backdrops', () => {
     ['a pattern and half its opacity', `${ARTICLE}<div id="sheet" style="${FULL}background:#aaa url(/s.png);opacity:.3"></div>`],
     ['a gradient', `${ARTICLE}<div id="sheet" style="${FULL}background:linear-gradient(#0004,#000a)"></div>`],
     ['a blur', `${ARTICLE}<div id="sheet" style="position:fixed;inset:0;background:#fff;backdrop-filter:blur(4px)"></div>`],
-  ])('take the backdrop with %s away', async (_name, html) => {
+  ])('include the backdrop with %s', async (_name, html) => {
     await using page = await answered(`<body style="margin:0">${html}${bar('We use cookies.', ['Accept'])}</body>`);
     expect(await page.page.isVisible('#sheet')).toBe(false);
   });
 
-  it('without a banner stay as the page wants them', async () => {
+  it('stay unchanged without a banner', async () => {
     await using page = await answered(`<body style="overflow:hidden">${ARTICLE}</body>`);
     expect(page.report).toMatchObject({ outcome: 'none', scrollFreed: false });
     expect(await page.page.evaluate(() => getComputedStyle(document.body).overflow)).toBe('hidden');
   });
 });
 
-describe('pages that only talk about cookies', () => {
+describe('pages that only mention cookies', () => {
   const header = (links: string) => `<header style="position:sticky;top:0;background:#fff"><a href="/">Home</a> ${links}</header>`;
   it.each([
     [
@@ -428,7 +428,7 @@ describe('pages that only talk about cookies', () => {
     expect(before).toBeGreaterThan(50);
   });
 
-  it('pay for one look', async () => {
+  it('cost one inspection', async () => {
     await using page = await answered(`<body>${ARTICLE}</body>`);
     expect(page.report.ms).toBeLessThan(250);
   });

@@ -9,7 +9,7 @@ const emulation = (fields: Record<string, unknown> = {}): Emulation =>
     arch: 'x64',
   });
 
-it('captures that differ in size, colour scheme and motion alone can share a page opened ahead', () => {
+it('captures that differ only in size, colour scheme and motion can share a page opened in advance', () => {
   const pageOptions = { viewport: { width: 800, height: 600 }, color_scheme: 'dark', reduce_motion: false };
   expect(emulation(pageOptions).key).toBe(emulation().key);
   expect(emulation(pageOptions).pageOptions).toEqual({ width: 800, height: 600, colorScheme: 'dark', reducedMotion: 'no-preference' });
@@ -28,7 +28,7 @@ it.each([
   expect(emulation(fields).key).not.toBe(emulation().key);
 });
 
-it("an explicit user agent beats the device's, which has Chromium's real version", () => {
+it("an explicit user agent takes precedence over the device's, which has Chromium's real version", () => {
   expect(emulation({ device: 'pixel_8', user_agent: 'ExampleBot/1.0' }).contextOptions.userAgent).toBe('ExampleBot/1.0');
   expect(emulation({ device: 'pixel_8' }).contextOptions.userAgent).toContain('Chrome/156.0.8078.79 Mobile');
 });
@@ -38,7 +38,7 @@ it('an unset colour scheme is light', () => {
   expect(emulation({ dark_mode: true }).pageOptions.colorScheme).toBe('dark');
 });
 
-it('a locale is asked for before its bare language', () => {
+it('a locale is requested before its bare language', () => {
   expect(languagesOf('pt-BR')).toBe('pt-BR,pt');
   expect(languagesOf('zh-Hant-TW')).toBe('zh-Hant-TW,zh');
   expect(languagesOf('de')).toBe('de');

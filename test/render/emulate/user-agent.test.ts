@@ -12,7 +12,7 @@ describe('the browser itself', () => {
     );
   });
 
-  it('sends the brands that a Chromium of its version sends, and no product of others', () => {
+  it('sends the brands of a Chromium of its version, and no other product', () => {
     const { metadata, platform } = identityOf(ownUserAgent(VERSION, LINUX), VERSION, LINUX);
     expect(platform).toBe('Linux x86_64');
     expect(metadata).toMatchObject({
@@ -32,7 +32,7 @@ describe('the browser itself', () => {
     });
   });
 
-  it('runs on ARM without saying otherwise than its user agent', () => {
+  it('matches its user agent on ARM', () => {
     const host = { platform: 'linux', arch: 'arm64' };
     expect(identityOf(ownUserAgent(VERSION, host), VERSION, host).metadata?.architecture).toBe('x86');
   });
@@ -78,13 +78,13 @@ describe('an explicit agent', () => {
     expect(identityOf(agent, VERSION, LINUX)).toEqual({ userAgent: agent, platform, vendor, metadata: null });
   });
 
-  it('that stands for no particular Android device names no model', () => {
+  it('names no model if it does not identify an Android device', () => {
     const agent = 'Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Mobile Safari/537.36';
     expect(identityOf(agent, VERSION, LINUX).metadata).toMatchObject({ model: '', platformVersion: '10.0.0', mobile: true });
   });
 });
 
-it.each(DEVICE_NAMES)('the hints of %s are those that its preset names', (name) => {
+it.each(DEVICE_NAMES)('the hints of %s match its preset', (name) => {
   const preset = DEVICE_PRESETS[name];
   const agent = preset.userAgent?.replace('{chromium}', VERSION) ?? ownUserAgent(VERSION, LINUX);
   const { metadata } = identityOf(agent, VERSION, LINUX);

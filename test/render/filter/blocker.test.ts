@@ -9,7 +9,7 @@ const BANNER = `<!doctype html><h1>Bread</h1><p>Flour, water, salt and time.</p>
 <div id="b" style="position:fixed;left:0;right:0;bottom:0;background:#eee"><p>We use cookies to make this site better.</p>
 <button>Accept all</button><button onclick="document.getElementById('b').remove()">Reject all</button></div>`;
 
-it('tells the log what was done about a banner, and for which job', async () => {
+it('the log contains the outcome for a banner, and its job', async () => {
   const lines: { job_id?: string; banner?: unknown }[] = [];
   const sink = new Writable({ write: (line, _encoding, done) => done(void lines.push(JSON.parse(String(line)))) });
   await using site = await startPlainSite({ answer: (_request, response) => response.setHeader('content-type', 'text/html').end(BANNER) });

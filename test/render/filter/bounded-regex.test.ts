@@ -12,7 +12,7 @@ it.each([
   '\\/(?:banner|ad)s?\\/(?:[^/]+\\/)?[0-9]{3}x[0-9]{3}',
   '^https?:\\/\\/(?:[a-z0-9-]+\\.)*ads\\.[a-z]+\\/',
   '^https?:\\/\\/[-a-z]{8,15}\\.(?:com|net)\\/(?=[a-z]*[0-9])[0-9a-z]+\\.js$',
-])('takes %s for bounded', (source) => {
+])('%s counts as bounded', (source) => {
   expect(isBoundedRegex(source, MATCHED_CHARS)).toBe(true);
 });
 
@@ -35,7 +35,7 @@ it.each([
   '^a*[ab]*[abc]*d',
   '\\w+\\d+[a-z]',
   '(?=a*[ab]*c)',
-])('takes %s for endless', (source) => {
+])('%s counts as unbounded', (source) => {
   expect(isBoundedRegex(source, MATCHED_CHARS)).toBe(false);
 });
 
@@ -44,7 +44,7 @@ it.each([
   'a?'.repeat(999),
   '(a?|b)?'.repeat(280),
   `${'(?:a?'.repeat(19)}${'x?'.repeat(800)}${')?'.repeat(19)}`,
-])('judges a long expression in linear time', (source) => {
+])('a long expression is judged in linear time', (source) => {
   const began = performance.now();
   expect(isBoundedRegex(source, MATCHED_CHARS)).toBe(false);
   expect(performance.now() - began).toBeLessThan(500);

@@ -25,7 +25,7 @@ function enginesOf(lists: Partial<Record<Category, string>>): Engines {
   );
 }
 
-describe('a request that one list refuses and another excepts', () => {
+describe('a request that one list blocks and another excepts', () => {
   const engines = enginesOf({
     ads: '@@||cdn.test/player.js$domain=page.test\n@@||meter.test/needed.js\n||strict.test^$important',
     trackers: '||cdn.test^\n@@||strict.test^',
@@ -33,25 +33,25 @@ describe('a request that one list refuses and another excepts', () => {
   });
   const refuser = (on: Category[], url: string, sourceUrl = PAGE) => refusing(engines, on, { url, type: 'script', sourceUrl });
 
-  it('goes through where both switches are on, and only there', () => {
+  it('is allowed when both switches are on, and only then', () => {
     expect(refuser(['trackers'], 'https://cdn.test/player.js')).toBe('trackers');
     expect(refuser(['ads', 'trackers'], 'https://cdn.test/player.js')).toBeNull();
     expect(refuser(['ads', 'trackers'], 'https://cdn.test/other.js')).toBe('trackers');
     expect(refuser(['ads', 'trackers'], 'https://cdn.test/player.js', 'https://other.test/')).toBe('trackers');
   });
 
-  it('goes through though the rule be built in, and vendors are refused by their own switch all the same', () => {
+  it('is allowed even if the rule is built in, while each switch still blocks its own vendors', () => {
     expect(refuser(['ads', 'trackers'], 'https://meter.test/needed.js')).toBeNull();
     expect(refuser(['ads', 'cookies'], 'https://vendor.test/consent.js')).toBeNull();
     expect(refuser([...CATEGORIES], 'https://meter.test/x.js')).toBe('trackers');
     expect(refuser([...CATEGORIES], 'https://vendor.test/x.js')).toBe('ads');
   });
 
-  it('is refused where the rule is important', () => {
+  it('is blocked when the rule is marked important', () => {
     expect(refuser([...CATEGORIES], 'https://strict.test/x.js')).toBe('ads');
   });
 
-  it('is no matter of the built-in rules: with all on, each switch refuses its own vendors', async () => {
+  it('does not affect the built-in rules: with all switches on, each blocks its own vendors', async () => {
     const builtIn = await readBuiltInRules(await builtForTests());
     const parsed = (category: Category) =>
       FiltersEngine.parse([builtInText(builtIn, category), othersText(builtIn, category)].join('\n'), ENGINE_OPTIONS);
@@ -67,7 +67,7 @@ describe('a request that one list refuses and another excepts', () => {
   });
 });
 
-describe('what one list hides and another excepts', () => {
+describe('an element that one list hides and another excepts', () => {
   const features = { ids: [], classes: ['offer', 'teaser', 'notice'], hrefs: [] };
   const engines = enginesOf({
     ads: '##.offer\n##.teaser\npage.test##.aside\n##amp-ad',
@@ -75,7 +75,7 @@ describe('what one list hides and another excepts', () => {
     cookies: '##.notice\npage.test##.bar\nplain.test##.bar',
   });
 
-  it('is shown where both switches are on, and only there', () => {
+  it('is shown when both switches are on, and only then', () => {
     expect(featureCss(engines, ['ads'], { url: PAGE, features })).toContain('.offer');
     expect(featureCss(engines, ['ads', 'trackers'], { url: PAGE, features })).not.toContain('.offer');
     expect(featureCss(engines, ['ads', 'trackers'], { url: PAGE, features })).toContain('.teaser');
@@ -84,7 +84,7 @@ describe('what one list hides and another excepts', () => {
     expect(hostCss(engines, ['ads', 'trackers'], PAGE)).toBe('');
   });
 
-  it('is shown on pages that a list excepts from general rules or from all', () => {
+  it('is shown on pages that a list excepts from generic rules or from all rules', () => {
     const bare = 'https://bare.test/';
     expect(startRules(engines, ['ads'], bare)?.base).toContain('amp-ad');
     expect(startRules(engines, ['ads', 'trackers'], bare)).toBeNull();

@@ -38,7 +38,7 @@ describe('requests', () => {
     ['block_trackers', TRACKER_VENDORS],
     ['block_chats', CHAT_VENDORS],
     ['block_cookie_banners', CONSENT_VENDORS],
-  ] as const)('of a page with every vendor are refused by %s for its own vendors and for no others', async (name, own) => {
+  ] as const)('of a page with every vendor are blocked by %s for its own vendors only', async (name, own) => {
     const all = [AD_VENDORS, TRACKER_VENDORS, CHAT_VENDORS, CONSENT_VENDORS].flat();
     rig.web.page(PAGE, `<!doctype html>${all.map(markupOf).join('\n')}`);
     await using visited = await visit(PAGE, { [name]: true });
@@ -62,7 +62,7 @@ describe('requests', () => {
     expect(banner).toEqual({ outcome: 'none', platform: null });
   });
 
-  it('for the main document are never refused, though a rule be about its very address', async () => {
+  it('for the main document are never blocked, even if a rule matches its exact URL', async () => {
     const url = 'http://page.test/upload/crm/site_button/loader_1.js';
     rig.web.page(url, `<!doctype html><h1>shown</h1><iframe src="${url}?frame"></iframe>`);
     await using visited = await visit(url, { block_chats: true });
@@ -70,7 +70,7 @@ describe('requests', () => {
     expect(visited.guard.blockedRequests).toBe(1);
   });
 
-  it('of frames in other processes and of workers are judged too', async () => {
+  it('of frames in other processes and of workers are filtered too', async () => {
     await using isolated = await launchOnto(rig.web, { args: ['--site-per-process'] }).then((own) => ({
       own,
       [Symbol.asyncDispose]: () => own.close(),
@@ -93,7 +93,7 @@ describe('requests', () => {
     expect(rig.web.urls().filter((url) => /doubleclick|adnxs|amazon/.test(url))).toEqual([]);
   });
 
-  it('that the proxy would refuse fail in the browser, those of frames and of redirects too', async () => {
+  it('that the proxy would refuse fail in the browser, including those of frames and redirects', async () => {
     const images = Array.from({ length: 20 }, (_, nth) => `<img src="http://dead.test/${nth}.png">`);
     rig.web.page(PAGE, `<!doctype html>${images.join('')}<img src="http://moved.test/"><iframe src="http://frame.test/"></iframe>`);
     rig.web.page(
@@ -118,7 +118,7 @@ describe('requests', () => {
     expect(rig.web.urls()).toContain('http://page.test/alive');
   });
 
-  it('of service workers are judged too, from the first one on', async () => {
+  it('of service workers are filtered from the first one on', async () => {
     await using site = await aSite({
       '/': `<!doctype html><script>navigator.serviceWorker.register('/sw.js')</script>`,
       '/sw.js': `addEventListener('install', (e) => e.waitUntil(fetch('http://ib.adnxs.com/sw', { mode: 'no-cors' }).catch(() => {})))`,
@@ -135,7 +135,7 @@ describe('requests', () => {
     }
   });
 
-  it('are not even paused when all is off', async () => {
+  it('are not paused when all switches are off', async () => {
     rig.web.page(PAGE, '<!doctype html><script src="http://ad.doubleclick.net/a.js"></script>');
     const session = await aPageSession(rig.browser);
     let commands = 0;
@@ -154,7 +154,7 @@ describe('requests', () => {
     await session[Symbol.asyncDispose]();
   });
 
-  it('go through once the guard has stopped, twice if need be', async () => {
+  it('continue once the guard has stopped, even twice', async () => {
     rig.web.page(PAGE, '<!doctype html><p>page</p>');
     await using visited = await visit(PAGE, { block_ads: true });
     await visited.guard.stop();
@@ -163,7 +163,7 @@ describe('requests', () => {
     expect(rig.web.urls()).toContain('http://ad.doubleclick.net/late');
   });
 
-  it('refused leave neither a broken picture nor an error page', async () => {
+  it('that are blocked leave neither a broken image nor an error page', async () => {
     rig.web.page(PAGE, '<!doctype html><img id="i" src="http://ad.doubleclick.net/a.gif"><iframe src="http://us-u.openx.net/w"></iframe>');
     await using visited = await visit(PAGE, { block_ads: true });
     const { page } = visited.session;
@@ -174,7 +174,7 @@ describe('requests', () => {
 });
 
 describe('hiding rules', () => {
-  it('hide placeholders from document start, under any content policy, also where a redirect led to', async () => {
+  it('hide placeholders from document start, under any content policy, even after a redirect', async () => {
     rig.web.on('http://old.test/', (_, response) => response.writeHead(302, { location: PAGE }).end());
     rig.web.page(
       PAGE,
@@ -191,7 +191,7 @@ describe('hiding rules', () => {
     expect(await page.isVisible('.box')).toBe(true);
   });
 
-  it('are laid by their own switch only', async () => {
+  it('apply only with their own switch', async () => {
     rig.web.page(PAGE, `<!doctype html><ins class="adsbygoogle" style="display:block">ad</ins><div class="crisp-client">chat</div>`);
     await using visited = await visit(PAGE, { block_chats: true });
     await visited.guard.answerBanners(AbortSignal.timeout(10_000), false);
@@ -204,7 +204,7 @@ describe('headers', () => {
   const secret = { headers: { 'X-Secret': 'hush', Cookie: 'session=1', 'Accept-Language': 'tlh' } };
   const told = (part: string) => rig.web.seen.filter(({ url }) => url.includes(part)).map(({ headers }) => headers['x-secret'] ?? null);
 
-  it("go to the target's origin and to no third party", async () => {
+  it("are sent to the target's origin and to no third party", async () => {
     rig.web.page(PAGE, `<!doctype html><img src="/own.png"><img src="http://third.test/i.png"><iframe src="http://frame.test/"></iframe>`);
     rig.web.page('http://frame.test/', `<!doctype html><img src="http://page.test/from-frame.png">`);
     await using visited = await visit(PAGE, secret);
@@ -235,7 +235,7 @@ describe('headers', () => {
     <script>fetch('/fetch-own', { method: 'POST', body: 'x' }); new Worker('/worker-own.js')</script>`;
 
   it.each([[[]], [['--site-per-process']]])(
-    'go with the document and the frames of its origin, and with nothing that another frame asks for: %j',
+    'are sent with the document and frames of its origin, but not with requests of another frame: %j',
     async (args) => {
       const isolated = await launchOnto(rig.web, { args });
       rig.web.page(PAGE, own);
@@ -283,7 +283,7 @@ describe('headers', () => {
     ['a page that never arrives', "location = 'http://page.test/nothing'", ['post-evil', 'read-evil']],
     ['a page that arrives late', "location = 'http://page.test/late'", ['post-evil', 'beacon-evil']],
     ['the answer to a form', 'setTimeout(() => document.forms[0].submit())', ['form-evil', 'beacon-evil']],
-  ])('are not sent for a page of another origin that asks for %s of the target', async (_, way, asked) => {
+  ])('are not sent when a page of another origin makes %s request to the target', async (_, way, asked) => {
     rig.web.on('http://page.test/away', (_, response) => response.writeHead(302, { location: 'http://other.test/evil' }).end());
     rig.web.page('http://other.test/evil', forging(way));
     rig.web.on('http://page.test/nothing', (_, response) => response.writeHead(204).end());
@@ -308,7 +308,7 @@ describe('headers', () => {
     expect(told('login.test')).toEqual([null]);
   });
 
-  it('take a given Referer to the first request alone', async () => {
+  it('include a given Referer in the first request only', async () => {
     rig.web.page(PAGE, '<!doctype html><img src="/own.png"><img src="http://third.test/i.png"><iframe src="/frame"></iframe>');
     await using visited = await visit(PAGE, { headers: { 'X-Secret': 'hush', Referer: 'http://search.test/?q=1' } });
     await visited.session.page.waitForLoadState('networkidle');
@@ -321,7 +321,7 @@ describe('headers', () => {
   });
 
   it.each([['http://search.test/?q=1'], ['http://page.test/before'], ['http://other.test/secret?token=1'], ['https://secure.test/secret']])(
-    'take a given Referer along to redirects of the same origin alone: %s',
+    'include a given Referer in redirects of the same origin only: %s',
     async (referer) => {
       const to = (url: string, location: string) => rig.web.on(url, (_, response) => response.writeHead(302, { location }).end());
       to('http://page.test/hop-one', 'http://page.test/hop-two');
@@ -340,7 +340,7 @@ describe('headers', () => {
     },
   );
 
-  it('are left behind by a redirect to another origin, and by one to another port or scheme', async () => {
+  it('are dropped by a redirect to another origin, port or scheme', async () => {
     const to = (url: string, location: string) => rig.web.on(url, (_, response) => response.writeHead(302, { location }).end());
     to('http://page.test/away', 'http://other.test/landed');
     to('http://page.test/port', 'http://page.test:8081/landed');
@@ -357,7 +357,7 @@ describe('headers', () => {
     expect(told('page.test/away')).toEqual(['hush', 'hush']);
   });
 
-  it('keep a given cookie beside those that the page sets', async () => {
+  it('combine a given cookie with those that the page sets', async () => {
     rig.web.page(PAGE, '<!doctype html><img src="/own.png">', { 'set-cookie': 'own=2; Path=/' });
     await using visited = await visit(PAGE, secret);
     await visited.session.page.waitForLoadState('networkidle');
@@ -365,7 +365,7 @@ describe('headers', () => {
     expect(cookies).toEqual([['own=2', 'session=1']]);
   });
 
-  it('ride along where requests are blocked as well', async () => {
+  it('are also sent while requests are blocked', async () => {
     rig.web.page(PAGE, '<!doctype html><img src="/own.png"><script src="http://ad.doubleclick.net/a.js"></script>');
     await using visited = await visit(PAGE, { ...secret, block_ads: true });
     expect(told('page.test/')).toEqual(['hush', 'hush']);

@@ -84,14 +84,14 @@ function refuser(blocker: Blocker, host: string): string | null {
 }
 
 describe('a start', () => {
-  it('works with the built-in rules at once, and waits for no list', async () => {
+  it('uses the built-in rules at once, without waiting for a list', async () => {
     const never = { fetch: () => new Promise<never>(() => {}) };
     const blocker = await aBlocker({ lists: { enabled: true, urls: URLS }, egress: never });
     expect(refuser(blocker, 'ad.doubleclick.net')).toBe('ads');
     expect(blocker.status().map(({ state }) => state)).toEqual(['missing', 'missing', 'missing', 'missing']);
   });
 
-  it('fetches what is missing by itself, behind', async () => {
+  it('fetches missing lists in the background', async () => {
     const blocker = await aBlocker({ lists: { enabled: true, urls: URLS } });
     await expect.poll(() => refuser(blocker, 'listed-cookies.test'), { timeout: 30_000 }).toBe('cookies');
   });
@@ -101,7 +101,7 @@ describe('a start', () => {
     expect(web.asked).toEqual([]);
   });
 
-  it('loads what an earlier process made, without parsing it again', async () => {
+  it('loads the engines of an earlier process without parsing the lists again', async () => {
     await (await aBlocker()).updateLists();
     const again = await aBlocker({ egress: { fetch: () => Promise.reject(new Error('unreachable')) } });
     expect(refuser(again, 'listed-ads.test')).toBe('ads');
@@ -117,7 +117,7 @@ describe('a machine without network', () => {
     fetchPackaged: () => Promise.reject(new Error('npm pack ended with 1')),
   };
 
-  it('is told in one line that the built-in rules are used, and not again while nothing changes', async () => {
+  it('logs once that the built-in rules are used, and not again while nothing changes', async () => {
     const lines: string[] = [];
     const blocker = await aBlocker({ ...offline, log: pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line).msg) }) });
     await blocker.updateLists();
@@ -127,7 +127,7 @@ describe('a machine without network', () => {
     ]);
   });
 
-  it('leaves the log to whoever asked for a list', async () => {
+  it('logs no warning for lists that were fetched on request', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'info' }, { write: (line) => lines.push(line) });
     await using dns = await startDnsServer({});
@@ -140,7 +140,7 @@ describe('a machine without network', () => {
 });
 
 describe('an update', () => {
-  it('makes each list its own switch’s, beside the built-in rules', async () => {
+  it('adds each list to its own switch, beside the built-in rules', async () => {
     const blocker = await aBlocker();
     const status = await blocker.updateLists();
     expect(status.map(({ name, state, problem }) => [name, state, problem])).toEqual([
@@ -161,7 +161,7 @@ describe('an update', () => {
     expect(refuser(blocker, 'www.google-analytics.com')).toBe('trackers');
   });
 
-  it('asks by ETag, and parses nothing when nothing has changed', async () => {
+  it('sends the ETag, and parses nothing when nothing has changed', async () => {
     const blocker = await aBlocker();
     await blocker.updateLists();
     const files = await readdir(join(dataDir, 'lists'));
@@ -171,7 +171,7 @@ describe('an update', () => {
     expect(await readdir(join(dataDir, 'lists'))).toEqual(files);
   });
 
-  it('follows a redirect, and keeps no file that is no longer used', async () => {
+  it('follows a redirect, and removes files that are no longer used', async () => {
     const blocker = await aBlocker();
     await blocker.updateLists();
     web.answers.set(URLS.ads[0] ?? '', { status: 301, headers: new Headers({ location: '/moved.txt' }) });
@@ -215,7 +215,7 @@ describe('an update', () => {
     expect(refuser(await aBlocker(), 'listed-ads.test')).toBe('ads');
   });
 
-  it('mends damaged files', async () => {
+  it('repairs damaged files', async () => {
     await (await aBlocker()).updateLists();
     const dir = join(dataDir, 'lists');
     const engine = (await readdir(dir)).find((name) => name.startsWith('ads-') && name.endsWith('.bin')) ?? '';
@@ -232,7 +232,7 @@ describe('an update', () => {
     expect(refuser(bare, 'listed-ads.test')).toBe('ads');
   });
 
-  it('is begun at once by a start that finds an engine damaged or another version’s, lists or no lists to be had', async () => {
+  it('starts at once if an engine is damaged or from another version, even without reachable lists', async () => {
     await (await aBlocker()).updateLists();
     const dir = join(dataDir, 'lists');
     const name = (await readdir(dir)).find((file) => file.startsWith('ads-') && file.endsWith('.bin')) ?? '';
@@ -248,7 +248,7 @@ describe('an update', () => {
     expect(blocker.status()[0]?.state).toBe('in use');
   });
 
-  it('happens once for all who ask at the same time, and stops with the blocker', async () => {
+  it('runs once for all concurrent callers, and stops with the blocker', async () => {
     const blocker = await aBlocker();
     await Promise.all([blocker.updateLists(), blocker.updateLists()]);
     expect(web.asked.length).toBe(4);
@@ -296,7 +296,7 @@ describe('a hostile list', () => {
     expect(times[1]).toBeLessThan(TURN_MAX_MS);
   });
 
-  it('is given up when it takes too long to parse', async () => {
+  it('is rejected when it takes too long to parse', async () => {
     const thread = new ListThread(new URL('list-thread.mjs', built), 200);
     const texts = [`||a.test^\n##div${' '.repeat(10)}{${'{'.repeat(10)}\n#$#${'a '.repeat(100_000)}b`];
     await expect(
@@ -318,14 +318,14 @@ describe("an operator's own list", () => {
     expect(refuser(blocker, 'three.test')).toBe('ads');
   });
 
-  it('has a rule at least', () => {
+  it('must have at least one rule', () => {
     expect(listProblem('! Title: mine\n', { formerRules: 0, isOwn: true, isWhole: true })).toBe('has 0 rules');
     expect(listProblem('Not found\n', { formerRules: 0 })).toBe('has 1 rule');
   });
 });
 
 describe('the npm package', () => {
-  it('stands in for the usual addresses when they are out of reach, and is not asked for again at once', async () => {
+  it('replaces the usual URLs when they are unreachable, and is not fetched again at once', async () => {
     const asked: (readonly number[])[] = [];
     const blocker = await aBlocker({
       lists: { enabled: false },
@@ -346,7 +346,7 @@ describe('the npm package', () => {
     expect(asked).toEqual([[2, 3, 22, 18]]);
   });
 
-  it('is read as npm lays it out', async () => {
+  it('is read in the layout that npm installs', async () => {
     const dir = join(dataDir, 'dist/filters/declarative/ruleset_2');
     await mkdir(dir, { recursive: true });
     const set = [{ id: 1, metadata: { rawFilterList: aList('inside.test') } }, { id: 2 }];
@@ -372,7 +372,7 @@ describe('a list', () => {
     );
   });
 
-  it('may state its own checksum, which must hold', () => {
+  it('may state its own checksum, which must match', () => {
     const body = aList('x.test');
     const sum = createHash('md5').update(body).digest('base64').replace(/=+$/, '');
     expect(listProblem(`! Checksum: ${sum}\n${body}`, { formerRules: 0 })).toBeNull();
@@ -380,7 +380,7 @@ describe('a list', () => {
   });
 });
 
-it('finds a rule in the text of a list, whatever its spelling', () => {
+it('contains a rule whatever its spelling', () => {
   const text = '! Comment\n||ads.test^$third-party,script\n/banner/*$image\n@@||ads.test^\n';
   const has = (rule: string) => hasRule(text, NetworkFilter.parse(rule) as NetworkFilter);
   expect(['||ads.test^$script,3p', '/banner/*$image', '@@||ads.test^'].map(has)).toEqual([true, true, true]);

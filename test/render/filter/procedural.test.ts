@@ -68,13 +68,13 @@ describe('a procedural rule', () => {
     ['page.test#$#article#ad { remove: true; }', ['ad']],
     ['other.test##article:has-text(Sponsored)', []],
     ['page.test##article:has-text(/((/)', []],
-  ])('%s hides what it is about', async (rule, hidden) => {
+  ])('%s hides the element that it describes', async (rule, hidden) => {
     await using visited = await visit({ html: FEED, lists: { ads: rule } });
     const all = ['feed', 'story', 'ad', 'offer', 'painted', 'before', 'next'];
     expect(await shown(visited.page.mainFrame())).toEqual(all.filter((id) => !hidden.includes(id)));
   });
 
-  it('may take away attributes and classes, and set styles, but fetch nothing with them', async () => {
+  it('may remove attributes and classes, and set styles, but fetches nothing with them', async () => {
     await using visited = await visit({
       html: '<p id="a" class="lock veil" data-x="1" onclick="x">One</p><p id="b">Two</p><p id="c">Three</p>',
       lists: {
@@ -92,7 +92,7 @@ describe('a procedural rule', () => {
     expect(rig.web.urls()).not.toContain('http://page.test/leak.png');
   });
 
-  it('holds in frames of the same origin', async () => {
+  it('applies in frames of the same origin', async () => {
     await using visited = await visit({
       html: `<iframe srcdoc="<p id=ad>Sponsored</p><p id=text>Text</p>"></iframe>`,
       lists: { ads: 'page.test##p:has-text(Sponsored)' },
@@ -102,7 +102,7 @@ describe('a procedural rule', () => {
     expect(await shown(inner)).toEqual(['text']);
   });
 
-  it('yields to an exception of another list that is on', async () => {
+  it('is overridden by an exception in another active list', async () => {
     const lists = { ads: 'page.test##article:has-text(Sponsored)', trackers: 'page.test#@#article:has-text(Sponsored)' };
     await using excepted = await visit({ html: FEED, lists, wire: { block_ads: true, block_trackers: true } });
     expect(await shown(excepted.page.mainFrame())).toContain('ad');
@@ -110,7 +110,7 @@ describe('a procedural rule', () => {
     expect(await shown(alone.page.mainFrame())).not.toContain('ad');
   });
 
-  it('does nothing with blocking off', async () => {
+  it('has no effect with blocking off', async () => {
     await using visited = await visit({
       html: FEED,
       lists: { ads: 'page.test##article:has-text(Sponsored)' },
@@ -119,7 +119,7 @@ describe('a procedural rule', () => {
     expect(await shown(visited.page.mainFrame())).toContain('ad');
   });
 
-  it('for a banner is part of the answer to banners', async () => {
+  it('for a banner is applied when banners are answered', async () => {
     const html = `${FEED}<div id="bar">We like biscuits</div>`;
     const lists = { cookies: 'page.test##div:has-text(biscuits)' };
     await using visited = await visit({ html, lists, wire: { block_cookie_banners: true } });
@@ -153,7 +153,7 @@ describe('a procedural rule', () => {
 describe('the time that procedural rules take', () => {
   const many = `<main>${'<section><div><p>one</p><p>two</p><i></i></div></section>'.repeat(5_000)}</main><article id="late">Sponsored</article>`;
 
-  it('is bounded on a page of 25,000 elements, and what is left over is skipped', async () => {
+  it('is bounded on a page of 25,000 elements, and the remaining rules are skipped', async () => {
     const rules = Array.from({ length: 60 }, (_, i) => `page.test##div:has-text(/(a|b|c)+${i}/):upward(section)`);
     rig.web.page('http://page.test/feed', `<!doctype html>${many}`);
     await using session = await aPageSession(rig.browser);
@@ -173,12 +173,12 @@ describe('the time that procedural rules take', () => {
     expect(await shown(session.page.mainFrame())).toContain('late');
   });
 
-  it('is enough for the rules that a site has', async () => {
+  it('suffices for the rules that a site has', async () => {
     await using visited = await visit({ html: many, lists: { ads: 'page.test##article:has-text(Sponsored)' } });
     expect(await shown(visited.page.mainFrame())).not.toContain('late');
   });
 
-  it('ends for a regular expression that does not, which costs the page no other blocking', async () => {
+  it('ends for a regular expression that does not terminate, without affecting other blocking', async () => {
     await using visited = await visit({
       html: `<p id="a">${'a'.repeat(60)}!</p><div class="offer" id="b">Offer</div>`,
       lists: { ads: 'page.test##p:has-text(/^(a+)+$/)\n##.offer' },
@@ -232,17 +232,17 @@ describe('the steps of a selector', () => {
     `a:has-text(${'x'.repeat(3_000)})`,
     'a:not(b > c:has-text(x) d)',
     'a:has(:has(:has(:has(:has(:has-text(x))))))',
-  ])('are none for %s', (selector) => {
+  ])('are empty for %s', (selector) => {
     expect(parseProcedural(selector, undefined)).toEqual([]);
   });
 });
 
-it('reads lists with either kind of line end', () => {
+it('lists with either kind of line ending are read', () => {
   const text = "page.test#?#p:contains(x)\r\npage.test#%#//scriptlet('set-constant', 'a', 'true')\r\n##.ad";
   expect(commonSyntax(text).split('\n')).toEqual(['page.test##p:has-text(x)', 'page.test##+js(["set-constant","a","true"])', '##.ad']);
 });
 
-it('leaves other rules as they are', () => {
+it('other rules stay unchanged', () => {
   const text = [
     '! page.test#?#p:contains(x)',
     '||ads.test^$domain=page.test',

@@ -119,7 +119,7 @@ describe('a scriptlet', () => {
     expect(await told({ html, lists: {} })).toEqual([undefined, undefined, undefined]);
   });
 
-  it('runs in frames of the same host, with and without an address of their own, and in no others', async () => {
+  it('runs in frames of the same host, with and without a URL of their own, and in no others', async () => {
     const inner = '<script>parent.postMessage([location.href, String(self.check)], "*")</script>';
     rig.web.page('http://page.test/inner', inner);
     rig.web.page('http://other.test/inner', inner);
@@ -132,7 +132,7 @@ describe('a scriptlet', () => {
     ]);
   });
 
-  it('is on the page of one list, unless another that is on excepts it, in whatever words', async () => {
+  it('runs for the rule of one list, unless another active list excepts it in any spelling', async () => {
     const html = tells('self.check');
     const both = { block_ads: true, block_trackers: true };
     const ads = 'page.test##+js(set, check, true)';
@@ -151,7 +151,7 @@ describe('a scriptlet', () => {
     expect(await told({ html, lists: { ads, trackers: others.join('\n') }, wire: both })).toBe(true);
   });
 
-  it('does nothing with blocking off, or on another host', async () => {
+  it('has no effect with blocking off, or on another host', async () => {
     const lists = { ads: 'page.test##+js(set, check, true)' };
     const html = tells('self.check');
     expect(await told({ html, lists, wire: { block_cookie_banners: true } })).toBeUndefined();
@@ -162,11 +162,11 @@ describe('a scriptlet', () => {
 describe('the script for a page', () => {
   const source = (list: string) => scriptletSource(enginesOf({ ads: list }), ['ads'], PAGE);
 
-  it('is none for a page without scriptlets', () => {
+  it('is null for a page without scriptlets', () => {
     expect(source('page.test##.ad\nother.test##+js(set, a, true)\n##+js(set, a, true)\npage.test##+js(unknown, a)')).toBeNull();
   });
 
-  it('holds a limited number of calls with limited arguments, which are data', () => {
+  it('contains a limited number of calls with limited arguments, which are data', () => {
     const many = Array.from({ length: 1_000 }, (_, i) => `page.test##+js(set, a${i}, true)`).join('\n');
     expect(source(many)?.match(/"a\d+"/g)).toHaveLength(400);
     expect(source(`page.test##+js(set, ${'a'.repeat(1_001)}, true)`)).toBeNull();

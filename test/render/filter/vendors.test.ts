@@ -18,7 +18,7 @@ const VENDORS: Record<Category, { vendors: VendorRequest[]; least: number }> = {
   cookies: { vendors: CONSENT_VENDORS, least: 30 },
 };
 
-describe('the built-in rules alone', () => {
+describe('the built-in rules by themselves', () => {
   let engines: Engines;
   const refusers = ({ url, type }: VendorRequest) =>
     CATEGORIES.filter((category) => refusing(engines, [category], { url, type, sourceUrl: PAGE }) !== null);
@@ -27,24 +27,24 @@ describe('the built-in rules alone', () => {
     engines = builtInEngines(await readBuiltInRules(await builtForTests()));
   });
 
-  it.each(CATEGORIES)('catch every vendor of %s by its own switch and by no other', (category) => {
+  it.each(CATEGORIES)('block every vendor of %s by its own switch and by no other', (category) => {
     const { vendors, least } = VENDORS[category];
     expect(vendors.length).toBeGreaterThanOrEqual(least);
     const wrong = vendors.map((vendor) => ({ ...vendor, by: refusers(vendor) })).filter(({ by }) => by.length !== 1 || by[0] !== category);
     expect(wrong).toEqual([]);
   });
 
-  it('let at least 100 ordinary requests through', () => {
+  it('allow at least 100 ordinary requests', () => {
     expect(ORDINARY_REQUESTS.length).toBeGreaterThanOrEqual(100);
     expect(ORDINARY_REQUESTS.filter((request) => refusers(request).length > 0)).toEqual([]);
   });
 
-  it("do not touch a vendor's own site", () => {
+  it("do not affect a vendor's own site", () => {
     const own = { url: 'https://static.intercom.io/app.js', type: 'script', sourceUrl: 'https://www.intercom.io/' } as const;
     expect(refusing(engines, CATEGORIES, own)).toBeNull();
   });
 
-  it('try the switches in order, the first that matches counting', () => {
+  it('are tried in the order of the switches, and the first match counts', () => {
     const ask = { url: 'https://www.googletagmanager.com/gtm.js', type: 'script', sourceUrl: PAGE } as const;
     expect(refusing(engines, ['ads', 'trackers'], ask)).toBe('trackers');
     expect(refusing(engines, ['ads'], ask)).toBeNull();

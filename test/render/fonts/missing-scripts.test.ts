@@ -60,37 +60,37 @@ function font(name: string, bits: number[], { collection = false } = {}): void {
 }
 
 describe('missingScripts', () => {
-  it('names what no font that fontconfig lists is for', async () => {
+  it('names the scripts for which fontconfig lists no font', async () => {
     fcListPrints('aa|de|el|en|ru', 'ar|he', 'zh-tw|ja');
     expect(await missingScripts()).toEqual(['Chinese', 'Korean', 'Hindi', 'Bengali', 'Tamil', 'Telugu', 'Thai', 'emoji']);
   });
 
-  it('is empty where every script has a font', async () => {
+  it('returns nothing if every script has a font', async () => {
     fcListPrints('en|ru|el|ar|he', 'zh-cn|zh-tw|ja|ko', 'hi', 'bn', 'ta', 'te', 'th', 'und-zsye');
     expect(await missingScripts()).toEqual([]);
   });
 
-  it('names all where there is no font at all, with fontconfig and without', async () => {
+  it('names all scripts if there is no font at all, with fontconfig and without', async () => {
     expect(await missingScripts([join(dir, 'none')])).toEqual([...ALL, 'emoji']);
     fcListPrints('');
     expect(await missingScripts()).toEqual([...ALL, 'emoji']);
   });
 
-  it('reads the font files where fontconfig has no tools, collections included', async () => {
+  it('reads the font files, including collections, if fontconfig has no tools', async () => {
     font('Latin.ttf', [0, 7, 9]);
     font('CJK.ttc', [49, 51, 56], { collection: true });
     font('NotoColorEmoji.ttf', []);
     expect(await missingScripts([dir])).toEqual(['Arabic', 'Hebrew', 'Hindi', 'Bengali', 'Tamil', 'Telugu', 'Thai']);
   });
 
-  it('passes over files that are no fonts, or end too early', async () => {
+  it('skips files that are not fonts, or end too early', async () => {
     font('Thai.ttf', [24]);
     writeFileSync(join(dir, 'truetype', 'empty.ttf'), '');
     writeFileSync(join(dir, 'truetype', 'text.otf'), 'no font at all, but a text of some length');
     expect(await missingScripts([dir])).toEqual([...ALL.filter((name) => name !== 'Thai'), 'emoji']);
   });
 
-  it('rejects where fontconfig fails', async () => {
+  it('rejects if fontconfig fails', async () => {
     const program = join(dir, 'bin', 'fc-list');
     writeFileSync(program, '#!/bin/sh\nexit 1\n');
     chmodSync(program, 0o755);

@@ -39,7 +39,7 @@ async function inspected(html: string, timeoutMs = 60_000) {
 }
 
 describe('inspect', () => {
-  it('gives the main content as Markdown, under its heading, with absolute links', async () => {
+  it('returns the main content as Markdown, under its heading, with absolute links', async () => {
     const { markdown } = await inspected(article);
     expect(markdown).toMatch(/^# How to brew tea\n/);
     expect(markdown.match(/How to brew tea/g)).toHaveLength(1);
@@ -50,20 +50,20 @@ describe('inspect', () => {
     expect(markdown).toContain('A note from the shadow tree');
   });
 
-  it('leaves out what is not seen', async () => {
+  it('omits invisible content', async () => {
     const { markdown } = await inspected(article);
     expect(markdown).not.toContain('A secret nobody sees');
     expect(markdown).not.toContain('SCRIPT TEXT');
   });
 
-  it('gives what is shown inside what is hidden, and nothing of that', async () => {
+  it('includes visible content inside hidden elements, and nothing else of them', async () => {
     const { markdown } = await inspected(
       '<main><h1>Tea</h1><section style="visibility:hidden"><p>Secret <img src="/s.png" alt="Pot"><span style="visibility:visible">Public</span></p><a href="/x">Way</a><table><tr><td>Cell</td></tr></table></section></main>',
     );
     expect(markdown).toBe('# Tea\n\nPublic');
   });
 
-  it('leaves out what stands around the one main part, unless that is only a small part of the page', async () => {
+  it('omits everything around the only main element, unless that is a small part of the page', async () => {
     const words = 'The kettle stands on the stove, and the stove stands by the window. '.repeat(6);
     const around = (main: string) =>
       `<title>Tea</title><h1>Tea</h1><p><a href="/print">Print this page</a></p><main><p>${main}</p></main><div><p>Read more about cups</p></div>`;
@@ -74,14 +74,14 @@ describe('inspect', () => {
     expect(whole).toContain('The kettle');
   });
 
-  it('says nothing of a page that says nothing, and survives one without a body', async () => {
+  it('returns nothing for an empty page, and accepts one without a body', async () => {
     for (const html of ['<body></body>', '<frameset><frame src="about:blank"></frameset>']) {
       const { markdown } = await inspected(html);
       expect(markdown).toBe('');
     }
   });
 
-  it('gives quotations, ordered lists and nested ones their own Markdown', async () => {
+  it('converts quotations, ordered lists and nested ones to their own Markdown', async () => {
     const { markdown } = await inspected(
       '<main><h1>Lists</h1><ol start="3"><li>three</li><li>four<ul><li>inner</li></ul></li></ol><blockquote><p>Said by someone</p></blockquote></main>',
     );
@@ -89,7 +89,7 @@ describe('inspect', () => {
     expect(markdown).toContain('> Said by someone');
   });
 
-  it('reads the frame that is the page, and none that only stands on it', async () => {
+  it("reads a frame that is the page's content, and no other frame", async () => {
     const within =
       '<h2>Tea</h2><p>Pour <a href=/water>water</a>.</p><p style=display:none>Secret</p><ul><li><input type=checkbox checked>Wait</ul>';
     const page = (around: string, style: string) => `<title>T</title>${around}<iframe style="${style}" srcdoc="${within}"></iframe>`;
@@ -104,7 +104,7 @@ describe('inspect', () => {
     expect(closed).toBe('# T\n\nMenu');
   });
 
-  it('says of each task in a list whether it is done', async () => {
+  it('marks for each task in a list whether it is done', async () => {
     const item = (text: string, box: string) => `<li>${box}${text}</li>`;
     const tasks = [
       item('boil', '<input type="checkbox" checked disabled>'),
@@ -120,17 +120,17 @@ describe('inspect', () => {
     expect(article).toMatch(/- +\[x\] boil\n- +\[ \] wait\n/);
   });
 
-  it('takes the whole body when there is no article, and the title when there is no heading', async () => {
+  it('takes the whole body if there is no article, and the title if there is no heading', async () => {
     const { markdown } = await inspected('<title>Prices</title><ul><li>Tea 2</li><li>Cake 3</li></ul>');
     expect(markdown).toMatch(/^# Prices\n\n- +Tea 2\n- +Cake 3$/);
   });
 
-  it('gives the heading of a card the link that was around the card', async () => {
+  it('moves the link around a card into its heading', async () => {
     const { markdown } = await inspected('<main><h1>Shop</h1><a href="/tea"><h3>Green <b>tea</b></h3><p>From the hills.</p></a></main>');
     expect(markdown).toBe('# Shop\n\n### [Green **tea**](https://fixture.test/tea)\n\nFrom the hills.');
   });
 
-  it('keeps a table a table, whatever is in its cells, and what only lays things out none', async () => {
+  it('keeps a table a table whatever is in its cells, and unwraps layout tables', async () => {
     const data =
       '<table><tr><th>Tea</th><th>How</th></tr><tr><td><h4>Green</h4>mild</td><td>Do <ul> <li>boil<ol><li>long</li></ol></li> <li>wait</li> </ul></td></tr><tr><td>Black<hr></td><td><pre>a_b\n\nc</pre></td></tr></table>';
     const { markdown } = await inspected(`<main><h1>Tea</h1>${data}</main>`);
@@ -142,11 +142,11 @@ describe('inspect', () => {
     expect(laidOut).toMatch(/^# Tea\n\n- +Home\n\n## Black\n\nStrong\.$/);
   });
 
-  describe('gives code as code', () => {
+  describe('converts code to code', () => {
     const words = `<p>${'Install it with the tool that came with the system. '.repeat(6)}</p>`;
     const codeOf = async (html: string) => (await inspected(`<main><h1>Install</h1>${words}${html}${words}</main>`)).markdown;
 
-    it('without a code element, with the language of what stands around it', async () => {
+    it('without a code element, with the language of an element around it', async () => {
       const sphinx = `<div class="highlight-bash notranslate"><div class="highlight"><pre><span></span>pip<span class="w"> </span>install my_pkg
 export A_B=1   <span class="c1"># *note*</span>
 </pre></div></div>`;
@@ -160,7 +160,7 @@ export A_B=1   <span class="c1"># *note*</span>
       ['<figure data-lang="rust"><pre>let a_b = 1;</pre><figcaption>main.rs</figcaption></figure>', 'rust'],
       ['<div class="highlight highlight-source-shell"><pre>let a_b = 1;</pre></div>', 'shell'],
       ['<div class="highlight-default notranslate"><pre>let a_b = 1;</pre></div>', ''],
-    ])('of the language that %s states', async (html, language) => {
+    ])('with the language that %s states', async (html, language) => {
       expect(await codeOf(html)).toContain(`\n\n\`\`\`${language}\nlet a_b = 1;\n\`\`\`\n\n`);
     });
 
@@ -187,35 +187,35 @@ export A_B=1   <span class="c1"># *note*</span>
         'a row a line',
         '<table class="highlight"><tr><td class="blob-num"></td> <td class="blob-code">if (a) {</td></tr> <tr><td class="blob-num"></td><td class="blob-code">\n</td></tr><tr><td class="blob-num"></td><td class="blob-code">  b();</td></tr><tr><td class="blob-num"></td><td class="blob-code">}</td></tr></table>',
       ],
-    ])('in its lines, made of %s', async (_made, html) => {
+    ])('with line breaks, from %s', async (_made, html) => {
       expect(await codeOf(`<style>td,pre{white-space:pre}</style>${html}`)).toContain('\n\n```\nif (a) {\n\n  b();\n}\n```\n\n');
     });
 
-    it('in a fence longer than any in it, and never takes a comment for the heading', async () => {
+    it('in a fence longer than any inside it, without taking a comment for the heading', async () => {
       const markdown = await codeOf('<pre># Install\n```js\n````\n</pre>');
       expect(markdown).toContain('\n`````\n# Install\n```js\n````\n`````\n');
       expect(markdown).toMatch(/^# Install\n/);
     });
 
-    it('when it is all that the page has', async () => {
+    it('when the page has nothing else', async () => {
       const json = JSON.stringify({ snake_case: 1, list: ['a*b'] }, null, 2);
       expect((await inspected(`<body><pre>${json}</pre></body>`)).markdown).toBe(`\`\`\`\n${json}\n\`\`\``);
     });
   });
 
-  it('gives the accessibility tree as an outline of roles and names', async () => {
+  it('returns the accessibility tree as an outline of roles and names', async () => {
     const { accessibleTree } = await inspected(article);
     expect(accessibleTree).toContain('- heading "How to brew tea" [level=1]');
     expect(accessibleTree).toMatch(/- link "water"/);
     expect(accessibleTree).not.toContain('A secret nobody sees');
   });
 
-  it('gives the outline of a form that has a field named like what is asked of it', async () => {
+  it('returns the outline of a form with fields named like the properties that are read', async () => {
     const { accessibleTree } = await inspected('<form><input name="children" aria-label="How many"><button>Book</button></form>');
     expect(accessibleTree).toContain('button "Book"');
   });
 
-  it('cuts both at the limit, never inside a surrogate pair', async () => {
+  it('truncates both at the limit, never inside a surrogate pair', async () => {
     const { markdown, accessibleTree } = await inspected(`<main><h1>x</h1><p>${'😀'.repeat(9_000)}</p></main>`);
     for (const text of [markdown, accessibleTree]) {
       expect(text.length).toBeLessThanOrEqual(12_000);
@@ -224,7 +224,7 @@ export A_B=1   <span class="c1"># *note*</span>
     }
   });
 
-  it('reads the beginning of a page of 20,000 elements in the time of a small one', async () => {
+  it('reads the beginning of a page of 20,000 elements as fast as a small one', async () => {
     const rows = Array.from({ length: 5_000 }, (_, i) => `<section><h2>Title ${i}</h2><p><a href="/${i}">link ${i}</a></p></section>`);
     const { markdown, accessibleTree } = await inspected(`<main>${rows.join('')}</main>`);
     expect(accessibleTree).toMatch(/^- main:\n {2}- heading "Title 0" \[level=2\]/);
@@ -234,8 +234,8 @@ export A_B=1   <span class="c1"># *note*</span>
   });
 });
 
-describe('what a page makes long', () => {
-  it('is cut before its outline is made: texts and labels together, in as many nodes as it likes', async () => {
+describe('long page content', () => {
+  it('is truncated before the outline is made: texts and labels together, in any number of nodes', async () => {
     const html = `<main></main><script>const main = document.querySelector('main');
       for (let i = 0; i < 300; i++) main.append('t'.repeat(30_000), document.createComment(''));
       for (let i = 0; i < 300; i++) { const b = document.createElement('button'); b.title = 'l'.repeat(30_000); main.prepend(b); }</script>`;
@@ -249,7 +249,7 @@ describe('what a page makes long', () => {
     expect(chars).toBeLessThan(300_000);
   });
 
-  it('is cut in the thread that makes Markdown', async () => {
+  it('is truncated in the thread that makes Markdown', async () => {
     const link = `<a href="https://long.test/${'u'.repeat(1_900)}">x</a> `;
     const html = `<!doctype html><html><head></head><body><p>${link.repeat(2_000)}</p></body></html>`;
     expect(await worker.convert({ html, url: 'https://fixture.test/', title: 'T' }, 60_000)).toHaveLength(12_001);
@@ -257,7 +257,7 @@ describe('what a page makes long', () => {
 });
 
 describe('MarkdownWorker', () => {
-  it('gives up in time on a document that takes too long, and works on the next', async () => {
+  it('gives up in time on a document that takes too long, and converts the next', async () => {
     await using own = new MarkdownWorker({ thread });
     const deep = `<div>${'<table><tr><td>'.repeat(3_000)}x`;
     expect(await own.convert({ html: deep.repeat(20), url: 'https://fixture.test/', title: '' }, 300)).toBeNull();
@@ -269,13 +269,13 @@ describe('MarkdownWorker', () => {
     ).toBe('# T\n\nhello');
   });
 
-  it('answers null where the system refuses a new thread', async () => {
+  it('returns null if the system refuses a new thread', async () => {
     // The constructor throws, as it does at a limit of processes (ERR_WORKER_INIT_FAILED).
     await using own = new MarkdownWorker({ thread: new URL('http://127.0.0.1/markdown-thread.js') });
     expect(await own.convert({ html: '<p>hello</p>', url: 'https://fixture.test/', title: 'T' }, 1_000)).toBeNull();
   });
 
-  it('answers null once stopped', async () => {
+  it('returns null once stopped', async () => {
     const own = new MarkdownWorker({ thread });
     await own[Symbol.asyncDispose]();
     expect(

@@ -8,14 +8,14 @@ function markdown(body: string): string {
 
 const ARTICLE = `<article><h1>The harbour</h1>${[1, 2, 3, 4].map((seed) => `<p>Article, ${words(45, seed)}.</p>`).join('')}</article>`;
 
-it('takes an article out of a page that is mostly comments and links to others', () => {
+it('an article is extracted from a page that is mostly comments and links to others', () => {
   const others = Array.from({ length: 90 }, (_, at) => `<li><a href="/${at}">Other story ${words(14, at)}</a></li>`).join('');
   const text = markdown(`${ARTICLE}<div class="related sidebar"><ul>${others}</ul></div>`);
   expect(text).toContain('Article, ');
   expect(text).not.toContain('Other story');
 });
 
-it('reads cells that the article was taken out of their table with', () => {
+it('cells are read although the article was extracted without their table', () => {
   const cell = `<td width="500">${[1, 2, 3].map((seed) => `<p>Tale, ${words(50, seed)}.</p>`).join('')}</td>`;
   const rows = `<table><tr><td><a href="/">Home</a></td></tr></table><tbody><tr>${cell}</tr></tbody>`;
   for (const body of [`<table><tbody><tr><td>Menu</td>${cell}</tr></tbody></table>`, rows, cell])

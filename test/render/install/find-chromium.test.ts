@@ -42,25 +42,25 @@ function impostor(...path: string[]): string {
   return file;
 }
 
-describe('finding', () => {
-  it('prefers the shells of the system to its full browsers', () => {
+describe('findChromium', () => {
+  it("prefers the system's headless shells to its full browsers", () => {
     const kinds = systemBrowsers().map(({ kind }) => kind);
     expect(kinds).toEqual([...kinds].sort().reverse());
   });
 
-  it('takes the named one', async () => {
+  it('takes the configured browser', async () => {
     expect(await findChromium({ chromium: ANY_BROWSER.path, ...options() })).toMatchObject({
       path: ANY_BROWSER.path,
       source: 'STILLFRAME_CHROMIUM',
     });
   });
 
-  it.runIf(existsSync('/usr/lib/chromium/chromium'))("sees through a distribution's wrapper script", () => {
+  it.runIf(existsSync('/usr/lib/chromium/chromium'))("resolves a distribution's wrapper script", () => {
     expect(namedBrowser('/usr/bin/chromium', 'test').path).toBe('/usr/lib/chromium/chromium');
   });
 
   it.each(['/nonexistent/chromium', '/etc/passwd', '/bin/true'])(
-    'stops at a named one that is none, and names the setting (%s)',
+    'fails for a configured browser that does not work, and names the setting (%s)',
     async (path) => {
       const finding = findChromium({ chromium: path, ...options() });
       await expect(finding).rejects.toThrow(BrowserError);
@@ -80,14 +80,14 @@ describe('finding', () => {
     ]);
   });
 
-  it('passes over a copy that does not capture', async () => {
+  it('skips a copy that does not capture', async () => {
     const path = impostor('chromium', 'chromium_headless_shell-1255', 'chrome-headless-shell-linux64', 'chrome-headless-shell');
     const found = await firstProven([...ownCopies(dataDir), ANY_BROWSER], options(), () => {});
     expect(ownCopies(dataDir)[0]?.path).toBe(path);
     expect(found).toMatchObject({ path: ANY_BROWSER.path, version: expect.any(String) });
   });
 
-  it('says of each that fails why', async () => {
+  it('reports the reason for each browser that fails', async () => {
     const path = impostor('somewhere', 'chromium');
     const heard: string[] = [];
     const found = await firstProven([{ path, kind: 'chromium', source: 'test' }], options(), (_, error) => heard.push(error.message));
@@ -96,12 +96,12 @@ describe('finding', () => {
   });
 });
 
-describe('a proof', () => {
-  it('is a capture, and tells the version', async () => {
+describe('the test of a browser', () => {
+  it('is a capture, and returns the version', async () => {
     expect(await proveBrowser(ANY_BROWSER, options())).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
   });
 
-  it('is remembered for the very file, and no other', async () => {
+  it('is remembered for this file only', async () => {
     const link = join(dataDir, 'elsewhere');
     expect(recallBrowser(ANY_BROWSER, dataDir)).toBeNull();
     const found = await firstProven([ANY_BROWSER], options(), () => {});
@@ -115,7 +115,7 @@ describe('a proof', () => {
     expect(recallBrowser({ ...ANY_BROWSER, path: link }, dataDir)).toBeNull();
   });
 
-  it('can be stopped: the browser is gone with its profile, and does not count as one that failed', async () => {
+  it('can be aborted: the browser and its profile are gone, and it does not count as failed', async () => {
     const path = impostor('hanging', 'chromium');
     writeFileSync(path, '#!/bin/sh\ntouch "$0.started"; exec sleep 60\n', { mode: 0o755 });
     chmodSync(dirname(path), 0o777);
@@ -129,7 +129,7 @@ describe('a proof', () => {
     expect(readdirSync(profilesRoot(dataDir))).toEqual([]);
   });
 
-  it('asks for no less confinement than the server will run with', async () => {
+  it('uses the same sandbox as the server', async () => {
     const path = impostor('refusing', 'chromium');
     writeFileSync(path, '#!/bin/sh\necho "$*" >> "$0.log"; echo "No usable sandbox!" >&2; exit 1\n', { mode: 0o755 });
     const executable = { ...ANY_BROWSER, path };
@@ -156,41 +156,41 @@ describe('the best browser', () => {
     expect(best(aBrowser('full', '157.0.0.1', 'chromium'), aBrowser('shell', '156.0.0.1'))).toEqual(['shell', 'full']);
   });
 
-  it('is not an old copy of our own where a newer one has come', () => {
+  it('is not an old copy of our own if a newer browser exists', () => {
     expect(best(aBrowser('own', '147.0.0.1'), aBrowser('system', '156.0.0.1'))).toEqual(['system', 'own']);
     expect(best(aBrowser('own', '147.0.0.1'), aBrowser('system', '156.0.0.1', 'chromium'))).toEqual(['system', 'own']);
   });
 
-  it('is our own copy where both are alike', () => {
+  it('is our own copy if both are equal', () => {
     expect(best(aBrowser('own', '156.0.0.1'), aBrowser('system', '156.0.0.2'))).toEqual(['own', 'system']);
   });
 
-  it('is none that failed lately, and its version makes no other look old', () => {
+  it('is not one that failed recently, whose version makes no other browser count as old', () => {
     const failed = aBrowser('system', '170.0.0.1', 'headless-shell', true);
     expect(best(failed, aBrowser('full', '156.0.0.1', 'chromium'), aBrowser('old', '147.0.0.1'))).toEqual(['full', 'old', 'system']);
   });
 });
 
-it('the age of a browser is told when it is far behind what Playwright was released with', () => {
+it("the age of a browser is described when it is far behind Playwright's own version", () => {
   expect(describeAge('999.0.0.0')).toBeNull();
   expect(describeAge('100.0.1.2')).toMatch(/^\d+ major versions behind Chromium \d+/);
   expect(describeAge('unknown')).toBeNull();
 });
 
-describe('a command of an installation', () => {
+describe('an installation command', () => {
   const limits = { timeoutMs: 60_000, silenceMs: 60_000 };
 
-  it('that fails tells the line that looks like the reason', async () => {
+  it('reports the line that is most likely the reason when it fails', async () => {
     const script = 'echo working; echo "Error: getaddrinfo ENOTFOUND cdn.example.com" >&2; echo bye; exit 1';
     await expect(runCommand('sh', ['-c', script], { cwd: dataDir, ...limits })).rejects.toThrow('getaddrinfo ENOTFOUND cdn.example.com');
   });
 
-  it('that falls silent is ended, with all that it started', async () => {
+  it('is killed with all its children when it prints nothing for too long', async () => {
     const silent = runCommand('sh', ['-c', 'sleep 300 & wait'], { cwd: dataDir, timeoutMs: 60_000, silenceMs: 200 });
     await expect(silent).rejects.toThrow('no output for 0.2 s');
   });
 
-  it('that takes too long is ended, however much it says', async () => {
+  it('is killed when it takes too long, however much it prints', async () => {
     const endless = runCommand('sh', ['-c', 'while :; do echo still here; sleep 0.05; done'], {
       cwd: dataDir,
       timeoutMs: 400,
@@ -199,7 +199,7 @@ describe('a command of an installation', () => {
     await expect(endless).rejects.toThrow('not done after 0.4 s');
   });
 
-  it('that is told to stop is ended at once, and is not begun when that has been told before', async () => {
+  it('is killed at once when it is aborted, and does not start after an abort', async () => {
     const stop = new AbortController();
     const running = runCommand('sh', ['-c', 'sleep 300 & wait'], { cwd: dataDir, ...limits, signal: stop.signal });
     stop.abort();
@@ -209,7 +209,7 @@ describe('a command of an installation', () => {
     expect(existsSync(join(dataDir, 'begun'))).toBe(false);
   });
 
-  it('that is not there is called not installed', async () => {
+  it('is reported as not installed when it does not exist', async () => {
     await expect(runCommand('no-such-program', [], { cwd: dataDir, ...limits })).rejects.toThrow('no-such-program is not installed');
   });
 });

@@ -26,7 +26,7 @@ async function linesOf(options: { playwright?: boolean }): Promise<string> {
   return lines.join('\n');
 }
 
-it('downloads nothing that is neither signed nor pinned, unless it is asked to', async () => {
+it('an unsigned and unpinned browser is downloaded only on request', async () => {
   const byDefault = await linesOf({});
   expect(byDefault).toContain('npm package');
   expect(byDefault).not.toContain('Playwright');

@@ -15,13 +15,13 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 describe('packages installed at run time', () => {
-  it('are those of the lock, whatever else the registry has', async () => {
+  it('are those of the lock file, whatever else the registry has', async () => {
     await using registry = await startNpmRegistry('browser', { 'index.js': 'module.exports = 1;' });
     await installLocked(lockOf(registry.integrity), dir, LIMITS);
     expect(readFileSync(join(dir, 'node_modules/browser/index.js'), 'utf8')).toBe('module.exports = 1;');
   });
 
-  it('are refused with a plain line when one is not what the lock says, and nothing of it is left', async () => {
+  it('are rejected with a one-line error when one differs from the lock file, and nothing is left', async () => {
     await using _registry = await startNpmRegistry('browser', { 'index.js': 'module.exports = 2;' });
     await expect(installLocked(lockOf(OTHER), dir, LIMITS)).rejects.toThrow(
       'the registry sent a package whose sha512 differs from the pinned one; it was not used',
@@ -29,7 +29,7 @@ describe('packages installed at run time', () => {
     expect(existsSync(join(dir, 'node_modules/browser/index.js'))).toBe(false);
   });
 
-  it('are pinned by sha512, each, and by no registry', () => {
+  it('are each pinned by sha512, and not tied to a registry', () => {
     const { '': root, ...packages } = pins.chromium.packages;
     const [version] = Object.values(root.dependencies);
     expect(packages['node_modules/@sparticuz/chromium'].version).toBe(version);

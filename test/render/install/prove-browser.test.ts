@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { proveBrowser } from '../../../src/render/install/prove-browser.js';
 import { EACH_KIND } from './any-browser.js';
 
-it.each(EACH_KIND)('$kind is proven by a capture of its own', async (executable) => {
+it.each(EACH_KIND)('$kind passes the test by a capture of its own', async (executable) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-prove-'));
   try {
     expect(await proveBrowser(executable, { dataDir, sandbox: true })).toMatch(/^\d+\.\d+/);

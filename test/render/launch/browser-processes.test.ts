@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { BrowserProcesses } from '../../../src/render/launch/browser-processes.js';
 import { GroupWatch, killGroup, processGroup } from '../../../src/render/launch/process-table.js';
 
-it('finds the loss of a zygote that its browser has not waited for, however often it looks', async () => {
+it('the loss of a zygote that its browser has not reaped is found, however often it is checked', async () => {
   // After `exec`, the parent does not ask after its child, which stays as a zombie without a command line.
   const script = `sh -c 'sleep 300; :' --type=zygote & echo "$!"; exec sleep 300`;
   const browser = spawn('/bin/sh', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] });

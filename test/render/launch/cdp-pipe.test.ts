@@ -47,7 +47,7 @@ async function turns(count: number): Promise<void> {
 const event = (method: string, params: object) => `${JSON.stringify({ method, params, sessionId: SESSION })}\0`;
 
 describe('the pipe', () => {
-  it('puts messages together wherever they were cut, in order', async () => {
+  it('reassembles messages in order, wherever they were split', async () => {
     const ends = aPipe();
     const text = ['Page.frameAttached', 'Page.frameDetached'].map((method) => event(method, { frameId: 'ü€𝄞' })).join('');
     await feed(
@@ -60,7 +60,7 @@ describe('the pipe', () => {
     ]);
   });
 
-  it('drops what nobody listens to, however long, without keeping any of it', async () => {
+  it('drops events without a listener, however long, without storing them', async () => {
     const ends = aPipe();
     const before = process.memoryUsage().rss;
     const part = Buffer.alloc(MB, '\\u0001');
@@ -71,7 +71,7 @@ describe('the pipe', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(150 * MB);
   });
 
-  it('drops a longer event than any page needs, and goes on', async () => {
+  it('drops an event longer than any page needs, and continues', async () => {
     const ends = aPipe();
     const long = [event('Page.frameNavigated', {}).slice(0, -2), ',"x":"', ...Array(9).fill(Buffer.alloc(MB, 'a')), '"}\0'];
     await feed(ends, [...long, event('Page.loadEventFired', {})]);
@@ -87,7 +87,7 @@ describe('the pipe', () => {
     expect(ends.got.map(({ params }) => params?.request)).toEqual([{ url: 'http://b/' }]);
   });
 
-  it('reads a large picture whole', async () => {
+  it('reads a large picture completely', async () => {
     const ends = aPipe();
     await feed(ends, [DATA_START, ...Array(20).fill(Buffer.alloc(MB, 'QUJD')), DATA_END]);
     const [answer] = ends.got;
@@ -98,7 +98,7 @@ describe('the pipe', () => {
   it.each([
     ['a picture', DATA_START, 129],
     ['any other answer', '{"id":7,"result":{"value":"', 17],
-  ])('makes %s that is longer than it may be an error of its command, however it is cut, and goes on', async (_, start, megabytes) => {
+  ])('turns %s beyond its limit into an error of its command, however it is split, and continues', async (_, start, megabytes) => {
     const long = [start, ...Array(megabytes - 1).fill(Buffer.alloc(MB, 'A'))];
     const rest = Buffer.from('A'.repeat(MB) + DATA_END);
     const error = { message: expect.stringMatching(/longer than \d+ bytes/) };
@@ -135,7 +135,7 @@ describe('the pipe', () => {
   it.each([
     ['a listener throws', '{"id":1,"result":{}}\0', 'no such frame'],
     ['a message is no JSON', '{"id":1,"result":{]}\0', 'JSON'],
-  ])('fails when %s, and throws nothing', async (_, message, why) => {
+  ])('fails when %s, without throwing', async (_, message, why) => {
     const ends = aPipe({
       deliver: () => {
         throw new Error('no such frame');
@@ -145,7 +145,7 @@ describe('the pipe', () => {
     expect(ends.failures).toEqual([expect.stringContaining(why)]);
   });
 
-  it('asks for large events before it decodes them', async () => {
+  it('offers large events to their rules before it decodes them', async () => {
     const ends = aPipe({ admits: false });
     const large = event('Page.frameNavigated', { url: 'x'.repeat(5_000) });
     await feed(ends, [large, event('Page.loadEventFired', {})]);
@@ -153,7 +153,7 @@ describe('the pipe', () => {
     expect(ends.got.map(({ method }) => method)).toEqual(['Page.loadEventFired']);
   });
 
-  it('reads no further while much lies undelivered', async () => {
+  it('pauses reading while much is undelivered', async () => {
     const ends = aPipe();
     const many = event('Page.frameNavigated', { url: 'x'.repeat(MB / 2) });
     ends.input.write(many + many + many);

@@ -6,12 +6,12 @@ const request = (url: string, headers: Record<string, string> = {}) => ({
   params: { requestId: '1', request: { url, headers }, initiator: { stack: [{ url }] }, frameId: 'F' },
 });
 
-it('leaves ordinary events as they are', () => {
+it('ordinary events stay unchanged', () => {
   const message = request('https://example.com/?q=1', { accept: '*/*' });
   expect(new EventCutter().cut(message)).toEqual(message);
 });
 
-it('cuts every long string and every long list, and keeps what comes after', () => {
+it('every long string and every long list is cut, and later content is kept', () => {
   const names = Object.fromEntries(Array.from({ length: 1_000 }, (_, nth) => [`x-${nth}`, 'v']));
   const { params } = new EventCutter().cut(request('x'.repeat(2_000_000), names)) as ReturnType<typeof request>;
   expect(params.request.url).toHaveLength(16_384);
@@ -20,13 +20,13 @@ it('cuts every long string and every long list, and keeps what comes after', () 
   expect(params.frameId).toBe('F');
 });
 
-it('keeps of one session about two million characters of long strings', () => {
+it('about two million characters of long strings are kept per session', () => {
   const cutter = new EventCutter();
   const kept = Array.from({ length: 1_000 }, () => JSON.stringify(cutter.cut(request('x'.repeat(100_000)))).length);
   expect(kept.reduce((sum, chars) => sum + chars)).toBeLessThan(5_000_000);
 });
 
-it('leaves what goes back to the browser whole', () => {
+it('events that return to the browser are not cut', () => {
   const paused = { ...request('https://example.com/', { 'x-long': 'y'.repeat(50_000) }), method: 'Fetch.requestPaused' };
   expect(new EventCutter().cut(paused)).toBe(paused);
 });

@@ -45,7 +45,7 @@ describe.each(EACH_KIND)('in $kind', (executable) => {
       'an explicit agent',
       { user_agent: 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36' },
     ],
-  ])('%s says the same in its page, frames and workers, and never Headless', async (_, fields) => {
+  ])('%s reports the same in its page, frames and workers, and never Headless', async (_, fields) => {
     const options = someOptions(fields);
     const lease = await test.pool.acquire(options, NEVER);
     site.requests.length = 0;
@@ -62,7 +62,7 @@ describe.each(EACH_KIND)('in $kind', (executable) => {
       expect(headers['accept-language']).toBe(options.locale === 'de-DE' ? 'de-DE,de;q=0.9' : 'en-US,en;q=0.9');
   });
 
-  it('an ordinary capture has the hints of its real version, high entropy included', async () => {
+  it('an ordinary capture has the hints of its real version, including high-entropy ones', async () => {
     const lease = await test.pool.acquire(someOptions(), NEVER);
     await lease.session.page.goto(site.url);
     const seen = await lease.session.page.evaluate(async () => {
@@ -77,7 +77,7 @@ describe.each(EACH_KIND)('in $kind', (executable) => {
   });
 
   it.each(['iphone_15_pro', 'iphone_17_pro_max', 'pixel_8', 'ipad_pro_11', 'desktop_hd'] as const)(
-    '%s is what its preset says, as a page sees it',
+    '%s matches its preset, as a page sees it',
     async (device) => {
       const preset = DEVICE_PRESETS[device];
       const lease = await test.pool.acquire(someOptions({ device }), NEVER);
@@ -108,7 +108,7 @@ describe.each(EACH_KIND)('in $kind', (executable) => {
     },
   );
 
-  it('another session on the page takes nothing of the story back', async () => {
+  it('another session on the page does not undo the identity', async () => {
     const lease = await test.pool.acquire(someOptions({ device: 'iphone_15_pro' }), NEVER);
     await lease.session.context.newCDPSession(lease.session.page);
     await lease.session.page.goto(site.url);

@@ -25,16 +25,16 @@ async function launching(wish: SandboxSetting, ...failures: string[]) {
   return { outcome, tried };
 }
 
-describe('a browser that is to run in its sandbox', () => {
-  it('does', async () => {
+describe('a browser with the sandbox enabled', () => {
+  it('runs in its sandbox', async () => {
     expect(await launching(true)).toEqual({ outcome: { mode: CONFINED, concession: null }, tried: [CONFINED] });
   });
 
-  it.each([FULL, REFUSAL])('does so where it failed once (%s)', async (failure) => {
+  it.each([FULL, REFUSAL])('runs in its sandbox after one failure (%s)', async (failure) => {
     expect(await launching(true, failure)).toEqual({ outcome: { mode: CONFINED, concession: null }, tried: [CONFINED, CONFINED] });
   });
 
-  it('runs without it where the browser says twice that there is none', async () => {
+  it('runs without the sandbox if it reports twice that none is usable', async () => {
     const { outcome, tried } = await launching(true, REFUSAL, REFUSAL);
     expect(outcome).toEqual({ mode: OPEN, concession: REFUSAL });
     expect(tried).toEqual([CONFINED, CONFINED, OPEN]);
@@ -43,30 +43,30 @@ describe('a browser that is to run in its sandbox', () => {
   it.each([
     ['twice', [FULL, FULL]],
     ['after a refusal', [REFUSAL, FULL]],
-  ])('does not run at all where it fails for another reason %s', async (_, failures) => {
+  ])('does not run at all if it fails for another reason %s', async (_, failures) => {
     const { outcome, tried } = await launching(true, ...failures);
     expect(outcome).toEqual({ error: new Error(FULL) });
     expect(tried).toEqual([CONFINED, CONFINED]);
   });
 
-  it('is never started as root, whatever it says', async () => {
+  it('is never started as root, whatever it reports', async () => {
     const { tried } = await launching(true, REFUSAL, REFUSAL, REFUSAL, REFUSAL, REFUSAL);
     expect(tried).toEqual([CONFINED, CONFINED, OPEN, OPEN]);
   });
 
-  it('does not run without it where it is required', async () => {
+  it('does not run without the sandbox if it is required', async () => {
     const { outcome, tried } = await launching('required', REFUSAL, REFUSAL);
     expect(outcome).toEqual({ error: expect.any(BrowserError) });
     expect(tried).toEqual([CONFINED, CONFINED]);
   });
 });
 
-describe('a browser whose sandbox the operator has switched off', () => {
-  it('runs without', async () => {
+describe('a browser with the sandbox disabled by the operator', () => {
+  it('runs without the sandbox', async () => {
     expect(await launching(false)).toEqual({ outcome: { mode: OPEN, concession: null }, tried: [OPEN] });
   });
 
-  it.runIf(user !== null)('runs as root where it does not start as another user, and tells', async () => {
+  it.runIf(user !== null)('runs as root if it does not start as another user, and reports it', async () => {
     const { outcome } = await launching(false, 'spawn EPERM', 'spawn EPERM');
     expect(outcome).toEqual({ mode: { sandbox: false, user: null }, concession: 'spawn EPERM' });
   });

@@ -58,7 +58,7 @@ describe.each(EACH_KIND)('$kind', (executable) => {
     expect([...uids]).toEqual([String(unprivilegedUser()?.uid)]);
   });
 
-  it('listens on no port, and gets nothing of our environment', () => {
+  it("listens on no port, and gets nothing of the server's environment", () => {
     const [browser = 0] = browserPids(test.runDir);
     // A descriptor may be closed while it is listed.
     const sockets = execFileSync('sh', ['-c', `ls -l /proc/${browser}/fd 2>/dev/null || true`]).toString();
@@ -74,13 +74,13 @@ describe.each(EACH_KIND)('$kind', (executable) => {
     expect(environment).not.toContain('VITEST');
   });
 
-  it('keeps its profile to itself', () => {
+  it('keeps its profile private', () => {
     const profile = join(profilesRoot(test.runDir), readdirSync(profilesRoot(test.runDir))[0] ?? '');
     expect(statSync(profile).mode & 0o777).toBe(0o700);
     expect(statSync(profilesRoot(test.runDir)).mode & 0o777).toBe(0o711);
   });
 
-  it('opens no popup, asks for nothing on its behalf, and goes on', async () => {
+  it('opens no popup, sends no request for it, and continues', async () => {
     // Opener and popup may share a thread that only one of them can let go: once is no proof.
     for (let turn = 0; turn < 4; turn++) {
       const lease = await test.pool.acquire(someOptions(), NEVER);
@@ -102,7 +102,7 @@ describe.each(EACH_KIND)('$kind', (executable) => {
     }
   });
 
-  it('denies what pages ask to be permitted', async () => {
+  it('denies permissions that pages request', async () => {
     const lease = await test.pool.acquire(someOptions(), NEVER);
     await lease.session.page.goto(site.url);
     const states = await lease.session.page.evaluate(async () => {
@@ -114,7 +114,7 @@ describe.each(EACH_KIND)('$kind', (executable) => {
     expect(new Set(states)).toEqual(new Set(['denied']));
   });
 
-  it('reaches nothing but through a proxy', async () => {
+  it('connects only through a proxy', async () => {
     const { started, mode } = await launchSandboxed(true, (tried) =>
       ChromiumProcess.launch({ executable, profiles: profilesRoot(test.runDir), version: null, signal: null, ...tried }),
     );
@@ -141,23 +141,23 @@ describe.each(EACH_KIND)('$kind', (executable) => {
   });
 });
 
-describe('where the system', () => {
+describe('on a system that', () => {
   const REFUSAL = '[1:1:FATAL:content/browser/zygote_host/zygote_host_impl_linux.cc:129] No usable sandbox! If this is a Debian system, …';
 
-  it('refuses the sandbox, the browser runs without it, and tells', async () => {
+  it('refuses the sandbox, the browser runs without it, and this is logged', async () => {
     using home = aWrapper(`case "$*" in *--no-sandbox*) exec "$BROWSER" "$@";; esac; echo '${REFUSAL}' >&2; exit 1`);
     await using test = await aPool({ executable: home.executable });
     expect(test.pool.sandboxed).toBe(false);
     await expect(aPool({ executable: home.executable, sandbox: 'required' })).rejects.toThrow(/STILLFRAME_SANDBOX=required/);
   });
 
-  it('fails a first start for another reason, the browser runs in its sandbox', async () => {
+  it('fails the first start for another reason, the browser runs in its sandbox', async () => {
     using home = aWrapper(`case "$*" in *--version*) exit 1;; esac; mkdir "$0.once" 2>/dev/null && exit 1; exec "$BROWSER" "$@"`);
     await using test = await aPool({ executable: home.executable });
     expect(test.pool.sandboxed).toBe(true);
   });
 
-  it('fails every start for another reason, there is no browser, and nothing is left of the attempts', async () => {
+  it('fails every start for another reason, there is no browser, and the attempts leave nothing behind', async () => {
     using home = aWrapper("echo 'no space left on device' >&2; exit 1");
     const runDir = mkdtempSync(join(tmpdir(), 'stillframe-test-'));
     const profiles = profilesRoot(runDir);
@@ -180,7 +180,7 @@ function aWrapper(script: string): { executable: Executable } & Disposable {
   };
 }
 
-it('runs without the sandbox when the operator says so, and tells', async () => {
+it('a browser runs without the sandbox when the operator says so, and this is logged', async () => {
   await using test = await aPool({ sandbox: false });
   expect(test.pool.sandboxed).toBe(false);
   const lease = await test.pool.acquire(someOptions(), NEVER);
@@ -188,7 +188,7 @@ it('runs without the sandbox when the operator says so, and tells', async () => 
   await lease.release();
 });
 
-it.runIf(root)('runs a browser from a directory that is closed to others, and opens nothing else of it', async () => {
+it.runIf(root)('a browser in a directory that is closed to others runs, and nothing else of it is opened', async () => {
   const home = mkdtempSync(join('/var/tmp', 'stillframe-test-'));
   const places = mkdtempSync(join('/var/tmp', 'stillframe-test-'));
   try {

@@ -16,7 +16,7 @@ async function aSleeper(options = {}) {
   return { pid: child.pid ?? 0, [Symbol.dispose]: () => void child.kill('SIGKILL') };
 }
 
-it('makes a process nice, and never less nice, and one that has ended is no fault', async () => {
+it('a process gets a higher niceness, never a lower one, and one that has ended is not an error', async () => {
   using sleeper = await aSleeper();
   expect(await lowerPriority([sleeper.pid, 2 ** 22 + 1], 19, null)).toBe(true);
   expect(getPriority(sleeper.pid)).toBe(19);
@@ -24,15 +24,19 @@ it('makes a process nice, and never less nice, and one that has ended is no faul
   expect(getPriority(sleeper.pid)).toBe(19);
 });
 
-it.skipIf(process.getuid?.() !== 0)("lowers another user's process where root has lost the right to", { timeout: 60_000 }, async () => {
-  await using program = await buildProgram(new URL('./lower-priority-program.ts', import.meta.url));
-  using sleeper = await aSleeper(USER);
-  const run = async (as: string) => {
-    const args = [...AS_IN_A_CONTAINER, process.execPath, program.file, String(sleeper.pid), as];
-    return (await promisify(execFile)('setpriv', args)).stdout.trim();
-  };
-  expect(await run('ours')).toBe('false');
-  expect(getPriority(sleeper.pid)).toBe(getPriority());
-  expect(await run(String(USER.uid))).toBe('true');
-  expect(getPriority(sleeper.pid)).toBe(19);
-});
+it.skipIf(process.getuid?.() !== 0)(
+  "another user's process gets a lower priority even if root lacks the right",
+  { timeout: 60_000 },
+  async () => {
+    await using program = await buildProgram(new URL('./lower-priority-program.ts', import.meta.url));
+    using sleeper = await aSleeper(USER);
+    const run = async (as: string) => {
+      const args = [...AS_IN_A_CONTAINER, process.execPath, program.file, String(sleeper.pid), as];
+      return (await promisify(execFile)('setpriv', args)).stdout.trim();
+    };
+    expect(await run('ours')).toBe('false');
+    expect(getPriority(sleeper.pid)).toBe(getPriority());
+    expect(await run(String(USER.uid))).toBe('true');
+    expect(getPriority(sleeper.pid)).toBe(19);
+  },
+);

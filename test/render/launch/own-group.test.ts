@@ -19,7 +19,7 @@ const isShared = existsSync('/proc/sys/kernel/sched_autogroup_enabled')
   : false;
 const shareOf = (pid: number | 'self') => readFileSync(`/proc/${pid}/autogroup`, 'latin1').split(' ')[0];
 
-it('a command leads a group of its own, and ends with all that it started', async () => {
+it('a command leads a group of its own, and ends with all its children', async () => {
   const child = start('/bin/sh', ['-c', 'sleep 300 & echo "$!"; wait']);
   const [said] = (await once(child.stdout, 'data')) as [Buffer];
   const [pid, below] = [child.pid ?? 0, Number(String(said))];
@@ -30,7 +30,7 @@ it('a command leads a group of its own, and ends with all that it started', asyn
   await expect.poll(() => readProcess(below)?.state ?? 'gone', { timeout: 10_000 }).toMatch(/gone|Z/);
 });
 
-it.runIf(isShared)('it has no share of the processor of its own', async () => {
+it.runIf(isShared)('a command gets no separate share of the processor', async () => {
   const child = start('/bin/sh', ['-c', 'echo ready; sleep 300']);
   await once(child.stdout, 'data');
   expect(shareOf(child.pid ?? 0)).toBe(shareOf('self'));
@@ -38,13 +38,13 @@ it.runIf(isShared)('it has no share of the processor of its own', async () => {
   await once(child, 'exit');
 });
 
-it('one that is ended before it leads a group ends too', async () => {
+it('a command that is killed before it leads a group ends too', async () => {
   const child = start('/bin/sleep', ['300']);
   killGroup(child);
   expect((await once(child, 'exit'))[1]).toBe('SIGKILL');
 });
 
-it('a command that cannot be run says so', async () => {
+it('a command that cannot be run reports an error', async () => {
   const child = start('/nonexistent/chromium', []);
   let said = '';
   child.stderr.on('data', (part: Buffer) => {
@@ -54,7 +54,7 @@ it('a command that cannot be run says so', async () => {
   expect(`${what} ${said}`).toMatch(/\/nonexistent\/chromium/);
 });
 
-it('a perl that only root may run, or none at all, is not used: the browser runs as another user', () => {
+it('a perl that only root may run, or a missing one, is not used, since the browser runs as another user', () => {
   const dir = mkdtempSync(join(tmpdir(), 'stillframe-test-'));
   const closed = join(dir, 'perl');
   writeFileSync(closed, '#!/bin/sh\n', { mode: 0o750 });

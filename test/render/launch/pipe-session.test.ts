@@ -18,7 +18,7 @@ function aSession() {
 }
 
 describe('a session on the pipe', () => {
-  it('settles each command with its own answer', async () => {
+  it('resolves each command with its own answer', async () => {
     const { pipeSession, cdp, posted } = aSession();
     const [one, other] = [cdp.send('Page.enable'), cdp.send('Page.navigate', { url: 'x:' })];
     pipeSession.receive({ id: 2, error: { code: -32000, message: 'Cannot navigate to invalid URL' } });
@@ -46,7 +46,7 @@ describe('a session on the pipe', () => {
     expect(order).toEqual(["Playwright's", 'event', 'Page.loadEventFired', 'answer']);
   });
 
-  it('rejects what is pending, and all that follows, once it is closed', async () => {
+  it('rejects pending and later commands once it is closed', async () => {
     const { pipeSession, cdp, posted } = aSession();
     const pending = cdp.send('Page.enable');
     pipeSession.close();
@@ -55,7 +55,7 @@ describe('a session on the pipe', () => {
     expect(posted).toHaveLength(1);
   });
 
-  it('reports a listener that throws, and goes on', async () => {
+  it('reports a listener that throws, and continues', async () => {
     const { pipeSession, cdp, failures } = aSession();
     cdp.on('Page.loadEventFired', () => {
       throw new Error('no');
@@ -66,7 +66,7 @@ describe('a session on the pipe', () => {
   });
 });
 
-describe('a session that was taken over', () => {
+describe('a session taken over from Playwright', () => {
   /** A policy between a fake Playwright, whose session sends by it, and a fake browser. */
   async function aPolicy(before: CdpMessage[] = []) {
     const [output, input] = [new PassThrough(), new PassThrough()];
@@ -167,7 +167,7 @@ describe('a session that was taken over', () => {
     await expect(pending).rejects.toThrow('Target closed');
   });
 
-  it('puts the commands of one turn into one write', async () => {
+  it('sends the commands of one turn in one write', async () => {
     const output = new PassThrough();
     const writes: string[] = [];
     output.on('data', (chunk: Buffer) => writes.push(chunk.toString()));

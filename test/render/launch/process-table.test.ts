@@ -34,7 +34,7 @@ const pids = (watch: GroupWatch, now: number) =>
     .map(({ pid }) => pid)
     .sort((a, b) => a - b);
 
-it('a watch sees its group and nobody else, also those who come later', async () => {
+it('a watch lists the processes of its group only, including later ones', async () => {
   const [mine, theirs] = await Promise.all([aGroup(), aGroup()]);
   const watch = new GroupWatch(mine.leader);
   await theirs.another();
@@ -46,7 +46,7 @@ it('a watch sees its group and nobody else, also those who come later', async ()
   expect(pids(watch, 60_000)).toEqual([mine.leader, first, second].sort((a, b) => a - b));
 });
 
-it('those who have gone are seen no more', async () => {
+it('processes that have ended are no longer listed', async () => {
   const mine = await aGroup();
   const watch = new GroupWatch(mine.leader);
   const one = await mine.another();
@@ -56,7 +56,7 @@ it('those who have gone are seen no more', async () => {
   await expect.poll(() => watch.processes(500).find(({ pid }) => pid === one)?.state ?? 'gone').toMatch(/Z|gone/);
 });
 
-it("others' processes are looked at again after some seconds", async () => {
+it('processes of other groups are read again after some seconds', async () => {
   const mine = await aGroup();
   const watch = new GroupWatch(mine.leader);
   watch.processes(0);
@@ -67,7 +67,7 @@ it("others' processes are looked at again after some seconds", async () => {
   expect(pids(watch, 5_000)).toEqual([mine.leader]);
 });
 
-it('counts for a process the time that it runs or waits for a processor, and not the time that it sleeps', async () => {
+it('the busy time of a process includes running and waiting for a processor, but not sleeping', async () => {
   const busy = spawn('/bin/sh', ['-c', 'while :; do :; done'], { detached: true, stdio: 'ignore' });
   children.push(busy);
   const { leader } = await aGroup();

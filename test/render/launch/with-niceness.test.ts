@@ -23,7 +23,7 @@ function niceness(pid: number): number[] {
   }
 }
 
-it('every thread of a browser yields to the server, those of a page too', async () => {
+it('every thread of a browser has a lower priority than the server, including those of a page', async () => {
   await using test = await aPool();
   const lease = await test.pool.acquire(someOptions(), NEVER);
   const [browser = 0] = browserPids(test.runDir);
@@ -36,13 +36,13 @@ it('every thread of a browser yields to the server, those of a page too', async 
   await lease.release();
 });
 
-it('a browser that is not there is named by what it would have been started with', async () => {
+it('a missing browser is reported by its own path', async () => {
   const { command, args } = withNiceness('/nonexistent/chromium', ['--headless']);
   const whole = inOwnGroup(command, args);
   const child = spawn(whole.command, whole.args, { detached: whole.detached, stdio: ['ignore', 'ignore', 'pipe'] });
   expect(await text(child.stderr)).toMatch(/\/nonexistent\/chromium/);
 });
 
-it('where no program can make it nice, it is started as it is', () => {
+it('a browser is started unchanged if no program can lower its priority', () => {
   expect(withNiceness('/bin/chromium', ['--headless'], ['/nonexistent/nice'])).toEqual({ command: '/bin/chromium', args: ['--headless'] });
 });

@@ -29,7 +29,7 @@ describe.concurrent('a page that is white at first', () => {
     ['which a script uncovers', TEXT, UNHIDE],
     ['which a timer fills', LATER, ''],
     ['which fades in long after', TEXT, FADE],
-  ])('%s is waited for', async (_what, body, head) => {
+  ])('%s is awaited', async (_what, body, head) => {
     const wish = { fail_if_content_missing: ['Shop'] };
     expect((await rig.capture(serve('/white-at-first', body, head), wish)).width).toBe(800);
   });
@@ -49,31 +49,31 @@ describe.concurrent('a page below a white sheet', () => {
     ['with words for screen readers', sheetOf('#fff').replace('></div>', `>${READ_ALOUD}</div>`), {}],
     ['in a picture of the whole page', `${sheetOf('#fff')}<style>body{height:3000px}</style>`, { full_page: true }],
     ['and locks the page', `${sheetOf('#fff')}<style>:has(#sheet){overflow:hidden}body{height:3000px}</style>`, { full_page: true }],
-  ])('is waited for (%s)', async (_what, sheet, wish) => {
+  ])('is awaited (%s)', async (_what, sheet, wish) => {
     expect(await darkest(TEXT + sheet + UNCOVER, wish)).toBeLessThan(100);
   });
 
-  it('is pictured at once when the sheet has begun to fade', async () => {
+  it('is captured at once when the sheet has begun to fade', async () => {
     const began = Date.now();
     const fade = '<style>@keyframes k{to{opacity:0}}#sheet{animation:k 9s 9s forwards}</style><script>1</script>';
     expect(await darkest(TEXT + sheetOf('#fff') + fade)).toBeLessThan(100);
     expect(Date.now() - began).toBeLessThan(4_000);
   });
 
-  it('is told after a while when the sheet stays', async () => {
+  it('fails after a while when the sheet stays', async () => {
     const white = { code: 'render_incomplete', details: { check: 'blank', seen: 'white' } };
     const began = Date.now();
     expect(await rig.failure(serve('/covered', `${TEXT}${sheetOf('#fff')}<script>1</script>`), { timeout: 4_000 })).toMatchObject(white);
     expect(Date.now() - began).toBeGreaterThan(1_900);
   });
 
-  it('is told soon when it runs no script', async () => {
+  it('fails soon when it runs no script', async () => {
     const began = Date.now();
     expect(await rig.failure(serve('/covered', TEXT + sheetOf('#fff')))).toMatchObject({ code: 'render_incomplete' });
     expect(Date.now() - began).toBeLessThan(4_900);
   });
 
-  it('is pictured at once when the sheet shows words', async () => {
+  it('is captured at once when the sheet shows text', async () => {
     const began = Date.now();
     const dialog = `${sheetOf('#fff').replace('></div>', '><p>Sign in</p></div>')}<script>1</script>`;
     expect(await darkest(TEXT + dialog)).toBeLessThan(100);
@@ -91,31 +91,31 @@ describe.concurrent('a page below a white sheet that stays, as a PDF', () => {
     expect(await rig.failure(serve('/covered-pdf', `${text}${sheetOf('#fff')}<script>1</script>`), pdf)).toMatchObject(BLANK);
   });
 
-  it('of the whole page shows what is further down', async () => {
+  it('of the whole page shows content further down', async () => {
     const url = serve('/covered-pdf', `${TEXT}${sheetOf('#fff')}<style>body{height:3000px}</style><script>1</script>`);
     expect((await rig.capture(url, { ...pdf, full_page: true })).content.byteLength).toBeGreaterThan(1_000);
   });
 });
 
 describe.concurrent('a page that stays white', () => {
-  it('is told when it holds a frame that is none', async () => {
+  it('fails as blank when its only frame is inside an SVG', async () => {
     expect(await rig.failure(serve('/svg-frame', '<svg width="0"><iframe></iframe></svg>'))).toMatchObject(BLANK);
   });
 
-  it('is told after a while, also when it holds text that nothing uncovers', async () => {
+  it('fails after a while, even when it contains text that nothing uncovers', async () => {
     const url = serve('/white', `<div style="opacity:0">${TEXT}</div><script>globalThis.idle = true</script>`);
     const began = Date.now();
     expect(await rig.failure(url)).toMatchObject(BLANK);
     expect(Date.now() - began).toBeGreaterThan(5_000);
   });
 
-  it('is waited for no longer than its budget', async () => {
+  it('is awaited no longer than its budget', async () => {
     const began = Date.now();
     expect(await rig.failure(serve('/white-script', '<script>globalThis.idle = true</script>'), { timeout: 2_000 })).toMatchObject(BLANK);
     expect(Date.now() - began).toBeLessThan(4_000);
   });
 
-  it('is told soon when it runs no script', async () => {
+  it('fails soon when it runs no script', async () => {
     const began = Date.now();
     const body = `<div style="opacity:0">${TEXT}</div><script type="application/ld+json">{}</script>`;
     expect(await rig.failure(serve('/white-inert', body))).toMatchObject(BLANK);
@@ -138,7 +138,7 @@ describe.concurrent('one colour all over the view', () => {
     ['of a shape', `<svg style="${full}"><rect width="9999" height="9999" fill="teal"/></svg>`, ''],
     ['of the page, a light one', '', '<style>body{background:#aee}</style>'],
     ['of the page, a dark one', '', '<style>body{background:#123}</style>'],
-  ])('%s is a picture', async (_what, body, head) => {
+  ])('%s is content', async (_what, body, head) => {
     const began = Date.now();
     expect((await rig.capture(serve('/one-colour', body, head))).width).toBe(800);
     expect(Date.now() - began).toBeLessThan(4_900);
@@ -168,23 +168,23 @@ describe.concurrent('one colour all over the view', () => {
     expect(await rig.failure(serve('/empty', '', `<style>body{background:${colour}}</style>`))).toMatchObject(BLANK);
   });
 
-  it('of a page that a script fills later is waited for', async () => {
+  it('is awaited on a page that a script fills later', async () => {
     const later = `<script>addEventListener('load', () => setTimeout(() => { document.body.innerHTML = '${TEXT}' }, 3000))</script>`;
     const wish = { fail_if_content_missing: ['Shop'], real_time: true };
     expect((await rig.capture(serve('/filled', later, '<style>body{background:teal}</style>'), wish)).width).toBe(800);
   });
 
-  it('of a page that has its words further down is a picture', async () => {
+  it('is content on a page that has its text further down', async () => {
     const url = serve('/words-below', `<main style="padding-top:3000px">${TEXT}</main>`, '<style>body{background:#111;color:#eee}</style>');
     expect((await rig.capture(url)).width).toBe(800);
   });
 });
 
-describe.concurrent('a page that hides itself until a script comes, which never does', () => {
+describe.concurrent('a page that hides itself until a script loads, which never happens', () => {
   it.each([
     ['visibility', '<style>body{visibility:hidden!important}</style><script src="/none"></script>'],
     ['opacity', "<style>.async-hide{opacity:0!important}</style><script>document.documentElement.className = 'async-hide'</script>"],
-  ])('by its %s is shown', async (_how, head) => {
+  ])('is shown if it is hidden by its %s', async (_how, head) => {
     const { content } = await rig.capture(serve('/flicker', TEXT, head), { timeout: 3_000, fail_if_content_missing: ['Shop'] });
     expect((await sharp(content).stats()).channels[0]?.min).toBeLessThan(100);
   });

@@ -21,18 +21,18 @@ const EACH = [
   { width: 2560, height: 6_400, format: 'jpeg' as const },
 ];
 
-it.each(EACH)('a white $format of $width × $height px is no picture', async (size) => {
+it.each(EACH)('a white $format of $width × $height px counts as blank', async (size) => {
   await expect(refuseWhite(await aPicture({ ...size, mark: false }))).rejects.toMatchObject({
     code: 'render_incomplete',
     details: { check: 'blank' },
   });
 });
 
-it.each(EACH)('one mark in its last corner makes it one ($format, $width × $height px)', async (size) => {
+it.each(EACH)('one mark in the last corner counts as content ($format, $width × $height px)', async (size) => {
   await expect(refuseWhite(await aPicture({ ...size, mark: true }))).resolves.toBeUndefined();
 });
 
-it('a white picture with an alpha channel is none either', async () => {
+it('a white picture with an alpha channel counts as blank', async () => {
   const [width, height] = [600, 400];
   const content = await sharp({ create: { width, height, channels: 4, background: { r: 255, g: 255, b: 255, alpha: 1 } } })
     .png()

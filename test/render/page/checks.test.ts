@@ -30,19 +30,19 @@ describe.concurrent('fail_if_incomplete', () => {
   it.each([
     ['the document', '<img src="/hang?i" width="50" height="50">'],
     ['a shadow tree', '<div><template shadowrootmode="open"><img src="/hang?i" width="50" height="50"></template></div>'],
-  ])('an image in view of %s that does not come is told', async (where, image) => {
+  ])('reports an image in view of %s that does not load', async (where, image) => {
     const wish = { fail_if_incomplete: true, wait_until: 'domcontentloaded', timeout: 6_000 };
     const error = await rig.failure(serve(`/hung-image/${where.length}`, `<h1>Words</h1><p>${words(60)}</p>${image}`), wish);
     expect(error).toMatchObject({ code: 'render_incomplete', details: { seen: '1 image in view not loaded yet' } });
   });
 
-  it('a font that does not come is told', async () => {
+  it('reports a font that does not load', async () => {
     const error = await rig.failure(site.url('/hung-font'), { fail_if_incomplete: true });
     expect(error).toMatchObject({ code: 'render_incomplete', details: { seen: 'text whose web font is not loaded yet' } });
   });
 
   it.each(['/article', '/static', '/shop', '/app-shell', '/sticky', '/boxes', '/contact', '/frames', '/image/300x200/00ff00.png'])(
-    '%s is complete',
+    'accepts %s as complete',
     async (path) => {
       expect((await rig.capture(site.url(path), { fail_if_incomplete: true })).width).toBe(800);
     },
@@ -68,7 +68,7 @@ describe.concurrent('a layer over the whole view', () => {
     ['is all there is, without a heading', layer('', '<div>We are opening here in May</div>')],
     ['shows a large picture', behind + layer('display:grid;place-items:center', circle(500))],
     ['asks something', behind + layer('', `${circle(80)}<p>Are you over 18?</p><button>Yes</button>`)],
-  ])('that %s is the page', async (name, body) => {
+  ])('that %s is part of the page', async (name, body) => {
     expect((await rig.capture(serve(`/layer/${name.length}`, body), { fail_if_incomplete: true })).width).toBe(800);
   });
 });
@@ -131,12 +131,12 @@ describe.concurrent('"Loading…" below a header', () => {
       'stands beside a shadow tree',
       `${header}<x-a style="display:block"></x-a><p>Loading…</p><script>document.querySelector('x-a').attachShadow({mode:'open'}).innerHTML = '<p>${words(40)}</p>'</script>`,
     ],
-  ])('that %s is none', async (name, body) => {
+  ])('that %s is not a shell', async (name, body) => {
     expect((await rig.capture(serve(`/loaded/${name.length}`, body), { fail_if_incomplete: true })).width).toBe(800);
   });
 });
 
-describe.concurrent('white words', () => {
+describe.concurrent('white text', () => {
   const said =
     '<div style="position:relative;color:#fff;padding:60px"><h1>White words upon the dark</h1><p>All of them.</p></div><script>1</script>';
   const dark = (style: string) => `<div style="position:absolute;inset:0;background:linear-gradient(#123,#456);${style}"></div>`;
@@ -148,21 +148,21 @@ describe.concurrent('white words', () => {
     ['on a layer beside them, on a white page', `<style>body{background:#fff}</style>${dark('')}${said}`],
     ['on a picture', `<img src="/image/800x300/112233.png" style="position:absolute;left:0;top:0">${said}`],
     ['on a layer of style', `${before}<main>${said}</main>`],
-  ])('%s can be read', async (where, body) => {
+  ])('%s is legible', async (where, body) => {
     expect((await rig.capture(serve(`/white/${where.length}`, body), { fail_if_incomplete: true })).width).toBe(800);
   });
 
   it.each([
     ['on white', said],
     ['on a white card that lies on a dark layer', `${dark('')}<div style="position:relative;background:#fff">${said}</div>`],
-  ])('%s cannot', async (where, body) => {
+  ])('%s is not legible', async (where, body) => {
     const error = await rig.failure(serve(`/white-on-white/${where.length}`, body), { fail_if_incomplete: true });
     expect(error).toMatchObject({ code: 'render_incomplete', details: { seen: 'almost no visible text' } });
   });
 });
 
 describe.concurrent('text markers', () => {
-  it('are matched on visible text and title, case and white space folded', async () => {
+  it('are matched on visible text and title, ignoring case and white space', async () => {
     site.route('/text', (_request, response) => {
       const body = `<p>Out   of
         <b>st</b>ock</p><p style="display:none">hidden words</p><input value="typed words"><x-shadow></x-shadow>
@@ -176,7 +176,7 @@ describe.concurrent('text markers', () => {
     expect((await rig.capture(site.url('/text'), wish)).width).toBe(800);
   });
 
-  it('are not matched on what is hidden in frames and shadow trees, style sheets included', async () => {
+  it('are not matched on hidden content of frames and shadow trees, nor on style sheets', async () => {
     const inner = '<style>.k{display:none}</style><p>Inside words</p><div class=k>Hidden in frame</div><input value="typed inside">';
     const tree =
       '<style>.error-message{color:red}</style><div hidden>Out of stock</div><p>In stock</p>bare words<span style="display:contents"><i>boxless words</i></span>';
@@ -199,7 +199,7 @@ describe.concurrent('text markers', () => {
     expect((await rig.capture(url, wish)).width).toBe(800);
   });
 
-  it('are found behind many shadow trees, one inside the other', async () => {
+  it('are found inside many nested shadow trees', async () => {
     const script = `let at = document.querySelector('x-a');
       for (let i = 0; i < 9; i++) {
         at.attachShadow({mode:'open'}).innerHTML = '<style>:host{display:block}</style><div><x-b></x-b></div><slot></slot>';
@@ -213,7 +213,7 @@ describe.concurrent('text markers', () => {
     expect((await rig.capture(site.url('/deep-shadow'), { fail_if_content_missing: ['deep content', 'closing words'] })).width).toBe(800);
   });
 
-  it('that are missing are all named', async () => {
+  it('are all named when they are missing', async () => {
     const error = await rig.failure(site.url('/static'), { fail_if_content_missing: ['quiet page', 'nowhere', 'neither here'] });
     expect(error).toMatchObject({
       code: 'render_incomplete',
@@ -221,20 +221,20 @@ describe.concurrent('text markers', () => {
     });
   });
 
-  it('that must not be there are named when found', async () => {
+  it('are named when they must not be found', async () => {
     const error = await rig.failure(site.url('/static'), { fail_if_content_contains: ['QUIET page', 'nowhere'] });
     expect(error).toMatchObject({ code: 'render_incomplete', details: { check: 'fail_if_content_contains', found: ['QUIET page'] } });
   });
 });
 
-describe.concurrent('the smallest picture accepted', () => {
-  it('is told in output pixels', async () => {
+describe.concurrent('the minimum picture size', () => {
+  it('is reported in output pixels', async () => {
     const error = await rig.failure(site.url('/static'), { min_capture_height: 601 });
     expect(error).toMatchObject({ code: 'render_incomplete', details: { check: 'min_capture_height', required: 601, seen: 600 } });
     expect((await rig.capture(site.url('/static'), { min_capture_height: 600 })).height).toBe(600);
   });
 
-  it('is told in encoded bytes', async () => {
+  it('is reported in encoded bytes', async () => {
     const error = await rig.failure(site.url('/static'), { min_capture_bytes: 10_000_000 });
     expect(error).toMatchObject({ code: 'render_incomplete', details: { check: 'min_capture_bytes', required: 10_000_000 } });
   });

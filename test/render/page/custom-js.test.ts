@@ -26,7 +26,7 @@ afterAll(async () => {
   await other[Symbol.asyncDispose]();
 });
 
-it('a script that throws an error of 250,000 lines takes the server no time', async () => {
+it('a script that throws an error of 250,000 lines does not delay the server', async () => {
   const before = process.cpuUsage();
   const throws = "throw new SyntaxError('\\n'.repeat(250_000))";
   const error = await rig.failure(site.url('/strict'), { custom_js: throws, timeout: 60_000 });
@@ -42,11 +42,11 @@ it.each([
     'adds a script of its own',
     'const s = document.createElement("script"); s.textContent = "t.textContent = `new words`"; document.body.append(s)',
   ],
-])('a script that %s is not stopped by the page’s policies', async (_what, js) => {
+])('a script that %s is not blocked by the page’s policies', async (_what, js) => {
   await rig.capture(site.url('/strict'), { custom_js: js, fail_if_content_missing: ['new words'] });
 });
 
-it('a script that returns more than can be read succeeds, and one that throws it fails', async () => {
+it('a script succeeds if its result is too long to be read, and fails if it throws that', async () => {
   await rig.capture(site.url('/strict'), { custom_js: '"x".repeat(500_000)' });
   const error = await rig.failure(site.url('/strict'), {
     custom_js: 'throw new Error("\\"exceptionDetails\\":{".repeat(25_000))',
@@ -56,20 +56,20 @@ it('a script that returns more than can be read succeeds, and one that throws it
   await rig.capture(site.url('/strict'), { custom_js: '`"exceptionDetails":{`.repeat(25_000)' });
 });
 
-it('nor is it on the page of another site that it is led to', async () => {
+it('a script is not blocked on a page of another site that it leads to', async () => {
   const url = site.url(`/redirect/302?to=${encodeURIComponent(other.url('/strict'))}`);
   const { finalUrl } = await rig.capture(url, { custom_js: 't.innerHTML = "<b>new words</b>"', fail_if_content_missing: ['new words'] });
   expect(finalUrl).toBe(other.url('/strict'));
 });
 
-it('styles that a script adds are the page’s', async () => {
+it('styles that a script adds apply to the page', async () => {
   const js = 'document.head.append(Object.assign(document.createElement("style"), { textContent: "html { background: rgb(0,128,0) }" }))';
   const { content } = await rig.capture(site.url('/strict'), { custom_js: js });
   const corner = sharp(content).extract({ left: 790, top: 590, width: 1, height: 1 });
   expect((await corner.removeAlpha().raw().toBuffer()).toString('hex')).toBe('008000');
 });
 
-it('without a script the page’s policies hold', async () => {
+it('the page’s policies apply without a script', async () => {
   const asked = () => site.hits.filter(({ path }) => path.startsWith('/image/')).length;
   const before = asked();
   await rig.capture(site.url('/strict'));

@@ -14,7 +14,7 @@ afterEach(() => {
 it.each([
   ['ahead', MONTH_MS],
   ['back', -MONTH_MS],
-])('a system clock set %s by a month changes no deadline', (_, jumpMs) => {
+])('a system clock set %s by a month does not change a deadline', (_, jumpMs) => {
   using deadlines = new Deadlines({ timeout: 1_000, delay: 0 }, []);
   vi.advanceTimersByTime(400);
   vi.setSystemTime(Date.now() + jumpMs);

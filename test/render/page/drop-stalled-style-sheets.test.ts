@@ -30,14 +30,14 @@ it.concurrent.each([
   ['once it has hung for long', EARLY],
   ['after settling', { wait_until: 'domcontentloaded' }],
   ['and so is the whole of it', { ...EARLY, full_page: true }],
-])('a page whose sheet hangs is pictured without it, %s', async (_when, wish) => {
+])('a page whose style sheet hangs is captured without it, %s', async (_when, wish) => {
   expect(await seen('<link rel="stylesheet" href="/hang?sheet">', INK, wish)).toMatchObject({ corner: '000000' });
 });
 
 it.each([
   ['for longer than the budget', { leftMs: 0, ageMs: 100 }],
   ['for long', { leftMs: 10_000, ageMs: 5_000 }],
-])('a page is loaded no further when its sheet has hung %s', async (_how, { leftMs, ageMs }) => {
+])('a page stops loading when its style sheet has hung %s', async (_how, { leftMs, ageMs }) => {
   const sent: string[] = [];
   const shown = { loaded: false } as DocumentState;
   const deadlines = { leftMs: () => leftMs, withTimeout: (work: Promise<unknown>) => work };
@@ -48,11 +48,11 @@ it.each([
   expect(sent).toEqual(['Page.stopLoading']);
 });
 
-it.concurrent('a sheet that is only late is waited for', async () => {
+it.concurrent('a style sheet that is only late is awaited', async () => {
   expect(await seen('<link rel="stylesheet" href="/late-sheet">', '<h1>Words</h1>', EARLY)).toMatchObject({ corner: '008000' });
 });
 
-it.concurrent('a sheet that holds nothing back is not waited for', async () => {
+it.concurrent('a style sheet that delays nothing is not awaited', async () => {
   const { corner, settleMs } = await seen('', `${INK}<link rel="stylesheet" media="print" href="/hang?print">`, EARLY);
   expect(corner).toBe('000000');
   // One that does is waited for this long.

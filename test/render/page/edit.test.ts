@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fetches, importsOf } from '../../../src/render/page/edit.js';
 
-describe('the head of a style sheet that imports', () => {
+describe('the head of a style sheet with imports', () => {
   it.each([
     ['@import "a.css";b{}', '@import "a.css";'],
     ["@charset 'utf-8';\n/* ; */ @import url('a;b.css') screen; b{}", "@charset 'utf-8';\n/* ; */ @import url('a;b.css') screen; "],
@@ -14,7 +14,7 @@ describe('the head of a style sheet that imports', () => {
   });
 
   it.each(['@import url(', "@import url('a'", '@import url("', '@import ', '@layer ', '/*', '@import url( "a" '])(
-    'is told soon, however long what follows %j is',
+    'is found fast, however long the text after %j is',
     (start) => {
       const began = performance.now();
       expect(importsOf(start + ' '.repeat(250_000))).toBe('');

@@ -35,14 +35,14 @@ const BOXES =
   '<style>body{margin:0;font:20px sans-serif}.box{width:100px;height:100px;background:#ff0000}.mark{position:absolute;left:300px;top:300px;width:100px;height:100px;background:#0000ff}</style>';
 
 describe('custom_css', () => {
-  it('colours the page through its CSP', async () => {
+  it('colours the page despite its CSP', async () => {
     const { content } = await rig.capture(serve('/css', `<h1>Words</h1>${RED_BOX}`, STRICT), {
       custom_css: 'body{background:#00ff00!important}',
     });
     expect(await colourAt(content, 700, 500)).toBe('00ff00');
   });
 
-  it('is there at the first paint, and stays when the page replaces its sheets', async () => {
+  it('applies at the first paint, and stays when the page replaces its sheets', async () => {
     const url = serve(
       '/css-first',
       '<h1>Words</h1><script>globalThis.first = getComputedStyle(document.body).backgroundColor; document.adoptedStyleSheets = [new CSSStyleSheet()]; document.body.append(first)</script>',
@@ -51,7 +51,7 @@ describe('custom_css', () => {
     expect(await colourAt((await rig.capture(url, wish)).content, 700, 500)).toBe('00ff00');
   });
 
-  it('stays when the page replaces its sheets after it settled', async () => {
+  it('stays when the page replaces its sheets after it was idle', async () => {
     const later = '<script>setTimeout(() => { document.adoptedStyleSheets = [new CSSStyleSheet()] }, 600)</script>';
     const url = serve('/css-later', `<h1>Words</h1>${RED_BOX}${later}`);
     const { content } = await rig.capture(url, { custom_css: 'body{background:#00ff00!important}', hide_selectors: ['.box'], delay: 800 });
@@ -60,11 +60,11 @@ describe('custom_css', () => {
   });
 });
 
-describe('custom_css that asks for more', () => {
+describe('custom_css that loads files', () => {
   it.each([
     ['a string', (url: string) => `@charset "utf-8"; /* theirs; */ @import "${url}"; .box{background:#0000ff}`],
     ['a bare url', (url: string) => `@layer base;\n@import url( ${url} ) screen;.box{background:#0000ff}`],
-  ])('imports by %s, through the CSP, and keeps its own rules', async (_way, css) => {
+  ])('imports by %s despite the CSP, and keeps its own rules', async (_way, css) => {
     other.route('/theirs;v=2.css', (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/css' }).end('body{background:#00ff00!important}.box{background:#ff00ff}');
     });
@@ -73,7 +73,7 @@ describe('custom_css that asks for more', () => {
     expect(await colourAt(content, 50, 50)).toBe('0000ff');
   });
 
-  it('shows its pictures through the CSP', async () => {
+  it('shows its images despite the CSP', async () => {
     const green = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg"><rect width="9999" height="9999" fill="#00ff00"/></svg>')}`;
     const { content } = await rig.capture(serve('/css-picture', `<h1>Words</h1>${RED_BOX}`, STRICT), {
       custom_css: `body{background:url("${green}")}`,
@@ -83,7 +83,7 @@ describe('custom_css that asks for more', () => {
 });
 
 describe('hide_selectors', () => {
-  it('hides and keeps the place', async () => {
+  it('hides elements and keeps their space', async () => {
     const { content } = await rig.capture(serve('/hide', `${RED_BOX}<div class="mark" style="position:static"></div>`), {
       hide_selectors: ['.box'],
     });
@@ -91,7 +91,7 @@ describe('hide_selectors', () => {
     expect(await colourAt(content, 50, 150)).toBe('0000ff');
   });
 
-  it('also what comes later, what shows itself again, and what lies in frames of other sites', async () => {
+  it('hides late elements, elements that show themselves again, and those in frames of other sites', async () => {
     other.route('/framed', (_request, response) => html(response, `${BOXES}<div class="box"></div><p>framed</p>`));
     const late =
       '<script>setTimeout(() => { document.body.insertAdjacentHTML("afterbegin", "<div class=box><div style=visibility:visible;background:red;height:100px></div></div>") }, 100)</script>';
@@ -118,7 +118,7 @@ describe('hide_selectors', () => {
       `<div class="mark"></div><div id="chat"></div><script>chat.attachShadow({ mode: 'open' }).innerHTML =
         '<div style="visibility:visible!important;width:100px;height:100px;background:red"></div>'</script>`,
     ],
-  ])('hides what is shown by %s', async (_name, body) => {
+  ])('hides elements that are shown by %s', async (_name, body) => {
     const { content } = await rig.capture(serve('/hide-visible', `<h1 style="margin:0;height:0">Words</h1>${body}`), {
       hide_selectors: ['#chat'],
       delay: 800,
@@ -127,7 +127,7 @@ describe('hide_selectors', () => {
     expect(await colourAt(content, 350, 350)).toBe('0000ff');
   });
 
-  it('does not go on for ever against a page that insists on its own style', async () => {
+  it('gives up against a page that insists on its own style', async () => {
     const body = `${CHAT}<p id="count">Words</p><script>let changes = 0;
       const watch = new MutationObserver(() => { changes++; count.textContent = 'changes ' + (changes < 50 ? 'few' : 'many'); ${INSIST}; watch.takeRecords() });
       watch.observe(chat, { attributes: true }); ${INSIST}</script>`;
@@ -140,7 +140,7 @@ describe('hide_selectors', () => {
 });
 
 describe('remove_selectors', () => {
-  it('takes nodes out, late ones too, and the layout follows', async () => {
+  it('removes nodes, even late ones, and the layout follows', async () => {
     const late = '<script>setTimeout(() => { document.body.insertAdjacentHTML("afterbegin", "<div class=box>late</div>") }, 100)</script>';
     const url = serve('/remove', `${RED_BOX}<div class="mark" style="position:static">mark</div>${late}`);
     const wish = { remove_selectors: ['.box', '#absent'], delay: 300, custom_js: '', fail_if_content_contains: ['late'] };
@@ -149,14 +149,14 @@ describe('remove_selectors', () => {
   });
 });
 
-describe('a selector that the browser does not take', () => {
+describe('an invalid selector', () => {
   it.each([
     ['hide_selectors', { hide_selectors: ['.fine', 'p >> bad'] }, 'hide_selectors.1'],
     ['remove_selectors', { remove_selectors: ['a['] }, 'remove_selectors.0'],
     ['wait_for_selector', { wait_for_selector: 'text=Hello' }, 'wait_for_selector'],
     ['selector', { selector: '###' }, 'selector'],
     ['a part of selector', { selector: 'x-a >>> p[ >>> b' }, 'selector'],
-  ])('%s is invalid_request, names the field, and asks the target for nothing', async (_name, wish, path) => {
+  ])('%s is invalid_request, names the field, and sends no request to the target', async (_name, wish, path) => {
     const hits = site.hits.length;
     const error = await rig.failure(site.url('/static'), wish);
     expect(error).toMatchObject({ code: 'invalid_request', retriable: false, details: { issues: [{ path }] } });
@@ -166,7 +166,7 @@ describe('a selector that the browser does not take', () => {
   });
 });
 
-it('a selector leads into a frame of another site, or fails and says why', async () => {
+it('a selector finds an element in a frame of another site, or fails with the reason', async () => {
   const mark = '<b style="display:block;width:60px;height:30px;background:rgb(1,2,3)"></b>';
   const hidden = '<b style="display:none"></b>';
   other.route('/inner', (_request, response) =>
@@ -184,14 +184,14 @@ it('a selector leads into a frame of another site, or fails and says why', async
 });
 
 describe('custom_js', () => {
-  it('runs through the CSP, before settling', async () => {
+  it('runs despite the CSP, before the page is idle', async () => {
     const js =
       'const box = document.createElement("div"); box.style.cssText = "position:fixed;inset:0;background:#00ff00"; document.body.append(box, "done")';
     const { content } = await rig.capture(serve('/js', '<h1>Words</h1>', STRICT), { custom_js: js, fail_if_content_missing: ['done'] });
     expect(await colourAt(content, 700, 500)).toBe('00ff00');
   });
 
-  it('may await and return at the top, and its globals are the page’s', async () => {
+  it('may use await and return at the top level, and its globals are the page’s', async () => {
     const url = serve('/js-await', '<h1>Words</h1><script>function greet() { document.body.append("greeted") }</script>');
     await rig.capture(url, { custom_js: 'await Promise.resolve(); greet(); return', fail_if_content_missing: ['greeted'] });
     await rig.capture(url, {
@@ -217,13 +217,13 @@ describe('custom_js', () => {
     expect(error).toMatchObject({ code: 'render_timeout', details: { waited_for: 'custom_js' } });
   });
 
-  it('may lead the page elsewhere; that page is pictured', async () => {
+  it('may navigate to another page, which is captured', async () => {
     const { finalUrl } = await rig.capture(site.url('/static'), { custom_js: 'location.href = "/article"' });
     expect(finalUrl).toBe(site.url('/article'));
     expect(await rig.failure(site.url('/static'), { custom_js: 'location.href = "/status/404"' })).toMatchObject({ code: 'target_error' });
   });
 
-  it('may make what wait_for_selector waits for', async () => {
+  it('may create the element that wait_for_selector waits for', async () => {
     const js = 'setTimeout(() => document.body.insertAdjacentHTML("beforeend", "<p id=made>made</p>"), 300)';
     await rig.capture(site.url('/static'), { custom_js: js, wait_for_selector: '#made', fail_if_content_missing: ['made'] });
   });

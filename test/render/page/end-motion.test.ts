@@ -35,16 +35,16 @@ it.each([
   ['what an observer fades in', OBSERVED, { delay: 100 }],
   ['a page under a cover that fades out', COVERED, { delay: 200 }],
   ['what fades in once something else has', CHAINED, {}],
-])('%s is pictured as it ends', async (_what, body, wish) => {
+])('%s is captured at its end', async (_what, body, wish) => {
   expect(await middleOf(body, wish)).toBe(GREEN);
 });
 
-it('motion without an end is held in its first moment', async () => {
+it('endless motion is frozen at its start', async () => {
   const body =
     '<style>@keyframes k{from{opacity:0}}#box{animation:k 1e6s linear infinite alternate}</style><h1>Words</h1><div id="box"></div>';
   expect(await middleOf(body)).toBe('ffffff');
 });
 
-it('all motion is left as it is without `reduce_motion`', async () => {
+it('motion is unchanged without `reduce_motion`', async () => {
   expect(await middleOf(TIMED_OUT, { reduce_motion: false })).toBe('ffffff');
 });

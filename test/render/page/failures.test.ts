@@ -23,7 +23,7 @@ describe.concurrent('the status of the main response', () => {
   });
 });
 
-describe.concurrent('what is no page', () => {
+describe.concurrent('a target that is not a page', () => {
   it.each([
     ['/pdf', 'application/pdf'],
     ['/video', 'video/mp4'],
@@ -39,7 +39,7 @@ describe.concurrent('what is no page', () => {
     ['/malformed.xhtml', 'application/xhtml+xml'],
     ['/malformed.svg', 'image/svg+xml'],
     ['/hostile/entities', 'application/xml'],
-  ])('%s, which the browser shows as its own error page, is navigation_failed with what does not parse', async (path, type) => {
+  ])('%s, which the browser shows as its own error page, is navigation_failed with the parse error', async (path, type) => {
     const error = await rig.failure(site.url(path));
     expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, details: { content_type: type } });
     expect(error.details?.parse_error).toMatch(/^error on line 1 /);
@@ -61,7 +61,7 @@ describe.concurrent('what is no page', () => {
     });
   });
 
-  it('a page that is empty only until its own request is answered is no blank page', async () => {
+  it('a page that is empty only until its own request is answered is not blank', async () => {
     site.route('/late-data', (_request, response) => void setTimeout(() => response.end('here at last'), 600));
     site.route('/empty-at-first', (_request, response) =>
       response
@@ -74,7 +74,7 @@ describe.concurrent('what is no page', () => {
     expect(rendering.width).toBe(800);
   });
 
-  it('a page covered all over in white is blank, whatever it holds', async () => {
+  it('a page covered completely in white is blank, whatever it contains', async () => {
     expect(await rig.failure(site.url('/shell/cover'))).toMatchObject({
       code: 'render_incomplete',
       details: { check: 'blank', seen: 'white' },
@@ -106,12 +106,12 @@ describe.concurrent('what is no page', () => {
     expect((await rig.capture(site.url(`/far-down/${direction}`), { selector: '#far' })).height).toBe(100);
   });
 
-  it('a page that goes to about:blank is navigation_failed', async () => {
+  it('a page that navigates to about:blank is navigation_failed', async () => {
     expect(await rig.failure(site.url('/to-blank'))).toMatchObject({ code: 'navigation_failed' });
   });
 });
 
-describe.concurrent('what is a page although it is no HTML, or hardly one', () => {
+describe.concurrent('a target that is not HTML, or only barely', () => {
   it.each(['/image/300x200/ff0000.png', '/image/300x200/ff0000.svg', '/data.json', '/data.xml', '/boxes', '/mail-to', '/self-download'])(
     '%s is captured',
     async (path) => {
@@ -120,8 +120,8 @@ describe.concurrent('what is a page although it is no HTML, or hardly one', () =
   );
 });
 
-describe.concurrent('the way to the target', () => {
-  it('a redirect loop is told by its name and not tried again', async () => {
+describe.concurrent('the connection to the target', () => {
+  it('a redirect loop is reported by its name and not retriable', async () => {
     const error = await rig.failure(site.url('/loop'));
     expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, details: { net_error: 'ERR_TOO_MANY_REDIRECTS' } });
   });
@@ -139,7 +139,7 @@ describe.concurrent('the way to the target', () => {
   it.each([
     ['/reset', 'ERR_EMPTY_RESPONSE'],
     ['/half', 'ERR_CONNECTION_RESET'],
-  ])('%s broke off on its way, and may be tried again', async (path, netError) => {
+  ])('%s was interrupted, and is retriable', async (path, netError) => {
     expect(await rig.failure(site.url(path))).toMatchObject({
       code: 'navigation_failed',
       retriable: true,
@@ -147,20 +147,20 @@ describe.concurrent('the way to the target', () => {
     });
   });
 
-  it('a refused connection has the name that Chromium has for it, over http and https', async () => {
+  it("a refused connection has Chromium's error name, over http and https", async () => {
     for (const scheme of ['http', 'https']) {
       const error = await rig.failure(`${scheme}://127.0.0.1:65001/`);
       expect(error).toMatchObject({ code: 'navigation_failed', retriable: true, details: { net_error: 'ERR_CONNECTION_REFUSED' } });
     }
   });
 
-  it('a server without TLS is told as such, and not tried again', async () => {
+  it('a server without TLS is reported as such, and not retriable', async () => {
     const error = await rig.failure(site.url('/').replace('http:', 'https:'));
     expect(error).toMatchObject({ code: 'navigation_failed', retriable: false });
     expect(error.details?.net_error).toMatch(/^ERR_SSL_/);
   });
 
-  it('a name that does not exist and one that leads inside are told apart by nobody', async () => {
+  it('a missing name and one with an internal address get the same error', async () => {
     const told = [];
     for (const url of ['http://no-such-name.test/', 'https://no-such-name.test/', 'http://10.0.0.1/', 'https://[::1]/']) {
       const { code, message, retriable, details, status } = await rig.failure(url);
@@ -171,7 +171,7 @@ describe.concurrent('the way to the target', () => {
   });
 });
 
-describe.concurrent('a page that leads elsewhere', () => {
+describe.concurrent('a page that navigates elsewhere', () => {
   it.each([
     ['/redirect/301', 'http://10.0.0.1/'],
     ['/redirect/307', 'https://169.254.169.254/latest'],
@@ -179,7 +179,7 @@ describe.concurrent('a page that leads elsewhere', () => {
     ['/script-to', 'http://10.0.0.1/'],
     ['/late-to', 'https://169.254.169.254/latest'],
     ['/form-to', 'http://10.0.0.1/'],
-  ])('is never pictured when %s leads inside, to %s', async (way, target) => {
+  ])('is never captured when %s leads inside, to %s', async (way, target) => {
     const error = await rig.failure(site.url(`${way}?to=${encodeURIComponent(target)}`));
     expect(error).toMatchObject({ code: 'navigation_failed', message: NOT_PUBLIC, retriable: false });
   });
@@ -187,17 +187,17 @@ describe.concurrent('a page that leads elsewhere', () => {
   it.each([
     ['/redirect/302', 'http://a b/'],
     ['/script-to', 'https://a b/'],
-  ])('has a host that only Chromium can read: %s to %s ends like any missing name', async (way, target) => {
+  ])('with a host that only Chromium can parse (%s to %s) fails like any missing name', async (way, target) => {
     const error = await rig.failure(site.url(`${way}?to=${encodeURIComponent(target)}`));
     expect(error).toMatchObject({ code: 'navigation_failed', message: NOT_PUBLIC, retriable: false });
     expect(error.details).toEqual({ net_error: 'ERR_NAME_NOT_RESOLVED', hint: ALLOW_OWN_NETWORK });
   });
 
-  it.each(['/meta', '/script-to', '/late-to', '/form-to'])('is judged by what %s leads to', async (way) => {
+  it.each(['/meta', '/script-to', '/late-to', '/form-to'])('is judged by the document that %s leads to', async (way) => {
     expect(await rig.failure(site.url(`${way}?to=/status/404`))).toMatchObject({ code: 'target_error', details: { status: 404 } });
   });
 
-  it('is pictured where it has led to', async () => {
+  it('is captured at its final document', async () => {
     const { finalUrl } = await rig.capture(site.url('/late-to?to=/static'));
     expect(new URL(finalUrl).pathname).toBe('/static');
   });
@@ -206,13 +206,16 @@ describe.concurrent('a page that leads elsewhere', () => {
     expect(new URL((await rig.capture(site.url(path))).finalUrl).pathname).toBe('/static');
   });
 
-  it.each(['/refresh-nowhere', '/refresh-to-nothing', '/refresh-itself'])('stays where %s does not lead elsewhere', async (path) => {
-    const began = Date.now();
-    expect(new URL((await rig.capture(site.url(path), { timeout: 60_000 })).finalUrl).pathname).toBe(path);
-    expect(Date.now() - began).toBeLessThan(30_000);
-  });
+  it.each(['/refresh-nowhere', '/refresh-to-nothing', '/refresh-itself'])(
+    'stays where it is if %s does not lead elsewhere',
+    async (path) => {
+      const began = Date.now();
+      expect(new URL((await rig.capture(site.url(path), { timeout: 60_000 })).finalUrl).pathname).toBe(path);
+      expect(Date.now() - began).toBeLessThan(30_000);
+    },
+  );
 
-  it('ends when it reloads for ever', async () => {
+  it('fails when it reloads forever', async () => {
     const began = Date.now();
     expect(await rig.failure(site.url('/reload-loop'), { timeout: 60_000 })).toMatchObject({ code: 'render_timeout' });
     expect(Date.now() - began).toBeLessThan(50_000);

@@ -14,7 +14,7 @@ describe('folded texts are equal', () => {
     expect(foldText(one)).toBe(foldText(other));
   });
 
-  it('and keep the letters that differ apart', () => {
+  it('and letters that differ remain different', () => {
     expect(foldText('ż')).not.toBe(foldText('z'));
     expect(foldText('schon')).not.toBe(foldText('schön'));
   });

@@ -24,7 +24,7 @@ async function colourOf(page: Page): Promise<string> {
   return (await pixel.removeAlpha().raw().toBuffer()).toString('hex');
 }
 
-it('an endless animation is drawn as at its start, even if it has just begun, and the compositor is a frame ahead', async () => {
+it('an endless animation is drawn at its start, even if it has just begun and the compositor is a frame ahead', async () => {
   await using session = await aPageSession(browser, {
     html: STYLE,
     options: options({ viewport: { width: 320, height: 240, deviceScaleFactor: 1 } }),
@@ -39,7 +39,7 @@ it('an endless animation is drawn as at its start, even if it has just begun, an
   expect([...colours]).toEqual(['224466']);
 });
 
-it('an endless animation is held in a shadow tree that a plain element has got since the page was surveyed', async () => {
+it('an endless animation is frozen in a shadow tree attached to a plain element after the survey', async () => {
   await using session = await aPageSession(browser, { html: '<div id="host"></div>', options: options() });
   const { page, world } = session;
   await world.call('freeze.freezePage', { motion: true, beyondView: false });

@@ -40,7 +40,7 @@ function within<Result>(work: () => Result): Result {
 describe.each(UNITS.map((unit) => [JSON.stringify(unit), unit] as const))('text that consists of %s', (_name, unit) => {
   const textOf = (chars: number) => unit.repeat(Math.ceil(chars / unit.length)).slice(0, chars);
 
-  it('is compared with all signs of bot walls at once', () => {
+  it('is compared with all signs of bot walls in no time', () => {
     const text = textOf(TITLE_CHARS);
     const header = textOf(HEADER_CHARS);
     within(() => {
@@ -55,7 +55,7 @@ describe.each(UNITS.map((unit) => [JSON.stringify(unit), unit] as const))('text 
     });
   });
 
-  it('is read at once as a header of a page or a receiver', () => {
+  it('is read as a header of a page or a receiver in no time', () => {
     const header = textOf(HEADER_CHARS);
     within(() => {
       refreshHeaderS(header);
@@ -64,22 +64,22 @@ describe.each(UNITS.map((unit) => [JSON.stringify(unit), unit] as const))('text 
     });
   });
 
-  it('is read at once as a user agent', () => {
+  it('is read as a user agent in no time', () => {
     within(() => identityOf(`Mozilla/5.0 Chrome/1.0 Android 1; ${textOf(1_000)}`, '140.0.0.0', { platform: 'linux', arch: 'x64' }));
   });
 
-  it('is read at once as a host', () => {
+  it('is read as a host in no time', () => {
     within(() => readHost(textOf(HEADER_CHARS)));
     within(() => readHost(`xn--${textOf(HEADER_CHARS)}`));
   });
 
-  it('is read at once as a list of hosts without a proxy', () => {
+  it('is read as a list of hosts without a proxy in no time', () => {
     within(() => parseBypass(textOf(4_096))('www.example.com', 443));
     within(() => parseBypass(`*${textOf(4_094)}*`)('www.example.com', 443));
   });
 });
 
-it('a Refresh header means what browsers take it for', () => {
+it('a Refresh header is interpreted as browsers do', () => {
   expect(['0; url=/a', '1,/a', ' 0.5 /a', '2 ; /a', '3', '3;', 'x; /a'].map(refreshHeaderS)).toEqual([
     0,
     1,
@@ -91,7 +91,7 @@ it('a Refresh header means what browsers take it for', () => {
   ]);
 });
 
-it('a URL of a page with a million characters in place of a host takes no time', () => {
+it('a URL with a million characters as its host is handled in no time', () => {
   const url = `https://xn--${'a9'.repeat(500_000)}.example/`;
   const record = { refusals: [], proxyFailure: null, failures: [] };
   expect(within(() => failedNavigation(url, 'net::ERR_FAILED', record)).code).toBe('navigation_failed');

@@ -46,7 +46,7 @@ describe('a hostile page', () => {
     expect(Date.now() - began).toBeLessThan(ENDS_WITHIN_MS);
   });
 
-  it('leaves the next capture a browser that works', async () => {
+  it('leaves a working browser for the next capture', async () => {
     expect((await rig.capture(site.url('/article'))).width).toBe(800);
   });
 });

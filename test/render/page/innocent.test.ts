@@ -38,22 +38,22 @@ async function vendorsOf(answers: readonly Answer[]): Promise<(string | null)[]>
   return found;
 }
 
-describe('walls and pages about walls', () => {
-  it('none of a hundred ordinary pages that speak of walls, captchas, errors and logins is told as one', async () => {
+describe('the recognition of walls', () => {
+  it('reports none of a hundred ordinary pages that mention walls, captchas, errors and logins', async () => {
     expect(INNOCENT_PAGES).toHaveLength(100);
     const found = await vendorsOf(INNOCENT_PAGES.map((page, at) => ({ ...page, path: `/innocent/${at}`, status: 200 })));
     const refused = INNOCENT_PAGES.flatMap(({ title }, at) => (found[at] === null ? [] : [`${title}: ${found[at]}`]));
     expect(refused).toEqual([]);
   });
 
-  it('of sixty walls as the real ones are put together, each is told and named', async () => {
+  it('reports and names each of sixty walls that are built like real ones', async () => {
     expect(WALL_SHAPES).toHaveLength(60);
     const found = await vendorsOf(WALL_SHAPES);
     const missed = WALL_SHAPES.flatMap(({ name, vendor }, at) => (found[at] === vendor ? [] : [`${name}: ${found[at]}`]));
     expect(missed).toEqual([]);
   });
 
-  it('no sign is of words alone', () => {
+  it('has no sign that consists of words only', () => {
     const isMachinery = ({ status, header, path, marker, widget }: (typeof WALL_SIGNS)[number]) =>
       [status, header, path, marker, widget].filter((part) => part !== undefined).length;
     const weak = WALL_SIGNS.filter((sign) => isMachinery(sign) === 0 || (isMachinery(sign) === 1 && sign.bare === undefined));

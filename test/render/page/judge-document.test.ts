@@ -29,7 +29,7 @@ const judged = (type: string) => () =>
     loaded: true,
   });
 
-it.each(['audio/mpeg', 'video/mp4', 'application/pdf', 'application/zip'])('%s is no page', (type) => {
+it.each(['audio/mpeg', 'video/mp4', 'application/pdf', 'application/zip'])('%s is not a page', (type) => {
   expect(judged(type)).toThrow(expect.objectContaining({ code: 'navigation_failed', details: { content_type: type } }));
 });
 
@@ -37,7 +37,7 @@ it.each(['text/html', 'text/plain', 'image/webp', 'image/svg+xml', 'application/
   expect(judged(type)).not.toThrow();
 });
 
-it('what passed the limit on bytes is told as such, whichever connection passed it', () => {
+it('exceeding the byte limit is reported as such, whichever connection exceeded it', () => {
   const refusals = [{ host: 'pictures.example.com', port: 443, reason: 'over_limit' as const }];
   const captureProxy = { refusals, failures: [], proxyFailure: null };
   const error = failedNavigation('https://www.example.com/', 'net::ERR_CONNECTION_RESET', captureProxy);

@@ -38,7 +38,7 @@ async function opened(path: string, use: (page: Page, session: PageSession) => P
 }
 
 describe('an answer of the main world', () => {
-  it('is read, from frames too, if it matches its schema', async () => {
+  it('is read, even from frames, if it matches its schema', async () => {
     await opened('/', async (page) => {
       for (const frame of page.frames()) expect(await askMainWorld(frame, 'document.contentType', HOW)).toBe('text/html');
       await expect(askMainWorld(page.mainFrame(), '1', HOW)).rejects.toThrow('expected string');
@@ -58,7 +58,7 @@ describe('an answer of the main world', () => {
     });
   });
 
-  it('is not waited for longer than its time limit', async () => {
+  it('is not awaited beyond its time limit', async () => {
     await opened('/', async (page) => {
       const never = askMainWorld(page.mainFrame(), 'new Promise(() => {})', { ...HOW, timeoutMs: 50 });
       await expect(never).rejects.toThrow('did not answer within 50 ms');
@@ -66,7 +66,7 @@ describe('an answer of the main world', () => {
   });
 });
 
-it('a script that is run in the main world may return more than is read, and its error is reported', async () => {
+it('a script in the main world may return more than is read, and its error is reported', async () => {
   await opened('/', async (_page, { cdp }) => {
     expect(await runInMainWorld(cdp, LONG, 10_000)).toBeNull();
     expect(await runInMainWorld(cdp, 'throw new Error("no")', 10_000)).toMatchObject({ exception: { className: 'Error' } });

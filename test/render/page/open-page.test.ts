@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('dismisses fifty dialogs at once, and those after them at ten a second', async () => {
+it('fifty dialogs are dismissed at once, and later ones at ten a second', async () => {
   const page = new EventEmitter();
   dismissDialogs({ page: page as unknown as PageSession['page'] });
   let dismissed = 0;
@@ -28,7 +28,7 @@ it('dismisses fifty dialogs at once, and those after them at ten a second', asyn
   expect(dismissed).toBe(60);
 });
 
-it('outlives a page that is gone before its dialog is dismissed', async () => {
+it('a page that closes before its dialog is dismissed causes no error', async () => {
   const page = new EventEmitter();
   dismissDialogs({ page: page as unknown as PageSession['page'] });
   for (let nth = 0; nth < 60; nth++) page.emit('dialog', { dismiss: () => Promise.reject(new Error('Target closed')) });

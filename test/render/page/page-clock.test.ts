@@ -83,8 +83,8 @@ const WORKERS: [what: string, script: string][] = [
   ],
 ];
 
-describe.concurrent('a page comes to its end before its picture', () => {
-  it('by whichever means it tells the time', async () => {
+describe.concurrent('a page is captured in its final state', () => {
+  it('by whichever API it reads the time', async () => {
     const parts = ENDING.map(([what, script]) => {
       const told = script.replaceAll('all done', `${what} done`);
       return `<p id="${what}">start</p><script>{ const out = document.getElementById('${what}'); ${told} }</script>`;
@@ -93,13 +93,13 @@ describe.concurrent('a page comes to its end before its picture', () => {
     expect((await rig.capture(page('', parts.join('')), wish)).width).toBe(800);
   });
 
-  it('also in frames of its own and of another origin', async () => {
+  it('including frames of its own and of another origin', async () => {
     const inner = page(`setTimeout(() => parent.postMessage('told', '*'), 1500)`);
     const frames = ['', 'sandbox="allow-scripts"'].map((sandbox) => `<iframe ${sandbox} src="${inner}"></iframe>`).join('');
     await shows(page(`let told = 0; onmessage = () => { if (++told === 2) out.textContent = 'all done' }`, frames), 'all done');
   });
 
-  it('in each of its workers', async () => {
+  it('including each of its workers', async () => {
     const parts = WORKERS.map(([what, script]) => {
       const worker = `new Worker(URL.createObjectURL(new Blob([${JSON.stringify(script)}])))`;
       return `<p id="${what}">start</p><script>${worker}.onmessage = ({ data }) => { document.getElementById('${what}').textContent = '${what} ' + data }</script>`;
@@ -108,23 +108,23 @@ describe.concurrent('a page comes to its end before its picture', () => {
     expect((await rig.capture(page('', parts.join('')), wish)).width).toBe(800);
   });
 
-  it('after the answers that it waits for, however late', async () => {
+  it('after the responses that it waits for, however late', async () => {
     const script = `setTimeout(async () => { await fetch('/image/9x9/ff0000.png?wait=2500'); setTimeout(() => { out.textContent = 'all done' }, 1000) }, 300)`;
     await shows(page(script), 'all done');
   });
 
-  it('and a request is not overtaken by the time limit that the page gives it', async () => {
+  it('and its own time limit does not overtake a request', async () => {
     const script = `const late = setTimeout(() => { out.textContent = 'offline' }, 1500); fetch('/image/9x9/ff0000.png?wait=600').then(() => { clearTimeout(late); out.textContent = 'all done' })`;
     await shows(page(script), 'all done');
   });
 
-  it('and no further than two seconds ahead', async () => {
+  it('and its clock runs at most two seconds ahead', async () => {
     await shows(page(`setTimeout(() => { out.textContent = 'newsletter' }, 3500)`), 'start');
   });
 });
 
-describe.concurrent('a page that talks to a server', () => {
-  it('goes on at the real pace', async () => {
+describe.concurrent('a page that communicates with a server', () => {
+  it('continues in real time', async () => {
     site.route('/clock/events', async (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       for (let n = 1; n <= 5; n++) {
@@ -136,7 +136,7 @@ describe.concurrent('a page that talks to a server', () => {
     await shows(page(script), 'event 5');
   });
 
-  it('is polled for as long as its timers last in real time', async () => {
+  it('polls for as long as its timers last in real time', async () => {
     let first: number | null = null;
     site.route('/clock/job', (_request, response) => {
       first ??= performance.now();
@@ -145,7 +145,7 @@ describe.concurrent('a page that talks to a server', () => {
     await shows(page(`setInterval(async () => { out.textContent = await (await fetch('/clock/job')).text() }, 300)`), 'all done');
   });
 
-  it('does not hold the clock of the page that follows it', async () => {
+  it('does not hold the clock of the next page', async () => {
     const next = page(`setTimeout(() => { out.textContent = 'all done' }, 9000)`);
     const script = `let n = 0; setInterval(async () => { await fetch('/image/9x9/ff0000.png'); if (++n === 3) location.href = '${next}' }, 250)`;
     const { aheadMs, talk } = await delayRun(page(script), 'all done');
@@ -154,7 +154,7 @@ describe.concurrent('a page that talks to a server', () => {
   });
 });
 
-it('a page whose server refuses what comes from the future is loaded again in real time, which is told', async () => {
+it('a page whose server refuses requests from the future is loaded again in real time, with a warning', async () => {
   site.route('/clock/token', (_request, response, url) => {
     const ahead = Number(url.searchParams.get('iat')) - Date.now();
     response.writeHead(ahead > 500 ? 401 : 200).end(ahead > 500 ? 'refused' : 'welcome');
@@ -172,8 +172,8 @@ describe.concurrent('delay', () => {
   });
 });
 
-describe.concurrent('the clock that a page sees', () => {
-  it('is one, whichever way it is read', async () => {
+describe.concurrent('the clock of a page', () => {
+  it('is the same, whichever API reads it', async () => {
     const script = `const seen = () => [Date.now(), performance.now(), new Date().getTime(), new Event('x').timeStamp];
       const before = seen();
       setTimeout(() => {
@@ -214,7 +214,7 @@ describe.concurrent('the clock that a page sees', () => {
     await shows(page(script), 'like native');
   });
 
-  it('is not told from the browser’s own by scripts that look for robots', async () => {
+  it('is not distinguished from the browser’s own by scripts that detect robots', async () => {
     servePackages(site);
     const told: unknown[] = [];
     site.route('/clock/told', async (request, response) => {
@@ -241,7 +241,7 @@ describe.concurrent('the clock that a page sees', () => {
     expect(told[0]).toEqual(told[1]);
   });
 
-  it('orders timers by their times', async () => {
+  it('runs timers in the order of their times', async () => {
     const script = `const seen = []; for (const ms of [300, 100, 200, 100, 0]) setTimeout(() => seen.push(ms), ms);
       setTimeout(() => { out.textContent = 'order ' + seen.join(' ') }, 600)`;
     await shows(page(script), 'order 0 100 100 200 300');
@@ -263,7 +263,7 @@ describe.concurrent('a hostile page', () => {
       for (const name of Object.getOwnPropertyNames(p.prototype ?? p)) try { (p.prototype ?? p)[name] = () => { throw 1 } } catch {}`,
     ],
     ['a document that it opens anew', `setTimeout(() => { document.open(); document.write('<h1>Written</h1>'); document.close() }, 300)`],
-  ])('with %s is pictured in time', async (_name, script) => {
+  ])('with %s is captured in time', async (_name, script) => {
     const began = performance.now();
     await rig.capture(page(script));
     expect(performance.now() - began).toBeLessThan(60_000);

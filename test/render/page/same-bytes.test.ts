@@ -106,16 +106,20 @@ async function differingRows(one: Uint8Array, other: Uint8Array): Promise<number
   return rows.filter((row) => !a.subarray(row * rowBytes, (row + 1) * rowBytes).equals(b.subarray(row * rowBytes, (row + 1) * rowBytes)));
 }
 
-describe.concurrent('a page is the same picture each time, by its bytes', () => {
+describe.concurrent('a page yields the same picture each time, byte for byte', () => {
   it.each(CARETS)('with a caret in %s', (where, body) => isTheSameEachTime(`caret in ${where}`, body), 20_000 * REPEATS);
 
   it(
-    'with what moves without an end',
+    'with endless motion',
     () => isTheSameEachTime('endless', blocks(ENDLESS), { viewport: { width: 800, height: 1_400, deviceScaleFactor: 1 } }),
     20_000 * REPEATS,
   );
 
-  it('with what comes to its end', () => isTheSameEachTime('ending', blocks(COMING_TO_AN_END)), 20_000 * REPEATS);
+  it('with finite motion', () => isTheSameEachTime('ending', blocks(COMING_TO_AN_END)), 20_000 * REPEATS);
 
-  it('with what begins once it is seen', () => isTheSameEachTime('far down', blocks(FAR_DOWN), { full_page: true }), 20_000 * REPEATS);
+  it(
+    'with motion that begins once it is seen',
+    () => isTheSameEachTime('far down', blocks(FAR_DOWN), { full_page: true }),
+    20_000 * REPEATS,
+  );
 });

@@ -25,7 +25,7 @@ function serve(path: string, body: string, head = ''): string {
 }
 
 describe.concurrent('wait_until', () => {
-  it('names what was pending and what would not have waited for it', async () => {
+  it('names the pending requests, and a state that would not have waited for them', async () => {
     const error = await rig.failure(site.url('/hung-image'), { timeout: 8_000 });
     expect(error).toMatchObject({ code: 'render_timeout', retriable: true });
     expect(error.message).toContain('`wait_until: load` was not reached within `timeout` (8000 ms)');
@@ -38,14 +38,14 @@ describe.concurrent('wait_until', () => {
     expect((await rig.capture(site.url('/hung-image'), { wait_until: 'domcontentloaded', wait_for_idle: false })).width).toBe(800);
   });
 
-  it('networkidle waits for what load does not, and says when load would have done', async () => {
+  it('networkidle waits for requests that load ignores, and names load as reached earlier', async () => {
     const error = await rig.failure(site.url('/long-poll'), { wait_until: 'networkidle', timeout: 8_000 });
     expect(error.code).toBe('render_timeout');
     expect(error.message).toContain('`wait_until: load` would not have waited');
     expect((await rig.capture(site.url('/streams'), { wait_until: 'networkidle', wait_for_idle: false })).width).toBe(800);
   });
 
-  it('networkidle names the last of the requests that never let the network rest', async () => {
+  it('networkidle names the last of the requests that keep the network busy', async () => {
     site.route('/tick', (_request, response) => response.end('tick'));
     const url = serve('/ticks', '<h1>Ticking</h1><script>setInterval(() => fetch("/tick"), 50)</script>');
     const error = await rig.failure(url, { wait_until: 'networkidle', timeout: 8_000 });
@@ -58,12 +58,12 @@ describe.concurrent('wait_until', () => {
     expect(error.details).toEqual({ waited_for: 'networkidle', pending: [{ kind: 'fetch', host, count }] });
   });
 
-  it('a target that says nothing at all is a render_timeout too', async () => {
+  it('fails as render_timeout when a target sends nothing', async () => {
     const error = await rig.failure(site.url('/hang'), { timeout: 8_000 });
     expect(error).toMatchObject({ code: 'render_timeout', message: `127.0.0.1:${site.port} did not answer within \`timeout\` (8000 ms).` });
   });
 
-  it('a font that never loads delays the capture and does not fail it', async () => {
+  it('is delayed, but never failed, by a font that never loads', async () => {
     const { timings } = await rig.capture(site.url('/hung-font'));
     expect(timings.navigate).toBeGreaterThan(2_800);
     expect(settledMs(timings)).toBeLessThan(2_900);
@@ -71,7 +71,7 @@ describe.concurrent('wait_until', () => {
 });
 
 describe('wait_for_selector', () => {
-  it('waits until a match is visible, also when it was there hidden', async () => {
+  it('waits until a match is visible, even if it existed but was hidden', async () => {
     const url = serve(
       '/selector',
       '<h1>Page</h1><p id="late" style="display:none">Here</p><script>setTimeout(() => { late.style.display = "block"; document.body.style.background = "#00ff00" }, 700)</script>',
@@ -80,13 +80,13 @@ describe('wait_for_selector', () => {
     expect(await colourAt(content, 790, 590)).toBe('00ff00');
   });
 
-  it('is looked for on the page that the target leads to', async () => {
+  it('searches the page that the target leads to', async () => {
     const to = serve('/selector-there', '<p class="there">There</p>');
     const url = serve('/selector-from', `<p>On the way</p><script>setTimeout(() => { location = "${to}" }, 300)</script>`);
     expect((await rig.capture(url, { wait_for_selector: '.there', wait_for_idle: false })).finalUrl).toBe(to);
   });
 
-  it('ends as render_timeout that names it', async () => {
+  it('fails as render_timeout that names it', async () => {
     const error = await rig.failure(site.url('/static'), { wait_for_selector: '#never', timeout: 8_000 });
     expect(error).toMatchObject({ code: 'render_timeout', details: { waited_for: 'selector', selector: '#never' } });
     expect(error.message).toContain('`wait_for_selector`: no visible element matched "#never"');
@@ -105,7 +105,7 @@ describe('wait_for_idle', () => {
     expect(await stepsOf(serve('/scripted', '<p>Words</p><script>setTimeout(() => {}, 500)</script>'))).toContain('clock');
   });
 
-  it('waits for what a script fetches after load', async () => {
+  it('waits for content that a script fetches after load', async () => {
     const code = 'onload = () => fetch("/image/9x9/ff0000.png?wait=1500").then(() => document.body.append("fetched words"))';
     const url = serve('/fetches', `<h1>Page</h1><script>${code}</script>`);
     const wish = { fail_if_content_missing: ['fetched words'] };
@@ -113,12 +113,12 @@ describe('wait_for_idle', () => {
     expect(await rig.failure(url, { ...wish, wait_for_idle: false })).toMatchObject({ code: 'render_incomplete' });
   });
 
-  it.concurrent('does not wait for streams, and not long for hung pixels', async () => {
+  it.concurrent('does not wait for streams, and only briefly for hung pixels', async () => {
     expect(settledMs((await rig.capture(site.url('/streams'))).timings)).toBeLessThan(HOLD_MS);
     expect(settledMs((await rig.capture(site.url('/hung-pixel'))).timings)).toBeLessThan(HOLD_MS);
   });
 
-  it.concurrent('does not wait for workers that have come, shared ones either', async () => {
+  it.concurrent('does not wait for workers that have loaded, including shared ones', async () => {
     site.route('/worker.js', (_request, response) =>
       response.writeHead(200, { 'content-type': 'text/javascript' }).end('onconnect = () => {}'),
     );
@@ -128,11 +128,11 @@ describe('wait_for_idle', () => {
     }
   });
 
-  it.concurrent('waits for a request without an answer no longer than 5 s', async () => {
+  it.concurrent('waits at most 5 s for a request without a response', async () => {
     expect(settledMs((await rig.capture(site.url('/long-poll'), { timeout: 60_000 })).timings)).toBeLessThan(30_000);
   });
 
-  it.concurrent('waits for a slow answer where the page shows that it is loading', async () => {
+  it.concurrent('waits for a slow response while the page shows that it is loading', async () => {
     const code = `fetch('/image/9x9/ff0000.png?wait=2500').then(() => { it.textContent = 'The awaited content, all of it' })`;
     const url = serve(
       '/loading',
@@ -141,7 +141,7 @@ describe('wait_for_idle', () => {
     expect((await rig.capture(url, { fail_if_content_missing: ['awaited content'] })).width).toBe(800);
   });
 
-  it.concurrent('gives a page that asks its server again and again two seconds at the real pace', async () => {
+  it.concurrent('gives a page that polls its server two seconds of real time', async () => {
     site.route('/beat', (_request, response) => response.end('beat'));
     const { timings } = await rig.capture(serve('/beats', '<h1>Beating</h1><script>setInterval(() => fetch("/beat"), 100)</script>'), {
       timeout: 60_000,
@@ -158,7 +158,7 @@ describe('wait_for_idle', () => {
     expect(await colourAt((await rig.capture(url)).content, 200, 300)).toBe('ff0000');
   });
 
-  it.concurrent('does not wait for a pixel that hangs, put in after load, nor hold it for incomplete', async () => {
+  it.concurrent('does not wait for a hung pixel added after load, nor counts it as incomplete', async () => {
     const code = 'onload = () => { const it = new Image(1, 1); it.src = "/hang?pixel"; document.body.append(it) }';
     const url = serve('/late-pixel', `<h1>A page that counts its visitors</h1><script>${code}</script>`);
     expect(settledMs((await rig.capture(url, { fail_if_incomplete: true })).timings)).toBeLessThan(HOLD_MS);
@@ -177,14 +177,14 @@ describe('wait_for_idle', () => {
     expect(settledMs(timings)).toBeLessThan(HOLD_MS);
   });
 
-  it.concurrent('waits for an image whose size comes with it', async () => {
+  it.concurrent('waits for an image whose size is unknown until it loads', async () => {
     const code =
       'onload = () => { const it = new Image(); it.src = "/image/800x600/ff0000.png?wait=2500"; it.style.cssText = "position:absolute;left:0;top:0"; document.body.append(it) }';
     const url = serve('/unsized', `<h1>Page</h1><script>${code}</script>`);
     expect(await colourAt((await rig.capture(url)).content, 400, 300)).toBe('ff0000');
   });
 
-  it.concurrent('survives a page that has replaced everything that scripts are made of', async () => {
+  it.concurrent('works on a page that has replaced all standard functions', async () => {
     const { timings } = await rig.capture(site.url('/prototypes'), { fail_if_incomplete: true, fail_if_content_missing: ['Enough words'] });
     expect(settledMs(timings)).toBeLessThan(HOLD_MS);
     expect((await rig.capture(site.url('/clobbered'), { fail_if_content_missing: ['ordinary page'] })).width).toBe(800);
@@ -192,14 +192,14 @@ describe('wait_for_idle', () => {
 });
 
 describe.concurrent('wait_for_content', () => {
-  it('waits while the page says that it loads', async () => {
+  it('waits while the page shows that it is loading', async () => {
     const missing = { fail_if_content_missing: ['the content that was awaited'] };
     const code = `fetch('/image/9x9/ff0000.png?wait=7000').then(() => { it.textContent = 'The content that was awaited' })`;
     const url = serve('/says-loading', `<main id="it">Loading…</main><script>${code}</script>`);
     expect((await rig.capture(url, { ...missing, wait_for_content: true, timeout: 60_000 })).width).toBe(800);
   });
 
-  it('waits for the request that a page still without content has in flight', async () => {
+  it('waits for a pending request of a page without content', async () => {
     const code = `fetch('/image/9x9/ff0000.png?wait=7000').then(() => setTimeout(() => { it.textContent = 'The awaited content, all of it' }, 300))`;
     const url = serve('/slow-answer', `<header>Acme</header><main id="it"></main><script>${code}</script>`);
     const wish = { wait_for_content: true, timeout: 60_000, fail_if_content_missing: ['the awaited content'] };
@@ -207,7 +207,7 @@ describe.concurrent('wait_for_content', () => {
     expect(settledMs(timings)).toBeLessThan(40_000);
   });
 
-  it('waits for the end of a text that grows by and by', async () => {
+  it('waits for the end of a text that grows gradually', async () => {
     const code = `let i = 0; const timer = setInterval(() => {
       if (i++ === 0) it.textContent = 'The answer to the question that was asked:';
       else it.append(' one more sentence of it.');
@@ -218,26 +218,26 @@ describe.concurrent('wait_for_content', () => {
     expect(settledMs((await rig.capture(url, wish)).timings)).toBeLessThan(40_000);
   });
 
-  it('does not wait for text that is written and deleted again and again', async () => {
+  it('does not wait for text that is written and deleted repeatedly', async () => {
     const code = 'const all = "typed words"; let i = 0; setInterval(() => { it.textContent = all.slice(0, Math.max(1, i++ % 20)) }, 100)';
     const url = serve('/typing', `<h1>A page with a heading</h1><p id="it">w</p><script>${code}</script>`);
     expect(settledMs((await rig.capture(url, { wait_for_content: true, timeout: 60_000 })).timings)).toBeLessThan(40_000);
   });
 
-  it('does not wait for ever for a page that is simply small', async () => {
+  it('does not wait forever for a small page', async () => {
     const { timings } = await rig.capture(serve('/small', '<b>Hi</b><script>1</script>'), { wait_for_content: true, timeout: 60_000 });
     expect(settledMs(timings)).toBeLessThan(40_000);
   });
 });
 
 describe.concurrent('delay', () => {
-  it('comes on top of the timeout', async () => {
+  it('is added to the timeout', async () => {
     const url = serve('/delayed', '<h1>Page</h1><script>setTimeout(() => { document.body.style.background = "#0000ff" }, 8500)</script>');
     const { content } = await rig.capture(url, { delay: 9_000, timeout: 8_000 });
     expect(await colourAt(content, 790, 590)).toBe('0000ff');
   });
 
-  it('leaves what it found of the timeout to what comes after it', async () => {
+  it('leaves the rest of the timeout for later steps', async () => {
     const url = serve('/leaves-late', '<h1>Page</h1><script>onload = () => setTimeout(() => { location = "/slow?ms=900" }, 8600)</script>');
     // Longer than the timeout; when it is over, the page is on its way to another that takes most of a second.
     const { finalUrl } = await rig.capture(url, { delay: 9_000, timeout: 8_000, wait_for_idle: false });

@@ -12,7 +12,7 @@ describe('a bot wall', () => {
     expect(await rig.failure(site.url(path))).toMatchObject({ code: 'blocked_by_target', retriable: false, details: { vendor } });
   });
 
-  it('is recognised when a script puts it in place of the page', async () => {
+  it('is recognised when a script replaces the page with it', async () => {
     site.route('/turned', (_request, response) => {
       response.setHeader('content-type', 'text/html');
       response.end(
@@ -57,12 +57,12 @@ describe('an ordinary page', () => {
     ['that is verified, its captcha in sight', '<h1>Find verified builders</h1><div class="cf-turnstile"></div>'],
     ['that Imperva guards', '<h1>Opening hours</h1><p>From nine to five.</p><script src="/_Incapsula_Resource?SWJIYLWA=1"></script>'],
     ['that AWS guards', '<h1>Opening hours</h1><script src="/static?.token.awswaf.com/challenge.js"></script>'],
-  ])('%s is no wall', async (_name, body) => {
+  ])('%s is not a wall', async (_name, body) => {
     site.route('/no-wall', (_request, response) => html(response, document('Acme', body)));
     expect((await rig.capture(site.url('/no-wall'))).width).toBe(800);
   });
 
-  it.each(['/contact', '/about-walls', '/article', '/static'])('%s is no wall', async (path) => {
+  it.each(['/contact', '/about-walls', '/article', '/static'])('%s is not a wall', async (path) => {
     expect((await rig.capture(site.url(path))).width).toBe(800);
   });
 });

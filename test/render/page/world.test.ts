@@ -11,7 +11,7 @@ afterAll(() => browser.close());
 
 const EDITS = { css: null, imports: '', hide: [], remove: ['p'] };
 
-it('keeps what the program notes from one call to the next, and begins anew in the next document', async () => {
+it('the program keeps its state between calls, and starts anew in the next document', async () => {
   await using session = await aPageSession(browser, { html: '<nav style="position:sticky;top:0">Bar</nav>', options: options() });
   await session.cdp.send('Page.enable');
   await session.world.call('pin.place', { first: true, keep: 'page', down: 0 });
@@ -20,7 +20,7 @@ it('keeps what the program notes from one call to the next, and begins anew in t
   expect(await session.world.call('mechanisms.counts')).toEqual({});
 });
 
-it('is neither seen by the page nor taken for an element of its name', async () => {
+it('the program is invisible to the page, and not confused with an element of its name', async () => {
   await using session = await aPageSession(browser, {
     html: '<p id="stillframe">Text</p><form name="document"></form>',
     options: options(),
@@ -29,7 +29,7 @@ it('is neither seen by the page nor taken for an element of its name', async () 
   expect(await session.page.evaluate(() => String(Reflect.get(globalThis, 'stillframe')))).toBe('[object HTMLParagraphElement]');
 });
 
-it('runs what is to be called as a document starts, in its frames too, and is called on in the same program', async () => {
+it('calls at document start run in frames too, and later calls reach the same program', async () => {
   await using session = await aPageSession(browser, { html: '<p>a</p><iframe srcdoc="<p>b</p><i>c</i>"></iframe>', options: options() });
   await session.world.callAtStart('edits.start', [EDITS], { inFrames: true });
   await session.page.reload();
@@ -39,14 +39,14 @@ it('runs what is to be called as a document starts, in its frames too, and is ca
   expect(await session.page.locator('p').count()).toBe(0);
 });
 
-it('installs the program where it was not as the document started', async () => {
+it('the program is installed where it was missing at document start', async () => {
   await using session = await aPageSession(browser, { html: 'Text', options: options() });
   await session.world.callAtStart('edits.start', [EDITS], { inFrames: false });
   // This document was there before.
   expect(await session.world.call('text.visibleText', 100)).toBe('Text');
 });
 
-it('throws DocumentReplaced for a document that has gone, and an Error for what the program throws', async () => {
+it('a call throws DocumentReplaced for a document that is gone, and an Error if the function throws', async () => {
   await using session = await aPageSession(browser, { html: 'Text', options: options() });
   expect(await session.world.call('text.visibleText', 100)).toBe('Text');
   // The world gets no event of it: the domain that sends it is not enabled here.

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => browser.close());
 
 describe('a page with backdrop filters', () => {
-  it('shows what a blur lets through as one view of it all does', async () => {
+  it('shows blurred content like one large view of it', async () => {
     const stripes = 'repeating-linear-gradient(45deg, #f00 0 30px, #00f 30px 60px)';
     const html = `<style>body{margin:0;height:1800px;background:${stripes}}div{position:absolute;left:50px;width:300px}</style>
       <div style="top:200px;height:1100px;backdrop-filter:blur(20px)"></div><div style="left:420px;top:500px;height:900px" id=host></div>
@@ -28,7 +28,7 @@ describe('a page with backdrop filters', () => {
     [1.5, 4],
     [2, 4],
     [2.625, 20],
-  ])('shows a blur that a view begins within as one view of it all does, at density %s', async (deviceScaleFactor, apart) => {
+  ])('shows a blur that begins inside a view like one large view, at density %s', async (deviceScaleFactor, apart) => {
     const cards = [248, 480, 704].map((top) => `<p style="top:${top}px;height:200px"></p>`).join('');
     const html = `<style>body{margin:0;height:1792px;background:repeating-linear-gradient(45deg, #f00 0 30px, #00f 30px 60px)}
       p{position:absolute;margin:0;left:24px;width:168px;backdrop-filter:blur(10px)}
@@ -42,7 +42,7 @@ describe('a page with backdrop filters', () => {
     expect(await furthestApart(bySections?.content, inOne?.content)).toBeLessThan(apart);
   });
 
-  it('shows a blur that goes on for many views as one view of it all does, with what is fixed to the foot', async () => {
+  it('shows a blur over many views like one large view, with a fixed footer', async () => {
     const html = `<style>body{margin:0;height:2100px;background:repeating-linear-gradient(45deg, #f00 0 30px, #00f 30px 60px)}
       main{position:absolute;top:100px;left:50px;width:300px;height:2000px;backdrop-filter:blur(10px)}p{margin:150px 20px 0;height:200px;background:#ff03}
       b{position:fixed;bottom:0;left:0;width:100px;height:40px;background:#0f0}</style><main>${'<p></p>'.repeat(5)}</main><b></b>`;
@@ -67,7 +67,7 @@ describe('a page with backdrop filters', () => {
       '<iframe src="data:text/html,<body bgcolor=lime>" style="border:0;display:block;width:200px;height:50px"></iframe>',
       '',
     ],
-  ])('shows all that a blur of many views holds where the page %s', async (_, block, how) => {
+  ])('shows all content in a blur of many views if the page %s', async (_, block, how) => {
     const blocks = Array.from({ length: 29 }, (_each, at) => `<section style="top:${at * 50}px">${block}</section>`);
     const html = `<!doctype html><style>body{margin:0;height:1500px}main{position:absolute;inset:0;height:1500px;backdrop-filter:blur(10px)}
       section{position:absolute;left:0;width:200px;height:50px}i{display:block;position:relative;height:50px;background:#0f0}
@@ -85,7 +85,7 @@ describe('a page with backdrop filters', () => {
     expect(shown.equals(Buffer.alloc(400 * 2_900 * 3, Buffer.from([0, 255, 0])))).toBe(true);
   });
 
-  it('shows an element in a blur that it is far down in as one view of it all does', async () => {
+  it('shows an element far down in a blur like one large view', async () => {
     const html = `<style>body{margin:0;height:1800px;background:repeating-linear-gradient(45deg, #f00 0 30px, #00f 30px 60px)}
       main{position:absolute;top:100px;left:50px;width:300px;height:1600px;backdrop-filter:blur(10px)}p{margin:1000px 20px 0;height:200px}</style>
       <main><p></p></main>`;
@@ -96,7 +96,7 @@ describe('a page with backdrop filters', () => {
     expect(await furthestApart(scrolledTo?.content, inOne?.content)).toBeLessThan(4);
   });
 
-  it('keeps its columns where it is written from right to left and wider than the view', async () => {
+  it('keeps its columns if it is written from right to left and wider than the view', async () => {
     const html = (filter: string) => `<html dir="rtl"><style>body{margin:0;height:1800px;background:linear-gradient(45deg, #f00, #00f)}
       i{position:absolute;right:0;width:600px;height:9px}main{position:absolute;top:100px;left:350px;width:50px;height:1600px;backdrop-filter:${filter}}</style>
       <i></i><main></main>`;
@@ -109,7 +109,7 @@ describe('a page with backdrop filters', () => {
     expect(await furthestApart(await left(glass?.content), await left(clear?.content))).toBe(0);
   });
 
-  it('takes no more sections for blurs that nobody sees', async () => {
+  it('takes no additional sections for invisible blurs', async () => {
     const shade = (how: string) => `<div style="position:absolute;inset:0;backdrop-filter:blur(40px);${how}"></div>`;
     const html = `<style>body{margin:0;height:1800px;position:relative;background:red}</style>${shade('visibility:hidden')}${shade('opacity:0')}`;
     const viewport = { width: 400, height: 600, deviceScaleFactor: 2 };

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { DENSITY_MIN, fitDensity, PICTURE_MAX_PIXELS } from '../../../src/render/picture/fit-density.js';
 
 describe('fitDensity', () => {
-  it('leaves a picture that fits as it is wanted', () => {
+  it('keeps the requested density of a picture that fits', () => {
     expect(fitDensity({ width: 1280, height: 8_000 }, 2, 'webp')).toEqual({ density: 2, height: 8_000, limited: false });
   });
 
@@ -12,16 +12,16 @@ describe('fitDensity', () => {
     expect(fitDensity({ width: 1280, height: 40_000 }, 2, 'jpeg')).toEqual({ density: 1.63, height: 40_000, limited: true });
   });
 
-  it('goes on below 1, as far as 0.5', () => {
+  it('continues below 1, down to 0.5', () => {
     expect(fitDensity({ width: 1280, height: 20_400 }, 2, 'webp')).toEqual({ density: 0.8, height: 20_400, limited: true });
     expect(fitDensity({ width: 1280, height: 32_000 }, 1, 'webp')).toEqual({ density: 0.51, height: 32_000, limited: true });
   });
 
-  it('cuts at density 0.5 what does not fit at any', () => {
+  it('cuts a picture at density 0.5 if it fits at none', () => {
     expect(fitDensity({ width: 1280, height: 40_000 }, 3, 'webp')).toEqual({ density: 0.5, height: 32_766, limited: true });
   });
 
-  it('never makes more pixels than its limits, nor a density below 0.5 or above the wanted one', () => {
+  it('never exceeds the pixel limits, nor chooses a density below 0.5 or above the requested one', () => {
     const sizes = fc.record({ width: fc.integer({ min: 1, max: 12_000 }), height: fc.integer({ min: 1, max: 200_000 }) });
     fc.assert(
       fc.property(sizes, fc.double({ min: 1, max: 3, noNaN: true }), fc.constantFrom('png', 'jpeg', 'webp'), (size, wanted, format) => {

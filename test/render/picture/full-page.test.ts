@@ -24,7 +24,7 @@ describe.concurrent('the rows of a full page', () => {
     { height: 4_000, scale: 3, format: 'jpeg', algorithm: 'by_sections' },
     { height: 5_001, scale: 1.5, format: 'png', algorithm: 'native' },
     { height: 4_000, scale: 3, format: 'png', algorithm: 'native' },
-  ])('are each there once: $height px at density $scale as $format, $algorithm', async ({ height, scale, format, algorithm }) => {
+  ])('each occur once: $height px at density $scale as $format, $algorithm', async ({ height, scale, format, algorithm }) => {
     const picture = await take(browser, rowsPage(height), { full_page: true, format, full_page_algorithm: algorithm, ...density(scale) });
     const verdict = await judgeRows(picture.content, { ratio: scale, tolerance: format === 'png' ? 0 : 24, pageHeight: height });
     expect(verdict).toMatchObject({ width: 320 * scale, height: Math.round(height * scale), wrong: 0 });
@@ -43,7 +43,7 @@ describe.concurrent('the rows of a full page', () => {
     expect(picture).toMatchObject({ height: 600, diagnostics: { sections: 1, scrollHeight: 600, truncated: false } });
   });
 
-  it.each(['by_sections', 'native'])('fit webp at a lower density, which is told (%s)', async (algorithm) => {
+  it.each(['by_sections', 'native'])('fit webp at a lower density, with a warning (%s)', async (algorithm) => {
     const picture = await take(browser, rowsPage(9_000), {
       full_page: true,
       format: 'webp',
@@ -57,7 +57,7 @@ describe.concurrent('the rows of a full page', () => {
   it.each([
     { where: 'below 1', height: 17_000, density: 0.96, truncated: false, rows: 16_320 },
     { where: 'to its half, where they are cut', height: 33_500, density: 0.5, truncated: true, rows: 16_383 },
-  ])('lose density in webp before they are cut, which is told: $where', async ({ height, density: fitted, truncated, rows }) => {
+  ])('lose density in webp before they are cut, with a warning: $where', async ({ height, density: fitted, truncated, rows }) => {
     const wish = { full_page: true, format: 'webp', ...density(2, { width: 320, height: 2_000 }) };
     const picture = await take(browser, rowsPage(height), wish);
     expect(picture.diagnostics).toMatchObject({
@@ -71,7 +71,7 @@ describe.concurrent('the rows of a full page', () => {
 });
 
 describe.concurrent('a page wider than the view', () => {
-  it.each(['by_sections', 'native'])('is as the view shows it when written from right to left (%s)', async (algorithm) => {
+  it.each(['by_sections', 'native'])('looks like the view when it is written from right to left (%s)', async (algorithm) => {
     const half = (colour: string) => `<div style="flex:1;background:${colour}"></div>`;
     const html = `<html dir=rtl><body style="margin:0"><div style="display:flex;width:1600px;height:900px">${half('rgb(1,2,3)')}${half('red')}</div>`;
     const { content } = await take(browser, html, { full_page: true, full_page_algorithm: algorithm });
@@ -100,7 +100,7 @@ describe.concurrent('a page with nothing pinned', () => {
   });
 });
 
-describe.concurrent('what is pinned to the view', () => {
+describe.concurrent('a pinned element', () => {
   const at = (name: keyof typeof PINNED, content: Uint8Array) => blotOf(content, PINNED[name]);
   const once = (top: number) => ({ top, width: 60, height: 40, pixels: 2_400 });
   let plain: Promise<Taken>;
@@ -108,7 +108,7 @@ describe.concurrent('what is pinned to the view', () => {
     plain = take(browser, pinnedPage(1_000), { full_page: true });
   });
 
-  it('is there once: at the top what stands there, at the end what is fixed to the bottom, in the flow what is sticky', async () => {
+  it('appears once: at the top, at the end if it is fixed to the bottom, in the flow if it is sticky', async () => {
     const { content, height } = await plain;
     expect(height).toBe(2_620);
     expect(await at('fixedTop', content)).toMatchObject(once(0));
@@ -125,7 +125,7 @@ describe.concurrent('what is pinned to the view', () => {
     expect((await at('lateClone', content)).pixels).toBe(0);
   });
 
-  it('does not move the page, though its place holder comes and goes', async () => {
+  it('does not move the page when its placeholder comes and goes', async () => {
     const padded = pinnedPage(1_000).replace("location.hash === '#padded'", 'true');
     const { content } = await take(browser, padded, { full_page: true });
     const unpadded = (await plain).content;
@@ -133,13 +133,13 @@ describe.concurrent('what is pinned to the view', () => {
     expect(await sameRows(content, unpadded, { left: 760, top: 700, width: 1, height: 1_800 })).toBe(true);
   });
 
-  it('does not lose a bar at the bottom that is higher than what the last section adds', async () => {
+  it('is complete at the bottom even if it is higher than the last section', async () => {
     const bar = '<div style="position:fixed;bottom:0;left:0;width:60px;height:90px;background:rgb(1,2,3)"></div>';
     const { content } = await take(browser, rowsPage(1_220, bar), { full_page: true });
     expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top: 1_130, height: 90, pixels: 5_400 });
   });
 
-  it('keeps a view-high hero as high as the view, by sections and native', async () => {
+  it("that fills the view keeps the view's height, by sections and native", async () => {
     for (const algorithm of ['by_sections', 'native']) {
       const html = '<style>body{margin:0}</style><div style="height:100vh;background:rgb(1,2,3)"></div><div style="height:700px"></div>';
       const { content } = await take(browser, html, { full_page: true, full_page_algorithm: algorithm });
@@ -156,7 +156,7 @@ describe.concurrent('a page that does not scroll by itself', () => {
     expect(await blotOf(content, SHELL_NAV)).toMatchObject({ top: 0, height: SHELL_HEIGHT, pixels: 200 * SHELL_HEIGHT });
   });
 
-  it('is scrolled although a banner has locked it', async () => {
+  it('is scrolled even if a banner has locked it', async () => {
     const locked = `<!doctype html><html style="overflow:hidden"><body style="position:fixed;top:0;width:100%;overflow:hidden;margin:0">${SHELL_ROWS}</body></html>`;
     expect(await take(browser, locked, { full_page: true })).toMatchObject({ height: 3_200 });
   });
@@ -170,7 +170,7 @@ describe.concurrent('scrolling through', () => {
     const more = () => { for (let i = 0; i < 6; i++) document.querySelector('main').append(document.createElement('div')) };
     more(); addEventListener('scroll', () => { if (scrollY + innerHeight > document.body.scrollHeight - 1500) more() })</script>`;
 
-  it('loads what waits to be seen', async () => {
+  it('loads content that waits to be seen', async () => {
     const { content, scroll } = await take(browser, lazy, { full_page: true });
     expect(scroll).toMatchObject({ pageHeight: 6_000, steps: 9, stoppedReason: 'end_of_page' });
     expect((await blotOf(content, [1, 2, 3])).pixels).toBe(6_000 * 800);
@@ -179,7 +179,7 @@ describe.concurrent('scrolling through', () => {
   it.each([
     { height: 60, seenAt: { rootMargin: '-100px' } },
     { height: 250, seenAt: { threshold: 1 } },
-  ])('shows what waits to be seen well inside the view: $height px, $seenAt', async ({ height, seenAt }) => {
+  ])('shows content that waits to be well inside the view: $height px, $seenAt', async ({ height, seenAt }) => {
     const cards = `<style>body{margin:0}div{height:${height}px}.seen{background:rgb(1,2,3)}</style>${'<div></div>'.repeat(3_000 / height)}<script>
       const observer = new IntersectionObserver((entries) => { for (const e of entries) if (e.isIntersecting) e.target.className = 'seen' }, ${JSON.stringify(seenAt)});
       for (const div of document.querySelectorAll('div')) observer.observe(div);</script>`;
@@ -198,7 +198,7 @@ describe.concurrent('scrolling through', () => {
     { where: 'at once', above: 600, waits: 100 },
     { where: 'far below', above: 2_400, waits: 100 },
     { where: 'at once, for long', above: 600, waits: 250 },
-  ])('loads what waits for the scrolling to pause: $where', async ({ above, waits }) => {
+  ])('loads content that waits for a pause in scrolling: $where', async ({ above, waits }) => {
     const images = `<style>body{margin:0}img{display:block;width:800px;height:300px}</style><div style="height:${above}px"></div>
       ${`<img data-src="${SEEN}">`.repeat(4)}<div style="height:1200px"></div>`;
     const fill = `for (const image of document.querySelectorAll('img')) {
@@ -209,7 +209,7 @@ describe.concurrent('scrolling through', () => {
     expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top: above, pixels: 1_200 * 800 });
   });
 
-  it('finds the end of a feed that waits for the scrolling to pause', async () => {
+  it('finds the end of a feed that waits for a pause in scrolling', async () => {
     const more = "for (let i = 0; i < 6; i++) document.querySelector('main').append(document.createElement('div'));";
     const rows = `<style>body{margin:0}div{height:500px}</style><main>${'<div></div>'.repeat(6)}</main>`;
     const grow = `if (document.body.scrollHeight < 9000 && scrollY + innerHeight > document.body.scrollHeight - 200) { ${more} }`;
@@ -217,7 +217,7 @@ describe.concurrent('scrolling through', () => {
     expect(scroll).toMatchObject({ pageHeight: 9_000, stoppedReason: 'end_of_page' });
   });
 
-  it('goes back for content that a script shows only where the scrolling pauses', async () => {
+  it('returns for content that a script shows only where scrolling pauses', async () => {
     const cards = `<style>body{margin:0}div{height:300px}.seen{background:rgb(1,2,3)}</style>${'<div></div>'.repeat(8)}`;
     const reveal = `for (const div of document.querySelectorAll('div')) {
       const { top, bottom } = div.getBoundingClientRect();
@@ -227,18 +227,18 @@ describe.concurrent('scrolling through', () => {
     expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top: 0, pixels: 2_400 * 800 });
   });
 
-  it('takes the steps that it is told to', async () => {
+  it('takes the requested steps', async () => {
     const { scroll } = await take(browser, lazy, { full_page: true, full_page_scroll_by: 1_800, full_page_scroll_delay: 10 });
     expect(scroll?.steps).toBe(3);
   });
 
-  it('stops on a page without an end, and says so', async () => {
+  it('stops on an endless page, and reports it', async () => {
     const picture = await take(browser, feed, { full_page: true, viewport: { width: 320, height: 2_000, deviceScaleFactor: 1 } });
     expect(picture).toMatchObject({ height: 30_000, diagnostics: { stoppedReason: 'max_height', truncated: true } });
     expect(picture.diagnostics.scrollHeight).toBeGreaterThan(30_000);
   });
 
-  it('stops where the format ends at any density, and says so', async () => {
+  it('stops where the format ends at any density, and reports it', async () => {
     const picture = await take(browser, rowsPage(60_000), {
       full_page: true,
       format: 'webp',
@@ -249,7 +249,7 @@ describe.concurrent('scrolling through', () => {
     expect(await judgeRows(picture.content, { ratio: 0.5, tolerance: 60 })).toMatchObject({ height: 16_383, wrong: 0 });
   });
 
-  it('says that a page has no end where its format holds all that is captured of it', async () => {
+  it('reports an endless page even if its format fits all that is captured of it', async () => {
     const picture = await take(browser, feed, {
       full_page: true,
       format: 'webp',
@@ -258,7 +258,7 @@ describe.concurrent('scrolling through', () => {
     expect(picture.diagnostics).toMatchObject({ deviceScaleFactor: 0.54, stoppedReason: 'max_height', truncated: true });
   });
 
-  it('is not misled by what a transform moves into its place', async () => {
+  it('is not misled by elements that a transform moves into place', async () => {
     const card = (left: number, row: number) => `<b style="top:${row * 100}px;left:${left}px"></b>`;
     const cards = `<style>b{position:absolute;height:100px;width:160px;background:#eee;transform:translateY(60px)}.on{transform:none}</style>
       ${Array.from({ length: 24 }, (_, row) => [0, 160, 480, 640].map((left) => card(left, row)).join('')).join('')}
@@ -268,19 +268,22 @@ describe.concurrent('scrolling through', () => {
     expect(await judgeRows(picture.content, { ratio: 1, tolerance: 0, pageHeight: 2_500 })).toMatchObject({ height: 2_500, wrong: 0 });
   });
 
-  it.each([true, false])('shows whole what is revealed above the edge of the view and hidden again, reduce_motion %s', async (still) => {
-    const cards = `<style>body{margin:0}p{height:200px;margin:0 0 10px;background:rgb(1,2,3);opacity:0;transform:translateY(90px);transition:all .3s linear}
+  it.each([true, false])(
+    "shows elements completely that are revealed above the view's edge and hidden again, reduce_motion %s",
+    async (still) => {
+      const cards = `<style>body{margin:0}p{height:200px;margin:0 0 10px;background:rgb(1,2,3);opacity:0;transform:translateY(90px);transition:all .3s linear}
       .on{opacity:1;transform:none}</style>${'<p></p>'.repeat(20)}<script>
       let busy = false;
       const reveal = () => { busy = false; for (const p of document.querySelectorAll('p')) p.className = p.offsetTop + 120 < scrollY + innerHeight ? 'on' : '' };
       addEventListener('scroll', () => { if (!busy) setTimeout(reveal, 99); busy = true }); reveal()</script>`;
-    const { content, height } = await take(browser, cards, { full_page: true, reduce_motion: still });
-    // Cards that are hidden again stand lower.
-    expect(height).toBeLessThanOrEqual(4_290);
-    expect((await blotOf(content, [1, 2, 3])).pixels).toBe(20 * 200 * 800);
-  });
+      const { content, height } = await take(browser, cards, { full_page: true, reduce_motion: still });
+      // Cards that are hidden again stand lower.
+      expect(height).toBeLessThanOrEqual(4_290);
+      expect((await blotOf(content, [1, 2, 3])).pixels).toBe(20 * 200 * 800);
+    },
+  );
 
-  it('shows what is pinned once and in place where frames are taken at their own scroll position', async () => {
+  it('shows pinned elements once and in place where frames are captured at their own scroll position', async () => {
     const bar = (rules: string, colour: string) =>
       `<b style="position:fixed;left:0;width:60px;height:40px;background:rgb(${colour});${rules}"></b>`;
     const frame = (top: number) => `<iframe style="position:absolute;top:${top}px;left:200px;border:0" width="100" height="100"></iframe>`;
@@ -294,7 +297,7 @@ describe.concurrent('scrolling through', () => {
     expect(await blotOf(content, [7, 8, 9]), 'pseudo-element').toMatchObject(once(0));
   });
 
-  it('shows all rows of a virtualised list, of which the page keeps only those in view', async () => {
+  it('shows all rows of a virtualised list that keeps only those in view', async () => {
     const rows = `<style>body{margin:0}main{position:relative;height:3000px}main p{position:absolute;left:0;right:0;height:100px;margin:0}</style><main></main><script>
       const draw = () => {
         const first = Math.max(0, Math.floor(scrollY / 100) - 1);
@@ -315,8 +318,8 @@ describe.concurrent('scrolling through', () => {
 });
 
 // Alone, since they measure time.
-describe('the time that scrolling takes', () => {
-  it('stops at its deadline, and says so', async () => {
+describe('the scrolling time', () => {
+  it('ends at its deadline, which is reported', async () => {
     const picture = await take(
       browser,
       rowsPage(8_000),

@@ -20,23 +20,23 @@ const fullPage = async (html: string) => {
 };
 const onceAt = (top: number) => ({ top, height: 40, pixels: 3_200 });
 
-describe.concurrent('a fixed element that the view holds', () => {
+describe.concurrent('a fixed element in the view', () => {
   it.each([
     { name: 'under a root with a filter', html: `<html style="filter:contrast(1)"><b ${pinned('top:0')}></b>${ROWS}` },
     { name: 'under a root whose filter will change', html: `<html style="will-change:filter"><b ${pinned('top:0')}></b>${ROWS}` },
     { name: 'in a transformed inline box', html: `<x-app style="transform:translateZ(0)"><b ${pinned('top:0')}></b>${ROWS}</x-app>` },
     { name: 'in a transformed element without a box', html: `<p style="display:contents;scale:1.1"><b ${pinned('top:0')}></b>${ROWS}</p>` },
-  ])('is there once $name', async ({ html }) => {
+  ])('appears once $name', async ({ html }) => {
     expect(await fullPage(html)).toMatchObject(onceAt(0));
   });
 
-  it('is there once in the top layer, whatever is around it', async () => {
+  it('appears once in the top layer, whatever contains it', async () => {
     const dialog = `<dialog ${pinned('top:90px;margin:0;border:0;padding:0;outline:0')}></dialog><script>document.querySelector('dialog').showModal()</script>`;
     expect(await fullPage(`<div style="transform:translateZ(0)">${ROWS}${dialog}</div>`)).toMatchObject(onceAt(90));
   });
 
   it.each(['filter:contrast(1)', 'transform-style:preserve-3d', 'content-visibility:auto'])(
-    'stays in the box that holds it by %s',
+    'stays in the box that contains it by %s',
     async (rules) => {
       const box = `<div style="height:300px;${rules}"><b ${pinned('top:20px')}></b></div>`;
       expect(await fullPage(`${ROWS}${box}${ROWS}`)).toMatchObject(onceAt(2_020));
@@ -49,33 +49,33 @@ describe.concurrent('a sticky element', () => {
   const scrolled = (rules: string, content: string, by: string) =>
     `${ROWS.slice(0, ROWS.length / 2)}<div id="box" style="${rules}">${content}</div>${ROWS}<script>box.scrollTo(${by})</script>`;
 
-  it('stays where it sticks in a box that scrolls by itself, sideways and down', async () => {
+  it('keeps its position in a box with its own scrolling, sideways and down', async () => {
     const column = `<div style="width:3000px"><div ${sticky('left:0')}></div></div>`;
     expect(await fullPage(scrolled('overflow-x:auto;width:400px', column, '700,0'))).toMatchObject({ left: 0, ...onceAt(1_000) });
     const log = `<div ${sticky('top:0')}></div><div style="height:2000px"></div>`;
     expect(await fullPage(scrolled('overflow:auto;height:200px', log, '0,9999'))).toMatchObject(onceAt(1_000));
   });
 
-  it('is in the flow when the page is its scroller, though its body cuts what is wide', async () => {
+  it('is in the flow when the page scrolls it, even if the body clips wide content', async () => {
     const html = `<style>body{overflow-x:hidden}</style><div style="height:100px"></div><div ${sticky('top:0')}></div>${ROWS}`;
     expect(await fullPage(html)).toMatchObject(onceAt(100));
   });
 });
 
-describe.concurrent('what is fixed to the bottom edge', () => {
-  it.each([400, 600])('is revealed whole at the end by content that gives way to it, %i px high', async (height) => {
+describe.concurrent('an element fixed to the bottom edge', () => {
+  it.each([400, 600])('is revealed completely at the end by content that moves away, %i px high', async (height) => {
     const main = `<main style="position:relative;z-index:1;margin-bottom:${height}px">${ROWS}</main>`;
     const blot = await fullPage(`${main}<footer ${pinned(`bottom:0;height:${height}px`)}></footer>`);
     expect(blot).toMatchObject({ top: 2_000, height, pixels: 80 * height });
   });
 
-  it.each(['width:100%', 'width:80px'])('is at the top when it reaches up to there over the content, %s', async (width) => {
+  it.each(['width:100%', 'width:80px'])('is at the top when it extends up over the content, %s', async (width) => {
     const html = `${ROWS}<div ${pinned(`bottom:0;left:0;height:100%;${width}`)}>text</div>`;
     expect(await fullPage(html)).toMatchObject({ top: 0, height: 600 });
   });
 });
 
-describe.concurrent('a fixed element in a fixed one', () => {
+describe.concurrent('a fixed element inside a fixed one', () => {
   const BAR = [0, 0, 200] as const;
   const bar = `<b style="position:fixed;bottom:0;left:300px;width:80px;height:40px;background:rgb(${BAR})"></b>`;
 
@@ -83,21 +83,21 @@ describe.concurrent('a fixed element in a fixed one', () => {
     { name: 'a wrapper without size', html: `<div style="position:fixed;top:0;width:0;height:0">${bar}</div>` },
     { name: 'two wrappers', html: `<div style="position:fixed;top:0"><div style="position:fixed;top:0">${bar}</div></div>` },
     { name: 'a header', html: `<div ${pinned('top:0')}>${bar}</div>` },
-  ])('is at the end when it stands at the bottom edge, in $name', async ({ html, name }) => {
+  ])('is at the end when it is at the bottom edge, in $name', async ({ html, name }) => {
     const { content } = await take(browser, `<!doctype html><style>body{margin:0}</style>${ROWS}${html}`, { full_page: true });
     expect(await blotOf(content, BAR)).toMatchObject(onceAt(1_960));
     if (name === 'a header') expect(await blotOf(content, PINNED)).toMatchObject(onceAt(0));
   });
 
   it.each(['position:fixed;bottom:0', 'position:sticky;top:0'])(
-    'is there once when it is a form with a field named like what is asked: %s',
+    'appears once when it is a form with a field named like a property: %s',
     async (rules) => {
       const form = `<form style="margin:0;width:80px;height:40px;background:rgb(${PINNED});${rules}"><input name="style" hidden></form>`;
       expect(await fullPage(form + ROWS)).toMatchObject({ height: 40, pixels: 3_200 });
     },
   );
 
-  it('stays with the one that it lies on', async () => {
+  it('stays with the element that it overlaps', async () => {
     const { content } = await take(browser, `${ROWS}<div ${pinned('inset:0;width:auto;height:auto')}>text${bar}</div>`, {
       full_page: true,
     });
@@ -105,33 +105,33 @@ describe.concurrent('a fixed element in a fixed one', () => {
   });
 });
 
-describe.concurrent('what covers the view', () => {
+describe.concurrent('an element that covers the view', () => {
   const narrow = `<div><main style="position:relative;z-index:1;width:200px;margin:auto">${ROWS}</main></div>`;
   const cover = (rules: string) => `<div ${pinned(`inset:0;width:auto;height:auto;${rules}`)}></div>`;
 
-  it('is behind every section when the content lies on it, though most of it is seen', async () => {
+  it('is behind every section when the content is above it, even if most of it is visible', async () => {
     expect(await fullPage(cover('z-index:0') + narrow)).toMatchObject({ top: 0, height: 2_000, pixels: 600 * 2_000 });
   });
 
-  it('is over the first section only when it lies on the content, with a dialog in the flow on it', async () => {
+  it('covers the first section only when it is above the content, with a dialog in the flow', async () => {
     const dialog = '<div style="position:absolute;z-index:3;top:200px;left:300px;width:200px;height:200px;background:#fff"></div>';
     expect(await fullPage(cover('z-index:2') + ROWS + dialog)).toMatchObject({ top: 0, height: 600, pixels: 800 * 600 - 200 * 200 });
   });
 });
 
-describe.concurrent('what covers the view from a shadow tree', () => {
+describe.concurrent('an element in a shadow tree that covers the view', () => {
   const narrow = `<main style="position:relative;z-index:1;width:200px;margin:auto">${ROWS}</main>`;
   const cover = (rules: string, content: string) => `<div ${pinned(`inset:0;width:auto;height:auto;${rules}`)}>${content}</div>`;
   const inTree = (mode: string, html: string) =>
     `<x-a><b>text</b></x-a><script>customElements.define('x-a', class extends HTMLElement {});document.querySelector('x-a').attachShadow({ mode: '${mode}' }).innerHTML = '${html}'</script>`;
 
-  it('is over the first section only, unless the content lies on it', async () => {
+  it('covers the first section only, unless the content is above it', async () => {
     const empty = '<p style="position:absolute;margin:0;left:0;top:0;width:800px;height:100px"></p>';
     expect(await fullPage(narrow + inTree('open', cover('z-index:2', empty)))).toMatchObject({ top: 0, height: 600, pixels: 800 * 600 });
     expect(await fullPage(narrow + inTree('open', cover('z-index:0', '')))).toMatchObject({ top: 0, height: 2_000, pixels: 600 * 2_000 });
   });
 
-  it('is over the first section only when what it shows comes through a slot', async () => {
+  it('covers the first section only when its content comes through a slot', async () => {
     const page = ROWS + inTree('open', cover('visibility:hidden', '<slot style="visibility:visible"></slot>'));
     const slotted = `<style>x-a b{display:block;position:absolute;inset:0;background:rgb(${PINNED});color:rgb(${PINNED})}</style>`;
     expect(await fullPage(slotted + page)).toMatchObject({ top: 0, height: 600 });
@@ -143,7 +143,7 @@ describe.concurrent('the backdrop of a modal dialog', () => {
   const html = `<!doctype html><style>::backdrop{background:rgb(${BACKDROP})}dialog{border:0;border-radius:40px}</style>
     <p style="width:80px;height:40px;background:rgb(${PINNED})"></p><dialog>text</dialog><script>document.querySelector('dialog').showModal()</script>`;
 
-  it('does not lie over an element under it, and stays around one that is in the dialog', async () => {
+  it('does not cover an element below it, and stays around one inside the dialog', async () => {
     const under = await take(browser, html, { selector: 'p' });
     expect(await blotOf(under.content, PINNED)).toMatchObject(onceAt(0));
     const dialog = await take(browser, html, { selector: 'dialog' });
@@ -155,7 +155,7 @@ describe.concurrent('a fixed pseudo-element of the page', () => {
   it.each([
     ['top:0', 0],
     ['bottom:10px', 1_950],
-  ])('is there once, where it stands: %s', async (edge, top) => {
+  ])('appears once, in its place: %s', async (edge, top) => {
     const rules = `content:'';position:fixed;left:0;width:80px;height:40px;background:rgb(${PINNED});${edge}`;
     expect(await fullPage(`<style>body::before{${rules}}</style>${ROWS}`)).toMatchObject(onceAt(top));
   });
@@ -163,7 +163,7 @@ describe.concurrent('a fixed pseudo-element of the page', () => {
   it.each([
     ['when it covers the view', 'inset:0;z-index:-1', '', { top: 2_000, pixels: 800 * 500 }],
     ['when its box scrolls along', 'top:0;width:80px;height:40px', 'transform:translateZ(0)', onceAt(0)],
-  ])('is left as it is %s', async (_, edges, box, seen) => {
+  ])('is unchanged %s', async (_, edges, box, seen) => {
     const rules = `content:'';position:fixed;background:rgb(${PINNED});${edges}`;
     const gap = '<div style="height:500px"></div>';
     expect(await fullPage(`<style>main::before{${rules}}</style><main style="${box}">${ROWS}${gap}</main>`)).toMatchObject(seen);
@@ -177,17 +177,17 @@ describe.concurrent('a sticky pseudo-element', () => {
     ['of the page', (bar: string) => `body::before{display:block;${bar}}`, 'top:0', 0],
     ['of an outer box', (bar: string) => `main::before{display:block;${bar}}`, 'top:0', 2_000],
     ['at the end', (bar: string) => `main::after{display:block;${bar}}`, 'bottom:0', 5_500],
-  ])('is there once, where the flow has it: %s', async (_whose, sheet, edge, top) => {
+  ])('appears once, at its place in the flow: %s', async (_whose, sheet, edge, top) => {
     const deep = '<section><p style="margin:0"><b><i style="display:block;height:1500px"></i></b></p></section>';
     expect(await fullPage(`<style>${sheet(rules(edge))}</style>${ROWS}<main>${ROWS}${deep}</main>${ROWS}`)).toMatchObject(onceAt(top));
   });
 
-  it('stands where a page at its top pushes it', async () => {
+  it("keeps the offset that it has at the page's top", async () => {
     const sheet = `main{padding-top:10px}main::before{display:block;margin-top:5px;${rules('top:60px')}}`;
     expect(await fullPage(`<style>${sheet}</style><main>${ROWS}</main>`)).toMatchObject(onceAt(60));
   });
 
-  it('is looked for around a form with a field named like what it is asked', async () => {
+  it('is found around a form with a field named like a property', async () => {
     const form = `<form><input name="children"><input name="querySelectorAll"></form>`;
     expect(await fullPage(`<style>main::before{display:block;${rules('top:0')}}</style>${form}${ROWS}<main>${ROWS}</main>`)).toMatchObject({
       height: 40,
@@ -195,13 +195,13 @@ describe.concurrent('a sticky pseudo-element', () => {
     });
   });
 
-  it('stays where it sticks in a box that scrolls by itself', async () => {
+  it('keeps its position in a box with its own scrolling', async () => {
     const log = `<style>#box::before{display:block;${rules('top:0')}}</style>
       <div id="box" style="overflow:auto;height:200px"><div style="height:2000px"></div></div>${ROWS}<script>box.scrollTo(0,9999)</script>`;
     expect(await fullPage(ROWS + log)).toMatchObject(onceAt(2_000));
   });
 
-  it('stays over what it lay over', async () => {
+  it('stays above the content that it covered', async () => {
     const over = `<style>main::before{display:block;${rules('top:0')}}</style><main>
       <p style="position:relative;margin:-40px 0 0;width:80px;height:40px;background:#fff"></p></main>`;
     const under = `<p style="position:relative;width:80px;margin:0 0 -40px;height:40px;background:#fff"></p><style>main::before{display:block;${rules('top:0')}}</style><main></main>`;

@@ -37,7 +37,7 @@ describe('a native PDF of a whole page', () => {
     ['the size of a text', page('<div class=hero style="font-size:20vmin;line-height:1">x</div>'), 120],
     ['a query of the height', page(hero('height:40px'), '@media(min-height:900px){.row{height:200px!important}}'), 40],
     ['an open shadow tree', page(shadow('open', `<div style="height:100vh;background:${HERO}"></div>`)), 600],
-  ])('has every row where it is in the view, as boxes, though the view’s height decides %s', async (_, html, heroPx) => {
+  ])('has every row at its place in the view, as boxes, although the view’s height determines %s', async (_, html, heroPx) => {
     const { content, height, diagnostics } = await take(browser, html, NATIVE);
     const boxes = await printedBoxes(content);
     expect(boxes.find(({ colour }) => colour === HERO)).toMatchObject({ top: 0, height: heroPx });
@@ -46,13 +46,13 @@ describe('a native PDF of a whole page', () => {
     expect(diagnostics).toMatchObject({ algorithm: 'native', truncated: false });
   });
 
-  it('has a hero’s margin as it is in the view', async () => {
+  it('has a hero’s margin like the view', async () => {
     const { content, diagnostics } = await take(browser, page(hero('margin:60vh 0 10vh;height:50px')), NATIVE);
     expect(await tops(content)).toEqual(below(470));
     expect(diagnostics).toMatchObject({ algorithm: 'native', scrollHeight: 2_470 });
   });
 
-  it('has the colours that queries of the height give it in the view, and what stands before an element at its height', async () => {
+  it('has the colours that height queries set in the view, and the content before an element at its height', async () => {
     const style = `@media(min-height:900px){.hero{background:red}}@media(orientation:portrait){.hero{background:red}}
       .hero::before{content:"";display:block;height:50vh;background:rgb(1,2,3)}`;
     const { content } = await take(browser, page(hero('padding-top:100px'), style), NATIVE);
@@ -62,7 +62,7 @@ describe('a native PDF of a whole page', () => {
     expect(await tops(content)).toEqual(below(400));
   });
 
-  it('is made of its pixels where the view’s height decides what cannot be held, and says so', async () => {
+  it('is made of pixels if the view’s height determines something that cannot be fixed, with a warning', async () => {
     const html = page(shadow('closed', `<div style="height:50vh;background:${HERO}"></div><div style="height:200px"></div>`));
     const { content, diagnostics } = await take(browser, html, NATIVE);
     expect(diagnostics).toMatchObject({ algorithm: 'by_sections', scrollHeight: 2_500, stoppedReason: 'end_of_page', truncated: false });
@@ -72,7 +72,7 @@ describe('a native PDF of a whole page', () => {
   });
 });
 
-it('a document of more sheets than there is time for fails with the limit', async () => {
+it('fails with the limit if the document has more sheets than there is time for', async () => {
   const html = '<p style="break-after:page">Words</p>'.repeat(20_000);
   await expect(take(browser, html, { format: 'pdf', pdf: {} }, { pictureMs: 5_000 })).rejects.toMatchObject({
     code: 'render_timeout',

@@ -10,7 +10,7 @@ function aBrowser(read: () => unknown): CdpSession {
 
 const PAPER = { paperWidth: 8, paperHeight: 11, pageRanges: '' };
 
-it('a browser that cannot read back its file is reported as a temporary directory without room', async () => {
+it('a browser that cannot read back its file is reported as a full temporary directory', async () => {
   const full = aBrowser(() => {
     throw new Error('IO.read: Read failed');
   });
@@ -22,7 +22,7 @@ it('a browser that cannot read back its file is reported as a temporary director
   });
 });
 
-it('any other failure stays as it is', async () => {
+it('any other failure is unchanged', async () => {
   const broken = aBrowser(() => {
     throw new Error('IO.read: Invalid stream handle');
   });

@@ -21,10 +21,10 @@ it.each([
   ['<p style="margin:-15px 0 0 1em">Page', [RIGHT]],
   ['<p style="margin-left:15mm">Page', [RIGHT, TOP]],
   ['<p style="padding-inline:0 5%">Page', [LEFT, TOP]],
-])('the header %s has the page’s room at %j', (html, room) => {
+])('the header %s has the page’s margins at %j', (html, room) => {
   expect(roomOf(html)).toEqual(room);
 });
 
-it('a footer in a margin that has no room for a line stands at the edge', () => {
+it('a footer in a margin without room for a line is at the edge', () => {
   expect(roomOf('Page', 'footer')).toEqual([LEFT, RIGHT, 'bottom min(15pt,0px)']);
 });

@@ -22,12 +22,12 @@ async function printed(html: string): Promise<Buffer> {
   }
 }
 
-it('reads size and number of the pages', async () => {
+it('the size and number of the pages are read', async () => {
   const pages = Array.from({ length: 20 }, (_, nth) => `<p style="break-after:page">Page ${nth}</p>`).join('');
   expect(readPdf(await printed(pages))).toEqual({ width: 300, height: 600, pages: 20 });
 });
 
-it('is not misled by titles, links, alternative texts and images of the captured page', async () => {
+it('titles, links, alternative texts and images of the captured page are not misread', async () => {
   const picture = await sharp({ create: { width: 40, height: 40, channels: 3, background: 'red' } })
     .jpeg()
     .toBuffer();
@@ -41,7 +41,7 @@ it('is not misled by titles, links, alternative texts and images of the captured
   expect(readPdf(content)).toEqual({ width: 300, height: 600, pages: 1 });
 });
 
-it('refuses what is no PDF', () => {
+it('a file that is not a PDF is rejected', () => {
   expect(() => readPdf(Buffer.from(FORGED))).toThrow('no table of objects');
   expect(() => readPdf(Buffer.from('xref\n0 1\nstartxref\n0\n%%EOF\n'))).toThrow('no page');
 });

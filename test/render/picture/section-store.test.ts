@@ -38,7 +38,7 @@ it.each([[[9]], [[9, 9, 9]], [[9, 9, 4]], [[9, 4, 9]], [[9, 4, 2, 9, 9, 1]], [[4
   },
 );
 
-it('a directory that cannot be written to is the error of the server, and told as one that passes', async () => {
+it('a directory that is not writable is reported as a temporary server error', async () => {
   const parent = await mkdtemp(join(tmpdir(), 'stillframe-test-'));
   const failure = { code: 'internal_error', status: 503, retriable: true, message: expect.stringContaining('data directory') };
   await using store = await SectionStore.open(join(parent, 'temporary'), false);
@@ -48,7 +48,7 @@ it('a directory that cannot be written to is the error of the server, and told a
   await expect(SectionStore.open(join(parent, 'temporary'), false)).rejects.toMatchObject(failure);
 });
 
-it('whole parts of one height, and the last, are kept as the browser has written them', async () => {
+it('whole parts of one height, and the last one, are kept as the browser wrote them', async () => {
   await using store = await SectionStore.open(tmpdir(), false);
   const pngs = await keep(store, [9, 9, 4]);
   const { paths } = await store.strips();

@@ -12,11 +12,11 @@ it.each([
   ['a square', { size: '16in' }, { shrink: 2, contentWidth: 14, margins: { left: 0.5, top: 1.5 } }],
   ['a named size on its side', { size: 'letter landscape' }, { shrink: 11 / 8, contentWidth: 9 }],
   ['a direction only', { size: 'landscape' }, { shrink: 1.25, contentWidth: 8 }],
-])('knows where the content of a page with %s is on the paper', (_, own, sheet) => {
+])('the position of the content on paper is found for a page with %s', (_, own, sheet) => {
   expect(sheetOf(PAPER, own)).toMatchObject(sheet);
 });
 
-it('takes the page’s own size as the paper where it is preferred', () => {
+it("the page’s own size is the paper's if it is preferred", () => {
   expect(sheetOf({ ...PAPER, preferCssPageSize: true }, { size: 'tabloid' })).toMatchObject({
     shrink: 1,
     contentWidth: 9,

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => browser.close());
 
 describe.concurrent('a picture of the view', () => {
-  it.each(['png', 'jpeg', 'webp'])('is the view at its density, as %s, read from the encoded bytes', async (format) => {
+  it.each(['png', 'jpeg', 'webp'])("has the view's size at its density, as %s, read from the encoded bytes", async (format) => {
     const picture = await take(browser, rowsPage(3_000), { format, viewport: { width: 400, height: 300, deviceScaleFactor: 2 } });
     expect(await sharp(picture.content).metadata()).toMatchObject({ format, width: 800, height: 600 });
     expect(await judgeRows(picture.content, { ratio: 2, tolerance: format === 'png' ? 0 : 40 })).toMatchObject({ wrong: 0 });
@@ -38,7 +38,7 @@ describe.concurrent('a picture of the view', () => {
 });
 
 describe.concurrent('a picture of an element', () => {
-  it('is the first visible match, whole, though it is taller than the view, with nothing pinned over it', async () => {
+  it('is the whole first visible match, even if it is taller than the view, and nothing pinned covers it', async () => {
     const bar = '<div style="position:fixed;top:0;left:0;width:300px;height:40px;background:rgb(1,2,3)"></div>';
     const html = `<style>body{margin:0}</style>${bar}<p class=a hidden></p><div style="height:334px"></div><div class=a style="width:200px;margin-left:50px">${rowsPage(2_000)}</div><div class=a>second</div>`;
     const picture = await take(browser, html, { selector: '.a', viewport: { width: 400, height: 600, deviceScaleFactor: 1.5 } });
@@ -47,14 +47,14 @@ describe.concurrent('a picture of an element', () => {
     expect(picture.diagnostics).toMatchObject({ algorithm: 'element', stoppedReason: 'element', truncated: false, deviceScaleFactor: 1.5 });
   });
 
-  it('has what is pinned inside it once, though it takes several sections', async () => {
+  it('has pinned elements inside it once, even if it takes several sections', async () => {
     const { content } = await take(browser, pinnedPage(1_000), { selector: 'body' });
     for (const [name, top] of Object.entries({ fixedTop: 0, shadowFixed: 60, stickyTop: 640, stickyInSection: 680, fixedBottom: 2_580 })) {
       expect(await blotOf(content, PINNED[name as keyof typeof PINNED]), name).toMatchObject({ top, pixels: 2_400 });
     }
   });
 
-  it('is whole when it is wider than the view', async () => {
+  it('is complete when it is wider than the view', async () => {
     const html = '<body style="margin:0"><div id=wide style="width:1500px;height:50px;background:rgb(1,2,3)"></div>';
     const { content, width } = await take(browser, html, { selector: '#wide' });
     expect(width).toBe(1_500);
@@ -66,7 +66,7 @@ describe.concurrent('a picture of an element', () => {
     { page: 'wider than the view, where that cannot be seen', style: 'html{overflow-x:hidden}', left: 710, width: 120 },
     { page: 'as wide as the view', style: '', left: 720, width: 110 },
     { page: 'written from right to left', style: 'html{direction:rtl}', left: -80, width: 140 },
-  ])('is padded as far as the page goes, which is $page', async ({ style, left, width }) => {
+  ])('is padded within the page, which is $page', async ({ style, left, width }) => {
     const wide = left === 720 ? '' : '<div style="width:1000px;height:9px"></div>';
     const html = `<!doctype html><style>body{margin:0}${style}</style>${wide}<b style="position:absolute;top:50px;left:${left}px;width:80px;height:40px;background:rgb(1,2,3)"></b>`;
     const { content } = await take(browser, html, { selector: 'b', padding: 30, wait_for_idle: false });
@@ -74,12 +74,12 @@ describe.concurrent('a picture of an element', () => {
     expect(await blotOf(content, [1, 2, 3])).toMatchObject({ left: 30, top: 30, width: 80, height: 40, pixels: 3_200 });
   });
 
-  it('is the same, wide or not, in a page written from right to left', async () => {
+  it('is the same in a page written from right to left, wide or not', async () => {
     const html = '<html dir=rtl><body style="margin:0"><div id=wide style="width:1500px;height:50px;background:rgb(1,2,3)"></div>';
     expect(await blotOf((await take(browser, html, { selector: '#wide' })).content, [1, 2, 3])).toMatchObject({ pixels: 75_000 });
   });
 
-  it('is what the page shows of it when a part lies before the beginning of the page, and is not one that lies there whole', async () => {
+  it("is the part that the page shows of it when some of it is before the page's origin, and not an element that is completely there", async () => {
     const at = (left: number) =>
       `<div class=a style="position:absolute;left:${left}px;top:-20px;width:100px;height:50px;background:rgb(1,2,3)"></div>`;
     const { content, width, height } = await take(browser, `${at(-9_999)}${at(-40)}`, { selector: '.a' });
@@ -87,7 +87,7 @@ describe.concurrent('a picture of an element', () => {
     expect((await blotOf(content, [1, 2, 3])).pixels).toBe(1_800);
   });
 
-  it('is scrolled to inside a box that shows another part, though it is in the view', async () => {
+  it('is scrolled to inside a box that shows another part, even if it is in the view', async () => {
     const slide = (id: string, colour: string) => `<div id=${id} style="flex:none;width:300px;height:100px;background:${colour}"></div>`;
     const html = `<div style="display:flex;width:300px;overflow:hidden">${slide('one', 'red')}${slide('two', 'rgb(1,2,3)')}</div>`;
     expect(await blotOf((await take(browser, html, { selector: '#two' })).content, [1, 2, 3])).toMatchObject({ pixels: 30_000 });
@@ -108,7 +108,7 @@ describe.concurrent('a picture of an element', () => {
     ['clipped to nothing', (box: string) => `<div style="position:absolute;left:300px;clip:rect(1px,1px,1px,1px)">${box}</div>`],
     ['clipped away along its path', (box: string) => `<div style="clip-path:inset(0 0 100%)">${box}</div>`],
     ['a dot for screen readers', () => '<div class=a style="width:1px;height:1px;overflow:hidden"></div>'],
-  ])('is not one that is clipped away, while another is seen: %s', async (_what, hide) => {
+  ])('is not a clipped match while another is visible: %s', async (_what, hide) => {
     const box = (colour: string) => `<div class=a style="width:200px;height:100px;background:${colour}"></div>`;
     const html = `<p>text</p>${hide(box('red'))}${box('rgb(1,2,3)')}`;
     expect(await blotOf((await take(browser, html, { selector: '.a' })).content, [1, 2, 3])).toMatchObject({ pixels: 20_000 });
@@ -133,7 +133,7 @@ describe.concurrent('a picture of an element', () => {
     ],
     ['in an inline element', 'height:40px', (box: string) => `<span style="overflow:hidden">${box}</span>`],
     ['partly clipped', 'height:40px', (box: string) => `<div style="height:10px;overflow:hidden">${box}</div>`],
-  ])('is the first one that can be seen, though it is %s', async (_what, style, around) => {
+  ])('is the first visible match, even if it is %s', async (_what, style, around) => {
     const html = `<p>text</p>${around(`<div class=a style="width:200px;background:rgb(1,2,3);${style}"></div>`)}<div class=a style="height:9px">other</div>`;
     const { width, content } = await take(browser, html, { selector: '.a' });
     expect(width).toBe(200);
@@ -158,7 +158,7 @@ describe.concurrent('a picture of an element', () => {
       'beside what is not seen',
       `<div class=a style="display:contents">${block('opacity:0')}${block('position:absolute;left:-9999px')}${block('position:fixed')}${block('')}${block('')}</div>`,
     ],
-  ])('is what is in it when it has no box of its own, or an empty one: %s', async (_where, html) => {
+  ])('is the content when the element has no box of its own, or an empty one: %s', async (_where, html) => {
     const shadow = `<script>for (const x of document.querySelectorAll('x-a')) x.attachShadow({ mode: 'open' }).innerHTML = '<slot></slot>'</script>`;
     const { content, width, height } = await take(browser, `<p>text</p>${html}${shadow}<p class=a style="margin-left:300px">other</p>`, {
       selector: '.a',
@@ -167,7 +167,7 @@ describe.concurrent('a picture of an element', () => {
     expect(await blotOf(content, [1, 2, 3])).toMatchObject({ pixels: 40_000 });
   });
 
-  it('is the text in it when it has no box of its own', async () => {
+  it('is the text when the element has no box of its own', async () => {
     const text = (style: string) => take(browser, `<p><span id=a style="${style}">some text</span>text</p>`, { selector: '#a' });
     const [none, own] = await Promise.all([text('display:contents'), text('')]);
     expect(none.content).toEqual(own.content);
@@ -195,7 +195,7 @@ describe.concurrent('a picture of an element', () => {
       1_500,
     ],
     ['a pseudo-element', 'body::before{content:"";display:block;position:sticky;top:0;height:60px;background:red}', '', 1_500],
-  ])('is not covered by what sticks to the top of the view: %s', async (_what, style, header, height) => {
+  ])('is not covered by elements at the top of the view: %s', async (_what, style, header, height) => {
     const box = `<div style="height:900px"></div><div class=a style="height:${height}px;background:rgb(1,2,3)"></div><div style="height:2000px"></div>`;
     const { content } = await take(browser, `<style>body{margin:0}${style}</style>${header}${box}`, { selector: '.a' });
     expect((await blotOf(content, [1, 2, 3])).pixels).toBe(height * 800);
@@ -205,7 +205,7 @@ describe.concurrent('a picture of an element', () => {
     { waits: 150, height: 200 },
     { waits: 250, height: 200 },
     { waits: 150, height: 2_400 },
-  ])('has the images that wait $waits ms for the scrolling to pause: $height px', async ({ waits, height }) => {
+  ])('has the images that wait $waits ms for a pause in scrolling: $height px', async ({ waits, height }) => {
     const seen = 'data:image/gif;base64,R0lGODlhAQABAPAAAAECAwAAACwAAAAAAQABAAACAkQBADs=';
     const html = `<style>body{margin:0}img{display:block;width:100%;height:200px}</style><div style="height:3000px"></div>
       <section>${`<img data-src="${seen}">`.repeat(height / 200)}</section><div style="height:3000px"></div><script>let timer;
@@ -221,7 +221,7 @@ describe.concurrent('a picture of an element', () => {
     ['#closed', 'render_incomplete', { check: 'selector', seen: 'not_visible', matches: 1 }],
     ['#seen-through', 'render_incomplete', { check: 'selector', seen: 'not_visible', matches: 1 }],
     ['p[', 'invalid_request', { issues: [{ path: 'selector' }] }],
-  ])('is refused for %s with %s', async (selector, code, details) => {
+  ])('fails for %s with %s', async (selector, code, details) => {
     const closed = '<div id=closed style="height:0;overflow:hidden"><p>x</p></div>';
     const seenThrough = '<div style="opacity:0"><div id=seen-through style="display:contents">x<b>y</b></div></div>';
     const failure = take(browser, `<p id=hidden style="visibility:hidden">x</p>${closed}${seenThrough}`, { selector });
@@ -242,7 +242,7 @@ describe.concurrent('a PDF', () => {
     expect(long.diagnostics).toMatchObject({ algorithm: 'native', sections: 5, stoppedReason: 'end_of_page', truncated: false });
   });
 
-  it('of the view holds what scrolls inside an element, and what loads late', async () => {
+  it('of the view includes the content of inner scrollers, and content that loads late', async () => {
     const scroller = `<body style="margin:0"><main style="height:100vh;overflow:auto"><div style="height:1500px">x</div>end</main>`;
     expect(await sizes((await take(browser, scroller, { format: 'pdf' })).content)).toHaveLength(3);
     const lazy = `<body style="margin:0"><div style="height:1300px"></div><script>
@@ -269,7 +269,7 @@ describe.concurrent('a PDF', () => {
     ['of the view', {}, TWO_VIEWS],
     ['of a whole page, by sections', { full_page: true, full_page_algorithm: 'by_sections' }, [[800, 1_200]]],
     ['of a whole page, native', { full_page: true, full_page_algorithm: 'native' }, [[800, 1_200]]],
-  ])('%s is on our paper, whatever the page says of its own', async (_what, wire, expected) => {
+  ])("%s is on the requested paper, whatever the page's own rules say", async (_what, wire, expected) => {
     const page = (rule: string) => `<style>${rule}body{margin:0;height:1200px;background:teal}</style><h1>Words</h1>`;
     const own = await take(browser, page('@page{size:A4 landscape;margin:5cm}'), { format: 'pdf', ...wire });
     const plain = await take(browser, page(''), { format: 'pdf', ...wire });
@@ -279,7 +279,7 @@ describe.concurrent('a PDF', () => {
 
   const NARROW = { viewport: { width: 320, height: 2_000, deviceScaleFactor: 1 } };
 
-  it('of a longer page, native, is as many pages as it takes', async () => {
+  it('of a longer page, native, has as many pages as it needs', async () => {
     const picture = await take(browser, rowsPage(20_000), { ...NARROW, format: 'pdf', full_page: true, full_page_algorithm: 'native' });
     expect(await sizes(picture.content)).toEqual([
       [320, 19_200],
@@ -287,7 +287,7 @@ describe.concurrent('a PDF', () => {
     ]);
   });
 
-  it('of a whole page, by sections, is its rendered pixels, an image a page, row by row', async () => {
+  it('of a whole page, by sections, has its rendered pixels, one image per page, row by row', async () => {
     const picture = await take(browser, rowsPage(20_000), { ...NARROW, format: 'pdf', full_page: true });
     expect(await sizes(picture.content)).toEqual([
       [320, 19_200],

@@ -27,7 +27,7 @@ it.each([
   ['jpeg', 1.25, {}],
   ['png', 2.625, {}],
   ['png', 1, { isMobile: true }],
-])('a view that is taken in strips is the same as in one capture: %s at density %d', async (format, deviceScaleFactor, phone) => {
+])('a view captured in strips equals one capture: %s at density %d', async (format, deviceScaleFactor, phone) => {
   const wanted = options({ format, viewport: { width: 640, height: 480, deviceScaleFactor, ...phone } });
   await using session = await aPageSession(browser, { html: PAGE, options: wanted });
   using deadlines = new Deadlines({ timeout: 60_000, delay: 0 }, [session.lost]);

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-describe('a stage', () => {
+describe('a page session', () => {
   let test: TestPool;
   beforeAll(async () => {
     test = await aPool({ browsers: 2, pagesPerBrowser: 2 });
@@ -50,7 +50,7 @@ describe('a stage', () => {
     expect(site.requests.at(-1)?.headers['accept-language']).toBe('pt-BR,pt;q=0.9');
   });
 
-  it('opened ahead takes on another size, scheme and motion', async () => {
+  it('opened in advance takes another size, scheme and motion', async () => {
     const options = someOptions({ viewport: { width: 500, height: 400 }, dark_mode: true, reduce_motion: false });
     const lease = await test.pool.acquire(options, NEVER);
     await lease.session.page.goto(site.url);
@@ -64,7 +64,7 @@ describe('a stage', () => {
     expect(seen).toEqual([500, 400, true, false]);
   });
 
-  it('knows nothing of the one before it', async () => {
+  it('knows nothing of the previous one', async () => {
     const first = await test.pool.acquire(someOptions(), NEVER);
     await first.session.page.goto(site.url);
     await first.session.page.evaluate(() => {
@@ -90,13 +90,13 @@ describe('a stage', () => {
     expect(lease.session.chromiumVersion).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
   });
 
-  it('begins its proxy, with the proxy of the caller', async () => {
+  it("starts its proxy, with the caller's proxy", async () => {
     const lease = await test.pool.acquire(someOptions({ proxy: { server: 'http://proxy.example.com:3128' } }), NEVER);
     await lease.release();
     expect(test.proxies.begun.at(-1)).toMatchObject({ proxy: { server: 'http://proxy.example.com:3128' } });
   });
 
-  it('can be had by many at once, each with a page and a proxy of its own', async () => {
+  it('is available to many captures at once, each with its own page and proxy', async () => {
     const leases = await Promise.all(Array.from({ length: 8 }, () => test.pool.acquire(someOptions(), NEVER)));
     expect(new Set(leases.map(({ session }) => session.page)).size).toBe(8);
     expect(new Set(leases.map(({ session }) => session.captureProxy.port)).size).toBe(8);
@@ -104,7 +104,7 @@ describe('a stage', () => {
     await Promise.all(leases.map((lease) => lease.release()));
   });
 
-  it('released twice is released once', async () => {
+  it('can be released twice', async () => {
     const lease = await test.pool.acquire(someOptions(), NEVER);
     await Promise.all([lease.release(), lease.release()]);
     await lease.release();
@@ -115,7 +115,7 @@ describe('a stage', () => {
   it.each([
     ['timezone', { timezone: 'Europe/Nowhere' }],
     ['locale', { locale: 'xx' }],
-  ])('with a %s that only Chromium could refuse is refused as the request, or works', async (field, fields) => {
+  ])('with a %s that only Chromium could refuse is refused as invalid_request, or works', async (field, fields) => {
     const options = { ...someOptions(), ...fields };
     const outcome = await test.pool.acquire(options, NEVER).then(
       (lease) => lease.release().then(() => null),
@@ -127,7 +127,7 @@ describe('a stage', () => {
   });
 });
 
-it('an acquire whose signal has aborted answers internal_error 503 and leaves nothing open', async () => {
+it('an acquire whose signal has aborted throws internal_error 503 and leaves nothing open', async () => {
   await using test = await aPool();
   const cancelled = AbortSignal.abort(new Error('too late'));
   await expect(test.pool.acquire(someOptions(), cancelled)).rejects.toMatchObject({ code: 'internal_error', status: 503 });
@@ -139,7 +139,7 @@ it('an acquire whose signal has aborted answers internal_error 503 and leaves no
   await lease.release();
 });
 
-it('a browser is replaced after its captures, and no capture sees it', async () => {
+it('a browser is replaced after its captures, without effect on any capture', async () => {
   await using test = await aPool({ recycleAfter: 3 });
   const profiles = () => readdirSync(profilesRoot(test.runDir));
   const [first] = profiles();
@@ -167,7 +167,7 @@ it('a stopped pool leaves no process, profile or captureProxy behind, and may be
   await test[Symbol.asyncDispose]();
 });
 
-it('a pool that has started has its first page open, and gives it to the first capture', async () => {
+it('a started pool has its first page open, and gives it to the first capture', async () => {
   await using test = await aPool();
   expect(test.proxies.open).toBe(1);
   const lease = await test.pool.acquire(someOptions(), NEVER);
@@ -177,7 +177,7 @@ it('a pool that has started has its first page open, and gives it to the first c
   await lease.release();
 });
 
-it('further browsers start when one has its hands full', async () => {
+it('further browsers start when one is busy', async () => {
   await using test = await aPool({ browsers: 2, followAfterMs: 600_000 });
   const first = await test.pool.acquire(someOptions(), NEVER);
   expect(browserPids(test.runDir)).toHaveLength(1);
@@ -192,7 +192,7 @@ it('further browsers start by themselves after a while', async () => {
   expect(browserPids(test.runDir)).toHaveLength(2);
 });
 
-it('a browser that follows another has the pages that are asked for, and keeps none that are not', async () => {
+it('a replacement browser has pages with the requested emulation, and keeps no others', async () => {
   await using test = await aPool({ pagesPerBrowser: 2, recycleAfter: 3 });
   const sharp = someOptions({ viewport: { width: 800, height: 600, deviceScaleFactor: 1 } });
   const root = profilesRoot(test.runDir);
@@ -204,7 +204,7 @@ it('a browser that follows another has the pages that are asked for, and keeps n
   await Promise.all(leases.map((lease) => lease.release()));
 });
 
-it('a page that dies as it stands ready is replaced, and its proxy is closed', async () => {
+it('a page that crashes while it is ready is replaced, and its proxy is closed', async () => {
   await using test = await aPool();
   const [browser = 0] = browserPids(test.runDir);
   const renderers = new GroupWatch(browser).processes(0).filter(({ pid }) => isRenderer(pid));

@@ -12,7 +12,7 @@ const aBrowser = (name: string, seen: Partial<Candidate> & { warm?: number } = {
 
 const chosen = (live: Named[]): string | null => chooseBrowser(live, { emulationKey: 'any', pagesPerBrowser: 2 })?.name ?? null;
 
-it('there is nothing to choose where there is no browser', () => {
+it('no browser is chosen if there is none', () => {
   expect(chosen([])).toBeNull();
 });
 

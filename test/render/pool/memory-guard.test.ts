@@ -37,7 +37,7 @@ function aBrowser(pids: number[]): GuardedBrowser & { ended: number[]; shared: b
   };
 }
 
-it('ends the largest process while all together use more than the budget, and then no other', { timeout: 120_000 }, async () => {
+it('the largest process ends while all together use more than the budget, and then no other', { timeout: 120_000 }, async () => {
   const [small, large, other] = await Promise.all([aProcess(1), aProcess(450 * MiB), aProcess(300 * MiB)]);
   const browsers = [aBrowser([small, large]), aBrowser([other])];
   const memoryBytes = process.memoryUsage.rss() + 700 * MiB;
@@ -55,13 +55,13 @@ it('ends the largest process while all together use more than the budget, and th
   expect(browsers[0]?.shared).toEqual([true]);
 });
 
-it('ends a process that alone exceeds the limit of one as the fault of its own capture', { timeout: 120_000 }, async () => {
+it('a process that alone exceeds its limit ends as the fault of its own capture', { timeout: 120_000 }, async () => {
   const browser = aBrowser([await aProcess(600 * MiB)]);
   using _guard = new MemoryGuard({ memoryBytes: 1_024 * MiB, browsers: () => [browser], log: silentLog() });
   await expect.poll(() => browser.shared, { timeout: 60_000 }).toEqual([false]);
 });
 
-it('ends no small process, even if the server alone uses more than the budget', { timeout: 120_000 }, async () => {
+it('no small process ends, even if the server alone uses more than the budget', { timeout: 120_000 }, async () => {
   const browser = aBrowser([await aProcess(100 * MiB)]);
   let looks = 0;
   const guarded = () => {

@@ -9,7 +9,7 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-it.runIf(process.getuid?.() === 0)("passes over a temporary directory of root's own, which the browser's user cannot enter", () => {
+it.runIf(process.getuid?.() === 0)("a temporary directory of root's own, which the browser's user cannot enter, is skipped", () => {
   vi.stubEnv('TMPDIR', dir);
   const elsewhere = profilesRoot('/a/data/directory');
   rmdirSync(elsewhere);

@@ -34,7 +34,7 @@ async function aProcess(renderer: boolean, name = 'waits'): Promise<GroupProcess
   return { ...entry, renderer };
 }
 
-it('a renderer that goes on and on yields more and more, and only it', async () => {
+it('only a renderer that runs for long gets an ever lower priority', async () => {
   const [greedy, modest, other] = await Promise.all([true, true, false].map((renderer) => aProcess(renderer)));
   if (greedy === undefined || modest === undefined || other === undefined) throw new Error('no processes');
   const priority = new RendererPriority(null, refused);
@@ -51,7 +51,7 @@ it('a renderer that goes on and on yields more and more, and only it', async () 
   expect(look(101)).toEqual([19, own, own]);
 });
 
-it('a process that has ended meanwhile is no fault', async () => {
+it('a process that has ended meanwhile causes no error', async () => {
   const gone = { ...(await aProcess(true)), pid: 2 ** 22 - 1 };
   expect(() => new RendererPriority(null, refused).update([{ ...gone, cpuTicks: 500 }])).not.toThrow();
 });

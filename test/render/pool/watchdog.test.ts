@@ -45,7 +45,7 @@ describe('a browser that gets', () => {
   });
   afterAll(() => test[Symbol.asyncDispose]());
 
-  it.each(['SIGKILL', 'SIGSTOP'] as const)('%s is replaced in seconds, and only its own captures are lost', async (signal) => {
+  it.each(['SIGKILL', 'SIGSTOP'] as const)('%s is replaced in seconds, and loses only its own captures', async (signal) => {
     await until(() => test.pool.readyBrowsers() === 2);
     const [one, two] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
     await Promise.all([one.session.page.goto(site.url), two.session.page.goto(site.url)]);
@@ -94,7 +94,7 @@ describe.each([
   });
 });
 
-it('a capture that ends before the next check learns that its browser has lost its network service', async () => {
+it('a capture that ends before the next check finds out that its browser has lost its network service', async () => {
   const silent = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void silent.close());
   const { lease, browser } = await aVisit();
@@ -121,7 +121,7 @@ it('a stopped renderer loses its own capture, and the browser stays', async () =
   expect(browserPids(shared.runDir)).toEqual([browser]);
 });
 
-it('a browser that answers and draws no more is replaced', async () => {
+it('a browser that responds but no longer draws is replaced', async () => {
   let skew = 0;
   await using test = await aPool({ now: () => Date.now() + skew });
   const lease = await test.pool.acquire(someOptions(), NEVER);
@@ -157,7 +157,7 @@ it('a crashed renderer loses its own capture, and the browser stays', async () =
 /** The process that has run other tests before may be large itself, and counts. */
 const littleMemory = () => ({ memoryBytes: 1_000_000_000 + process.memoryUsage.rss() });
 
-it('a page that takes too much memory loses its own capture, and the others stay', async () => {
+it('a page that uses too much memory loses its own capture, and the others stay', async () => {
   await using test = await aPool({ pagesPerBrowser: 2, ...littleMemory() });
   const [greedy, modest] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
   await Promise.all([greedy.session.page.goto(site.url), modest.session.page.goto(site.url)]);
@@ -178,8 +178,8 @@ const LAYERS = `<!doctype html><title>layers</title><body>${'<i></i>'.repeat(400
   (function draw() { document.body.style.paddingTop = (turn++ % 9) + 'px'; requestAnimationFrame(draw) })()
 </script>`;
 
-describe.each(EACH_KIND)('a GPU process that takes too much memory ($kind)', (executable) => {
-  it('is ended with the captures that may be the reason, and the browser stays', async () => {
+describe.each(EACH_KIND)('a GPU process that uses too much memory ($kind)', (executable) => {
+  it('is ended with the captures that may be the cause, and the browser stays', async () => {
     await using test = await aPool({ executable, pagesPerBrowser: 2, ...littleMemory() });
     const [browser] = browserPids(test.runDir);
     const [greedy, modest] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
@@ -198,7 +198,7 @@ describe.each(EACH_KIND)('a GPU process that takes too much memory ($kind)', (ex
   });
 });
 
-it('a GPU process that takes too much memory is ended with the one capture of a browser of its own, and no other', async () => {
+it('a GPU process that uses too much memory is ended with the only capture of a dedicated browser', async () => {
   await using test = await aPool(littleMemory());
   const other = await test.pool.acquire(someOptions(), NEVER);
   await other.session.page.goto(site.url);
@@ -214,7 +214,7 @@ it('a GPU process that takes too much memory is ended with the one capture of a 
   await other.release();
 });
 
-it.each(EACH_KIND)('a page in an endless loop is given back in bounded time ($kind)', async (executable) => {
+it.each(EACH_KIND)('a page in an endless loop is released in bounded time ($kind)', async (executable) => {
   await using test = await aPool({ executable });
   const lease = await test.pool.acquire(someOptions(), NEVER);
   await lease.session.page.goto(`${site.url}/busy`, { waitUntil: 'commit' });
@@ -229,7 +229,7 @@ it.each(EACH_KIND)('a page in an endless loop is given back in bounded time ($ki
   await next.release();
 });
 
-it('a page whose renderer is stopped is given back in bounded time', async () => {
+it('a page whose renderer is stopped is released in bounded time', async () => {
   const { lease, browser } = await aVisit();
   for (const pid of renderersOf(browser)) process.kill(pid, 'SIGSTOP');
   const asked = performance.now();
@@ -240,7 +240,7 @@ it('a page whose renderer is stopped is given back in bounded time', async () =>
   await next.release();
 });
 
-describe('a server that is killed', () => {
+describe('a killed server', () => {
   it('leaves no browser process behind', async () => {
     await using server = await serverProgram();
     const [browser = 0] = browserPids(server.runDir);
@@ -252,7 +252,7 @@ describe('a server that is killed', () => {
     expect(performance.now() - killed).toBeLessThan(GENEROUS_MS);
   });
 
-  it('with stopped browsers leaves them to the next start, which ends them and removes their profiles', async () => {
+  it('leaves stopped browsers to the next start, which kills them and removes their profiles', async () => {
     await using server = await serverProgram();
     const root = profilesRoot(server.runDir);
     const [browser = 0] = browserPids(server.runDir);
@@ -267,7 +267,7 @@ describe('a server that is killed', () => {
   });
 });
 
-describe('a server that was killed and never started again', () => {
+describe('a killed server that never starts again', () => {
   it('leaves its profiles to the next start of another, with the copy of its browser', async () => {
     await using server = await serverProgram();
     const root = profilesRoot(server.runDir);
@@ -280,7 +280,7 @@ describe('a server that was killed and never started again', () => {
     expect([root, `${root}-browser`].filter((place) => existsSync(place))).toEqual([]);
   });
 
-  it('is not taken for one whose processes cannot be seen from here', async () => {
+  it('is not confused with one whose processes are not visible from here', async () => {
     await using server = await serverProgram();
     const root = profilesRoot(server.runDir);
     age(root);
@@ -310,7 +310,7 @@ function age(...places: string[]): void {
   for (const place of places) utimesSync(place, then, then);
 }
 
-it('a sweep of temporary files keeps those of running servers, also of those that cannot be seen from here', async () => {
+it('a sweep of temporary files keeps those of running servers, even of invisible ones', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'stillframe-test-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const own = ownedName();
@@ -326,7 +326,7 @@ it('a sweep of temporary files keeps those of running servers, also of those tha
   expect(await sweepTemporary(join(dir, 'missing'))).toBe(0);
 });
 
-it('a browser whose profile has been removed is replaced, and its captures are lost', async () => {
+it('a browser whose profile was removed is replaced, and its captures are lost', async () => {
   const { lease } = await aVisit();
   rmSync(profilesRoot(shared.runDir), { recursive: true });
   lease.verify();
@@ -336,7 +336,7 @@ it('a browser whose profile has been removed is replaced, and its captures are l
   await Promise.all([lease.release(), next.release()]);
 });
 
-it('a sweep leaves the profiles of a living server alone', async () => {
+it('a sweep keeps the profiles of a running server', async () => {
   const { lease } = await aVisit();
   const root = profilesRoot(shared.runDir);
   const [profile = ''] = readdirSync(root);

@@ -3,18 +3,18 @@ import { TimeoutError } from 'p-timeout';
 import { expect, it } from 'vitest';
 import { endsInTime, withTimeout } from '../../../src/render/pool/with-timeout.js';
 
-it('tells in time that nothing came', async () => {
+it('a missing result is reported in time', async () => {
   const began = performance.now();
   await expect(withTimeout(new Promise(() => {}), 100)).rejects.toBeInstanceOf(TimeoutError);
   expect(performance.now() - began).toBeGreaterThanOrEqual(90);
 });
 
-it('throws what the work throws', async () => {
+it('an error of the work is thrown', async () => {
   await expect(withTimeout(Promise.reject(new Error('no')), 1_000)).rejects.toThrow('no');
   expect(await endsInTime(Promise.reject(new Error('no')), 1_000)).toBe(false);
 });
 
-it('does not count the time in which this process could hear nothing', async () => {
+it('time in which this process is blocked does not count', async () => {
   const worker = new Worker(
     "require('node:worker_threads').parentPort.on('message', (ask) => require('node:worker_threads').parentPort.postMessage(ask))",
     { eval: true },
