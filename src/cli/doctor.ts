@@ -246,8 +246,8 @@ async function checkDisk(config: Config): Promise<Finding> {
 /** Checks the directory of the browsers' own files. */
 async function checkTemporary(): Promise<Finding> {
   const check = 'Temporary files';
-  const { BROWSER_ROOM_BYTES, temporaryPlace } = await import('../render/pool/profile-dir.js');
-  const place = temporaryPlace();
+  const { BROWSER_ROOM_BYTES, temporaryRoot } = await import('../render/pool/profile-dir.js');
+  const place = temporaryRoot();
   try {
     await access(place, constants.W_OK);
     const { bavail, bsize } = await statfs(place);

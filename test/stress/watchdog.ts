@@ -3,7 +3,7 @@
  * captures. Each job ends within 5 s of its deadline, a lost browser is replaced within 3 s, and only the jobs that were on it are done
  * again. No job fails.
  *
- * Sabotage that turns it red: let BrowserProcesses.fault() return null (pages are blamed), or leave out replace() in browser-keeper.ts (lost
+ * Sabotage that turns it red: let BrowserProcesses.fault() return null (pages are blamed), or leave out replace() in browser-supervisor.ts (lost
  * browsers are not replaced).
  */
 import { type ProcessEntry, processGroup, readProcess, roleOf } from '../../src/render/launch/process-table.js';

@@ -1,6 +1,6 @@
 import type { Frame, Page } from 'playwright-core';
 import { z } from 'zod';
-import type { Look } from '../in-page/consent/look.js';
+import type { BannerInspection } from '../in-page/consent/inspect.js';
 import type { PlatformAnswer } from '../in-page/consent/platforms.js';
 import { CONSENT_FRAME } from '../in-page/consent/words.js';
 import { askMainWorld } from '../page/main-world.js';
@@ -29,7 +29,7 @@ export interface BannerTools {
    */
   hideMore(): Promise<number>;
   /** The result of the first inspection. */
-  seen: Pick<Look, 'banner' | 'framed' | 'hasFrameOnTop' | 'hidden'>;
+  seen: Pick<BannerInspection, 'banner' | 'framed' | 'hasFrameOnTop' | 'hidden'>;
   /** Whether the picture is taken next, so that later banners must be suppressed. */
   last: boolean;
   /** Whether requests to consent platforms were blocked. Such a page may lock its scrolling while it waits for them. */

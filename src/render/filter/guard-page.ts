@@ -147,7 +147,7 @@ class PageGuard implements Guard {
     const url = page.url();
     if (!/^https?:/.test(url)) return NO_BANNER;
     const general = this.on.includes('cookies') ? bannerCss(engines, this.on, url) : null;
-    const seen = await world.call('consent.look', { bannerCss: general, refused: interception.refusedScripts, last });
+    const seen = await world.call('consent.inspect', { bannerCss: general, refused: interception.refusedScripts, last });
     const css = `${this.hidingRulesOf(url)}\n${featureCss(engines, this.on, { url, features: seen })}`.trim();
     if (css !== '') await world.call('consent.applyHidingRules', { css, count: false });
     await this.applyProcedural(url, 'others');

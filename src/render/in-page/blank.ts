@@ -9,7 +9,7 @@ export type Sight = 'something' | 'nothing' | 'covered';
 /** Channel values, 0–255. */
 export type Rgb = [red: number, green: number, blue: number];
 
-export interface Look {
+export interface ViewInspection {
   sight: Sight;
   /** The opaque colours behind all content. A view that shows only one of them has no content. */
   backdrops: Rgb[];
@@ -22,14 +22,14 @@ const CANVAS_SAMPLE_PX = 16;
 /** Selectors of the elements in which frameworks mount an application. They are empty after a crash. */
 const APP_ROOTS = '#root,#app,#__next,#__nuxt,#___gatsby,app-root';
 
-/** Cache of the elements with a finite animation, reset by each call of `look`. */
+/** Cache of the elements with a finite animation, reset by each call of `inspectView`. */
 let moving: Element[] | null = null;
 
 /**
  * Looks for text, pictures, drawn canvases and coloured boxes anywhere in the page, or on its cover. The colours of the page
  * and of an application's empty root do not count; doubtful cases are not `something`.
  */
-export function look(): Look {
+export function inspectView(): ViewInspection {
   moving = null;
   const emptyRoots = all(APP_ROOTS).filter(isEmptyRoot);
   return { sight: sightOf(), backdrops: backdrops(emptyRoots), hasEmptyRoot: emptyRoots.length > 0 };

@@ -1,4 +1,4 @@
-import { hidingRules } from './consent/look.js';
+import { hidingRules } from './consent/inspect.js';
 import { eachElement, flatTreeParent, matches } from './dom.js';
 import { counts, elementsOf, nameOf } from './mechanisms.js';
 import { type Role, roles } from './pin.js';

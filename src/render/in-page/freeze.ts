@@ -1,8 +1,8 @@
 import { allIn, documentProperty, pageScroller, shadowRootOf } from './dom.js';
+import { refreshTrees, treesOf } from './dom-cache.js';
 import { passFrames } from './frames.js';
 import { isExpanded } from './scrollers.js';
 import { force } from './styles.js';
-import { surveyAgain, treesOf } from './survey.js';
 
 /** The value shown for an indeterminate progress bar. */
 const PROGRESS_VALUE = '0.25';
@@ -24,7 +24,7 @@ const MIDDLE_OF_VIEW = 50;
  * @param given.beyondView whether more than the view is captured, so that scrolling must no longer drive animations
  */
 export async function freezePage({ motion, beyondView }: { motion: boolean; beyondView: boolean }): Promise<void> {
-  surveyAgain();
+  refreshTrees();
   if (beyondView) freezeScrollDriven();
   const roots = documents(document, DEPTH_MAX);
   for (const root of roots) hideCaret(root);

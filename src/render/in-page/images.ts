@@ -1,6 +1,6 @@
 import { all, areaInView, documentProperty, isVisible } from './dom.js';
+import { queryTrees } from './dom-cache.js';
 import { endsInTime } from './frames.js';
-import { surveyed } from './survey.js';
 
 const IMAGES_MAX = 500;
 const BACKGROUNDS_MAX = 5_000;
@@ -13,7 +13,7 @@ const DECODE_MAX_MS = 1_000;
  */
 export function imagesInView(): HTMLImageElement[] {
   const found: HTMLImageElement[] = [];
-  for (const element of surveyed('img')) {
+  for (const element of queryTrees('img')) {
     const image = element as HTMLImageElement;
     const box = Element.prototype.getBoundingClientRect.call(image);
     const touches = box.bottom >= 0 && box.top <= innerHeight && box.right >= 0 && box.left <= innerWidth;

@@ -1,8 +1,8 @@
 import { runsScript } from './activity.js';
 import { coverOnTop } from './cover.js';
 import { ancestry, areaInView, documentProperty, isVisible, matches } from './dom.js';
+import { queryTrees } from './dom-cache.js';
 import { imagesInView } from './images.js';
-import { surveyed } from './survey.js';
 import { textLength, textsInView, type Words } from './words-in-view.js';
 
 export interface Completeness {
@@ -25,7 +25,7 @@ const PAGE_FRAME = 'header,nav,footer,[role="banner"],[role="navigation"],[role=
 const INTERACTIVE = 'a[href],button,input,select,textarea,h1,h2,h3';
 
 /** Checks whether the view looks like a page that is still loading. */
-export function look(): Completeness {
+export function inspect(): Completeness {
   return { seen: shellSign(textsInView()), unfinished: unfinishedSign(), text: textLength() };
 }
 
@@ -51,7 +51,7 @@ function loadingAlone(texts: Words[]): string | null {
   if (only === undefined || main.length > 1 || only.text.length > 40 || !LOADING.test(only.text)) return null;
   const saysMore = /\p{L}/u.test(only.text.replace(LOADING, '')) && !/(\.\.\.|…)$/.test(only.text);
   // Form fields do not count as text.
-  const holdsMore = surveyed('input,textarea,select').some(
+  const holdsMore = queryTrees('input,textarea,select').some(
     (field) => isVisible(field) && isInMain(field, field.getBoundingClientRect().bottom),
   );
   return saysMore || holdsMore ? null : only.text;
@@ -72,7 +72,7 @@ function lengthOf(text: string): number {
 }
 
 function share(selector: string): number {
-  return shareOf(surveyed(selector));
+  return shareOf(queryTrees(selector));
 }
 
 function shareOf(elements: Element[]): number {
@@ -89,7 +89,7 @@ function hasBackgroundPicture(): boolean {
 }
 
 function spins(): boolean {
-  return surveyed(SPINNERS)
+  return queryTrees(SPINNERS)
     .slice(0, 200)
     .some((element) => areaInView(element.getBoundingClientRect()) > 0 && isSeen(element) && isAnimated(element));
 }
@@ -121,5 +121,5 @@ function isBare(layer: Element): boolean {
 function hidesContent(layer: Element, texts: Words[]): boolean {
   const behind = texts.filter(({ parent }) => !layer.contains(parent)).map(({ text }) => text);
   if (lengthOf(behind.join('')) >= 16) return true;
-  return shareOf(surveyed(PICTURES).filter((element) => !layer.contains(element))) >= 0.2;
+  return shareOf(queryTrees(PICTURES).filter((element) => !layer.contains(element))) >= 0.2;
 }

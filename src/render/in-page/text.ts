@@ -1,6 +1,6 @@
 import { allIn, body, documentProperty, isVisible } from './dom.js';
+import { treesOf } from './dom-cache.js';
 import { foldText } from './fold.js';
-import { treesOf } from './survey.js';
 
 /** A box with more than this many times the wanted text is read in parts: its inner text would require a layout of all its text. */
 const READ_WHOLE_FACTOR = 4;

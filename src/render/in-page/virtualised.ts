@@ -1,6 +1,6 @@
 import { isPinned } from './containing.js';
 import { all, hasVisibleStyle, pageScroller, viewHeight } from './dom.js';
-import { surveyed } from './survey.js';
+import { queryTrees } from './dom-cache.js';
 import { emptyParts, inSteps, type PageRange, RANGES_MAX } from './windowed-lists.js';
 
 /**
@@ -86,7 +86,7 @@ function missing(): PageRange[] {
 function frames(): PageRange[] {
   const { scrollTop } = pageScroller();
   const height = viewHeight();
-  return surveyed('iframe,frame,object,embed').flatMap((frame) => {
+  return queryTrees('iframe,frame,object,embed').flatMap((frame) => {
     const box = Element.prototype.getBoundingClientRect.call(frame);
     if (box.bottom <= height || box.width <= 1 || box.height <= 1 || !hasVisibleStyle(frame)) return [];
     return [{ top: Math.floor(Math.max(height, box.top + scrollTop)), bottom: Math.ceil(box.bottom + scrollTop) }];

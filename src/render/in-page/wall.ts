@@ -15,7 +15,7 @@ export interface Bareness {
   maxLinks: number;
 }
 
-export interface WallLook {
+export interface WallInspection {
   title: string;
   text: string;
   /** Whether the document matches the marker and the widget, by sign. */
@@ -30,7 +30,7 @@ export interface WallLook {
 const FIELDS = 'input,textarea,select';
 const TYPED = /^(|text|email|password|search|tel)$/i;
 
-export function look({ marks, maxChars, bareness }: { marks: Mark[]; maxChars: number; bareness: Bareness }): WallLook {
+export function inspect({ marks, maxChars, bareness }: { marks: Mark[]; maxChars: number; bareness: Bareness }): WallInspection {
   const text = visibleText(maxChars).trim();
   const bare = text.length <= bareness.maxChars && !hasTextField() && !hasMoreLinks(bareness.maxLinks);
   const asked = marks.map((mark) => (mark.bare && !bare ? null : mark));

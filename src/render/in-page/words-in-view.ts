@@ -1,6 +1,6 @@
 import { ancestry, areaInView, body, documentProperty, hasVisibleStyle, matches, scopeOf } from './dom.js';
+import { cachedTrees } from './dom-cache.js';
 import { alphaOf } from './styles.js';
-import { surveyedTrees } from './survey.js';
 
 /** Text in view that is legible against its background. */
 export interface Words {
@@ -40,7 +40,7 @@ export function textLength(): number {
 }
 
 function tops(): Node[] {
-  return surveyedTrees()
+  return cachedTrees()
     .map((tree) => (tree instanceof ShadowRoot ? tree : body()))
     .filter((top) => top !== null);
 }

@@ -93,8 +93,8 @@ function inflatedIn(home: string, source: string): Executable | null {
 function unwrap(path: string): string {
   const real = realpathSync(path);
   if (!isScript(real)) return real;
-  const beside = [join(dirname(real), 'chrome'), ...LIBRARIES.map((dir) => join(dir, basename(path)))];
-  return beside.find((candidate) => isFile(candidate) && !isScript(candidate)) ?? path;
+  const candidates = [join(dirname(real), 'chrome'), ...LIBRARIES.map((dir) => join(dir, basename(path)))];
+  return candidates.find((candidate) => isFile(candidate) && !isScript(candidate)) ?? path;
 }
 
 const LIBRARIES = ['/usr/lib/chromium', '/usr/lib64/chromium-browser', '/usr/lib/chromium-browser'];

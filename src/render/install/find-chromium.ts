@@ -6,12 +6,12 @@ import type { Executable } from '../launch/executable.js';
 import { SandboxMissing } from '../launch/launch-mode.js';
 import { FAR_BEHIND_MAJORS, majorOf } from './browser-age.js';
 import { copiesDir, namedBrowser, ownCopies, playwrightCache, systemBrowsers } from './browser-places.js';
-import type { ProofOptions } from './prove-browser.js';
+import type { BrowserCheckOptions } from './check-browser.js';
 
-/** Increased when the test of proveBrowser checks more, so that known browsers are tested again. */
-export const PROOF_EDITION = 2;
+/** Increased when the test of checkBrowser checks more, so that known browsers are tested again. */
+export const BROWSER_CHECK_VERSION = 2;
 
-export interface FindOptions extends ProofOptions {
+export interface FindOptions extends BrowserCheckOptions {
   /** The value of --chromium or STILLFRAME_CHROMIUM; null if not set. */
   chromium: string | null;
 }
@@ -31,8 +31,8 @@ const FAILURE_COUNTS_MS = 24 * 3_600_000;
  * @throws BrowserError if the configured one does not work, since it is never replaced, or if only the sandbox is missing
  */
 export async function findChromium(options: FindOptions): Promise<Executable | null> {
-  if (options.chromium !== null) return proveNamed(options.chromium, options);
-  return firstProven(await listBrowsers(options.dataDir), options, () => {});
+  if (options.chromium !== null) return checkNamed(options.chromium, options);
+  return firstWorking(await listBrowsers(options.dataDir), options, () => {});
 }
 
 /** All browsers of this machine, best first and untested. */
@@ -75,15 +75,15 @@ async function withVersion(executable: Executable, dataDir: string): Promise<Ran
  * @returns the first one that works; null if none does
  * @throws BrowserError if none works, and one only because the required sandbox is missing
  */
-export async function firstProven(
+export async function firstWorking(
   found: readonly Executable[],
-  options: ProofOptions,
+  options: BrowserCheckOptions,
   onFailure: (executable: Executable, error: Error) => void,
 ): Promise<Executable | null> {
   let unconfined: SandboxMissing | null = null;
   for (const executable of found) {
     try {
-      return await prove(executable, options);
+      return await check(executable, options);
     } catch (error) {
       if (options.signal?.aborted) throw error;
       if (error instanceof SandboxMissing) unconfined ??= error;
@@ -94,11 +94,11 @@ export async function firstProven(
   return null;
 }
 
-async function proveNamed(path: string, options: ProofOptions): Promise<Executable> {
+async function checkNamed(path: string, options: BrowserCheckOptions): Promise<Executable> {
   const executable = namedBrowser(path, 'STILLFRAME_CHROMIUM');
   try {
     accessSync(executable.path, constants.X_OK);
-    return await prove(executable, options);
+    return await check(executable, options);
   } catch (error) {
     if (error instanceof SandboxMissing) throw error;
     const reason = (error as Error).message.split('\n')[0];
@@ -108,14 +108,14 @@ async function proveNamed(path: string, options: ProofOptions): Promise<Executab
   }
 }
 
-async function prove({ path, kind, env, source }: Executable, options: ProofOptions): Promise<Executable> {
+async function check({ path, kind, env, source }: Executable, options: BrowserCheckOptions): Promise<Executable> {
   const executable: Executable = { path, kind, source, ...(env === undefined ? {} : { env }) };
   const known = recallBrowser(executable, options.dataDir);
-  if (known?.proof === PROOF_EDITION && known.version !== null) return { ...executable, version: known.version };
+  if (known?.proof === BROWSER_CHECK_VERSION && known.version !== null) return { ...executable, version: known.version };
   try {
-    const { proveBrowser } = await import('./prove-browser.js');
-    const version = await proveBrowser(executable, options);
-    rememberBrowser(executable, options.dataDir, { version, proof: PROOF_EDITION, failedAt: null });
+    const { checkBrowser } = await import('./check-browser.js');
+    const version = await checkBrowser(executable, options);
+    rememberBrowser(executable, options.dataDir, { version, proof: BROWSER_CHECK_VERSION, failedAt: null });
     return { ...executable, version };
   } catch (error) {
     const isItsFault = !(error instanceof SandboxMissing) && options.signal?.aborted !== true;

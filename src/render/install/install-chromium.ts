@@ -7,9 +7,9 @@ import type { Executable } from '../launch/executable.js';
 import { SandboxMissing } from '../launch/launch-mode.js';
 import pins from '../pinned-packages.json';
 import { copiesDir, inflatedDir, ownCopies, systemBrowsers } from './browser-places.js';
-import { firstProven } from './find-chromium.js';
+import type { BrowserCheckOptions } from './check-browser.js';
+import { firstWorking } from './find-chromium.js';
 import { installLocked } from './install-locked.js';
-import type { ProofOptions } from './prove-browser.js';
 import { runCommand } from './run-command.js';
 import { type ManagerCommand, systemCommand } from './system-command.js';
 
@@ -19,7 +19,7 @@ const SILENCE_MS = 45_000;
 const QUIET_DOWNLOAD_MS = 240_000;
 const PACKAGE = `@sparticuz/chromium@${pins.chromium.packages[''].dependencies['@sparticuz/chromium']}`;
 
-export interface InstallOptions extends ProofOptions {
+export interface InstallOptions extends BrowserCheckOptions {
   /**
    * Downloads Playwright's headless shell and tries nothing else. It is current and available for every platform, but verified
    * by HTTPS only; Debian's package is signed, and the npm package is pinned by its sha512.
@@ -70,7 +70,7 @@ async function tryMethod(method: InstallMethod, options: InstallOptions): Promis
   const { dataDir, say } = options;
   try {
     await method.run(dataDir, options.signal);
-    const works = await firstProven(method.brought(dataDir), options, (executable, error) =>
+    const works = await firstWorking(method.brought(dataDir), options, (executable, error) =>
       say(`  ${executable.path} cannot capture: ${firstLine(error)}`),
     );
     if (works !== null) return works;

@@ -60,7 +60,7 @@ async function reveal({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'
 
 /** `coloured` is a view of only the page's own background, in a colour that counts as content. */
 async function inspectView(page: Pick<OpenPage, 'session' | 'world' | 'deadlines'>, ms: number): Promise<Sight | 'coloured'> {
-  const look = await page.deadlines.withTimeout(page.world.call('blank.look'), ms);
+  const look = await page.deadlines.withTimeout(page.world.call('blank.inspectView'), ms);
   if (look === TIMED_OUT || look.sight === 'something') return 'something';
   const shade = await shadeOfView(page, Math.min(ms, PIXEL_CHECK_MS));
   if (shade === null) return 'something';

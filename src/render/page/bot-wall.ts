@@ -1,5 +1,5 @@
 import { readUrl } from '../../contract/read-url.js';
-import type { WallLook } from '../in-page/wall.js';
+import type { WallInspection } from '../in-page/wall.js';
 import type { DocumentState } from './main-document.js';
 import { isRefusal, WALL_SIGNS, type WallSign } from './wall-signs.js';
 import type { World } from './world.js';
@@ -15,7 +15,7 @@ const TEXT_READ_CHARS = 4_000;
  * @throws DocumentReplaced
  */
 export async function recogniseWall(world: World, shown: DocumentState): Promise<string | null> {
-  const look = await world.call('wall.look', {
+  const look = await world.call('wall.inspect', {
     marks: WALL_SIGNS.map(({ marker = null, widget = null, bare = false }) => ({ marker, widget, bare })),
     maxChars: TEXT_READ_CHARS,
     bareness: { maxChars: BARE_MAX_CHARS, maxLinks: BARE_MAX_LINKS },
@@ -24,7 +24,7 @@ export async function recogniseWall(world: World, shown: DocumentState): Promise
   return sign?.vendor ?? null;
 }
 
-function matchesSign(sign: WallSign, { response, url }: DocumentState, look: WallLook): boolean {
+function matchesSign(sign: WallSign, { response, url }: DocumentState, look: WallInspection): boolean {
   const status = response?.status ?? 0;
   if (sign.title !== undefined && !sign.title.test(look.title)) return false;
   if (sign.text !== undefined && !sign.text.test(look.text)) return false;

@@ -120,12 +120,12 @@ export class MainDocument {
     this.navigating = false;
     this.#shownRequest = this.#request;
     this.#onCommit(frame.url);
-    this.#tell();
+    this.#notify();
   }
 
   #mark(change: Partial<Pick<DocumentState, 'parsed' | 'loaded'>>): void {
     if (this.current !== null) Object.assign(this.current, change);
-    this.#tell();
+    this.#notify();
   }
 
   /** The event is fired after load, or without it if loading was stopped by `window.stop()` or a link to another program. */
@@ -139,7 +139,7 @@ export class MainDocument {
     this.#requests.set(request.id, request);
     this.#request = request;
     this.navigating = true;
-    this.#tell();
+    this.#notify();
   }
 
   #onResponse(requestId: string, { url, status, headers }: ReceivedResponse): void {
@@ -162,10 +162,10 @@ export class MainDocument {
       // A download or a 204 keeps the old document. After any other failure, the browser's error page follows.
       this.navigating = false;
     }
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const check of [...this.#waiting]) check();
   }
 }

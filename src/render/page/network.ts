@@ -146,7 +146,7 @@ export class NetworkTracker {
     const own = flights.findLast(({ kind, frame, url: asked }) => kind === 'document' && !frame && withoutFragment(asked) === url);
     if (own === undefined) return;
     for (const [id, { startedAt }] of this.#flights) if (startedAt < own.startedAt) this.#flights.delete(id);
-    this.#tell();
+    this.#notify();
   }
 
   /**
@@ -235,10 +235,10 @@ export class NetworkTracker {
 
   #touch(): void {
     this.#lastActivityAt = performance.now();
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const check of [...this.#waiting]) check();
   }
 

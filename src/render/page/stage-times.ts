@@ -12,7 +12,7 @@ export class StageTimes {
   readonly #stages: StageTime[] = [];
   readonly #onProgress: (progress: number) => void;
   #current: { name: string; began: number } | null = null;
-  #told = 0;
+  #reported = 0;
 
   constructor(onProgress: (progress: number) => void) {
     this.#onProgress = onProgress;
@@ -22,8 +22,8 @@ export class StageTimes {
   enter(name: string, progress: number): void {
     this.#leave();
     this.#current = { name, began: performance.now() };
-    if (progress <= this.#told) return;
-    this.#told = progress;
+    if (progress <= this.#reported) return;
+    this.#reported = progress;
     this.#onProgress(progress);
   }
 

@@ -67,7 +67,7 @@ class PageTime {
  * @throws CaptureError render_incomplete with what was found, DocumentReplaced
  */
 export async function refuseIncomplete({ world, deadlines }: Pick<OpenPage, 'world' | 'deadlines'>, ms: number): Promise<void> {
-  const look = await deadlines.withTimeout(world.call('content.look'), ms);
+  const look = await deadlines.withTimeout(world.call('content.inspect'), ms);
   const seen = look === TIMED_OUT ? 'a page too busy to answer' : (look.seen ?? look.unfinished);
   if (seen === null) return;
   throw new CaptureError({
@@ -94,7 +94,7 @@ function updateGrowth({ most, lastAt }: Growth, text: number, now: number): Grow
 /** @returns null if the page has navigated or is too busy */
 async function inspectOnce({ world, deadlines }: OpenPage, ms: number): Promise<Completeness | null> {
   try {
-    const look = await deadlines.withTimeout(world.call('content.look'), ms);
+    const look = await deadlines.withTimeout(world.call('content.inspect'), ms);
     return look === TIMED_OUT ? null : look;
   } catch (error) {
     if (error instanceof DocumentReplaced) return null;

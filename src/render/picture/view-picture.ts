@@ -38,7 +38,7 @@ export async function takeView(order: PictureOrder, encoding: Encoding, mostPixe
       stoppedReason: 'viewport',
       truncated: false,
     },
-    timings: { begun, captureShot: taken - begun, encode: performance.now() - taken },
+    timings: { begun, shoot: taken - begun, encode: performance.now() - taken },
   };
 }
 

@@ -17,7 +17,7 @@ import type { Executable } from '../launch/executable.js';
 import { monotonicNow } from '../monotonic-now.js';
 import type { PageSession } from '../page-session.js';
 import { badEmulation, isBadEmulation, noBrowser } from './acquire-failure.js';
-import { BrowserKeeper } from './browser-keeper.js';
+import { BrowserSupervisor } from './browser-supervisor.js';
 import { MemoryGuard } from './memory-guard.js';
 import type { OpenPageSession } from './open-page-session.js';
 import { isOwnedName, ownerIsVisible, ownerLives } from './owned-name.js';
@@ -65,7 +65,7 @@ type CapturePassage = Pick<Passage, 'requester' | 'local'>;
 
 export class BrowserPool implements AsyncDisposable {
   private readonly mostUsed = new MostUsedEmulation();
-  private readonly keeper: BrowserKeeper;
+  private readonly supervisor: BrowserSupervisor;
   private readonly defaultEmulation: Emulation;
   private readonly memory: MemoryGuard;
 
@@ -76,7 +76,7 @@ export class BrowserPool implements AsyncDisposable {
   ) {
     const plain = toCaptureOptions(captureRequestSchema.parse({ url: 'https://example.com/' }));
     this.defaultEmulation = emulationOf(plain, knownVersion ?? '0', HOST);
-    this.keeper = new BrowserKeeper({
+    this.supervisor = new BrowserSupervisor({
       ...options,
       profiles,
       temporaryDir: temporaryDirOf(options.runDir),
@@ -88,7 +88,7 @@ export class BrowserPool implements AsyncDisposable {
       onReady: (browser) => this.onBrowserReady(browser),
     });
     const { memoryBytes = Number.POSITIVE_INFINITY, log } = options;
-    this.memory = new MemoryGuard({ memoryBytes, browsers: () => this.keeper.running(), log });
+    this.memory = new MemoryGuard({ memoryBytes, browsers: () => this.supervisor.running(), log });
   }
 
   /**
@@ -110,7 +110,7 @@ export class BrowserPool implements AsyncDisposable {
     options.signal?.addEventListener('abort', stop, { once: true });
     try {
       options.signal?.throwIfAborted();
-      await pool.keeper.start();
+      await pool.supervisor.start();
       pool.logVersion();
       return pool;
     } catch (error) {
@@ -131,18 +131,18 @@ export class BrowserPool implements AsyncDisposable {
 
   /** Whether renderers run in Chromium's sandbox, as reported by the kernel. */
   get sandboxed(): boolean {
-    return this.keeper.sandboxed;
+    return this.supervisor.sandboxed;
   }
 
   /** Chromium's full version, for instance `156.0.8078.79`. */
   get version(): string {
-    return this.knownVersion ?? this.keeper.live()[0]?.version ?? 'unknown';
+    return this.knownVersion ?? this.supervisor.live()[0]?.version ?? 'unknown';
   }
 
   /** The number of browsers that have responded in the last 30 s and have room for their temporary files. */
   readyBrowsers(): number {
     const since = this.now() - READY_WITHIN_MS;
-    return this.keeper.live().filter(({ lastAnswerAt, roomy }) => lastAnswerAt >= since && roomy).length;
+    return this.supervisor.live().filter(({ lastAnswerAt, roomy }) => lastAnswerAt >= since && roomy).length;
   }
 
   /**
@@ -169,9 +169,9 @@ export class BrowserPool implements AsyncDisposable {
   /** Like `acquire`, but in a new browser that no other capture uses and that is stopped on release. */
   async acquireAlone(options: CaptureOptions, signal: AbortSignal, passage: CapturePassage = {}): Promise<PageLease> {
     const emulation = emulationOf(options, this.version, HOST);
-    const starting = this.keeper.startDedicated();
+    const starting = this.supervisor.startDedicated();
     const browser = await pTimeout(starting, { milliseconds: Number.POSITIVE_INFINITY, signal }).catch((error: unknown) => {
-      this.keeper.runInBackground(starting.then((late) => late[Symbol.asyncDispose]()));
+      this.supervisor.runInBackground(starting.then((late) => late[Symbol.asyncDispose]()));
       throw noBrowser(signal.aborted ? signal.reason : error);
     });
     browser.active += 1;
@@ -184,7 +184,7 @@ export class BrowserPool implements AsyncDisposable {
   /** Stops every browser within 3 s. Running captures are lost. May be called twice. */
   [Symbol.asyncDispose](): Promise<void> {
     this.memory[Symbol.dispose]();
-    return this.keeper[Symbol.asyncDispose]();
+    return this.supervisor[Symbol.asyncDispose]();
   }
 
   /** @returns null if the browser has crashed meanwhile, and another one can be tried */
@@ -203,7 +203,7 @@ export class BrowserPool implements AsyncDisposable {
         },
       };
     } catch (error) {
-      this.keeper.runInBackground(this.releaseLate(browser, taking));
+      this.supervisor.runInBackground(this.releaseLate(browser, taking));
       if (signal.aborted) throw noBrowser(signal.reason);
       if (isBadEmulation(error)) throw badEmulation(error as Error);
       if (browser.gone) return null;
@@ -217,7 +217,7 @@ export class BrowserPool implements AsyncDisposable {
     // The next page is opened while this one is being closed.
     this.fill(browser);
     await closed;
-    this.keeper.retireOrRecycle(browser);
+    this.supervisor.retireOrRecycle(browser);
   }
 
   /** Releases a page session that is no longer needed, or could not be opened. */
@@ -226,28 +226,28 @@ export class BrowserPool implements AsyncDisposable {
     if (outcome.status === 'fulfilled') return this.release(browser, outcome.value);
     browser.active -= 1;
     this.fill(browser);
-    this.keeper.retireOrRecycle(browser);
+    this.supervisor.retireOrRecycle(browser);
   }
 
   /** Waits for a browser if there is none. Counts the capture at once, so that two concurrent ones get different browsers. */
   private async reserve(emulation: Emulation, signal: AbortSignal): Promise<PooledBrowser> {
     for (;;) {
-      if (signal.aborted || this.keeper.over) throw noBrowser(signal.reason);
+      if (signal.aborted || this.supervisor.over) throw noBrowser(signal.reason);
       const { pagesPerBrowser } = this.options;
-      const browser = chooseBrowser(this.keeper.live(), { emulationKey: emulation.key, pagesPerBrowser });
+      const browser = chooseBrowser(this.supervisor.live(), { emulationKey: emulation.key, pagesPerBrowser });
       if (browser !== null) {
-        if (browser.active > 0) this.keeper.startAll();
+        if (browser.active > 0) this.supervisor.startAll();
         browser.active += 1;
         return browser;
       }
-      await this.keeper.browserStarted(signal);
+      await this.supervisor.browserStarted(signal);
     }
   }
 
   /** Closes the page that a new browser has drawn, if another emulation is needed. */
   private onBrowserReady(browser: PooledBrowser): void {
     const wanted = this.mostUsed.current;
-    if (wanted !== null) this.keeper.runInBackground(browser.drop(wanted.key));
+    if (wanted !== null) this.supervisor.runInBackground(browser.drop(wanted.key));
     this.fill(browser);
   }
 
@@ -256,8 +256,8 @@ export class BrowserPool implements AsyncDisposable {
     const emulation = this.mostUsed.current ?? this.defaultEmulation;
     const room = this.options.pagesPerBrowser - browser.active;
     if (!browser.live || room <= 0) return;
-    if (browser.warmCount >= room && browser.warmFor(emulation.key) === 0) this.keeper.runInBackground(browser.drop(emulation.key));
-    for (let count = browser.warmCount; count < room; count++) this.keeper.runInBackground(browser.prepare(emulation));
+    if (browser.warmCount >= room && browser.warmFor(emulation.key) === 0) this.supervisor.runInBackground(browser.drop(emulation.key));
+    for (let count = browser.warmCount; count < room; count++) this.supervisor.runInBackground(browser.prepare(emulation));
   }
 
   private now(): number {

@@ -34,7 +34,7 @@ export async function builtForTests(): Promise<URL> {
   return pathToFileURL(`${CACHE}/`);
 }
 
-/** What a page is guarded with: the built-in rules, and the program that answers banners. */
+/** The parts of a page's guard: the built-in rules, and the program that answers banners. */
 export async function guardPartsForTests(): Promise<PageGuardParts> {
   const built = await builtForTests();
   return {

@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => rig[Symbol.asyncDispose]());
 
-/** What the page's scripts have left in `told`, which may be a promise. */
+/** The value that the page's scripts have left in `told`, which may be a promise. */
 async function told({ html, lists, wire = { block_ads: true } }: ListedPage): Promise<unknown> {
   rig.web.page(PAGE, `<!doctype html><body>${html}`);
   await using session = await aPageSession(rig.browser);

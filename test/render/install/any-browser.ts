@@ -4,7 +4,7 @@ import { type Browser, chromium, type LaunchOptions } from 'playwright-core';
 import { findChromium, listBrowsers } from '../../../src/render/install/find-chromium.js';
 import type { Executable } from '../../../src/render/launch/executable.js';
 
-/** Where `npm test` installs a browser when there is none, and what is known of the browsers is kept: never a user's data directory. */
+/** The directory in which `npm test` installs a browser if there is none, and stores results: never a user's data directory. */
 export const BROWSER_DIR = join(resolve(import.meta.dirname, '../../..'), 'node_modules/.cache/stillframe/browser');
 
 /** The browser that the program itself would use here: `npm test` has seen to it that there is one. */

@@ -4,16 +4,16 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describeAge } from '../../../src/render/install/browser-age.js';
 import { namedBrowser, ownCopies, systemBrowsers } from '../../../src/render/install/browser-places.js';
+import { checkBrowser } from '../../../src/render/install/check-browser.js';
 import {
   findChromium,
-  firstProven,
-  PROOF_EDITION,
+  BROWSER_CHECK_VERSION,
+  firstWorking,
   type RankedBrowser,
   rankBrowsers,
   recallBrowser,
   rememberBrowser,
 } from '../../../src/render/install/find-chromium.js';
-import { proveBrowser } from '../../../src/render/install/prove-browser.js';
 import { runCommand } from '../../../src/render/install/run-command.js';
 import { BrowserError } from '../../../src/render/launch/browser-error.js';
 import { SandboxMissing } from '../../../src/render/launch/launch-mode.js';
@@ -82,7 +82,7 @@ describe('findChromium', () => {
 
   it('skips a copy that does not capture', async () => {
     const path = impostor('chromium', 'chromium_headless_shell-1255', 'chrome-headless-shell-linux64', 'chrome-headless-shell');
-    const found = await firstProven([...ownCopies(dataDir), ANY_BROWSER], options(), () => {});
+    const found = await firstWorking([...ownCopies(dataDir), ANY_BROWSER], options(), () => {});
     expect(ownCopies(dataDir)[0]?.path).toBe(path);
     expect(found).toMatchObject({ path: ANY_BROWSER.path, version: expect.any(String) });
   });
@@ -90,7 +90,7 @@ describe('findChromium', () => {
   it('reports the reason for each browser that fails', async () => {
     const path = impostor('somewhere', 'chromium');
     const heard: string[] = [];
-    const found = await firstProven([{ path, kind: 'chromium', source: 'test' }], options(), (_, error) => heard.push(error.message));
+    const found = await firstWorking([{ path, kind: 'chromium', source: 'test' }], options(), (_, error) => heard.push(error.message));
     expect(found).toBeNull();
     expect(heard.join()).toContain('no browser here');
   });
@@ -98,18 +98,18 @@ describe('findChromium', () => {
 
 describe('the test of a browser', () => {
   it('is a capture, and returns the version', async () => {
-    expect(await proveBrowser(ANY_BROWSER, options())).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
+    expect(await checkBrowser(ANY_BROWSER, options())).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
   });
 
   it('is remembered for this file only', async () => {
     const link = join(dataDir, 'elsewhere');
     expect(recallBrowser(ANY_BROWSER, dataDir)).toBeNull();
-    const found = await firstProven([ANY_BROWSER], options(), () => {});
-    expect(recallBrowser(ANY_BROWSER, dataDir)).toMatchObject({ version: found?.version, proof: PROOF_EDITION, failedAt: null });
+    const found = await firstWorking([ANY_BROWSER], options(), () => {});
+    expect(recallBrowser(ANY_BROWSER, dataDir)).toMatchObject({ version: found?.version, proof: BROWSER_CHECK_VERSION, failedAt: null });
     symlinkSync(ANY_BROWSER.path, link);
     expect(recallBrowser({ ...ANY_BROWSER, path: link }, dataDir)).toBeNull();
     rememberBrowser({ ...ANY_BROWSER, path: link }, dataDir, { failedAt: 1 });
-    expect(recallBrowser(ANY_BROWSER, dataDir)?.proof).toBe(PROOF_EDITION);
+    expect(recallBrowser(ANY_BROWSER, dataDir)?.proof).toBe(BROWSER_CHECK_VERSION);
     rmSync(link);
     writeFileSync(link, 'another file');
     expect(recallBrowser({ ...ANY_BROWSER, path: link }, dataDir)).toBeNull();
@@ -121,7 +121,7 @@ describe('the test of a browser', () => {
     chmodSync(dirname(path), 0o777);
     const executable = { ...ANY_BROWSER, path };
     const stop = new AbortController();
-    const finding = firstProven([executable, ANY_BROWSER], { ...options(), signal: stop.signal }, () => {});
+    const finding = firstWorking([executable, ANY_BROWSER], { ...options(), signal: stop.signal }, () => {});
     await expect.poll(() => existsSync(`${path}.started`)).toBe(true);
     stop.abort(new Error('stopped'));
     await expect(finding).rejects.toThrow();
@@ -136,7 +136,7 @@ describe('the test of a browser', () => {
     writeFileSync(`${path}.log`, '');
     chmodSync(`${path}.log`, 0o666);
     const required = { ...options(), sandbox: 'required' as const };
-    await expect(firstProven([executable], required, () => {})).rejects.toThrow(SandboxMissing);
+    await expect(firstWorking([executable], required, () => {})).rejects.toThrow(SandboxMissing);
     expect(readFileSync(`${path}.log`, 'utf8')).not.toContain('--no-sandbox');
   });
 });

@@ -7,7 +7,7 @@ import { lowerPriority } from '../../../src/render/pool/pooled-browser.js';
 import { buildProgram } from '../../fixtures/build-program.js';
 
 const USER = { uid: 60_911, gid: 60_911 };
-/** As a container's root, which may not lower the priority of another user's processes. */
+/** Removes the right to lower the priority of another user's processes, as for a container's root. */
 const AS_IN_A_CONTAINER = ['--bounding-set=-sys_nice', '--inh-caps=-sys_nice', '--'];
 
 async function aSleeper(options = {}) {

@@ -13,7 +13,7 @@ function start(command: string, args: string[]) {
   return spawn(grouped.command, grouped.args, { detached: grouped.detached, stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
-/** Where the processor is shared by session. */
+/** Whether the system shares the processor by session. */
 const isShared = existsSync('/proc/sys/kernel/sched_autogroup_enabled')
   ? readFileSync('/proc/sys/kernel/sched_autogroup_enabled', 'latin1').trim() === '1' && existsSync('/usr/bin/perl')
   : false;

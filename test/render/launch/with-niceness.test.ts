@@ -8,7 +8,7 @@ import { isRenderer, processGroup } from '../../../src/render/launch/process-tab
 import { BROWSER_NICENESS, withNiceness } from '../../../src/render/launch/with-niceness.js';
 import { aPool, browserPids, NEVER, someOptions } from '../pool/fixture.js';
 
-/** Of each thread of a process: none of one that has ended meanwhile. */
+/** The niceness of each thread of a process; empty if it has ended. */
 function niceness(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).flatMap((thread) => {

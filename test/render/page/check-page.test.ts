@@ -3,9 +3,9 @@ import { checkPage } from '../../../src/render/page/check-page.js';
 import { Deadlines } from '../../../src/render/page/deadline.js';
 
 const ANSWERS: Record<string, unknown> = {
-  'wall.look': { title: '', text: 'Words', marked: [], fields: 0, bare: false },
-  'blank.look': { sight: 'something', backdrops: [], hasEmptyRoot: false },
-  'content.look': { seen: null, unfinished: null },
+  'wall.inspect': { title: '', text: 'Words', marked: [], fields: 0, bare: false },
+  'blank.inspectView': { sight: 'something', backdrops: [], hasEmptyRoot: false },
+  'content.inspect': { seen: null, unfinished: null },
   'text.shows': [true],
 };
 const OPTIONS = {

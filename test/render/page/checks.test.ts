@@ -7,7 +7,7 @@ const { site, rig } = await siteAndRig();
 let served = 0;
 
 function serve(name: string, body: string): string {
-  // Of its own: these tests run at once.
+  // Each test has a path of its own, since the tests run concurrently.
   const path = `${name}/${++served}`;
   site.route(path, (_request, response) => html(response, document('Page', body)));
   return site.url(path);

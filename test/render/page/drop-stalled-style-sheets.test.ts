@@ -18,7 +18,7 @@ const EARLY = { wait_until: 'domcontentloaded', wait_for_idle: false };
 let served = 0;
 
 async function seen(head: string, body: string, wish: Record<string, unknown>): Promise<{ corner: string; settleMs: number }> {
-  // Of its own: these tests run at once.
+  // Each test has a path of its own, since the tests run concurrently.
   const path = `/sheets/${++served}`;
   site.route(path, (_request, response) => html(response, document('Sheets', body, head)));
   const { content, timings } = await rig.capture(site.url(path), { timeout: 60_000, ...wish });

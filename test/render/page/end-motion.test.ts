@@ -7,7 +7,7 @@ const { site, rig } = await siteAndRig();
 
 const STYLE = '<style>body{margin:0;font:20px sans-serif}#box{height:600px;background:rgb(0,128,0)}</style>';
 
-/** What the view has at its middle, as hex. */
+/** The colour at the middle of the view, as hex. */
 async function middleOf(body: string, wish: Record<string, unknown> = {}): Promise<string> {
   site.route('/moving', (_request, response) => html(response, document('Moving', body, STYLE)));
   const { content } = await rig.capture(site.url('/moving'), wish);
@@ -24,7 +24,7 @@ const OBSERVED =
   '<style>#box{opacity:0;transition:opacity 20s}#box.on{opacity:1}</style><h1 style="position:absolute">Words</h1><div id="box"></div><script>new IntersectionObserver(([seen]) => { if (seen.isIntersecting) box.classList.add("on") }).observe(box)</script>';
 const COVERED =
   '<div id="box">Words</div><div id="cover" style="position:fixed;inset:0;background:#224;transition:opacity 20s"></div><script>addEventListener("load", () => setTimeout(() => { cover.style.opacity = 0 }, 50))</script>';
-/** What comes next begins when the page hears that the first has ended. */
+/** The second motion begins when the page is notified of the end of the first. */
 const CHAINED =
   '<style>@keyframes k{from{opacity:0}}h1{position:absolute;animation:k 20s}#box{opacity:0;transition:opacity 20s}</style><h1>Words</h1><div id="box"></div><script>document.querySelector("h1").onanimationend = () => { box.style.opacity = 1 }</script>';
 

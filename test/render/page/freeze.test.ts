@@ -39,7 +39,7 @@ it('an endless animation is drawn at its start, even if it has just begun and th
   expect([...colours]).toEqual(['224466']);
 });
 
-it('an endless animation is frozen in a shadow tree attached to a plain element after the survey', async () => {
+it('an endless animation is frozen in a shadow tree attached to a plain element after the trees were read', async () => {
   await using session = await aPageSession(browser, { html: '<div id="host"></div>', options: options() });
   const { page, world } = session;
   await world.call('freeze.freezePage', { motion: true, beyondView: false });

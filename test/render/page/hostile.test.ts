@@ -7,7 +7,7 @@ const TIMEOUT_MS = 3_000;
 /** trials.md, hostile, with room for a machine that does other things as well. */
 const ENDS_WITHIN_MS = TIMEOUT_MS + 5_000;
 
-/** What each page may end in; a busy machine may find some of them too slow. */
+/** The possible outcomes of each page; on a busy machine, some of them time out. */
 const EXPECTED: [path: string, codes: string[]][] = [
   ['/busy-at-once', ['render_timeout']],
   ['/busy-later', ['render_timeout']],

@@ -14,7 +14,7 @@ it('fifty dialogs are dismissed at once, and later ones at ten a second', async 
   const page = new EventEmitter();
   dismissDialogs({ page: page as unknown as PageSession['page'] });
   let dismissed = 0;
-  // As the page that waits for each does.
+  // A page that waits for each dialog opens the next one then.
   const open = (left: number): void => {
     const dismiss = async () => {
       dismissed += 1;

@@ -8,7 +8,7 @@ import { World } from '../../../src/render/page/world.js';
 import type { PageSession } from '../../../src/render/page-session.js';
 import { launchAnyBrowser } from '../install/any-browser.js';
 
-/** As the service starts it, but for its profile, which Playwright will not be told by flag. */
+/** Starts Chromium like the service, except for its profile, which Playwright does not accept as a flag. */
 export function launchChromium(): Promise<Browser> {
   const flags = chromiumFlags({ profile: '', sandbox: false, userAgent: null, roomyShm: true });
   return launchAnyBrowser({ ignoreDefaultArgs: true, args: flags.filter((flag) => !flag.startsWith('--user-data-dir')) });

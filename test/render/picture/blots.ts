@@ -1,17 +1,17 @@
 import sharp from 'sharp';
 
-/** Where one colour is in a picture, px, and on how many pixels. */
+/** The bounding box of one colour in a picture, in px, and its number of pixels. */
 export interface Blot {
   left: number;
   top: number;
   width: number;
   height: number;
   pixels: number;
-  /** Of these, how many are not of its outermost rows and columns. */
+  /** The number of pixels outside the outermost rows and columns of the box. */
   inner: number;
 }
 
-/** Of pictures in which several colours are looked for. */
+/** Cache for pictures in which several colours are searched for. */
 const samples = new WeakMap<Uint8Array, ReturnType<typeof decode>>();
 
 export async function blotOf(content: Uint8Array, colour: readonly [number, number, number]): Promise<Blot> {

@@ -57,7 +57,7 @@ export async function printedBoxes(pdf: Uint8Array): Promise<PrintedBox[]> {
 
 export interface PrintedText {
   text: string;
-  /** Of the font, points. */
+  /** Font size in points. */
   size: number;
   /** Points from the left and the top edge of the sheet to the beginning of the base line. */
   left: number;
@@ -120,7 +120,7 @@ function readGlyphs(document: PDFDocument, font: PDFDict): Map<string, string> {
   return glyphs;
 }
 
-/** What a PDF says of itself: its title, its language, and the alternative texts of its tags. */
+/** A PDF's title, its language, and the alternative texts of its tags. */
 export async function pdfNames(pdf: Uint8Array): Promise<{ title: string | undefined; language: string | undefined; alts: string[] }> {
   const document = await PDFDocument.load(pdf, { updateMetadata: false });
   const text = (value: unknown) => (value instanceof PDFString || value instanceof PDFHexString ? value.decodeText() : undefined);

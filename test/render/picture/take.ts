@@ -27,10 +27,10 @@ export async function take(
   await using session = await aPageSession(browser, { html, options: wanted });
   using deadlines = new Deadlines({ timeout: 300_000, delay: 0 }, [session.lost]);
   const page = timedPage(session, deadlines);
-  const settle = () => session.page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => resolve())));
+  const waitForIdle = () => session.page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => resolve())));
   const scrolls = (wanted.fullPage || wanted.format === 'pdf') && wanted.selector === null;
-  const scroll = scrolls ? await scrollThrough(page, wanted, { deadline: monotonicNow() + (budget.scrollMs ?? 90_000), settle }) : null;
-  if (wanted.selector !== null) await scrollToElement(page, wanted.selector, { deadline: monotonicNow() + 90_000, settle });
+  const scroll = scrolls ? await scrollThrough(page, wanted, { deadline: monotonicNow() + (budget.scrollMs ?? 90_000), waitForIdle }) : null;
+  if (wanted.selector !== null) await scrollToElement(page, wanted.selector, { deadline: monotonicNow() + 90_000, waitForIdle });
   const deadline = monotonicNow() + (budget.pictureMs ?? 240_000);
   await stopPage(session, wanted);
   const picture = await takePicture(page, wanted, { deadline, scroll, encodes: new EncodeQueue() });

@@ -39,7 +39,7 @@ it.each([
   expect(await meanDifference(whole.content, inStrips.content)).toBeLessThanOrEqual(format === 'png' ? 0 : 4);
 });
 
-/** Of a channel of a pixel. */
+/** The mean difference per channel of a pixel. */
 async function meanDifference(one: Uint8Array, two: Uint8Array): Promise<number> {
   const [a, b] = await Promise.all([one, two].map((content) => sharp(content).removeAlpha().raw().toBuffer()));
   if (a === undefined || b === undefined || a.length === 0) throw new Error('there are no pixels');

@@ -304,7 +304,7 @@ describe('a killed server that never starts again', () => {
   });
 });
 
-/** As if nothing had been made or removed there for an hour. */
+/** Sets the times of these directories back by an hour. */
 function age(...places: string[]): void {
   const then = Date.now() / 1_000 - 3_600;
   for (const place of places) utimesSync(place, then, then);

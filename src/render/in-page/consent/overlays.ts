@@ -1,5 +1,5 @@
 import { flatTreeParent, matches } from '../dom.js';
-import { surveyedNames } from '../survey.js';
+import { cachedNames } from '../dom-cache.js';
 import { ABOUT_COOKIES, asksForConsent, CONSENT_FRAME, refuses, talksOfConsent } from './words.js';
 
 /** Finds consent banners by their appearance and text. Runs in the page's isolated world. */
@@ -145,7 +145,7 @@ function boxesByName(): HTMLElement[] {
 
 /** Testing the collected names is faster than testing each element. */
 function isNamed(): boolean {
-  const { ids, classLists } = surveyedNames();
+  const { ids, classLists } = cachedNames();
   return [...ids, ...classLists].some((name) => NAMES.test(name));
 }
 

@@ -146,7 +146,7 @@ export function asksForConsent(words: string, labels: readonly string[]): boolea
   const short = labels.filter((label) => label.length <= LABEL_MAX);
   const answers = short.some((label) => AGREES.test(label) || (REFUSAL.test(label) && !DECLINES_OFFER.test(label)));
   if (!ABOUT_COOKIES.test(words)) return ABOUT_CONSENT.test(words) && answers;
-  const tells = SITE_COOKIE_USE.test(words) || ABOUT_CONSENT.test(words);
-  if (FOR_SALE.test(words)) return tells && answers;
-  return answers || (tells && short.some((label) => OTHER_CONTROLS.test(label)));
+  const isAboutSite = SITE_COOKIE_USE.test(words) || ABOUT_CONSENT.test(words);
+  if (FOR_SALE.test(words)) return isAboutSite && answers;
+  return answers || (isAboutSite && short.some((label) => OTHER_CONTROLS.test(label)));
 }

@@ -47,8 +47,8 @@ function answer(request: XMLHttpRequest, url: string): void {
   const { responseType } = request;
   const response =
     responseType === 'json' ? {} : responseType === 'arraybuffer' ? new ArrayBuffer(0) : responseType === 'blob' ? new Blob() : '';
-  const told = { readyState: 4, status: 200, statusText: 'OK', response, responseURL: url, responseText: '' };
-  for (const [name, value] of Object.entries(told)) Object.defineProperty(request, name, { value, configurable: true });
+  const answered = { readyState: 4, status: 200, statusText: 'OK', response, responseURL: url, responseText: '' };
+  for (const [name, value] of Object.entries(answered)) Object.defineProperty(request, name, { value, configurable: true });
   request.dispatchEvent(new Event('readystatechange'));
   for (const name of ['load', 'loadend']) request.dispatchEvent(new ProgressEvent(name));
 }

@@ -16,7 +16,7 @@ const RECYCLE_AT_BYTES = 700 * 1024 * 1024;
 /** Delays between attempts to restart a browser. The first attempt is immediate. */
 const RESTART_WAITS_MS = [0, 250, 1_000, 5_000];
 
-export interface KeeperOptions {
+export interface SupervisorOptions {
   executable: Executable;
   egress: Pick<Egress, 'openCaptureProxy'>;
   browsers: number;
@@ -48,7 +48,7 @@ interface Slot {
 }
 
 /** Keeps a number of browsers running: restarts crashed ones, and replaces worn ones after their successor has started. */
-export class BrowserKeeper implements AsyncDisposable {
+export class BrowserSupervisor implements AsyncDisposable {
   private readonly slots: Slot[];
   private readonly starting = new Set<PooledBrowser>();
   private readonly retired = new Set<PooledBrowser>();
@@ -63,7 +63,7 @@ export class BrowserKeeper implements AsyncDisposable {
   private confined = false;
   private ending: Promise<void> | undefined;
 
-  constructor(private readonly options: KeeperOptions) {
+  constructor(private readonly options: SupervisorOptions) {
     this.slots = Array.from({ length: options.browsers }, () => ({ browser: null, failures: 0 }));
   }
 

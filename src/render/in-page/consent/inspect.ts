@@ -1,11 +1,11 @@
+import { cachedNames } from '../dom-cache.js';
 import { adopt, keepAdopted } from '../styles.js';
-import { surveyedNames } from '../survey.js';
 import { boxesOnTop, documentAsBanner, findBanners, hasFrameOnTop, isShown } from './overlays.js';
 import { suppressBanners } from './suppress-banners.js';
 import { CONSENT_SCRIPT } from './words.js';
 
 /** The result of inspecting a page for hiding rules and banners. */
-export interface Look {
+export interface BannerInspection {
   ids: string[];
   classes: string[];
   hrefs: string[];
@@ -19,7 +19,7 @@ export interface Look {
   hidden: number;
 }
 
-export interface LookFor {
+export interface InspectionOptions {
   /** Rules that hide banners, whatever the page contains; null if banners are not blocked. */
   bannerCss: string | null;
   /** Blocked requests to consent platforms, whose scripts will show nothing. */
@@ -50,7 +50,7 @@ export function applyStartRules({ base, byHost }: { base: string; byHost: Record
 }
 
 /** Collects the features that hiding rules match, and checks whether there is a banner to decline. */
-export function look({ bannerCss, refused, last }: LookFor): Look {
+export function inspect({ bannerCss, refused, last }: InspectionOptions): BannerInspection {
   if (startSheet !== null) keepAdopted([startSheet]);
   const seen = { ...features(), framed: false, hasFrameOnTop: false, hidden: 0 };
   if (bannerCss === null) return { ...seen, banner: 'none' };
@@ -125,8 +125,8 @@ function scriptRuns(refused: Set<string>): boolean {
   return [...document.scripts].some((script) => script.src !== '' && !refused.has(script.src) && CONSENT_SCRIPT.test(script.src));
 }
 
-function features(): Pick<Look, 'ids' | 'classes' | 'hrefs'> {
-  const { ids, classLists, hrefs } = surveyedNames();
+function features(): Pick<BannerInspection, 'ids' | 'classes' | 'hrefs'> {
+  const { ids, classLists, hrefs } = cachedNames();
   const classes = new Set<string>();
   for (const list of classLists) for (const name of list.split(/\s+/)) if (name !== '' && name.length <= NAME_MAX_CHARS) classes.add(name);
   return {

@@ -22,38 +22,38 @@ let known: { trees: readonly Tree[]; undefinedElements: readonly Element[]; name
 let observer: MutationObserver | null = null;
 
 /** The document and its open shadow trees, outer ones first. */
-export function surveyedTrees(): readonly Tree[] {
-  return survey().trees;
+export function cachedTrees(): readonly Tree[] {
+  return cached().trees;
 }
 
 /** Finds shadow trees attached to plain elements since, which no observer reports. */
-export function surveyAgain(): void {
+export function refreshTrees(): void {
   const watch = watching();
   const names = known?.names ?? null;
   watch.disconnect();
-  known = { ...takeSurvey(watch), names };
+  known = { ...readTrees(watch), names };
 }
 
 /** A document and its open shadow trees, outer ones first. Only this document's trees are cached. */
 export function treesOf(root: Tree): readonly Tree[] {
-  return root === document ? surveyedTrees() : trees(root);
+  return root === document ? cachedTrees() : trees(root);
 }
 
-export function surveyedNames(): Names {
-  const found = survey();
+export function cachedNames(): Names {
+  const found = cached();
   found.names ??= { ids: valuesOf('id', 'id'), classLists: valuesOf('class', 'className'), hrefs: valuesOf('href', null, ELSEWHERE) };
   return found.names;
 }
 
 /** Matching elements in the document and its open shadow trees. */
-export function surveyed(selector: string): Element[] {
-  return surveyedTrees().flatMap((tree) => allIn(tree, selector));
+export function queryTrees(selector: string): Element[] {
+  return cachedTrees().flatMap((tree) => allIn(tree, selector));
 }
 
-function survey(): NonNullable<typeof known> {
+function cached(): NonNullable<typeof known> {
   const watch = watching();
   if (known?.undefinedElements.some((host) => shadowRootOf(host) !== null)) forget();
-  known ??= takeSurvey(watch);
+  known ??= readTrees(watch);
   return known;
 }
 
@@ -69,7 +69,7 @@ function forget(): void {
   known = null;
 }
 
-function takeSurvey(watch: MutationObserver): NonNullable<typeof known> {
+function readTrees(watch: MutationObserver): NonNullable<typeof known> {
   const found: Tree[] = [document];
   const undefinedElements: Element[] = [];
   for (const tree of found) {

@@ -9,7 +9,7 @@ import { type LaunchMode, launchSandboxed, type SandboxSetting } from '../launch
 import { profilesRoot, removeUnusedRoot } from '../pool/profile-dir.js';
 import { withTimeout } from '../pool/with-timeout.js';
 
-const PROOF_TIMEOUT_MS = 20_000;
+const CHECK_TIMEOUT_MS = 20_000;
 /** The smallest viewport of the API. Full Chromium often hangs with a viewport of one or two pixels. */
 const VIEW = { width: VIEWPORT_WIDTH_PX.min, height: VIEWPORT_HEIGHT_PX.min };
 const PAGE = `<!doctype html><title>not intercepted</title><style>body{margin:0;background:#0000ff}</style>
@@ -17,7 +17,7 @@ const PAGE = `<!doctype html><title>not intercepted</title><style>body{margin:0;
 const NEVER = new AbortController().signal;
 const URL_OF_PAGE = 'http://proof.invalid/';
 
-export interface ProofOptions {
+export interface BrowserCheckOptions {
   /** The directory where results are stored. */
   dataDir: string;
   /** The sandbox setting of the service: a browser is tested under the restrictions that it will run with. */
@@ -28,19 +28,19 @@ export interface ProofOptions {
 
 /**
  * Starts the browser and tests what captures need: a page through a proxy, an intercepted request, a picture larger than the viewport, a PDF.
- * A version number or an exit code would prove nothing. PROOF_EDITION grows when this checks more.
+ * A version number or an exit code would prove nothing. BROWSER_CHECK_VERSION grows when this checks more.
  * @returns Chromium's version
  * @throws SandboxMissing if the sandbox is required and the system refuses it; Error with the cause
  */
-export async function proveBrowser(executable: Executable, { dataDir, sandbox, signal = NEVER }: ProofOptions): Promise<string> {
+export async function checkBrowser(executable: Executable, { dataDir, sandbox, signal = NEVER }: BrowserCheckOptions): Promise<string> {
   const profiles = profilesRoot(dataDir);
   try {
-    const prove = async (mode: LaunchMode) => {
+    const check = async (mode: LaunchMode) => {
       await using chromium = await ChromiumProcess.launch({ executable, profiles, version: null, signal, ...mode });
-      await withTimeout(captureLikeTheService(chromium), PROOF_TIMEOUT_MS, signal);
+      await withTimeout(captureLikeTheService(chromium), CHECK_TIMEOUT_MS, signal);
       return chromium.browser.version();
     };
-    return (await launchSandboxed(sandbox, prove)).started;
+    return (await launchSandboxed(sandbox, check)).started;
   } finally {
     removeUnusedRoot(profiles);
   }
