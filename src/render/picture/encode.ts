@@ -1,6 +1,6 @@
 import sharp, { type Sharp } from 'sharp';
 import type { CaptureOptions, ImageFormat, ResizeOption } from '../../contract/capture-request.js';
-import { isAllWhite, hasWhiteStats } from './all-white.js';
+import { hasWhiteStats, isAllWhite } from './all-white.js';
 import type { Strips } from './section-store.js';
 
 // Caching or several threads would only use memory: no picture is read twice, and several are encoded at once.

@@ -6,8 +6,8 @@ import { describeAge } from '../../../src/render/install/browser-age.js';
 import { namedBrowser, ownCopies, systemBrowsers } from '../../../src/render/install/browser-places.js';
 import { checkBrowser } from '../../../src/render/install/check-browser.js';
 import {
-  findChromium,
   BROWSER_CHECK_VERSION,
+  findChromium,
   firstWorking,
   type RankedBrowser,
   rankBrowsers,

@@ -29,7 +29,9 @@ export async function take(
   const page = timedPage(session, deadlines);
   const waitForIdle = () => session.page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => resolve())));
   const scrolls = (wanted.fullPage || wanted.format === 'pdf') && wanted.selector === null;
-  const scroll = scrolls ? await scrollThrough(page, wanted, { deadline: monotonicNow() + (budget.scrollMs ?? 90_000), waitForIdle }) : null;
+  const scroll = scrolls
+    ? await scrollThrough(page, wanted, { deadline: monotonicNow() + (budget.scrollMs ?? 90_000), waitForIdle })
+    : null;
   if (wanted.selector !== null) await scrollToElement(page, wanted.selector, { deadline: monotonicNow() + 90_000, waitForIdle });
   const deadline = monotonicNow() + (budget.pictureMs ?? 240_000);
   await stopPage(session, wanted);
