@@ -42,7 +42,7 @@ const BUNDLED: Record<string, string[]> = {
     '@opentelemetry/semantic-conventions',
   ],
   // As a dependency, it is a hundred files to load, which take 0.15 s of processor time. The packages of @hono have Hono's licence.
-  zod: ['zod', 'hono', '@asteasolutions/zod-to-openapi', 'openapi3-ts'],
+  zod: ['zod'],
 };
 
 /** CommonJS packages that every capture loads. By `import`, Node would scan each for its exports first. */
