@@ -53,10 +53,6 @@ interface FlagMeta {
   hidden?: 'always' | 'without server';
 }
 
-declare module 'zod' {
-  interface GlobalMeta extends Partial<FieldMeta> {}
-}
-
 const OWN_META = { group: 0, price: 0, links: 0, mcp: 0, cli: 0, form: 0, opaque: 0 } satisfies Record<keyof FieldMeta, 0>;
 /** The names of FieldMeta, which JSON Schema documents must not have. */
 export const OWN_META_NAMES = Object.keys(OWN_META);

@@ -302,7 +302,7 @@ describe('the pages of docs/', () => {
     const results = (page: string) => [...page.matchAll(/<h2><a href="([^"]+)"/g)].map(([, href]) => href);
     expect(results(await search('SIGNATURE verify'))[0]).toBe('../docs/webhooks#verify-the-signature');
     expect(results(await search('navigation_failed'))).toContain('../docs#navigation_failed');
-    expect(results(await search('STILLFRAME_PORT'))).toContain('../docs/settings');
+    expect(results(await search('STILLFRAME_PORT'))).toContain('../docs/settings#server');
     expect(results(await search('no-such-word-anywhere'))).toEqual([]);
     const hostile = await search('"><script>alert(1)</script>');
     expect(hostile).not.toContain('<script>alert');
