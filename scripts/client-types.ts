@@ -3,6 +3,7 @@ import openapiTS, { astToString } from 'openapi-typescript';
 import ts from 'typescript';
 import { NO_LINK_FIELDS } from '../src/contract/render-link.js';
 import { describeInterface } from '../src/http/docs/openapi.js';
+import { API } from '../src/http/routes/routes.js';
 
 const HEAD = `/**
  * What goes over the wire: generated from the schemas of contract/, by way of openapi.json. Not to be edited: after a change of a schema, run
@@ -23,7 +24,7 @@ interface Interface {
 
 /** The content of src/client/wire.ts: an exported interface for each schema, and the list. */
 export async function clientTypes(): Promise<string> {
-  const { components, paths, webhooks } = describeInterface('0.0.0', 'http://127.0.0.1') as unknown as Interface;
+  const { components, paths, webhooks } = describeInterface(API, '0.0.0', 'http://127.0.0.1') as unknown as Interface;
   // The same but for `url` and `html`: the client derives it from CaptureRequest.
   const { CaptureHtmlRequest: _, ...named } = components.schemas;
   const schemas = {

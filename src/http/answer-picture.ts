@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { pictureDeleted } from '../capture/open-picture.js';
 import type { CaptureData } from '../contract/capture-data.js';
-import type { Edge, EdgeEnv } from './edge.js';
+import type { AppEnv, AppServices } from './app-services.js';
 import { sendArtifact } from './send-artifact.js';
 
 export interface PictureAnswer {
@@ -17,15 +17,15 @@ export interface PictureAnswer {
  * @throws CaptureError `invalid_request` (410) if the picture has been deleted, `internal_error` (503) if the storage cannot be reached
  */
 export async function answerPicture(
-  edge: Edge,
-  c: Context<EdgeEnv>,
+  services: AppServices,
+  c: Context<AppEnv>,
   { data, cacheControl, conditional }: PictureAnswer,
 ): Promise<Response> {
-  const artifact = await edge.openPicture(data.artifact);
+  const artifact = await services.openPicture(data.artifact);
   if (artifact === null || artifact === 'deleted') throw pictureDeleted();
   const { headers } = c.var.exchange;
   headers['x-width'] = String(data.width);
   headers['x-height'] = String(data.height);
   headers['x-cached'] = String(data.cached);
-  return await sendArtifact(edge, c, { name: data.artifact, artifact, cacheControl, conditional, mayRedirect: false });
+  return await sendArtifact(services, c, { name: data.artifact, artifact, cacheControl, conditional, mayRedirect: false });
 }

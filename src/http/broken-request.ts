@@ -1,18 +1,18 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { CaptureError, toStoredError, toWireError } from '../contract/capture-error.js';
-import type { Edge } from './edge.js';
+import type { AppServices } from './app-services.js';
 import { newExchange } from './exchange.js';
 
 /** Answers requests that are invalid, too slow, or have too large headers in the envelope, then closes the connection. */
-export function answerBrokenRequest(edge: Edge, error: NodeJS.ErrnoException, socket: Socket): void {
+export function answerBrokenRequest(services: AppServices, error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswered(socket)) return void socket.destroy();
-  const { requestId, headers } = newExchange(edge, undefined);
+  const { requestId, headers } = newExchange(services, undefined);
   const refused = refusalOf(error.code);
   const body = JSON.stringify({
     ok: false,
     request_id: requestId,
-    error: toWireError(toStoredError(refused), requestId, edge.places.baseUrl),
+    error: toWireError(toStoredError(refused), requestId, services.places.baseUrl),
   });
   const lines = Object.entries({
     ...headers,

@@ -1,9 +1,8 @@
 import type { Handler } from 'hono';
+import type { AppEnv, AppServices, ConsoleServices } from './app-services.js';
 import type { Console } from './console/serve-console.js';
-import type { ConsoleEdge } from './console-edge.js';
-import type { Edge, EdgeEnv } from './edge.js';
 
-type Step = Handler<EdgeEnv>;
+type Step = Handler<AppEnv>;
 
 export interface ConsoleRoute {
   path: string;
@@ -12,10 +11,10 @@ export interface ConsoleRoute {
 }
 
 /** The routes of the console, whose code is loaded at the first request to one of them. */
-export function consoleRoutes(edge: Edge, own: ConsoleEdge): ConsoleRoute[] {
+export function consoleRoutes(services: AppServices, own: ConsoleServices): ConsoleRoute[] {
   let made: Promise<Console> | null = null;
   const load = () => {
-    made ??= import('./console/serve-console.js').then((module) => new module.Console(edge, own));
+    made ??= import('./console/serve-console.js').then((module) => new module.Console(services, own));
     // The next request loads it again.
     made.catch(() => {
       made = null;

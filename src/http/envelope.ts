@@ -1,27 +1,27 @@
 import type { Context } from 'hono';
 import { CaptureError, type StoredError, toStoredError, toWireError } from '../contract/capture-error.js';
-import type { Edge, EdgeEnv, Exchange } from './edge.js';
+import type { AppEnv, AppServices, Exchange } from './app-services.js';
 
 /** Answers `{ok: true, request_id, data}` (decisions.md, Envelope). */
-export function answerData(c: Context<EdgeEnv>, data: unknown, status = 200): Response {
+export function answerData(c: Context<AppEnv>, data: unknown, status = 200): Response {
   const { exchange } = c.var;
   return jsonResponse(status, { ok: true, request_id: exchange.requestId, data }, exchange.headers);
 }
 
 /** Answers `{ok: false, request_id, error}`; a CaptureError's `Retry-After` becomes the header. */
-export function answerError(edge: Edge, exchange: Exchange, thrown: unknown): Response {
+export function answerError(services: AppServices, exchange: Exchange, thrown: unknown): Response {
   const error = toStoredError(thrown);
   if (thrown instanceof CaptureError && thrown.retryAfterSeconds !== undefined) {
     exchange.headers['retry-after'] = String(Math.max(1, Math.ceil(thrown.retryAfterSeconds)));
   }
   if (error.status === 401) exchange.headers['www-authenticate'] = 'Bearer';
-  return answerStoredError(edge, exchange, error);
+  return answerStoredError(services, exchange, error);
 }
 
 /** The same for an error that a job has stored. */
-export function answerStoredError(edge: Edge, exchange: Exchange, error: StoredError): Response {
+export function answerStoredError(services: AppServices, exchange: Exchange, error: StoredError): Response {
   const { requestId, headers } = exchange;
-  const body = { ok: false, request_id: requestId, error: toWireError(error, requestId, edge.places.baseUrl) };
+  const body = { ok: false, request_id: requestId, error: toWireError(error, requestId, services.places.baseUrl) };
   return jsonResponse(error.status, body, headers);
 }
 

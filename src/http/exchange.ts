@@ -2,52 +2,55 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { CaptureError } from '../contract/capture-error.js';
 import { newId } from '../contract/ids.js';
 import { REQUEST_ID_PATTERN } from '../contract/limits.js';
-import type { Edge, EdgeEnv, Exchange } from './edge.js';
+import type { AppEnv, AppServices, Exchange } from './app-services.js';
 import { answerError } from './envelope.js';
 
 /** Polled by machines: logging each request would drown out the others. */
 const QUIET_ROUTES = new Set(['/livez', '/v1/health', '/metrics']);
 
 /** Gives each request its id and headers, and logs one line about it, without query, headers and body (they may contain secrets). */
-export function openExchange(edge: Edge): MiddlewareHandler<EdgeEnv> {
+export function openExchange(services: AppServices): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
-    const exchange = newExchange(edge, c.env.incoming.headers['x-request-id']);
+    const exchange = newExchange(services, c.env.incoming.headers['x-request-id']);
     c.set('exchange', exchange);
     await next();
-    closeExchange(edge, exchange, { method: c.req.method, status: c.env.outgoing.headersSent ? c.env.outgoing.statusCode : c.res.status });
+    closeExchange(services, exchange, {
+      method: c.req.method,
+      status: c.env.outgoing.headersSent ? c.env.outgoing.statusCode : c.res.status,
+    });
   };
 }
 
 /** An exchange for a request; a malformed id is replaced by a new one. */
-export function newExchange(edge: Pick<Edge, 'draining'>, givenId: string | string[] | undefined): Exchange {
+export function newExchange(services: Pick<AppServices, 'draining'>, givenId: string | string[] | undefined): Exchange {
   const requestId = typeof givenId === 'string' && REQUEST_ID_PATTERN.test(givenId) ? givenId : newId('request');
   const headers: Record<string, string> = {
     'x-request-id': requestId,
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
   };
-  if (edge.draining()) headers.connection = 'close';
+  if (services.draining()) headers.connection = 'close';
   return { requestId, startedAt: performance.now(), route: '(none)', principal: null, trace: null, headers };
 }
 
 /** Turns whatever a route throws into a response; anything but a CaptureError is a bug, whose cause goes to the log only. */
-export function answerThrown(edge: Edge): (thrown: Error, c: Context<EdgeEnv>) => Response {
+export function answerThrown(services: AppServices): (thrown: Error, c: Context<AppEnv>) => Response {
   return (thrown, c) => {
     const { exchange } = c.var;
     const cause = thrown instanceof CaptureError ? thrown.cause : thrown;
-    if (cause !== undefined) edge.log.error({ request_id: exchange.requestId, route: exchange.route, err: cause }, 'request failed');
-    return answerError(edge, exchange, thrown);
+    if (cause !== undefined) services.log.error({ request_id: exchange.requestId, route: exchange.route, err: cause }, 'request failed');
+    return answerError(services, exchange, thrown);
   };
 }
 
-function closeExchange(edge: Edge, exchange: Exchange, answer: { method: string; status: number }): void {
+function closeExchange(services: AppServices, exchange: Exchange, answer: { method: string; status: number }): void {
   const ms = performance.now() - exchange.startedAt;
   const { route, requestId, principal } = exchange;
   exchange.trace?.end(answer.status);
-  edge.observe?.({ method: answer.method, route, status: answer.status, ms });
+  services.observe?.({ method: answer.method, route, status: answer.status, ms });
   const level = QUIET_ROUTES.has(route) ? 'debug' : 'info';
-  if (!edge.log.isLevelEnabled(level)) return;
-  edge.log[level](
+  if (!services.log.isLevelEnabled(level)) return;
+  services.log[level](
     { method: answer.method, route, status: answer.status, ms: Math.round(ms * 10) / 10, request_id: requestId, key_id: principal?.keyId },
     'request',
   );

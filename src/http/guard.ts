@@ -1,11 +1,11 @@
 import type { Context, MiddlewareHandler } from 'hono';
-import type { Principal } from '../account/authenticate.js';
+import { authenticate as authenticateKey, type Principal } from '../account/authenticate.js';
 import type { RateVerdict } from '../account/rate-limits.js';
 import { requireScope } from '../account/require-scope.js';
 import type { Scope } from '../contract/api-key.js';
 import { CaptureError } from '../contract/capture-error.js';
+import type { AppEnv, AppServices, Exchange } from './app-services.js';
 import { clientAddress } from './client-address.js';
-import type { Edge, EdgeEnv, Exchange } from './edge.js';
 
 type Meter = 'submissions' | 'reads' | 'links';
 
@@ -24,34 +24,34 @@ const WINDOW_SECONDS = 60;
  * Checks authentication, then scope, then rate limit, all before the body is read (decisions.md, Envelope).
  * Throws `unauthorized`, `forbidden`, `rate_limited`.
  */
-export function guard(edge: Edge, protection: Protection): MiddlewareHandler<EdgeEnv> {
+export function guard(services: AppServices, protection: Protection): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
-    const principal = await authenticate(edge, c);
-    enforceLimits(edge, c, { principal, protection });
+    const principal = await authenticate(services, c);
+    enforceLimits(services, c, { principal, protection });
     await next();
   };
 }
 
 /** Checks the scope, then the rate limit, of an authenticated principal. @throws CaptureError `forbidden`, `rate_limited` */
 export function enforceLimits(
-  edge: Edge,
-  c: Context<EdgeEnv>,
+  services: AppServices,
+  c: Context<AppEnv>,
   { principal, protection }: { principal: Principal; protection: Protection },
 ): void {
   const isScoped = protection.scope === null || principal.scopes.includes(protection.scope);
-  const verdict = takeToken(edge, c, { principal, meter: protection.meter, takes: isScoped });
+  const verdict = takeToken(services, c, { principal, meter: protection.meter, takes: isScoped });
   if (protection.scope !== null) requireScope(principal, protection.scope);
   if (!verdict.allowed) throw keyLimited(verdict);
 }
 
 /** Takes a token of the key, or only looks, and tells the client how many are left. */
 export function takeToken(
-  edge: Edge,
-  c: Context<EdgeEnv>,
+  services: AppServices,
+  c: Context<AppEnv>,
   { principal, meter, takes }: { principal: Principal; meter: Meter; takes: boolean },
 ): RateVerdict {
   c.var.exchange.principal = principal;
-  const verdict = takes ? edge.limits[meter].take(principal.keyId) : edge.limits[meter].peek(principal.keyId);
+  const verdict = takes ? services.limits[meter].take(principal.keyId) : services.limits[meter].peek(principal.keyId);
   tellRate(c.var.exchange, meter, verdict);
   return verdict;
 }
@@ -61,25 +61,25 @@ export function keyLimited(verdict: RateVerdict): CaptureError {
 }
 
 /** The principal of a request to a guarded route. */
-export function principalOf(c: Context<EdgeEnv>): Principal {
+export function principalOf(c: Context<AppEnv>): Principal {
   const { principal } = c.var.exchange;
   if (principal === null) throw new Error(`${c.var.exchange.route} is served without a guard`);
   return principal;
 }
 
-async function authenticate(edge: Edge, c: Context<EdgeEnv>): Promise<Principal> {
+async function authenticate(services: AppServices, c: Context<AppEnv>): Promise<Principal> {
   try {
-    return await edge.authenticate(c.env.incoming.headers.authorization);
+    return await authenticateKey(services.store, c.env.incoming.headers.authorization);
   } catch (thrown) {
-    throw failureOf(edge, c, thrown, 'unauthorized');
+    throw failureOf(services, c, thrown, 'unauthorized');
   }
 }
 
 /** The error for a failed authentication: the given one, or `rate_limited`. @param code of the failures that count */
-export function failureOf(edge: Edge, c: Context<EdgeEnv>, thrown: unknown, code: 'unauthorized' | 'forbidden'): unknown {
+export function failureOf(services: AppServices, c: Context<AppEnv>, thrown: unknown, code: 'unauthorized' | 'forbidden'): unknown {
   if (!(thrown instanceof CaptureError) || thrown.code !== code) return thrown;
   // Only failures count: a valid key works from any address, so that nobody can lock out others behind the same address.
-  const verdict = edge.limits.failures.take(clientAddress(c.env.incoming));
+  const verdict = services.limits.failures.take(clientAddress(c.env.incoming));
   return verdict.allowed ? thrown : rateLimited(verdict, 'Too many failed authentications from this address.');
 }
 

@@ -4,8 +4,8 @@ import type { Context } from 'hono';
 import { type ByteRange, type LentBytes, LINK_SECONDS, type OpenArtifact } from '../artifacts/artifacts.js';
 import { CaptureError } from '../contract/capture-error.js';
 import { contentTypeOf } from '../contract/content-type.js';
+import type { AppEnv, AppServices } from './app-services.js';
 import { isUnchanged, type Validators } from './conditional.js';
-import type { Edge, EdgeEnv } from './edge.js';
 import { readRange } from './range.js';
 
 /** Files may contain third-party content: nothing in them may run or load anything on this origin. The browser's own viewer needs styles. */
@@ -27,7 +27,7 @@ export interface NamedArtifact {
  *
  * @throws CaptureError `invalid_request` (416), `internal_error` (503) if the storage cannot be reached
  */
-export async function sendArtifact(edge: Edge, c: Context<EdgeEnv>, wanted: NamedArtifact): Promise<Response> {
+export async function sendArtifact(services: AppServices, c: Context<AppEnv>, wanted: NamedArtifact): Promise<Response> {
   const { name, artifact, conditional } = wanted;
   const { headers } = c.var.exchange;
   // The file of a name never changes, so the name serves as ETag.
@@ -60,7 +60,7 @@ export async function sendArtifact(edge: Edge, c: Context<EdgeEnv>, wanted: Name
   Object.assign(headers, commonHeaders(wanted, validators), contentHeaders(wanted, range));
   const status = range === null ? 200 : 206;
   if (lent !== null) return sendLent(c, status, lent);
-  return stream === null ? new Response(null, { status, headers }) : sendStream(edge, c, { status, stream });
+  return stream === null ? new Response(null, { status, headers }) : sendStream(services, c, { status, stream });
 }
 
 function commonHeaders({ cacheControl, conditional }: NamedArtifact, { etag, modifiedAt }: Validators): Record<string, string> {
@@ -89,7 +89,7 @@ function dispositionOf(name: string): string {
 
 /** The redirect may be reused for a part of the time that the link is valid. */
 async function redirect(
-  c: Context<EdgeEnv>,
+  c: Context<AppEnv>,
   { name, cacheControl }: NamedArtifact,
   link: NonNullable<OpenArtifact['link']>,
 ): Promise<Response> {
@@ -101,7 +101,7 @@ async function redirect(
 }
 
 /** Sends bytes that are in memory directly to the socket. */
-function sendLent(c: Context<EdgeEnv>, status: number, { content, release }: LentBytes): Response {
+function sendLent(c: Context<AppEnv>, status: number, { content, release }: LentBytes): Response {
   const { outgoing } = c.env;
   // The client has left: there will be no `close` any more.
   if (outgoing.destroyed) release();
@@ -110,7 +110,7 @@ function sendLent(c: Context<EdgeEnv>, status: number, { content, release }: Len
 }
 
 /** Streams directly to the socket, with back-pressure; closes the file when the client disconnects. */
-function sendStream(edge: Edge, c: Context<EdgeEnv>, answer: { status: number; stream: Readable }): Response {
+function sendStream(services: AppServices, c: Context<AppEnv>, answer: { status: number; stream: Readable }): Response {
   const { exchange } = c.var;
   const { outgoing } = c.env;
   if (outgoing.destroyed) {
@@ -121,7 +121,7 @@ function sendStream(edge: Edge, c: Context<EdgeEnv>, answer: { status: number; s
   outgoing.writeHead(answer.status, exchange.headers);
   pipeline(answer.stream, outgoing, (error) => {
     if (error === null || error === undefined || (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE') return;
-    edge.log.warn({ request_id: exchange.requestId, err: error }, 'artifact could not be sent completely');
+    services.log.warn({ request_id: exchange.requestId, err: error }, 'artifact could not be sent completely');
   });
   return RESPONSE_ALREADY_SENT;
 }

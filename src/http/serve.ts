@@ -4,9 +4,9 @@ import { setImmediate } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { CaptureError } from '../contract/capture-error.js';
+import type { AppEnv, AppServices } from './app-services.js';
 import { answerBrokenRequest } from './broken-request.js';
 import { Connections } from './connections.js';
-import type { Edge, EdgeEnv } from './edge.js';
 import { answerError } from './envelope.js';
 import { newExchange } from './exchange.js';
 import { localUrl } from './local-url.js';
@@ -63,12 +63,12 @@ const ACCEPT_MAX_MS = 5_000;
  *
  * @throws ListenError if it cannot listen on the address
  */
-export async function startHttp(app: Hono<EdgeEnv>, edge: Edge, listening: Listening): Promise<HttpServer> {
+export async function startHttp(app: Hono<AppEnv>, services: AppServices, listening: Listening): Promise<HttpServer> {
   const answer = getRequestListener(app.fetch, {
     hostname: 'localhost',
     autoCleanupIncoming: false,
     // Requests that the adaptor rejects before the app sees them (a bad Host or path), and thrown values that are not Errors.
-    errorHandler: (thrown) => answerOutside(edge, thrown),
+    errorHandler: (thrown) => answerOutside(services, thrown),
   });
   const connections = new Connections(Math.min(MAX_CONNECTIONS, listening.maxConnections ?? MAX_CONNECTIONS));
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
@@ -96,7 +96,7 @@ export async function startHttp(app: Hono<EdgeEnv>, edge: Edge, listening: Liste
   server.on('checkExpectation', serve);
   server.timeout = listening.idleTimeoutMs ?? IDLE_TIMEOUT_MS;
   server.on('connection', (socket: Socket) => connections.add(socket));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => answerBrokenRequest(edge, error, socket as Socket));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => answerBrokenRequest(services, error, socket as Socket));
   const port = await listen(server, listening);
   let stopped: Promise<void> | null = null;
   return {
@@ -109,13 +109,13 @@ export async function startHttp(app: Hono<EdgeEnv>, edge: Edge, listening: Liste
   };
 }
 
-function answerOutside(edge: Edge, thrown: unknown): Response {
+function answerOutside(services: AppServices, thrown: unknown): Response {
   const isRequest = thrown instanceof Error && thrown.name === 'RequestError';
-  if (!isRequest) edge.log.error({ err: thrown }, 'request failed outside the app');
+  if (!isRequest) services.log.error({ err: thrown }, 'request failed outside the app');
   const refused = isRequest
     ? new CaptureError({ code: 'invalid_request', message: 'The request line or the Host header is not valid.' })
     : thrown;
-  return answerError(edge, newExchange(edge, undefined), refused);
+  return answerError(services, newExchange(services, undefined), refused);
 }
 
 /** A response may be sent before the whole body has been received: the rest is discarded, up to a limit. */

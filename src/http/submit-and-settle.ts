@@ -3,7 +3,7 @@ import { CaptureError, type StoredError, toStoredError } from '../contract/captu
 import { isTerminal, type JobSnapshot } from '../contract/job.js';
 import type { Submission } from '../contract/submission.js';
 import type { SubmissionTrace } from '../tracing/traces.js';
-import type { Edge, EdgeEnv, Exchange } from './edge.js';
+import type { AppEnv, AppServices, Exchange } from './app-services.js';
 import { answerStoredError } from './envelope.js';
 import { principalOf } from './guard.js';
 
@@ -16,16 +16,20 @@ const TIMED_STAGES = ['queue', 'navigate', 'run', 'settle', 'scroll', 'stop', 's
  * Shared by every route that captures: accepts the submission durably and, if it is synchronous, waits for its end. Sets the headers
  * `x-job-id` and `server-timing` of the response.
  *
- * @throws CaptureError as Edge.submit
+ * @throws CaptureError as `submit` of capture/
  */
 export async function submitAndSettle(
-  edge: Edge,
-  c: Context<EdgeEnv>,
-  { submission, idempotencyKey, submit = edge.submit }: { submission: Submission; idempotencyKey: string | null; submit?: Edge['submit'] },
+  services: AppServices,
+  c: Context<AppEnv>,
+  {
+    submission,
+    idempotencyKey,
+    submit = services.submit,
+  }: { submission: Submission; idempotencyKey: string | null; submit?: AppServices['submit'] },
 ): Promise<JobSnapshot> {
   const { exchange } = c.var;
   const { requestId } = exchange;
-  const trace = beginTrace(edge, c, submission);
+  const trace = beginTrace(services, c, submission);
   const traceparent = trace?.traceparent ?? null;
   const context = { principal: principalOf(c), requestId, idempotencyKey, traceparent };
   const accepted = await submit(submission, context).catch((error: unknown) => {
@@ -34,14 +38,14 @@ export async function submitAndSettle(
   });
   exchange.headers['x-job-id'] = accepted.id;
   const waits = submission.mode === 'sync' && !isTerminal(accepted.state);
-  const job = waits ? await edge.settle(accepted, c.req.raw.signal) : accepted;
+  const job = waits ? await services.settle(accepted, c.req.raw.signal) : accepted;
   tellTrace(trace, job);
-  const timing = job.result?.outcome.ok === true ? serverTiming(edge.timingsOf?.(job.id) ?? null) : '';
+  const timing = job.result?.outcome.ok === true ? serverTiming(services.timingsOf?.(job.id) ?? null) : '';
   if (timing !== '') exchange.headers['server-timing'] = timing;
   return job;
 }
 
-function beginTrace({ traces }: Edge, c: Context<EdgeEnv>, { options }: Submission): SubmissionTrace | null {
+function beginTrace({ traces }: AppServices, c: Context<AppEnv>, { options }: Submission): SubmissionTrace | null {
   const { exchange } = c.var;
   const { route, requestId, startedAt } = exchange;
   const { traceparent, tracestate } = c.env.incoming.headers;
@@ -56,8 +60,8 @@ function tellTrace(trace: SubmissionTrace | null, { id, result }: JobSnapshot): 
 }
 
 /** @throws CaptureError `internal_error` (503) once the server is shutting down, unless other servers take its captures over */
-export function refuseWhenDraining(edge: Edge): void {
-  if (!edge.draining() || edge.handsOver?.() === true) return;
+export function refuseWhenDraining(services: AppServices): void {
+  if (!services.draining() || services.handsOver?.() === true) return;
   throw new CaptureError({
     code: 'internal_error',
     status: 503,
@@ -67,8 +71,12 @@ export function refuseWhenDraining(edge: Edge): void {
 }
 
 /** A failed capture's own error, with the job to look up (interface.md, Errors rule 2). */
-export function failedAnswer(edge: Edge, exchange: Exchange, { job, error }: { job: JobSnapshot; error: StoredError }): Response {
-  return answerStoredError(edge, exchange, { ...error, details: { ...error.details, job_id: job.id } });
+export function failedAnswer(
+  services: AppServices,
+  exchange: Exchange,
+  { job, error }: { job: JobSnapshot; error: StoredError },
+): Response {
+  return answerStoredError(services, exchange, { ...error, details: { ...error.details, job_id: job.id } });
 }
 
 function serverTiming(timings: Record<string, number> | null): string {

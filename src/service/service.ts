@@ -7,14 +7,20 @@ import { RateLimits } from '../account/rate-limits.js';
 import { hasRoom } from '../artifacts/disk-room.js';
 import { FinishSignals } from '../capture/finish-signals.js';
 import { otherCapturers } from '../capture/health.js';
+import { findLinkPicture } from '../capture/link-picture.js';
+import { ModelViews } from '../capture/model-view.js';
+import { openPicture } from '../capture/open-picture.js';
+import { submit } from '../capture/submit.js';
 import { type RecoverDeps, recoverLeases } from '../capture/sweep.js';
+import { waitForJob } from '../capture/wait-for-job.js';
 import type { Config, Role } from '../config.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
 import { createApp } from '../http/app.js';
-import type { Edge } from '../http/edge.js';
+import type { AppServices, ConsoleServices } from '../http/app-services.js';
 import { type HttpServer, startHttp } from '../http/serve.js';
 import type { Log } from '../log.js';
-import { packageVersion } from '../package-files.js';
+import { builtFile, packageVersion } from '../package-files.js';
+import { EncodeQueue } from '../render/picture/encode-queue.js';
 import type { ClaimedJob, DeliveryStore, DueDelivery, EndedJob, NodeFacts, Store } from '../store/store.js';
 import type { TracingConfig } from '../tracing-config.js';
 import { claimDeliveries, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER } from '../webhook/claim-delivery.js';
@@ -31,7 +37,6 @@ import { Metrics } from './metrics.js';
 import { RecentHealth } from './recent-health.js';
 import { RecentTimings } from './recent-timings.js';
 import { Renderer } from './renderer.js';
-import { serviceEdge } from './service-edge.js';
 
 /** How soon a server that starts or ends changes the parts of the others. */
 const RATES_POLL_MS = 5_000;
@@ -149,11 +154,11 @@ export class Service implements AsyncDisposable {
     // This makes the log report at once that a bucket cannot be used. The server starts nevertheless.
     void artifacts.isReady();
     await recoverLeases(this.recoverDeps(), { starting: true });
-    const edge = this.makeEdge();
+    const services = this.makeServices();
     const { host, port } = this.config;
     // Each connection may take another descriptor, for the file that it reads; captures have the rest.
     const maxConnections = Math.floor(((await readDescriptors())?.limit ?? Number.POSITIVE_INFINITY) / 4);
-    this.http = await startHttp(createApp(edge), edge, { host, port, maxConnections });
+    this.http = await startHttp(createApp(services), services, { host, port, maxConnections });
     this.places.baseUrl = this.config.baseUrl ?? this.http.url;
     this.listenToOthers();
     if (this.hasRole('webhook')) this.deliveries.start();
@@ -250,20 +255,58 @@ export class Service implements AsyncDisposable {
     });
   }
 
-  private makeEdge(): Edge {
-    const { config, log, foundations, limits, signals, places, health, metrics, timings } = this;
-    return serviceEdge({
-      ...foundations,
-      ...{ config, log, limits, signals, places, health, metrics, timings },
-      now: this.foundations.clock.now,
-      draining: () => this.draining,
-      facts: () => this.facts(),
-      startedAt: this.startedAt,
-      handsOver: () => this.handsOver,
+  private makeServices(): AppServices {
+    const { config, log, limits, signals, places, health, metrics, timings } = this;
+    const { store, egress, artifacts, traces, clock } = this.foundations;
+    const { now } = clock;
+    const deps = {
+      ...{ store, egress, artifacts, log, now },
+      rules: { maxQueue: config.maxQueue, webhookMaxAttempts: config.webhookAttempts },
+      webhookAllow: config.webhookAllow,
+      draining: () => this.draining && !this.handsOver,
       onQueued: () => this.jobs.wake(),
-      onCached: (job) => this.onJobCached(job),
+      onEnded: (job: JobSnapshot) => this.onJobCached(job),
+    };
+    const open = (name: string) => openPicture(deps, name);
+    const views = new ModelViews({ openPicture: open, encodes: new EncodeQueue() });
+    return {
+      ...{ store, limits, traces, places, now, log },
+      findLinkPicture: (submission, accountId) => findLinkPicture(deps, submission, accountId),
+      submit: (submission, context) => submit(deps, submission, context),
+      settle: (job, nobodyWaits) =>
+        waitForJob({ store, signals, now: elapsed }, job, { until: elapsed() + config.syncWaitMs, signal: nobodyWaits }),
+      openPicture: open,
+      modelView: (name, order) => views.view(name, order),
       onDeliveryDue: () => this.deliveries.wake(),
-    });
+      health: () => health.ask(),
+      metrics: async () => metrics.text(await health.ask()),
+      timingsOf: (jobId) => timings.of(jobId),
+      observe: (answer) => metrics.countAnswer(answer),
+      ...(config.console === 'off' ? {} : { console: this.makeConsoleServices() }),
+      draining: () => this.draining,
+      handsOver: () => this.handsOver,
+      config: {
+        version: packageVersion(),
+        openapiFile: builtFile('docs/openapi.json'),
+        servesApi: this.hasRole('api'),
+        webhookAllow: config.webhookAllow,
+        tolerate: config.tolerate,
+        artifactMaxAgeSeconds: Math.floor((config.artifactTtlH * HOUR_MS) / 1000),
+        metricsToken: config.metricsToken,
+      },
+    };
+  }
+
+  private makeConsoleServices(): ConsoleServices {
+    return {
+      loopbackOnly: this.config.console === 'loopback',
+      maxStorageBytes: this.config.maxStorageMb * 1_000_000,
+      ownNode: () => ({ startedAt: this.startedAt, facts: this.facts() }),
+      onQueueChanged: () => {
+        this.health.forget();
+        this.jobs.wake();
+      },
+    };
   }
 
   private makeHealth(): RecentHealth {
@@ -448,4 +491,9 @@ function shareRates({
   look();
   const timer = setInterval(look, RATES_POLL_MS);
   return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+/** Monotonic ms, so that setting the wall clock neither ends nor prolongs a wait. */
+function elapsed(): number {
+  return performance.now();
 }

@@ -6,7 +6,7 @@ export interface RedeliverDeps {
   store: Pick<DeliveryStore, 'findDelivery' | 'redeliver'>;
   now(): number;
   /** Called when there is a delivery to claim. */
-  onDue(): void;
+  onDeliveryDue(): void;
 }
 
 /** The delivery that the caller's `If-Match` names. */
@@ -39,7 +39,7 @@ export async function redeliver(deps: RedeliverDeps, jobId: string, expected: Ex
   const generation = expected?.deliveryId === current.deliveryId ? expected.generation : NO_GENERATION;
   const outcome = await deps.store.redeliver(jobId, generation, deps.now());
   if (outcome.kind !== 'accepted') throw refused(outcome.kind);
-  deps.onDue();
+  deps.onDeliveryDue();
   return outcome.status;
 }
 

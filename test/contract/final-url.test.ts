@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { toWireCaptureData } from '../../src/contract/capture-data.js';
 import { keepFinalUrl } from '../../src/contract/final-url.js';
 import { URL_MAX_BYTES } from '../../src/contract/limits.js';
-import { aCapture } from '../http/fake-edge.js';
+import { aCapture } from '../http/fake-services.js';
 
 const START = 'https://example.com/';
 const ofBytes = (bytes: number) => START + 'x'.repeat(bytes - START.length);

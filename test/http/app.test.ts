@@ -1,13 +1,13 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import type { Edge } from '../../src/http/edge.js';
-import { aCompletedJob, aDelivery, aFailedJob, aJob, fakeEdge, HEALTHY, KEYS, serveEdge } from './fake-edge.js';
+import type { AppServices } from '../../src/http/app-services.js';
+import { aCompletedJob, aDelivery, aFailedJob, aJob, fakeServices, HEALTHY, KEYS, serveApp } from './fake-services.js';
 
 const auth = { authorization: `Bearer ${KEYS.full}` };
 
-async function ask(edge: Edge, path: string, init: RequestInit = {}) {
-  await using served = await serveEdge(edge);
+async function ask(services: AppServices, path: string, init: RequestInit = {}) {
+  await using served = await serveApp(services);
   const answer = await fetch(served.url + path, init);
   const text = await answer.text();
   return { status: answer.status, headers: answer.headers, text, json: text.startsWith('{') ? JSON.parse(text) : null };
@@ -27,7 +27,7 @@ describe('paths and methods', () => {
     '/v1/jobs/a/b',
     '/%',
   ])('answers 404 in the envelope for %s', async (path) => {
-    const answer = await ask(fakeEdge(), path);
+    const answer = await ask(fakeServices(), path);
     expect(answer.status).toBe(404);
     expect(answer.json).toMatchObject({ ok: false, error: { code: 'invalid_request', retriable: false } });
     expect(answer.json.request_id).toBe(answer.headers.get('x-request-id'));
@@ -47,7 +47,7 @@ describe('paths and methods', () => {
     ['DELETE', '/artifacts/x', 'GET, HEAD'],
     ['POST', '/', 'GET, HEAD'],
   ])('answers %s %s with 405 and Allow, without asking for a key', async (method, path, allow) => {
-    const answer = await ask(fakeEdge(), path, { method });
+    const answer = await ask(fakeServices(), path, { method });
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toBe(allow);
     expect(answer.headers.get('access-control-allow-origin')).toBeNull();
@@ -55,24 +55,24 @@ describe('paths and methods', () => {
   });
 
   it('answers HEAD like GET, without the body', async () => {
-    const edge = fakeEdge();
+    const services = fakeServices();
     const job = aJob();
-    edge.jobs.set(job.id, job);
-    const answer = await ask(edge, `/v1/jobs/${job.id}`, { method: 'HEAD', headers: auth });
+    services.jobs.set(job.id, job);
+    const answer = await ask(services, `/v1/jobs/${job.id}`, { method: 'HEAD', headers: auth });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('application/json');
     expect(answer.text).toBe('');
-    expect((await ask(edge, '/v1/health', { method: 'HEAD' })).status).toBe(200);
+    expect((await ask(services, '/v1/health', { method: 'HEAD' })).status).toBe(200);
   });
 });
 
 describe('look-ups', () => {
   it.each(['jobs', 'requests'])('reads a finished job at /v1/%s', async (kind) => {
-    const edge = fakeEdge();
+    const services = fakeServices();
     const job = aCompletedJob({ webhookUrl: 'https://example.com/hook' });
-    edge.jobs.set(job.id, job);
-    edge.requests.set('order-1', job);
-    const answer = await ask(edge, kind === 'jobs' ? `/v1/jobs/${job.id}` : '/v1/requests/order-1', {
+    services.jobs.set(job.id, job);
+    services.requests.set('order-1', job);
+    const answer = await ask(services, kind === 'jobs' ? `/v1/jobs/${job.id}` : '/v1/requests/order-1', {
       headers: { ...auth, 'x-request-id': 'look' },
     });
     expect(answer.status).toBe(200);
@@ -90,10 +90,10 @@ describe('look-ups', () => {
   });
 
   it('reads a failed job with 200 and the error in its result', async () => {
-    const edge = fakeEdge();
+    const services = fakeServices();
     const job = aFailedJob();
-    edge.jobs.set(job.id, job);
-    const answer = await ask(edge, `/v1/jobs/${job.id}`, { headers: auth });
+    services.jobs.set(job.id, job);
+    const answer = await ask(services, `/v1/jobs/${job.id}`, { headers: auth });
     expect(answer.status).toBe(200);
     expect(answer.json.data).toMatchObject({
       state: 'failed',
@@ -102,10 +102,10 @@ describe('look-ups', () => {
   });
 
   it('answers the same 404 to what is unknown, malformed, or not yours', async () => {
-    const edge = fakeEdge();
+    const services = fakeServices();
     const theirs = aJob({ keyId: 'key_other' });
-    edge.jobs.set(theirs.id, theirs);
-    edge.requests.set('theirs', theirs);
+    services.jobs.set(theirs.id, theirs);
+    services.requests.set('theirs', theirs);
     const paths = [
       `/v1/jobs/${theirs.id}`,
       '/v1/jobs/job_01ARZ3NDEKTSV4RRFFQ69G5FAV',
@@ -120,7 +120,7 @@ describe('look-ups', () => {
       '/v1/jobs/nonsense/webhook',
     ];
     for (const path of paths) {
-      const answer = await ask(edge, path, { headers: { ...auth, 'x-request-id': 'same' } });
+      const answer = await ask(services, path, { headers: { ...auth, 'x-request-id': 'same' } });
       expect(answer.status, path).toBe(404);
       expect(answer.json, path).toEqual({
         ok: false,
@@ -139,12 +139,12 @@ describe('look-ups', () => {
 
 describe('webhook delivery', () => {
   function withDelivery(changes = {}) {
-    const edge = fakeEdge();
+    const services = fakeServices();
     const job = aCompletedJob({ webhookUrl: 'https://example.com/hook' });
     const delivery = aDelivery({ jobId: job.id, ...changes });
-    edge.jobs.set(job.id, job);
-    edge.deliveries.set(job.id, delivery);
-    return { edge, job, delivery, etag: `"${delivery.deliveryId}.${delivery.generation}"` };
+    services.jobs.set(job.id, job);
+    services.deliveries.set(job.id, delivery);
+    return { services, job, delivery, etag: `"${delivery.deliveryId}.${delivery.generation}"` };
   }
   const again = (id: string, ifMatch?: string) =>
     [
@@ -153,8 +153,8 @@ describe('webhook delivery', () => {
     ] as const;
 
   it('tells its status and ETag', async () => {
-    const { edge, job, delivery, etag } = withDelivery();
-    const answer = await ask(edge, `/v1/jobs/${job.id}/webhook`, { headers: auth });
+    const { services, job, delivery, etag } = withDelivery();
+    const answer = await ask(services, `/v1/jobs/${job.id}/webhook`, { headers: auth });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('etag')).toBe(etag);
     expect(answer.json.data).toMatchObject({
@@ -167,35 +167,35 @@ describe('webhook delivery', () => {
   });
 
   it('answers 404 where the job has none', async () => {
-    const edge = fakeEdge();
+    const services = fakeServices();
     const job = aCompletedJob();
-    edge.jobs.set(job.id, job);
-    expect((await ask(edge, `/v1/jobs/${job.id}/webhook`, { headers: auth })).status).toBe(404);
-    expect((await ask(edge, ...again(job.id, '"dlv.1"'))).json.error.details).toEqual({ reason: 'delivery_unavailable' });
+    services.jobs.set(job.id, job);
+    expect((await ask(services, `/v1/jobs/${job.id}/webhook`, { headers: auth })).status).toBe(404);
+    expect((await ask(services, ...again(job.id, '"dlv.1"'))).json.error.details).toEqual({ reason: 'delivery_unavailable' });
   });
 
   it('is sent again against the exact ETag, once', async () => {
-    const { edge, job, delivery, etag } = withDelivery();
-    const first = await ask(edge, ...again(job.id, etag));
+    const { services, job, delivery, etag } = withDelivery();
+    const first = await ask(services, ...again(job.id, etag));
     expect(first.status).toBe(202);
     expect(first.json.data).toMatchObject({ state: 'pending', generation: 2 });
     expect(first.headers.get('etag')).toBe(`"${delivery.deliveryId}.2"`);
-    const second = await ask(edge, ...again(job.id, etag));
+    const second = await ask(services, ...again(job.id, etag));
     expect(second.status).toBe(409);
     expect(second.json.error).toMatchObject({ code: 'invalid_request', details: { reason: 'generation_changed' } });
-    const third = await ask(edge, ...again(job.id, `"${delivery.deliveryId}.2"`));
+    const third = await ask(services, ...again(job.id, `"${delivery.deliveryId}.2"`));
     expect(third.json.error.details).toEqual({ reason: 'delivery_pending' });
   });
 
   it('asks for If-Match with 428', async () => {
-    const { edge, job } = withDelivery();
-    const answer = await ask(edge, ...again(job.id));
+    const { services, job } = withDelivery();
+    const answer = await ask(services, ...again(job.id));
     expect(answer.status).toBe(428);
     expect(answer.json.error.code).toBe('invalid_request');
   });
 
   it('answers 409 to tags that are weak, starred, listed, unquoted or of something else', async () => {
-    const { edge, job, delivery, etag } = withDelivery();
+    const { services, job, delivery, etag } = withDelivery();
     const id = delivery.deliveryId;
     for (const tag of [
       `W/${etag}`,
@@ -210,35 +210,38 @@ describe('webhook delivery', () => {
       '',
       '""',
     ]) {
-      const answer = await ask(edge, ...again(job.id, tag));
+      const answer = await ask(services, ...again(job.id, tag));
       expect(answer.status, tag).toBe(409);
       expect(answer.json.error.details, tag).toEqual({ reason: 'generation_changed' });
     }
-    expect(edge.deliveries.get(job.id)).toEqual(delivery);
+    expect(services.deliveries.get(job.id)).toEqual(delivery);
   });
 
   it("answers the job's 404 before it looks at If-Match", async () => {
-    expect((await ask(fakeEdge(), ...again('job_01ARZ3NDEKTSV4RRFFQ69G5FAV'))).status).toBe(404);
+    expect((await ask(fakeServices(), ...again('job_01ARZ3NDEKTSV4RRFFQ69G5FAV'))).status).toBe(404);
   });
 });
 
 describe('health', () => {
   it('is 200 with every field, and needs no key', async () => {
-    const answer = await ask(fakeEdge(), '/v1/health');
+    const answer = await ask(fakeServices(), '/v1/health');
     expect(answer.status).toBe(200);
     expect(answer.json).toEqual({ ok: true, request_id: answer.headers.get('x-request-id'), data: HEALTHY });
   });
 
   it('is 503 with the same shape when not ready or draining', async () => {
-    for (const edge of [fakeEdge({ health: async () => ({ ready: false, data: HEALTHY }) }), fakeEdge({ draining: () => true })]) {
-      const answer = await ask(edge, '/v1/health');
+    for (const services of [
+      fakeServices({ health: async () => ({ ready: false, data: HEALTHY }) }),
+      fakeServices({ draining: () => true }),
+    ]) {
+      const answer = await ask(services, '/v1/health');
       expect(answer.status).toBe(503);
       expect(answer.json).toMatchObject({ ok: false, data: HEALTHY });
     }
   });
 
   it('has a liveness of its own, also while draining', async () => {
-    const answer = await ask(fakeEdge({ draining: () => true }), '/livez');
+    const answer = await ask(fakeServices({ draining: () => true }), '/livez');
     expect(answer.status).toBe(200);
     expect(answer.json.data).toEqual({ alive: true });
   });
@@ -246,23 +249,26 @@ describe('health', () => {
 
 describe('metrics', () => {
   const metrics = async () => 'up 1\n';
-  const config = { ...fakeEdge().config, metricsToken: 'the-token' };
+  const config = { ...fakeServices().config, metricsToken: 'the-token' };
 
   it('are open to this machine where no token is set, but not through a proxy', async () => {
-    const answer = await ask(fakeEdge({ metrics }), '/metrics');
+    const answer = await ask(fakeServices({ metrics }), '/metrics');
     expect(answer.text).toBe('up 1\n');
     expect(answer.headers.get('content-type')).toContain('text/plain');
     const proxied = ['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'forwarded', 'via', 'x-real-ip'];
     for (const name of proxied) {
-      expect([name, (await ask(fakeEdge({ metrics }), '/metrics', { headers: { [name]: '203.0.113.9' } })).status]).toEqual([name, 404]);
+      expect([name, (await ask(fakeServices({ metrics }), '/metrics', { headers: { [name]: '203.0.113.9' } })).status]).toEqual([
+        name,
+        404,
+      ]);
     }
   });
 
   it('want the token where one is set, and no API key will do', async () => {
-    const edge = fakeEdge({ metrics, config });
-    expect((await ask(edge, '/metrics')).status).toBe(401);
-    expect((await ask(edge, '/metrics', { headers: auth })).status).toBe(401);
-    expect((await ask(edge, '/metrics', { headers: { authorization: 'Bearer the-token' } })).status).toBe(200);
+    const services = fakeServices({ metrics, config });
+    expect((await ask(services, '/metrics')).status).toBe(401);
+    expect((await ask(services, '/metrics', { headers: auth })).status).toBe(401);
+    expect((await ask(services, '/metrics', { headers: { authorization: 'Bearer the-token' } })).status).toBe(200);
   });
 });
 
@@ -276,11 +282,11 @@ describe('the log', () => {
       },
     });
     const observed: unknown[] = [];
-    const edge = fakeEdge({ log: pino({ level: 'info' }, sink), observe: (answer) => void observed.push(answer) });
-    await ask(edge, '/v1/jobs/job_secret?token=swordfish', { headers: { ...auth, 'x-request-id': 'rid' } });
-    await ask(edge, '/v1/health');
-    await ask(edge, '/nowhere/swordfish');
-    await ask(edge, '/v1/screenshot', {
+    const services = fakeServices({ log: pino({ level: 'info' }, sink), observe: (answer) => void observed.push(answer) });
+    await ask(services, '/v1/jobs/job_secret?token=swordfish', { headers: { ...auth, 'x-request-id': 'rid' } });
+    await ask(services, '/v1/health');
+    await ask(services, '/nowhere/swordfish');
+    await ask(services, '/v1/screenshot', {
       method: 'POST',
       headers: { ...auth, 'content-type': 'application/json' },
       body: '{"custom_css":"swordfish"}',
@@ -307,8 +313,9 @@ describe('the log', () => {
         done();
       },
     });
-    const edge = fakeEdge({ log: pino({ level: 'error' }, sink), findJob: () => Promise.reject(new Error('disk on fire')) });
-    const answer = await ask(edge, '/v1/jobs/job_01ARZ3NDEKTSV4RRFFQ69G5FAV', { headers: auth });
+    const services = fakeServices({ log: pino({ level: 'error' }, sink) });
+    services.store.findJob = () => Promise.reject(new Error('disk on fire'));
+    const answer = await ask(services, '/v1/jobs/job_01ARZ3NDEKTSV4RRFFQ69G5FAV', { headers: auth });
     expect(answer.status).toBe(500);
     expect(answer.text).not.toContain('disk');
     expect(written).toContain('disk on fire');

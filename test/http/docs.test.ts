@@ -6,9 +6,10 @@ import { captureRequestSchema } from '../../src/contract/capture-request.js';
 import { OWN_META_NAMES } from '../../src/contract/request-fields.js';
 import { ERROR_REFERENCE } from '../../src/http/docs/error-reference.js';
 import { describeInterface } from '../../src/http/docs/openapi.js';
+import { API } from '../../src/http/routes/routes.js';
 import { packageVersion } from '../../src/package-files.js';
 import { launchAnyBrowser, QUIET_FLAGS } from '../render/install/any-browser.js';
-import { fakeEdge, serveEdge } from './fake-edge.js';
+import { fakeServices, serveApp } from './fake-services.js';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 type JsonObject = { [key: string]: Json };
@@ -19,7 +20,7 @@ interface Operation {
   security?: JsonObject[];
 }
 
-const document = describeInterface('1.2.3', 'http://shots.example') as JsonObject & {
+const document = describeInterface(API, '1.2.3', 'http://shots.example') as JsonObject & {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, JsonObject & { required?: string[]; properties?: JsonObject }> };
 };
@@ -29,10 +30,10 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 
 describe('openapi.json', () => {
   it('is served as the build made it, with the public address of this server', async () => {
-    await using served = await serveEdge(fakeEdge());
+    await using served = await serveApp(fakeServices());
     const response = await fetch(`${served.url}/openapi.json`);
     expect(response.headers.get('content-type')).toBe('application/json');
-    expect(await response.json()).toEqual(JSON.parse(JSON.stringify(describeInterface(packageVersion(), 'http://shots.example'))));
+    expect(await response.json()).toEqual(JSON.parse(JSON.stringify(describeInterface(API, packageVersion(), 'http://shots.example'))));
   });
 
   it('describes every operation of the interface', () => {
@@ -84,7 +85,7 @@ describe('openapi.json', () => {
     for (const { status } of Object.values(ERROR_TABLE)) expect(responses).toHaveProperty(String(status));
   });
 
-  it('wants a key exactly where the edge does', () => {
+  it('asks for a key exactly where a route does', () => {
     for (const { path, operation } of operations) {
       expect(operation.security?.length, path).toBe(/^\/v1\/(screenshot|jobs|requests|usage)/.test(path) ? 1 : 0);
     }
@@ -175,7 +176,7 @@ describe('openapi.json', () => {
 
 describe('the reference page', () => {
   it('has a section for each error code, with its true status', async () => {
-    await using served = await serveEdge(fakeEdge());
+    await using served = await serveApp(fakeServices());
     const page = await (await fetch(`${served.url}/docs`)).text();
     for (const code of ERROR_CODES) {
       expect(page).toContain(`id="${code}"`);
@@ -185,7 +186,7 @@ describe('the reference page', () => {
   });
 
   it('is a page of its own, with a strict policy and nothing from elsewhere', async () => {
-    await using served = await serveEdge(fakeEdge());
+    await using served = await serveApp(fakeServices());
     for (const path of ['/', '/docs', '/docs/api', '/docs/search?q=webhook']) {
       const answer = await fetch(served.url + path);
       expect(answer.headers.get('content-type')).toContain('text/html');
@@ -200,7 +201,7 @@ describe('the reference page', () => {
   });
 
   it('is readable at three widths, light and dark: nothing scrolls sideways, badges stand out', { timeout: 60_000 }, async () => {
-    await using served = await serveEdge(fakeEdge());
+    await using served = await serveApp(fakeServices());
     const browser = await launchAnyBrowser({ args: QUIET_FLAGS });
     try {
       const page = await browser.newPage();
@@ -231,7 +232,7 @@ describe('the reference page', () => {
   });
 
   it('draws the endpoints in a browser without an outside request or a refused script', async () => {
-    await using served = await serveEdge(fakeEdge());
+    await using served = await serveApp(fakeServices());
     const browser = await launchAnyBrowser({ args: QUIET_FLAGS });
     try {
       const page = await browser.newPage();
@@ -267,7 +268,7 @@ describe('the pages of docs/', () => {
   const HREF = /<a href="([^"]+)"/g;
 
   it('are all served, and list each other', async () => {
-    await using served = await serveEdge(fakeEdge());
+    await using served = await serveApp(fakeServices());
     for (const name of names) {
       const answer = await fetch(`${served.url}/docs/${name}`);
       expect(answer.status, name).toBe(200);
@@ -279,7 +280,7 @@ describe('the pages of docs/', () => {
   });
 
   it('lead to pages and sections that there are', async () => {
-    await using served = await serveEdge(fakeEdge());
+    await using served = await serveApp(fakeServices());
     const read = async (url: URL) => (await fetch(url)).text();
     const found = ['/', '/docs', ...names.map((name) => `/docs/${name}`), '/docs/search?q=capture'].map(
       (path) => new URL(path, served.url),
@@ -297,7 +298,7 @@ describe('the pages of docs/', () => {
   });
 
   it('are searched, those first whose headings have the words', async () => {
-    await using served = await serveEdge(fakeEdge());
+    await using served = await serveApp(fakeServices());
     const search = async (query: string) => (await fetch(`${served.url}/docs/search?q=${encodeURIComponent(query)}`)).text();
     const results = (page: string) => [...page.matchAll(/<h2><a href="([^"]+)"/g)].map(([, href]) => href);
     expect(results(await search('SIGNATURE verify'))[0]).toBe('../docs/webhooks#verify-the-signature');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Edge } from '../../src/http/edge.js';
-import { aCompletedJob, aDelivery, fakeEdge, KEYS, meter, serveEdge } from './fake-edge.js';
+import type { AppServices } from '../../src/http/app-services.js';
+import { aCompletedJob, aDelivery, fakeServices, KEYS, meter, serveApp } from './fake-services.js';
 
 const ID = 'job_01ARZ3NDEKTSV4RRFFQ69G5FAV';
 
@@ -23,17 +23,17 @@ const PROTECTED = [
 ] as const;
 
 /** What each route does when nothing stops it: any of these would show in the answer. */
-function answeringEdge(changes: Partial<Edge> = {}) {
-  const edge = fakeEdge(changes);
+function answeringServices(changes: Partial<AppServices> = {}) {
+  const services = fakeServices(changes);
   const job = aCompletedJob({ id: ID });
-  edge.jobs.set(ID, job);
-  edge.requests.set('some-key', job);
-  edge.deliveries.set(ID, aDelivery({ jobId: ID }));
-  return edge;
+  services.jobs.set(ID, job);
+  services.requests.set('some-key', job);
+  services.deliveries.set(ID, aDelivery({ jobId: ID }));
+  return services;
 }
 
-async function ask(edge: Edge, route: { method: string; path: string }, authorization?: string, body?: string) {
-  await using served = await serveEdge(edge);
+async function ask(services: AppServices, route: { method: string; path: string }, authorization?: string, body?: string) {
+  await using served = await serveApp(services);
   const headers: Record<string, string> = { 'content-type': 'application/json' };
   if (authorization !== undefined) headers.authorization = authorization;
   const answer = await fetch(served.url + route.path, {
@@ -49,7 +49,7 @@ describe.each(PROTECTED)('$method $path', (route) => {
   it.each([undefined, 'Bearer sf_live_wrong', 'Basic abc', 'Bearer', `bearer${KEYS.full}`, ''])(
     'answers 401 to %j',
     async (authorization) => {
-      const answer = await ask(answeringEdge(), route, authorization, 'not even json');
+      const answer = await ask(answeringServices(), route, authorization, 'not even json');
       expect(answer.status).toBe(401);
       expect(answer.headers.get('www-authenticate')).toBe('Bearer');
       expect(answer.headers.get('ratelimit')).toBeNull();
@@ -59,10 +59,10 @@ describe.each(PROTECTED)('$method $path', (route) => {
   );
 
   it('answers 403 to a key without the scope, and takes nothing from its bucket', async () => {
-    const edge = answeringEdge({
+    const services = answeringServices({
       limits: { submissions: meter(120, 0), reads: meter(600, 0), links: meter(120, 1_000_000), failures: meter(30, 30) },
     });
-    const answer = await ask(edge, route, `Bearer ${route.lacking}`, 'not even json');
+    const answer = await ask(services, route, `Bearer ${route.lacking}`, 'not even json');
     expect(answer.status).toBe(403);
     expect(answer.headers.get('ratelimit-policy')).toBe(route.policy);
     expect(answer.headers.get('ratelimit')).toContain(';r=0;');
@@ -72,10 +72,10 @@ describe.each(PROTECTED)('$method $path', (route) => {
   });
 
   it('answers 429 to a key that is too fast, before the body is read', async () => {
-    const edge = answeringEdge({
+    const services = answeringServices({
       limits: { submissions: meter(120, 0), reads: meter(600, 0), links: meter(120, 1_000_000), failures: meter(30, 30) },
     });
-    const answer = await ask(edge, route, `Bearer ${KEYS.full}`, 'not even json');
+    const answer = await ask(services, route, `Bearer ${KEYS.full}`, 'not even json');
     expect(answer.status).toBe(429);
     expect(answer.headers.get('retry-after')).toBe('1');
     expect(answer.headers.get('ratelimit-policy')).toBe(route.policy);
@@ -83,7 +83,7 @@ describe.each(PROTECTED)('$method $path', (route) => {
   });
 
   it('tells how the bucket stands on every other answer', async () => {
-    const answer = await ask(answeringEdge(), route, `Bearer ${KEYS.full}`);
+    const answer = await ask(answeringServices(), route, `Bearer ${KEYS.full}`);
     expect([200, 428]).toContain(answer.status);
     expect(answer.headers.get('ratelimit-policy')).toBe(route.policy);
     expect(answer.headers.get('ratelimit')).toMatch(/^"(submit|read)";r=\d+;t=7$/);
@@ -92,10 +92,10 @@ describe.each(PROTECTED)('$method $path', (route) => {
 
 describe('the guard', () => {
   it('answers 429 to an address with too many failures, and still serves a good key from there', async () => {
-    const edge = answeringEdge({
+    const services = answeringServices({
       limits: { submissions: meter(120, 9), reads: meter(600, 9), links: meter(120, 1_000_000), failures: meter(30, 2) },
     });
-    await using served = await serveEdge(edge);
+    await using served = await serveApp(services);
     const read = (key: string) => fetch(`${served.url}/v1/jobs/${ID}`, { headers: { authorization: `Bearer ${key}` } });
     expect((await read('wrong')).status).toBe(401);
     expect((await read('wrong')).status).toBe(401);
@@ -106,17 +106,18 @@ describe('the guard', () => {
   });
 
   it('leaves the headers out where a limit is switched off', async () => {
-    const edge = answeringEdge({
+    const services = answeringServices({
       limits: { submissions: meter(0, 9), reads: meter(0, 9), links: meter(120, 1_000_000), failures: meter(0, 9) },
     });
-    const answer = await ask(edge, { method: 'GET', path: `/v1/jobs/${ID}` }, `Bearer ${KEYS.full}`);
+    const answer = await ask(services, { method: 'GET', path: `/v1/jobs/${ID}` }, `Bearer ${KEYS.full}`);
     expect(answer.status).toBe(200);
     expect(answer.headers.get('ratelimit')).toBeNull();
   });
 
   it('does not take a broken key store for a wrong key', async () => {
-    const edge = answeringEdge({ authenticate: () => Promise.reject(new Error('disk on fire')) });
-    const answer = await ask(edge, { method: 'GET', path: `/v1/jobs/${ID}` }, `Bearer ${KEYS.full}`);
+    const services = answeringServices();
+    services.store.findKeyByHash = () => Promise.reject(new Error('disk on fire'));
+    const answer = await ask(services, { method: 'GET', path: `/v1/jobs/${ID}` }, `Bearer ${KEYS.full}`);
     expect(answer.status).toBe(500);
     expect(answer.json.error.code).toBe('internal_error');
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatOfAccept, negotiate } from '../../src/http/negotiate.js';
-import { aCapture, aCompletedJob, aFailedJob, aJob, type FakeEdge, fakeEdge, KEYS, serveEdge } from './fake-edge.js';
+import { aCapture, aCompletedJob, aFailedJob, aJob, type FakeServices, fakeServices, KEYS, serveApp } from './fake-services.js';
 
 describe('negotiate', () => {
   it.each([
@@ -56,8 +56,8 @@ describe('formatOfAccept', () => {
   });
 });
 
-async function post(edge: FakeEdge, accept: string, body: object) {
-  await using served = await serveEdge(edge);
+async function post(services: FakeServices, accept: string, body: object) {
+  await using served = await serveApp(services);
   return await fetch(`${served.url}/v1/screenshot`, {
     method: 'POST',
     headers: { authorization: `Bearer ${KEYS.full}`, 'content-type': 'application/json', accept },
@@ -70,9 +70,9 @@ describe('POST /v1/screenshot with Accept', () => {
 
   it('answers with the picture itself', async () => {
     const job = aCompletedJob();
-    const edge = fakeEdge({ submit: async () => job });
-    edge.files.set(aCapture().artifact, picture);
-    const answer = await post(edge, 'image/webp', {});
+    const services = fakeServices({ submit: async () => job });
+    services.files.set(aCapture().artifact, picture);
+    const answer = await post(services, 'image/webp', {});
     expect(answer.status).toBe(200);
     expect(answer.content).toEqual(picture);
     expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -88,31 +88,31 @@ describe('POST /v1/screenshot with Accept', () => {
   });
 
   it('captures in the format that Accept names when the request has none', async () => {
-    const edge = fakeEdge();
-    await post(edge, 'image/png', {});
-    await post(edge, '*/*', {});
-    await post(edge, 'image/*', { format: 'jpeg' });
-    expect(edge.submitted.map(({ submission }) => submission.options.format)).toEqual(['png', 'webp', 'jpeg']);
+    const services = fakeServices();
+    await post(services, 'image/png', {});
+    await post(services, '*/*', {});
+    await post(services, 'image/*', { format: 'jpeg' });
+    expect(services.submitted.map(({ submission }) => submission.options.format)).toEqual(['png', 'webp', 'jpeg']);
   });
 
   it('refuses before anything is submitted when the format is another one', async () => {
-    const edge = fakeEdge();
-    const answer = await post(edge, 'image/png', { format: 'webp' });
+    const services = fakeServices();
+    const answer = await post(services, 'image/png', { format: 'webp' });
     expect(answer.status).toBe(406);
     expect(JSON.parse(answer.content.toString()).error.code).toBe('invalid_request');
-    expect(edge.submitted).toEqual([]);
+    expect(services.submitted).toEqual([]);
   });
 
   it('answers failures and job handles as JSON, with the job on each', async () => {
     const failed = aFailedJob();
-    const failure = await post(fakeEdge({ submit: async () => failed }), 'image/webp', {});
+    const failure = await post(fakeServices({ submit: async () => failed }), 'image/webp', {});
     expect([failure.status, failure.headers.get('content-type'), failure.headers.get('x-job-id')]).toEqual([
       502,
       'application/json',
       failed.id,
     ]);
     const waiting = aJob();
-    const handle = await post(fakeEdge({ submit: async () => waiting }), 'image/webp', {});
+    const handle = await post(fakeServices({ submit: async () => waiting }), 'image/webp', {});
     expect([handle.status, handle.headers.get('content-type'), handle.headers.get('x-job-id')]).toEqual([
       202,
       'application/json',
@@ -121,6 +121,6 @@ describe('POST /v1/screenshot with Accept', () => {
   });
 
   it('says when the picture has been deleted since', async () => {
-    expect((await post(fakeEdge(), 'image/*', {})).status).toBe(410);
+    expect((await post(fakeServices(), 'image/*', {})).status).toBe(410);
   });
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { type FakeEdge, fakeEdge, serveEdge } from './fake-edge.js';
+import { type FakeServices, fakeServices, serveApp } from './fake-services.js';
 import { RawClient } from './raw-client.js';
 
 const NAME = 'abcdefghijklmnopqrstuvwxyz-_0123456789.png';
@@ -8,14 +8,14 @@ const CONTENT = randomBytes(300_000);
 const MODIFIED = 'Tue, 14 Nov 2023 22:13:20 GMT';
 
 async function get(headers: Record<string, string> = {}, { method = 'GET', name = NAME } = {}) {
-  const edge = fakeEdge();
-  edge.files.set(NAME, CONTENT);
-  edge.gone.add(`gone${NAME}`);
-  await using served = await serveEdge(edge);
+  const services = fakeServices();
+  services.files.set(NAME, CONTENT);
+  services.gone.add(`gone${NAME}`);
+  await using served = await serveApp(services);
   const answer = await fetch(`${served.url}/artifacts/${name}`, { method, headers });
   const body = Buffer.from(await answer.arrayBuffer());
-  expect(edge.openStreams).toBe(0);
-  return { status: answer.status, headers: answer.headers, body, streams: edge.streams };
+  expect(services.openStreams).toBe(0);
+  return { status: answer.status, headers: answer.headers, body, streams: services.streams };
 }
 
 describe('GET /artifacts/{name}', () => {
@@ -43,10 +43,10 @@ describe('GET /artifacts/{name}', () => {
     ['jpg', 'image/jpeg'],
     ['pdf', 'application/pdf'],
   ])('knows the type of .%s', async (extension, type) => {
-    const edge = fakeEdge();
+    const services = fakeServices();
     const name = `${'x'.repeat(32)}.${extension}`;
-    edge.files.set(name, CONTENT);
-    await using served = await serveEdge(edge);
+    services.files.set(name, CONTENT);
+    await using served = await serveApp(services);
     const answer = await fetch(`${served.url}/artifacts/${name}`);
     expect(answer.headers.get('content-type')).toBe(type);
     await answer.arrayBuffer();
@@ -141,13 +141,13 @@ describe('GET /artifacts/{name}', () => {
   });
 
   /** All content is in memory; tells when it is given back. */
-  function lending(edge: FakeEdge): Promise<void> {
-    const { openPicture } = edge;
+  function lending(services: FakeServices): Promise<void> {
+    const { openPicture } = services;
     return new Promise((release) => {
-      edge.openPicture = async (name) => {
+      services.openPicture = async (name) => {
         const artifact = await openPicture(name);
         if (artifact === null || artifact === 'deleted') return artifact;
-        const content = edge.files.get(name) ?? Buffer.alloc(0);
+        const content = services.files.get(name) ?? Buffer.alloc(0);
         return { ...artifact, lend: (range) => ({ content: content.subarray(range?.start, (range?.end ?? Infinity) + 1), release }) };
       };
     });
@@ -157,21 +157,21 @@ describe('GET /artifacts/{name}', () => {
     ['whole', {}, 200, 'in memory'],
     ['in part', { range: 'bytes=3-5' }, 206, 'mem'],
   ])('sends what is in memory %s, without a stream, and gives it back', async (_how, headers, status, body) => {
-    const edge = fakeEdge();
-    edge.files.set(NAME, Buffer.from('in memory'));
-    const released = lending(edge);
-    await using served = await serveEdge(edge);
+    const services = fakeServices();
+    services.files.set(NAME, Buffer.from('in memory'));
+    const released = lending(services);
+    await using served = await serveApp(services);
     const answer = await fetch(`${served.url}/artifacts/${NAME}`, { headers: headers as Record<string, string> });
-    expect([answer.status, await answer.text(), edge.streams]).toEqual([status, body, 0]);
+    expect([answer.status, await answer.text(), services.streams]).toEqual([status, body, 0]);
     expect(answer.headers.get('content-length')).toBe(String(body.length));
     await released;
   });
 
   it('gives back what is in memory when the client has left before the answer', async () => {
-    const edge = fakeEdge();
-    edge.files.set(NAME, Buffer.from('in memory'));
-    const released = lending(edge);
-    const { openPicture } = edge;
+    const services = fakeServices();
+    services.files.set(NAME, Buffer.from('in memory'));
+    const released = lending(services);
+    const { openPicture } = services;
     let ask = () => {};
     let left = () => {};
     const asked = new Promise<void>((resolve) => {
@@ -180,12 +180,12 @@ describe('GET /artifacts/{name}', () => {
     const gone = new Promise<void>((resolve) => {
       left = resolve;
     });
-    edge.openPicture = async (name) => {
+    services.openPicture = async (name) => {
       ask();
       await gone;
       return await openPicture(name);
     };
-    await using served = await serveEdge(edge);
+    await using served = await serveApp(services);
     const client = new RawClient(served.port).send(`GET /artifacts/${NAME} HTTP/1.1\r\nhost: x\r\n\r\n`);
     await asked;
     await new Promise((closed) => client.socket.once('close', closed).resetAndDestroy());
@@ -194,27 +194,27 @@ describe('GET /artifacts/{name}', () => {
     await fetch(`${served.url}/livez`);
     left();
     await released;
-    expect(edge.streams).toBe(0);
+    expect(services.streams).toBe(0);
   });
 
   it('closes the file when the client goes away in the middle', async () => {
-    const edge = fakeEdge();
-    edge.files.set(NAME, Buffer.alloc(64 * 1024 * 1024));
+    const services = fakeServices();
+    services.files.set(NAME, Buffer.alloc(64 * 1024 * 1024));
     let closed: (() => void) | undefined;
     const left = new Promise<void>((resolve) => {
       closed = resolve;
     });
-    const { openPicture } = edge;
-    edge.openPicture = async (name) => {
+    const { openPicture } = services;
+    services.openPicture = async (name) => {
       const artifact = await openPicture(name);
       if (artifact === null || artifact === 'deleted') return artifact;
       return { ...artifact, read: async (range) => (await artifact.read(range)).once('close', () => closed?.()) };
     };
-    await using served = await serveEdge(edge);
+    await using served = await serveApp(services);
     const client = new RawClient(served.port).send(`GET /artifacts/${NAME} HTTP/1.1\r\nhost: x\r\n\r\n`);
     await new Promise((resolve) => client.socket.once('data', resolve));
     client.socket.destroy();
     await left;
-    expect(edge.openStreams).toBe(0);
+    expect(services.openStreams).toBe(0);
   });
 });

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
-import { aJob, fakeEdge, KEYS, serveEdge } from './fake-edge.js';
+import { aJob, fakeServices, KEYS, serveApp } from './fake-services.js';
 import { RawClient } from './raw-client.js';
 
 const PICTURE = 'abcdefghijklmnopqrstuvwxyz234567.png';
@@ -10,7 +10,7 @@ const head = (path: string, extra = '') => `GET ${path} HTTP/1.1\r\nhost: x\r\n$
 
 describe('startHttp', () => {
   it('picks a free port and says which', async () => {
-    await using served = await serveEdge(fakeEdge());
+    await using served = await serveApp(fakeServices());
     expect(served.url).toBe(`http://127.0.0.1:${served.port}`);
     expect((await fetch(`${served.url}/livez`)).status).toBe(200);
   });
@@ -19,9 +19,9 @@ describe('startHttp', () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as { port: number };
-    await expect(serveEdge(fakeEdge(), { port })).rejects.toThrow(/already in use.*STILLFRAME_PORT/);
+    await expect(serveApp(fakeServices(), { port })).rejects.toThrow(/already in use.*STILLFRAME_PORT/);
     await new Promise((resolve) => other.close(resolve));
-    await expect(serveEdge(fakeEdge(), { host: '203.0.113.7' })).rejects.toThrow(/STILLFRAME_HOST/);
+    await expect(serveApp(fakeServices(), { host: '203.0.113.7' })).rejects.toThrow(/STILLFRAME_HOST/);
   });
 
   it.each([
@@ -35,7 +35,7 @@ describe('startHttp', () => {
     ['too much header', `GET /livez HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
     ['a backslash in the path', 'GET /\\livez HTTP/1.1\r\nhost: x\r\n\r\n', 400],
   ])('answers %s in the envelope', async (_name, text, status) => {
-    await using served = await serveEdge(fakeEdge());
+    await using served = await serveApp(fakeServices());
     const client = new RawClient(served.port).send(text);
     const answer = await client.answer();
     expect(answer.status).toBe(status);
@@ -48,7 +48,7 @@ describe('startHttp', () => {
   });
 
   it('cuts off who sends nothing, or headers or a body too slowly', async () => {
-    await using served = await serveEdge(fakeEdge(), { headersTimeoutMs: 200, requestTimeoutMs: 400 });
+    await using served = await serveApp(fakeServices(), { headersTimeoutMs: 200, requestTimeoutMs: 400 });
     const silent = new RawClient(served.port);
     const slowHead = new RawClient(served.port).send('GET /livez HTTP/1.1\r\nhost: x\r\n');
     const slowBody = new RawClient(served.port).send(
@@ -64,11 +64,11 @@ describe('startHttp', () => {
   });
 
   it('lets an answer take longer than a request may', async () => {
-    const edge = fakeEdge({
+    const services = fakeServices({
       submit: async () => aJob(),
       settle: (job) => new Promise((resolve) => setTimeout(() => resolve(job), 700)),
     });
-    await using served = await serveEdge(edge, { headersTimeoutMs: 100, requestTimeoutMs: 200 });
+    await using served = await serveApp(services, { headersTimeoutMs: 100, requestTimeoutMs: 200 });
     const answer = await fetch(`${served.url}/v1/screenshot`, {
       method: 'POST',
       headers: { authorization: `Bearer ${KEYS.full}`, 'content-type': 'application/json' },
@@ -78,7 +78,7 @@ describe('startHttp', () => {
   });
 
   it('serves others while slow clients hang on', async () => {
-    await using served = await serveEdge(fakeEdge());
+    await using served = await serveApp(fakeServices());
     const slow = Array.from({ length: 200 }, () => new RawClient(served.port).send('POST /v1/screenshot HTTP/1.1\r\nhost'));
     await Promise.all(slow.map((client) => new Promise((resolve) => client.socket.once('connect', resolve))));
     const answers = await Promise.all(Array.from({ length: 50 }, () => fetch(`${served.url}/livez`)));
@@ -93,15 +93,17 @@ describe('startHttp', () => {
       began = resolve;
     });
     const job = aJob();
-    const edge = fakeEdge({
-      findJob: () => {
-        began?.();
-        return new Promise((resolve) => {
-          finish = resolve;
-        });
+    const services = fakeServices({
+      store: {
+        findJob: () => {
+          began?.();
+          return new Promise((resolve) => {
+            finish = resolve;
+          });
+        },
       },
     });
-    await using served = await serveEdge(edge);
+    await using served = await serveApp(services);
     const idle = new RawClient(served.port).send(head('/livez'));
     await idle.answer();
     const busy = new RawClient(served.port).send(head(`/v1/jobs/${job.id}`, `authorization: Bearer ${KEYS.full}\r\n`));
@@ -118,7 +120,7 @@ describe('startHttp', () => {
   });
 
   it('answers connections that wait to be accepted when it stops', async () => {
-    await using served = await serveEdge(fakeEdge());
+    await using served = await serveApp(fakeServices());
     const clients = Array.from({ length: 20 }, () => new RawClient(served.port).send(head('/livez')));
     // By then, the system has connected them.
     await new Promise<void>((resolve) => process.nextTick(resolve));
@@ -131,7 +133,7 @@ describe('startHttp', () => {
   });
 
   it('answers a connection that comes while it is busy, after it last looked whether one waits', async () => {
-    await using served = await serveEdge(fakeEdge());
+    await using served = await serveApp(fakeServices());
     // Asked for before the server does, so that each of these turns of the event loop comes here first.
     const turn = new Promise((resolve) => setImmediate(resolve));
     const stopped = served.server.stop(60_000);
@@ -146,7 +148,7 @@ describe('startHttp', () => {
   });
 
   it('closes its socket in the end, although a connection comes in each turn of the event loop', async () => {
-    await using served = await serveEdge(fakeEdge());
+    await using served = await serveApp(fakeServices());
     let hasStopped = false;
     const stopped = served.server.stop(0).then(() => {
       hasStopped = true;
@@ -160,7 +162,7 @@ describe('startHttp', () => {
   }, 30_000);
 
   it('answers a request that has arrived on an idle connection when it is about to close it', async () => {
-    await using served = await serveEdge(fakeEdge());
+    await using served = await serveApp(fakeServices());
     const idle = new RawClient(served.port).send(head('/livez'));
     await idle.answer();
     const stopped = served.server.stop(60_000);
@@ -177,13 +179,15 @@ describe('startHttp', () => {
     const running = new Promise<void>((resolve) => {
       began = resolve;
     });
-    const edge = fakeEdge({
-      findJob: () => {
-        began?.();
-        return new Promise(() => {});
+    const services = fakeServices({
+      store: {
+        findJob: () => {
+          began?.();
+          return new Promise(() => {});
+        },
       },
     });
-    const served = await serveEdge(edge);
+    const served = await serveApp(services);
     const busy = new RawClient(served.port).send(head('/v1/jobs/job_01ARZ3NDEKTSV4RRFFQ69G5FAV', `authorization: Bearer ${KEYS.full}\r\n`));
     await running;
     await served.server.stop(50);
@@ -191,7 +195,7 @@ describe('startHttp', () => {
   });
 
   it('tells clients to close their connections while draining', async () => {
-    await using served = await serveEdge(fakeEdge({ draining: () => true }));
+    await using served = await serveApp(fakeServices({ draining: () => true }));
     const client = new RawClient(served.port).send(head('/livez'));
     expect((await client.answer()).headers.connection).toBe('close');
     await client.closed;
@@ -201,13 +205,15 @@ describe('startHttp', () => {
     const job = aJob();
     const asked: string[] = [];
     const finish: (() => void)[] = [];
-    const edge = fakeEdge({
-      findJob: (id) => {
-        asked.push(id);
-        return new Promise((resolve) => finish.push(() => resolve({ ...job, id })));
+    const services = fakeServices({
+      store: {
+        findJob: (id) => {
+          asked.push(id);
+          return new Promise((resolve) => finish.push(() => resolve({ ...job, id })));
+        },
       },
     });
-    await using served = await serveEdge(edge);
+    await using served = await serveApp(services);
     const ids = [aJob().id, aJob().id, aJob().id];
     const client = new RawClient(served.port).send(
       ids.map((id) => head(`/v1/jobs/${id}`, `authorization: Bearer ${KEYS.full}\r\n`)).join(''),
@@ -227,13 +233,15 @@ describe('startHttp', () => {
 
   it('closes a connection with more than four requests pending, without answering the others', async () => {
     let asked = 0;
-    const edge = fakeEdge({
-      findJob: () => {
-        asked++;
-        return new Promise(() => {});
+    const services = fakeServices({
+      store: {
+        findJob: () => {
+          asked++;
+          return new Promise(() => {});
+        },
       },
     });
-    await using served = await serveEdge(edge);
+    await using served = await serveApp(services);
     const request = head(`/v1/jobs/${aJob().id}`, `authorization: Bearer ${KEYS.full}\r\n`);
     const patient = new RawClient(served.port).send(request.repeat(4));
     expect(await new RawClient(served.port).send(request.repeat(5_000)).closed).toBe('');
@@ -243,21 +251,21 @@ describe('startHttp', () => {
   });
 
   it('ends every stream of a client that hangs up on pipelined requests for a picture', async () => {
-    const edge = fakeEdge();
-    edge.files.set(PICTURE, Buffer.alloc(8_000_000));
-    await using served = await serveEdge(edge);
+    const services = fakeServices();
+    services.files.set(PICTURE, Buffer.alloc(8_000_000));
+    await using served = await serveApp(services);
     for (let nth = 0; nth < 20; nth++) {
       const client = new RawClient(served.port).send(head(`/artifacts/${PICTURE}`).repeat(4));
       await client.firstBytes;
       client.socket.destroy();
       await client.closed;
     }
-    await vi.waitFor(() => expect(edge.openStreams).toBe(0), PATIENT);
-    expect(edge.streams).toBe(20);
+    await vi.waitFor(() => expect(services.openStreams).toBe(0), PATIENT);
+    expect(services.streams).toBe(20);
   });
 
   it('makes room for a new client: the address with the most connections loses the one that has been idle the longest', async () => {
-    await using served = await serveEdge(fakeEdge(), { maxConnections: 4 });
+    await using served = await serveApp(fakeServices(), { maxConnections: 4 });
     const other = await idleClient(served.port, '127.0.0.3');
     const many = [];
     for (let nth = 0; nth < 3; nth++) many.push(await idleClient(served.port));
@@ -273,14 +281,16 @@ describe('startHttp', () => {
 
   it('makes room by closing the connection of a slow reader, and none that waits for its answer', async () => {
     const running: string[] = [];
-    const edge = fakeEdge({
-      findJob: (id) => {
-        running.push(id);
-        return new Promise(() => {});
+    const services = fakeServices({
+      store: {
+        findJob: (id) => {
+          running.push(id);
+          return new Promise(() => {});
+        },
       },
     });
-    edge.files.set(PICTURE, Buffer.alloc(30_000_000));
-    await using served = await serveEdge(edge, { maxConnections: 3 });
+    services.files.set(PICTURE, Buffer.alloc(30_000_000));
+    await using served = await serveApp(services, { maxConnections: 3 });
     const waiting = new RawClient(served.port).send(head(`/v1/jobs/${aJob().id}`, `authorization: Bearer ${KEYS.full}\r\n`));
     await vi.waitFor(() => expect(running).toHaveLength(1), PATIENT);
     const readers = [];
@@ -290,17 +300,17 @@ describe('startHttp', () => {
       reader.socket.pause();
       readers.push(reader);
     }
-    expect(edge.openStreams).toBe(2);
+    expect(services.openStreams).toBe(2);
     expect((await fetch(`${served.url}/livez`)).status).toBe(200);
-    await vi.waitFor(() => expect(edge.openStreams).toBe(1), PATIENT);
+    await vi.waitFor(() => expect(services.openStreams).toBe(1), PATIENT);
     expect(waiting.socket.destroyed).toBe(false);
     for (const { socket } of [waiting, ...readers]) socket.destroy();
   });
 
   it('streams at most 240 pictures at once: the client that has taken nothing for the longest loses its connection', async () => {
-    const edge = fakeEdge();
-    edge.files.set(PICTURE, Buffer.alloc(30_000_000));
-    await using served = await serveEdge(edge);
+    const services = fakeServices();
+    services.files.set(PICTURE, Buffer.alloc(30_000_000));
+    await using served = await serveApp(services);
     const readers = [];
     for (let nth = 0; nth < 250; nth++) {
       const reader = new RawClient(served.port).send(head(`/artifacts/${PICTURE}`));
@@ -308,17 +318,17 @@ describe('startHttp', () => {
       reader.socket.pause();
       readers.push(reader);
     }
-    await vi.waitFor(() => expect(edge.openStreams).toBe(240), PATIENT);
+    await vi.waitFor(() => expect(services.openStreams).toBe(240), PATIENT);
     for (const { socket } of readers) socket.destroy();
-    await vi.waitFor(() => expect(edge.openStreams).toBe(0), PATIENT);
+    await vi.waitFor(() => expect(services.openStreams).toBe(0), PATIENT);
   }, 60_000);
 
   it('does not count the streams of clients that had left before these began', async () => {
     let began = 0;
     const gone: Promise<string>[] = [];
-    const picture = fakeEdge();
+    const picture = fakeServices();
     picture.files.set(PICTURE, Buffer.alloc(30_000_000));
-    const edge = fakeEdge({
+    const services = fakeServices({
       openPicture: async (name) => {
         const found = await picture.openPicture(name);
         if (found === null || found === 'deleted') return found;
@@ -334,7 +344,7 @@ describe('startHttp', () => {
         };
       },
     });
-    await using served = await serveEdge(edge);
+    await using served = await serveApp(services);
     const leaving = Array.from({ length: 250 }, () => new RawClient(served.port).send(head(`/artifacts/${PICTURE}`)));
     gone.push(...leaving.map(({ closed }) => closed));
     await vi.waitFor(() => expect(began).toBe(leaving.length), PATIENT);
@@ -351,7 +361,7 @@ describe('startHttp', () => {
   }, 60_000);
 
   it('serves the next request of a connection after refusing one with a body', async () => {
-    await using served = await serveEdge(fakeEdge());
+    await using served = await serveApp(fakeServices());
     const body = 'x'.repeat(1000);
     const client = new RawClient(served.port).send(`POST /v1/screenshot HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n${body}`);
     expect((await client.answer()).status).toBe(401);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { REQUEST_ID_PATTERN } from '../../src/contract/limits.js';
-import { aCompletedJob, aFailedJob, aJob, type FakeEdge, fakeEdge, KEYS, serveEdge } from './fake-edge.js';
+import { aCompletedJob, aFailedJob, aJob, type FakeServices, fakeServices, KEYS, serveApp } from './fake-services.js';
 import { RawClient } from './raw-client.js';
 
 interface Posting {
@@ -10,8 +10,8 @@ interface Posting {
   body?: BodyInit;
 }
 
-async function post(edge: FakeEdge, posting: Posting) {
-  await using served = await serveEdge(edge);
+async function post(services: FakeServices, posting: Posting) {
+  await using served = await serveApp(services);
   const answer = await fetch(`${served.url}/v1/screenshot${posting.query ?? ''}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${KEYS.full}`, 'content-type': 'application/json', ...posting.headers },
@@ -22,18 +22,18 @@ async function post(edge: FakeEdge, posting: Posting) {
 }
 
 const refusal = async (posting: Posting) => {
-  const edge = fakeEdge();
-  const answer = await post(edge, posting);
+  const services = fakeServices();
+  const answer = await post(services, posting);
   expect(answer.json).toMatchObject({ ok: false, error: { code: 'invalid_request', retriable: false } });
   expect(answer.status).toBe(400);
-  expect(edge.submitted).toEqual([]);
+  expect(services.submitted).toEqual([]);
   return answer.json.error;
 };
 
 describe('POST /v1/screenshot', () => {
   it('answers a finished capture with 200, its data and the time of its stages', async () => {
-    const edge = fakeEdge({ timingsOf: () => ({ shoot: 12.345, queue: 1, store: 3, secret: 9 }) });
-    const answer = await post(edge, {});
+    const services = fakeServices({ timingsOf: () => ({ shoot: 12.345, queue: 1, store: 3, secret: 9 }) });
+    const answer = await post(services, {});
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('application/json');
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -41,15 +41,15 @@ describe('POST /v1/screenshot', () => {
     expect(answer.json.ok).toBe(true);
     expect(answer.json.request_id).toBe(answer.headers.get('x-request-id'));
     expect(answer.json.data.cdn_url).toBe('http://shots.example/artifacts/abcdefghijklmnopqrstuvwxyz012345.webp');
-    expect(edge.submitted[0]?.submission.options.url).toBe('https://example.com/');
-    expect(edge.submitted[0]?.context).toMatchObject({ idempotencyKey: null, principal: { keyId: 'key_full' } });
+    expect(services.submitted[0]?.submission.options.url).toBe('https://example.com/');
+    expect(services.submitted[0]?.context).toMatchObject({ idempotencyKey: null, principal: { keyId: 'key_full' } });
   });
 
   it('asks for a report of the changes with explain=1, and refuses other values', async () => {
-    const edge = fakeEdge();
-    await post(edge, { query: '?explain=1' });
-    await post(edge, {});
-    expect(edge.submitted.map(({ submission }) => submission.options.explain)).toEqual([true, false]);
+    const services = fakeServices();
+    await post(services, { query: '?explain=1' });
+    await post(services, {});
+    expect(services.submitted.map(({ submission }) => submission.options.explain)).toEqual([true, false]);
     expect((await refusal({ query: '?explain=yes' })).details.issues).toEqual([
       { path: 'explain', message: 'must be `1` when it is given' },
     ]);
@@ -62,8 +62,8 @@ describe('POST /v1/screenshot', () => {
       settled.push(given.id);
       return given;
     };
-    const edge = fakeEdge({ submit: async () => job, settle });
-    const answer = await post(edge, {});
+    const services = fakeServices({ submit: async () => job, settle });
+    const answer = await post(services, {});
     expect(settled).toEqual([job.id]);
     expect(answer.status).toBe(202);
     expect(answer.json.data).toEqual({ job_id: job.id, state: 'active', poll_url: `/v1/jobs/${job.id}` });
@@ -71,32 +71,34 @@ describe('POST /v1/screenshot', () => {
   });
 
   it('answers 200 when a sync capture ends within the wait', async () => {
-    const edge = fakeEdge({ submit: async () => aJob(), settle: async () => aCompletedJob() });
-    expect((await post(edge, {})).status).toBe(200);
+    const services = fakeServices({ submit: async () => aJob(), settle: async () => aCompletedJob() });
+    expect((await post(services, {})).status).toBe(200);
   });
 
   it.each([
     ['?mode=async', '{"url":"example.com"}'],
     ['', '{"url":"example.com","sync":false}'],
   ])('answers an unfinished async submission with 202 at once (%s %s)', async (query, body) => {
-    const edge = fakeEdge({
+    const services = fakeServices({
       submit: async (submission) => aJob({ mode: submission.mode }),
       settle: async () => {
         throw new Error('must not wait');
       },
     });
-    const answer = await post(edge, { query, body });
+    const answer = await post(services, { query, body });
     expect(answer.status).toBe(202);
   });
 
   it('answers 200 to an async submission that is finished already', async () => {
-    const edge = fakeEdge({ submit: async () => aCompletedJob({ mode: 'async' }) });
-    expect((await post(edge, { query: '?mode=async' })).status).toBe(200);
+    const services = fakeServices({ submit: async () => aCompletedJob({ mode: 'async' }) });
+    expect((await post(services, { query: '?mode=async' })).status).toBe(200);
   });
 
   it('answers a failed capture with the status of its error and the job id', async () => {
     const job = aFailedJob();
-    const answer = await post(fakeEdge({ submit: async () => aJob(), settle: async () => job }), { headers: { 'x-request-id': 'mine' } });
+    const answer = await post(fakeServices({ submit: async () => aJob(), settle: async () => job }), {
+      headers: { 'x-request-id': 'mine' },
+    });
     expect(answer.status).toBe(502);
     expect(answer.json).toEqual({
       ok: false,
@@ -118,35 +120,35 @@ describe('POST /v1/screenshot', () => {
     [4.2, '5'],
   ])('passes on a refusal with its Retry-After of %d s in whole seconds, at least one', async (retryAfterSeconds, header) => {
     const overloaded = new CaptureError({ code: 'internal_error', status: 503, message: 'Too much is waiting.', retryAfterSeconds });
-    const answer = await post(fakeEdge({ submit: () => Promise.reject(overloaded) }), {});
+    const answer = await post(fakeServices({ submit: () => Promise.reject(overloaded) }), {});
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).toBe(header);
     expect(answer.json.error).toMatchObject({ code: 'internal_error', retriable: true, message: 'Too much is waiting.' });
   });
 
   it('tells nothing of an unexpected error', async () => {
-    const answer = await post(fakeEdge({ submit: () => Promise.reject(new Error('the password is swordfish')) }), {});
+    const answer = await post(fakeServices({ submit: () => Promise.reject(new Error('the password is swordfish')) }), {});
     expect(answer.status).toBe(500);
     expect(JSON.stringify(answer.json)).not.toContain('swordfish');
     expect(answer.json.error.code).toBe('internal_error');
   });
 
   it('takes no new captures while draining, before it reads the body', async () => {
-    const answer = await post(fakeEdge({ draining: () => true }), { body: 'no json' });
+    const answer = await post(fakeServices({ draining: () => true }), { body: 'no json' });
     expect(answer.status).toBe(503);
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     expect(answer.json.error).toMatchObject({ code: 'internal_error', retriable: true });
   });
 
   it('takes new captures while draining if other servers capture them', async () => {
-    const answer = await post(fakeEdge({ draining: () => true, handsOver: () => true }), {});
+    const answer = await post(fakeServices({ draining: () => true, handsOver: () => true }), {});
     expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
   });
 
   it('hands on the idempotency key', async () => {
-    const edge = fakeEdge();
-    await post(edge, { headers: { 'idempotency-key': 'a.B_c-9' } });
-    expect(edge.submitted[0]?.context.idempotencyKey).toBe('a.B_c-9');
+    const services = fakeServices();
+    await post(services, { headers: { 'idempotency-key': 'a.B_c-9' } });
+    expect(services.submitted[0]?.context.idempotencyKey).toBe('a.B_c-9');
   });
 
   it.each(['', 'two words', 'a,b', 'x'.repeat(129), 'ä'])('refuses the idempotency key %j by its name', async (key) => {
@@ -155,7 +157,7 @@ describe('POST /v1/screenshot', () => {
   });
 
   it('refuses two idempotency keys', async () => {
-    await using served = await serveEdge(fakeEdge());
+    await using served = await serveApp(fakeServices());
     const client = new RawClient(served.port).send(
       `POST /v1/screenshot HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEYS.full}\r\nidempotency-key: a\r\nidempotency-key: a\r\ncontent-length: 0\r\n\r\n`,
     );
@@ -169,7 +171,7 @@ describe('POST /v1/screenshot', () => {
   });
 
   it('ignores unknown query parameters', async () => {
-    expect((await post(fakeEdge(), { query: '?x=1&modes=2' })).status).toBe(200);
+    expect((await post(fakeServices(), { query: '?x=1&modes=2' })).status).toBe(200);
   });
 
   it.each([
@@ -182,7 +184,7 @@ describe('POST /v1/screenshot', () => {
     ['application/json, text/plain', 400],
     ['', 400],
   ])('answers the content type %j with %i', async (type, status) => {
-    expect((await post(fakeEdge(), { headers: { 'content-type': type } })).status).toBe(status);
+    expect((await post(fakeServices(), { headers: { 'content-type': type } })).status).toBe(status);
   });
 
   it('refuses a compressed body', async () => {
@@ -218,11 +220,11 @@ describe('POST /v1/screenshot', () => {
 
   it('does not take brackets inside of texts for nesting', async () => {
     const css = `${'['.repeat(100)}\\"${'{'.repeat(100)}\\\\`;
-    expect((await post(fakeEdge(), { body: `{"url":"example.com","custom_css":"${css}"}` })).status).toBe(200);
+    expect((await post(fakeServices(), { body: `{"url":"example.com","custom_css":"${css}"}` })).status).toBe(200);
   });
 
   it('keeps real pairs of surrogates', async () => {
-    expect((await post(fakeEdge(), { body: '{"url":"example.com","custom_css":"\\ud83d\\ude00"}' })).status).toBe(200);
+    expect((await post(fakeServices(), { body: '{"url":"example.com","custom_css":"\\ud83d\\ude00"}' })).status).toBe(200);
   });
 
   it('lists every problem', async () => {
@@ -241,12 +243,12 @@ describe('POST /v1/screenshot', () => {
       const head = `{"url":"example.com","custom_css":"${'x'.repeat(150_000)}","custom_js":"`;
       return `${head}${'x'.repeat(bytes - head.length - 2)}"}`;
     };
-    expect((await post(fakeEdge(), { body: bodyOf(262_144) })).status).toBe(200);
+    expect((await post(fakeServices(), { body: bodyOf(262_144) })).status).toBe(200);
     expect((await refusal({ body: bodyOf(262_145) })).message).toContain('262144');
   });
 
   it('refuses a chunked body beyond the limit without reading on, and closes the line', async () => {
-    await using served = await serveEdge(fakeEdge());
+    await using served = await serveApp(fakeServices());
     const client = new RawClient(served.port).send(
       `POST /v1/screenshot HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEYS.full}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
     );
@@ -264,7 +266,7 @@ describe('POST /v1/screenshot', () => {
   });
 
   it('closes the line of a client that is refused and then neither sends the rest nor goes', async () => {
-    await using served = await serveEdge(fakeEdge());
+    await using served = await serveApp(fakeServices());
     const client = new RawClient(served.port).send(
       `POST /v1/screenshot HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n{`,
     );
@@ -273,9 +275,9 @@ describe('POST /v1/screenshot', () => {
   });
 
   it('echoes a valid request id and makes one for any other', async () => {
-    expect((await post(fakeEdge(), { headers: { 'x-request-id': 'a.B_c-9' } })).json.request_id).toBe('a.B_c-9');
+    expect((await post(fakeServices(), { headers: { 'x-request-id': 'a.B_c-9' } })).json.request_id).toBe('a.B_c-9');
     for (const id of ['', 'two words', 'x'.repeat(101), 'a, b']) {
-      const answer = await post(fakeEdge(), { headers: { 'x-request-id': id } });
+      const answer = await post(fakeServices(), { headers: { 'x-request-id': id } });
       expect(answer.json.request_id).not.toBe(id);
       expect(answer.json.request_id).toMatch(/^req_[0-9A-HJKMNP-TV-Z]{26}$/);
       expect(answer.json.request_id).toMatch(REQUEST_ID_PATTERN);
@@ -291,7 +293,7 @@ describe('POST /v1/screenshot', () => {
     const settling = new Promise<void>((resolve) => {
       waiting = resolve;
     });
-    const edge = fakeEdge({
+    const services = fakeServices({
       submit: async () => aJob(),
       settle: async (job, nobodyWaits) => {
         waiting?.();
@@ -300,7 +302,7 @@ describe('POST /v1/screenshot', () => {
         return job;
       },
     });
-    await using served = await serveEdge(edge);
+    await using served = await serveApp(services);
     const body = '{"url":"example.com"}';
     const client = new RawClient(served.port).send(
       `POST /v1/screenshot HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEYS.full}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,

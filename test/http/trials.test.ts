@@ -6,7 +6,7 @@ import { run as slowClients } from '../stress/slow-clients.js';
 /** Figures of time are judged by the full forms, on a machine with nothing else to do. */
 const beside = (problems: string[], times: RegExp) => problems.filter((problem) => !times.test(problem));
 
-describe('trials of the edge, in short', () => {
+describe('trials of the HTTP layer, in short', () => {
   it('fuzz: answers hostile bodies and requests in the envelope, with declared statuses only', async () => {
     const { problems } = await fuzz({ bodies: 1_000 });
     expect(beside(problems, /^the event loop/)).toEqual([]);

@@ -9,7 +9,7 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import stringify from 'safe-stable-stringify';
 import { Pool } from 'undici';
-import { aCompletedJob, aDelivery, fakeEdge, KEYS, serveEdge } from '../http/fake-edge.js';
+import { aCompletedJob, aDelivery, fakeServices, KEYS, serveApp } from '../http/fake-services.js';
 import { aHostileBody, aHostileRequest, type HostileRequest } from './hostile-requests.js';
 import type { TrialResult } from './trial-result.js';
 
@@ -155,7 +155,7 @@ class StallMeter {
 }
 
 function serveFake() {
-  const edge = fakeEdge({
+  const services = fakeServices({
     submit: async (submission) => {
       // As the store does it: an accepted value must be sortable and hashable.
       if (submission.identity === '' || stringify(submission.options) === undefined) throw new Error('no identity');
@@ -163,9 +163,9 @@ function serveFake() {
     },
   });
   const job = aCompletedJob({ id: 'job_01ARZ3NDEKTSV4RRFFQ69G5FAV' });
-  edge.jobs.set(job.id, job);
-  edge.requests.set('known', job);
-  edge.deliveries.set(job.id, aDelivery({ jobId: job.id }));
-  edge.files.set(`${'x'.repeat(32)}.png`, Buffer.alloc(1000));
-  return serveEdge(edge);
+  services.jobs.set(job.id, job);
+  services.requests.set('known', job);
+  services.deliveries.set(job.id, aDelivery({ jobId: job.id }));
+  services.files.set(`${'x'.repeat(32)}.png`, Buffer.alloc(1000));
+  return serveApp(services);
 }

@@ -7,7 +7,7 @@
  */
 import { Client } from 'undici';
 import { newId } from '../../src/contract/ids.js';
-import { aCompletedJob, fakeEdge, KEYS, serveEdge } from '../http/fake-edge.js';
+import { aCompletedJob, fakeServices, KEYS, serveApp } from '../http/fake-services.js';
 import { compareNames } from './oracle-names.js';
 import type { TrialResult } from './trial-result.js';
 
@@ -65,8 +65,8 @@ function median(times: number[]): number {
 }
 
 async function serveOwn() {
-  const edge = fakeEdge();
+  const services = fakeServices();
   const job = aCompletedJob({ keyId: 'key_other' });
-  edge.jobs.set(job.id, job);
-  return Object.assign(await serveEdge(edge), { theirs: job.id });
+  services.jobs.set(job.id, job);
+  return Object.assign(await serveApp(services), { theirs: job.id });
 }

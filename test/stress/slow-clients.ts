@@ -6,7 +6,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { Client } from 'undici';
-import { aCompletedJob, fakeEdge, KEYS, serveEdge } from '../http/fake-edge.js';
+import { aCompletedJob, fakeServices, KEYS, serveApp } from '../http/fake-services.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface SlowClientsOptions {
@@ -26,10 +26,10 @@ const NOTICEABLE_MS = 2;
 
 export async function run(options: SlowClientsOptions): Promise<TrialResult<number>> {
   const { sockets = 500, seconds = 60, headersTimeoutMs = 10_000 } = options;
-  const edge = fakeEdge();
+  const services = fakeServices();
   const job = aCompletedJob();
-  edge.jobs.set(job.id, job);
-  await using served = await serveEdge(edge, { headersTimeoutMs });
+  services.jobs.set(job.id, job);
+  await using served = await serveApp(services, { headersTimeoutMs });
   const read = () => readFor(served.url, `/v1/jobs/${job.id}`, (seconds * 1_000) / 2);
   const alone = await read();
   await using crowd = new Crowd(served.port, sockets);

@@ -10,7 +10,7 @@ async function setUp() {
   const job = aFinishedJob();
   store.add({ deliveryId: 'dlv_1', url: 'https://example.com/hook', secret: 'x'.repeat(16), job });
   let wakes = 0;
-  const deps = { store, now: () => 1_000, onDue: () => wakes++ };
+  const deps = { store, now: () => 1_000, onDeliveryDue: () => wakes++ };
   const deliver = (generation: number) =>
     store.recordAttempt({ deliveryId: 'dlv_1', generation, attempt: 1 }, { kind: 'delivered', status: 204 }, 900);
   await deliver(1);

@@ -1,9 +1,10 @@
+import type { Account } from '../../capture/app-store.js';
+import { readUsage } from '../../capture/read-usage.js';
 import { ACCOUNT_NAME_PATTERN, ACCOUNT_NAME_RULE, CREDITS_PATTERN } from '../../contract/account-name.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { RequestIssue } from '../../contract/submission.js';
 import { invalidRequest } from '../../contract/submission.js';
 import type { WireUsage } from '../../contract/usage.js';
-import type { ConsoleAccount } from '../console-edge.js';
 import type { Form } from './form.js';
 import { PostForm } from './layout.js';
 import { PageLinks, pageOf } from './paging.js';
@@ -17,30 +18,30 @@ export async function accountsPage(visit: Visit): Promise<Answer> {
 }
 
 export async function createAccount(visit: FormVisit): Promise<Answer> {
-  const { console, form } = visit;
+  const { services, form } = visit;
   const name = form.value('name').trim();
   if (!ACCOUNT_NAME_PATTERN.test(name)) {
     return await show(visit, { form, issue: { path: 'name', message: `must be ${ACCOUNT_NAME_RULE}` } });
   }
-  if (await console.createAccount(name)) return { to: 'accounts' };
+  if ((await services.store.createAccount(name, services.now())) !== null) return { to: 'accounts' };
   return await show(visit, { form, issue: { path: 'name', message: 'is taken by another account' } });
 }
 
 /** An empty field lifts the quota. */
-export async function setQuota({ console, form }: FormVisit): Promise<Answer> {
+export async function setQuota({ services, form }: FormVisit): Promise<Answer> {
   const text = form.value('quota').trim();
   if (text !== '' && !CREDITS_PATTERN.test(text)) {
     throw invalidRequest([{ path: 'quota', message: 'must be a whole number of credits, or empty for no limit' }]);
   }
-  if (!(await console.setQuota(form.value('name'), text === '' ? null : Number(text)))) {
+  if (!(await services.store.setQuota(form.value('name'), text === '' ? null : Number(text)))) {
     throw new CaptureError({ code: 'invalid_request', status: 404, message: 'No such account' });
   }
   return { to: 'accounts' };
 }
 
-async function show({ console, c, formToken }: Visit, { form, issue }: { form?: Form; issue?: RequestIssue }): Promise<Answer> {
-  const page = pageOf(await console.listAccounts(), c.req.query('after') ?? '');
-  const usages = await Promise.all(page.items.map(({ id }) => console.readUsage(id)));
+async function show({ services, c, formToken }: Visit, { form, issue }: { form?: Form; issue?: RequestIssue }): Promise<Answer> {
+  const page = pageOf(await services.store.listAccounts(), c.req.query('after') ?? '');
+  const usages = await Promise.all(page.items.map(({ id }) => readUsage(services.store, id, services.now())));
   return {
     title: 'Accounts',
     section: 'accounts',
@@ -72,7 +73,7 @@ async function show({ console, c, formToken }: Visit, { form, issue }: { form?: 
   };
 }
 
-function AccountCard({ account, usage, formToken }: { account: ConsoleAccount; usage: WireUsage; formToken: string }) {
+function AccountCard({ account, usage, formToken }: { account: Account; usage: WireUsage; formToken: string }) {
   const { name, id, quota } = account;
   const ended = Object.entries(usage.errors);
   return (

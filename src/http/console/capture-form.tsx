@@ -1,7 +1,7 @@
+import type { ApiKey } from '../../capture/app-store.js';
 import type { StoredError } from '../../contract/capture-error.js';
 import { FIELD_GROUPS } from '../../contract/request-fields.js';
 import type { RequestIssue } from '../../contract/submission.js';
-import type { ConsoleKey } from '../console-edge.js';
 import { ErrorNotice } from './error-page.js';
 import { Field, idOf } from './field.js';
 import type { Form } from './form.js';
@@ -12,7 +12,7 @@ import { Marked } from './marked.js';
 interface CaptureFormProps {
   formToken: string;
   /** Those that captures can be charged to. */
-  keys: readonly ConsoleKey[];
+  keys: readonly ApiKey[];
   /** What was sent; null for a new form. */
   form: Form | null;
   error: StoredError | null;
@@ -72,7 +72,7 @@ function NoKeys() {
   );
 }
 
-function KeyChoice({ keys, form, problem }: { keys: readonly ConsoleKey[]; form: Form | null; problem: string | null }) {
+function KeyChoice({ keys, form, problem }: { keys: readonly ApiKey[]; form: Form | null; problem: string | null }) {
   const chosen = form?.value('key') ?? '';
   return (
     <div class="field">

@@ -3,7 +3,7 @@ import type { JobSnapshot } from '../../contract/job.js';
 import { printedOnPaper } from '../../contract/paper-default.js';
 import { readRequestJson } from '../../contract/request-json.js';
 import { invalidRequest, parseSubmission, type RequestIssue, type Submission } from '../../contract/submission.js';
-import type { Edge } from '../edge.js';
+import type { AppServices } from '../app-services.js';
 import { enforceLimits } from '../guard.js';
 import { refuseWhenDraining, submitAndSettle } from '../submit-and-settle.js';
 import { CaptureForm } from './capture-form.js';
@@ -26,15 +26,15 @@ export async function capturePage(visit: Visit): Promise<Answer> {
  * shown with the form, at the fields that it is about.
  */
 export async function takePicture(visit: FormVisit): Promise<Answer> {
-  const { form, edge } = visit;
+  const { form, services } = visit;
   const { body: given, issues } = readCaptureForm(form);
   const body = printedOnPaper(given, firstLanguage(visit.c.req.header('accept-language')));
-  const curl = curlLine(body, edge.places.baseUrl);
+  const curl = curlLine(body, services.places.baseUrl);
   try {
     return await show(visit, { form, curl, job: await capture(visit, body, issues) });
   } catch (thrown) {
     if (!(thrown instanceof CaptureError)) throw thrown;
-    noteFailure(edge, visit.c.var.exchange, thrown);
+    noteFailure(services, visit.c.var.exchange, thrown);
     return await show(visit, { form, curl, error: toStoredError(thrown) });
   }
 }
@@ -45,20 +45,20 @@ function firstLanguage(acceptLanguage = ''): string {
 }
 
 async function capture(visit: FormVisit, body: Record<string, unknown>, issues: RequestIssue[]): Promise<JobSnapshot> {
-  const { edge, console, c, form } = visit;
-  const key = await console.findKey(form.value('key'));
+  const { services, c, form } = visit;
+  const key = await services.store.findKey(form.value('key'));
   if (key === null || key.revokedAt !== null) throw invalidRequest([{ path: 'key', message: 'must be a key that has not been revoked' }]);
   const principal = { keyId: key.id, accountId: key.accountId, scopes: key.scopes };
-  enforceLimits(edge, c, { principal, protection: { scope: 'screenshot:write', meter: 'submissions' } });
-  refuseWhenDraining(edge);
-  const submission = readSubmission(edge, body, issues);
-  return await submitAndSettle(edge, c, { submission, idempotencyKey: null });
+  enforceLimits(services, c, { principal, protection: { scope: 'screenshot:write', meter: 'submissions' } });
+  refuseWhenDraining(services);
+  const submission = readSubmission(services, body, issues);
+  return await submitAndSettle(services, c, { submission, idempotencyKey: null });
 }
 
 /** By the rules of the API, and with all problems at once. @throws CaptureError as `parseSubmission` */
-function readSubmission(edge: Edge, body: Record<string, unknown>, issues: readonly RequestIssue[]): Submission {
+function readSubmission(services: AppServices, body: Record<string, unknown>, issues: readonly RequestIssue[]): Submission {
   try {
-    const submission = parseSubmission(readRequestJson(Buffer.from(JSON.stringify(body))), { ...edge.config, forceAsync: false });
+    const submission = parseSubmission(readRequestJson(Buffer.from(JSON.stringify(body))), { ...services.config, forceAsync: false });
     if (issues.length > 0) throw invalidRequest([...issues]);
     return submission;
   } catch (thrown) {
@@ -75,8 +75,8 @@ interface Shown {
   error?: StoredError;
 }
 
-async function show({ edge, console, formToken }: Visit, { form, curl, job, error }: Shown): Promise<Answer> {
-  const keys = (await console.listKeys()).filter((key) => key.revokedAt === null && key.scopes.includes('screenshot:write'));
+async function show({ services, formToken }: Visit, { form, curl, job, error }: Shown): Promise<Answer> {
+  const keys = (await services.store.listKeys()).filter((key) => key.revokedAt === null && key.scopes.includes('screenshot:write'));
   return {
     title: 'Capture',
     section: 'capture',
@@ -86,7 +86,7 @@ async function show({ edge, console, formToken }: Visit, { form, curl, job, erro
         {job === undefined || job.result !== null ? null : <LiveStatus />}
         {job === undefined ? null : (
           <section class="taken" aria-label="Result">
-            <JobResult job={job} baseUrl={edge.places.baseUrl} aboveForm />
+            <JobResult job={job} baseUrl={services.places.baseUrl} aboveForm />
             <Curl line={curl ?? ''} />
           </section>
         )}

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import type { EdgeEnv } from '../edge.js';
+import type { AppEnv } from '../app-services.js';
 import { source as islands } from './in-browser/islands.js?bundled';
 import { STYLE } from './style.js';
 
@@ -17,7 +17,7 @@ export type ConsoleFile = keyof typeof FILES;
 const MAX_AGE_SECONDS = 3_600;
 
 /** What the pages load; the same for everybody, so no session is needed. */
-export function answerFile(c: Context<EdgeEnv>, name: ConsoleFile): Response {
+export function answerFile(c: Context<AppEnv>, name: ConsoleFile): Response {
   const { headers } = c.var.exchange;
   headers['content-type'] = FILES[name].type;
   headers['content-security-policy'] = "default-src 'none'";

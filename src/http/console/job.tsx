@@ -1,8 +1,10 @@
+import type { ApiKey } from '../../capture/app-store.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { isId } from '../../contract/ids.js';
 import type { JobSnapshot } from '../../contract/job.js';
-import type { ConsoleKey } from '../console-edge.js';
+import { findDelivery } from '../../webhook/find-delivery.js';
+import { redeliver } from '../../webhook/redeliver.js';
 import { parseDeliveryEtag } from '../parse-delivery-etag.js';
 import { Delivery } from './delivery.js';
 import { Facts } from './facts.js';
@@ -15,12 +17,13 @@ import { State } from './state.js';
 import type { Answer, FormVisit, Visit } from './visit.js';
 
 /** One job's life: request, stages, picture or failure, and callback. */
-export async function jobPage({ edge, console, c, formToken }: Visit): Promise<Answer> {
-  const job = await findJob(console, c.req.query('id') ?? '');
+export async function jobPage({ services, c, formToken }: Visit): Promise<Answer> {
+  const { store } = services;
+  const job = await findJob(services, c.req.query('id') ?? '');
   const [key, orders, delivery] = await Promise.all([
-    console.findKey(job.keyId),
-    console.findOrders(job.result === null ? [job.id] : []),
-    job.webhookUrl === null ? null : edge.findDelivery(job.id),
+    store.findKey(job.keyId),
+    store.findOrders(job.result === null ? [job.id] : []),
+    job.webhookUrl === null ? null : findDelivery(store, job.id),
   ]);
   const isMoving = job.result === null || delivery?.state === 'pending';
   return {
@@ -30,9 +33,9 @@ export async function jobPage({ edge, console, c, formToken }: Visit): Promise<A
       <>
         {isMoving ? <LiveStatus /> : null}
         <div class="taken">
-          <JobResult job={job} baseUrl={edge.places.baseUrl} aboveForm={c.req.query('form') !== undefined} />
+          <JobResult job={job} baseUrl={services.places.baseUrl} aboveForm={c.req.query('form') !== undefined} />
           <div class="stack">
-            <Life job={job} keyOf={key} timings={edge.timingsOf?.(job.id) ?? null} />
+            <Life job={job} keyOf={key} timings={services.timingsOf?.(job.id) ?? null} />
             {delivery === null ? null : <Delivery {...{ delivery, formToken }} />}
             <Options job={job} options={orders.get(job.id)} />
           </div>
@@ -43,21 +46,21 @@ export async function jobPage({ edge, console, c, formToken }: Visit): Promise<A
 }
 
 /** Sends the callback of a job again, if it has not changed since the page was made. */
-export async function redeliver({ edge, console, form }: FormVisit): Promise<Answer> {
-  const job = await findJob(console, form.value('id'));
-  await edge.redeliver(job.id, parseDeliveryEtag(form.value('etag')));
+export async function redeliverJob({ services, form }: FormVisit): Promise<Answer> {
+  const job = await findJob(services, form.value('id'));
+  await redeliver(services, job.id, parseDeliveryEtag(form.value('etag')));
   return { to: `job?id=${job.id}` };
 }
 
-async function findJob(console: Visit['console'], id: string): Promise<JobSnapshot> {
-  const job = isId('job', id) ? await console.findJob(id) : null;
+async function findJob({ store }: Visit['services'], id: string): Promise<JobSnapshot> {
+  const job = isId('job', id) ? await store.findJob(id) : null;
   if (job === null) throw new CaptureError({ code: 'invalid_request', status: 404, message: 'No such job' });
   return job;
 }
 
 interface LifeProps {
   job: JobSnapshot;
-  keyOf: ConsoleKey | null;
+  keyOf: ApiKey | null;
   timings: Record<string, number> | null;
 }
 

@@ -1,5 +1,5 @@
+import type { ApiKey } from '../../capture/app-store.js';
 import { JOB_STATES, type JobSnapshot, type JobState } from '../../contract/job.js';
-import type { ConsoleKey } from '../console-edge.js';
 import { nextCursor, readPage } from '../jobs-page.js';
 import { LiveStatus } from './live.js';
 import { duration, When } from './say.js';
@@ -10,12 +10,13 @@ import type { Answer, Visit } from './visit.js';
 const STATES = JOB_STATES.filter((state) => state !== 'unknown');
 
 /** Jobs of all keys or of one, newest first; the list follows the server. */
-export async function jobsPage({ console, c }: Visit): Promise<Answer> {
+export async function jobsPage({ services, c }: Visit): Promise<Answer> {
   const query = { state: given(c.req.query('state')), limit: given(c.req.query('limit')), cursor: given(c.req.query('cursor')) };
   const page = readPage(query);
-  const keys = await console.listKeys();
+  const { store } = services;
+  const keys = await store.listKeys();
   const key = keys.find(({ id }) => id === c.req.query('key')) ?? null;
-  const { jobs, next } = await console.listJobs({ ...page, keyId: key?.id ?? null });
+  const { jobs, next } = key === null ? await store.listAllJobs(page) : await store.listJobs(key.id, page);
   const chosen = { state: query.state, key: key?.id, limit: query.limit };
   const cursor = nextCursor(next);
   return {
@@ -29,7 +30,7 @@ export async function jobsPage({ console, c }: Visit): Promise<Answer> {
           {jobs.length === 0 ? (
             <p class="card">{next === null ? 'No jobs.' : 'None among the jobs that this page has looked at.'}</p>
           ) : (
-            <JobTable jobs={jobs} keys={keys} now={console.now()} />
+            <JobTable jobs={jobs} keys={keys} now={services.now()} />
           )}
           <p class="pages">
             {query.cursor === undefined ? null : <a href={linkTo(chosen)}>Newest jobs</a>}
@@ -57,7 +58,7 @@ function summaryOf(jobs: readonly JobSnapshot[]): string {
   return `${running} running, ${waiting} waiting on this page.`;
 }
 
-function Filter({ keys, state, keyId }: { keys: readonly ConsoleKey[]; state: JobState | null; keyId: string | null }) {
+function Filter({ keys, state, keyId }: { keys: readonly ApiKey[]; state: JobState | null; keyId: string | null }) {
   return (
     <form method="get" action="jobs" class="filter">
       <div class="field">
@@ -89,7 +90,7 @@ function Filter({ keys, state, keyId }: { keys: readonly ConsoleKey[]; state: Jo
 
 interface JobTableProps {
   jobs: readonly JobSnapshot[];
-  keys: readonly ConsoleKey[];
+  keys: readonly ApiKey[];
   now: number;
 }
 

@@ -1,8 +1,10 @@
+import { issueKey } from '../../account/issue-key.js';
+import { newSigningSecret } from '../../account/signing-secret.js';
+import type { Account, ApiKey } from '../../capture/app-store.js';
 import { LINKS_SCOPE, SCOPES, type Scope } from '../../contract/api-key.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import { isId } from '../../contract/ids.js';
 import { invalidRequest, type RequestIssue } from '../../contract/submission.js';
-import type { ConsoleAccount, ConsoleKey } from '../console-edge.js';
 import type { Form } from './form.js';
 import { PostForm } from './layout.js';
 import { PageLinks, pageOf } from './paging.js';
@@ -23,7 +25,7 @@ export async function keysPage(visit: Visit): Promise<Answer> {
 
 /** Creates a key. Its secret is on the answer's page, and nowhere else. */
 export async function createKey(visit: FormVisit): Promise<Answer> {
-  const { console, form } = visit;
+  const { services, form } = visit;
   const label = form.value('label').trim();
   const scopes = CHOICES.filter((scope) => form.values('scope').includes(scope));
   const issues = [
@@ -31,7 +33,7 @@ export async function createKey(visit: FormVisit): Promise<Answer> {
     ...(scopes.length > 0 ? [] : [{ path: 'scope', message: 'must have at least one' }]),
   ];
   if (issues.length > 0) return await show(visit, { form, issues });
-  const made = await console.createKey({ accountName: form.value('account'), label, scopes });
+  const made = await issueKey(services.store, { accountName: form.value('account'), label, scopes, now: services.now() });
   if (made === null) return await show(visit, { form, issues: [{ path: 'account', message: 'must be an account that exists' }] });
   const title = `Key “${made.label}” of the account ${made.accountName}. Keep its secret: it is not shown again.`;
   return await show(visit, { made: { title, secret: made.secret } });
@@ -39,21 +41,22 @@ export async function createKey(visit: FormVisit): Promise<Answer> {
 
 /** Creates or replaces the secret that signs a key's links. It is on the answer's page, and nowhere else. */
 export async function createSigningSecret(visit: FormVisit): Promise<Answer> {
-  const { console, form } = visit;
+  const { services, form } = visit;
   const hours = form.value('hours');
   if (!Object.hasOwn(PREVIOUS_WORKS, hours)) {
     throw invalidRequest([{ path: 'hours', message: `must be one of ${Object.keys(PREVIOUS_WORKS).join(', ')}` }]);
   }
-  const key = await console.findKey(idOfKey(form));
+  const key = await services.store.findKey(idOfKey(form));
   if (key === null || key.revokedAt !== null) throw noSuchKey();
-  const secret = await console.newSigningSecret(key.id, console.now() + Number(hours) * HOUR_MS);
-  if (secret === null) throw noSuchKey();
+  const secret = newSigningSecret();
+  const previousUntil = services.now() + Number(hours) * HOUR_MS;
+  if (!(await services.store.rotateSigningSecret(key.id, secret, previousUntil))) throw noSuchKey();
   const title = `Signing secret of the key “${key.label}” of the account ${key.accountName}. Keep it: it is not shown again.`;
   return await show(visit, { made: { title, secret } });
 }
 
-export async function revokeKey({ console, form }: FormVisit): Promise<Answer> {
-  if (!(await console.revokeKey(idOfKey(form)))) throw noSuchKey();
+export async function revokeKey({ services, form }: FormVisit): Promise<Answer> {
+  if (!('revoked' in (await services.store.revokeKey(idOfKey(form), services.now())))) throw noSuchKey();
   return { to: 'keys' };
 }
 
@@ -78,8 +81,10 @@ interface Shown {
   made?: { title: string; secret: string };
 }
 
-async function show({ console, c, formToken }: Visit, { form, issues = [], made }: Shown): Promise<Answer> {
-  const [keys, accounts, linkCredits] = await Promise.all([console.listKeys(), console.listAccounts(), console.linkCredits()]);
+async function show({ services, c, formToken }: Visit, { form, issues = [], made }: Shown): Promise<Answer> {
+  const { store } = services;
+  const now = services.now();
+  const [keys, accounts, linkCredits] = await Promise.all([store.listKeys(), store.listAccounts(), store.linkCredits(now)]);
   const page = pageOf([...keys].reverse(), c.req.query('after') ?? '');
   return {
     title: 'Keys',
@@ -90,7 +95,7 @@ async function show({ console, c, formToken }: Visit, { form, issues = [], made 
         {made === undefined ? null : <NewSecret {...made} />}
         <NewKeyForm {...{ accounts, formToken, form, issues }} />
         <h2>All keys</h2>
-        <KeyTable {...{ keys: page.items, linkCredits, formToken, now: console.now() }} />
+        <KeyTable {...{ keys: page.items, linkCredits, formToken, now }} />
         <PageLinks path="keys" page={page} />
       </>
     ),
@@ -114,7 +119,7 @@ function NewSecret({ title, secret }: { title: string; secret: string }) {
 }
 
 interface NewKeyProps {
-  accounts: readonly ConsoleAccount[];
+  accounts: readonly Account[];
   formToken: string;
   form: Form | undefined;
   issues: readonly RequestIssue[];
@@ -155,7 +160,7 @@ function NewKeyForm({ accounts, formToken, form, issues }: NewKeyProps) {
 }
 
 interface KeyTableProps {
-  keys: readonly ConsoleKey[];
+  keys: readonly ApiKey[];
   linkCredits: ReadonlyMap<string, number>;
   formToken: string;
   now: number;
@@ -214,7 +219,7 @@ function LinkCredits({ limit, used }: { limit: number | null; used: number }) {
 }
 
 /** Revoking takes two steps, since it cannot be undone. */
-function Use({ apiKey, formToken, now }: { apiKey: ConsoleKey; formToken: string; now: number }) {
+function Use({ apiKey, formToken, now }: { apiKey: ApiKey; formToken: string; now: number }) {
   if (apiKey.revokedAt !== null) {
     return (
       <>

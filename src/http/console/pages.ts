@@ -1,6 +1,6 @@
 import { accountsPage, createAccount, setQuota } from './accounts.js';
 import { capturePage, takePicture } from './capture.js';
-import { jobPage, redeliver } from './job.js';
+import { jobPage, redeliverJob } from './job.js';
 import { jobsPage } from './jobs.js';
 import { createKey, createSigningSecret, keysPage, revokeKey } from './keys.js';
 import { showPicture } from './picture.js';
@@ -22,7 +22,7 @@ export const PAGES = {
 export const FORMS = {
   capture: takePicture,
   queue: setQueue,
-  redeliver,
+  redeliver: redeliverJob,
   createKey,
   revokeKey,
   createSigningSecret,

@@ -3,9 +3,9 @@
  * submission path of the API. Loaded at the first request, so that a server whose console is never opened pays nothing.
  */
 import type { Context } from 'hono';
+import { endConsoleSession, openConsoleSession } from '../../account/console-access.js';
 import { CaptureError, toStoredError } from '../../contract/capture-error.js';
-import type { ConsoleEdge } from '../console-edge.js';
-import type { Edge, EdgeEnv } from '../edge.js';
+import type { AppEnv, AppServices, ConsoleServices } from '../app-services.js';
 import { failureOf } from '../guard.js';
 import { enterPage, lockedPage } from './enter.js';
 import { errorPage } from './error-page.js';
@@ -21,13 +21,13 @@ import type { Answer, Page } from './visit.js';
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-export type ConsoleContext = Context<EdgeEnv>;
+export type ConsoleContext = Context<AppEnv>;
 
 /** Answers a request to a route of the console (console-routes.ts). */
 export class Console {
   constructor(
-    private readonly edge: Edge,
-    private readonly own: ConsoleEdge,
+    private readonly services: AppServices,
+    private readonly own: ConsoleServices,
   ) {}
 
   file(c: ConsoleContext, name: ConsoleFile): Response {
@@ -42,16 +42,16 @@ export class Console {
   /** Exchanges a link for a session. A wrong one counts as a failed authentication. */
   open(c: ConsoleContext): Promise<Response> {
     return this.guarded(c, async () => {
-      refuseForeignForm(this.edge, c.env.incoming);
+      refuseForeignForm(this.services, c.env.incoming);
       const form = await readForm(c.env.incoming);
-      const session = await this.own.openSession(form.value('link'));
+      const session = await openConsoleSession(this.services.store, form.value('link'), this.services.now());
       if (session === null) {
         const refused = new CaptureError({ code: 'unauthorized', message: 'This link has been used, has expired, or never was one.' });
-        const failure = failureOf(this.edge, c, refused, 'unauthorized');
+        const failure = failureOf(this.services, c, refused, 'unauthorized');
         if (failure !== refused) throw failure;
         return this.page(c, lockedPage(refused.message), null);
       }
-      const maxAgeSeconds = Math.floor((session.expiresAt - this.own.now()) / 1_000);
+      const maxAgeSeconds = Math.floor((session.expiresAt - this.services.now()) / 1_000);
       const origin = c.env.incoming.headers.origin ?? '';
       c.var.exchange.headers['set-cookie'] = sessionCookie(session.secret, { maxAgeSeconds, origin });
       return redirect(c, 'capture');
@@ -60,7 +60,7 @@ export class Console {
 
   signOut(c: ConsoleContext): Promise<Response> {
     return this.sent(c, async ({ secret }) => {
-      await this.own.endSession(secret);
+      await endConsoleSession(this.services.store, secret);
       c.var.exchange.headers['set-cookie'] = sessionCookie('', { maxAgeSeconds: 0, origin: c.env.incoming.headers.origin ?? '' });
       return redirect(c, 'enter');
     });
@@ -77,7 +77,7 @@ export class Console {
       const session = await this.session(c);
       if (session === null) return this.locked(c);
       const { formToken } = session;
-      const answer = await PAGES[name]({ edge: this.edge, console: this.own, c, formToken });
+      const answer = await PAGES[name]({ services: this.services, console: this.own, c, formToken });
       return this.answer(c, answer, formToken);
     });
   }
@@ -85,7 +85,7 @@ export class Console {
   /** A form of a session. */
   send(c: ConsoleContext, name: keyof typeof FORMS): Promise<Response> {
     return this.sent(c, async ({ formToken, form }) => {
-      const answer = await FORMS[name]({ edge: this.edge, console: this.own, c, formToken, form });
+      const answer = await FORMS[name]({ services: this.services, console: this.own, c, formToken, form });
       return this.answer(c, answer, formToken);
     });
   }
@@ -94,7 +94,7 @@ export class Console {
     return this.guarded(c, async () => {
       const session = await this.session(c);
       if (session === null) return this.locked(c);
-      refuseForeignForm(this.edge, c.env.incoming);
+      refuseForeignForm(this.services, c.env.incoming);
       const form = await readForm(c.env.incoming);
       refuseForgedForm(form, session.secret);
       return await act({ ...session, form });
@@ -102,7 +102,7 @@ export class Console {
   }
 
   private session(c: ConsoleContext) {
-    return sessionOf(this.own, c.env.incoming);
+    return sessionOf(this.services, c.env.incoming);
   }
 
   private locked(c: ConsoleContext): Response {
@@ -126,7 +126,7 @@ export class Console {
     headers['cross-origin-resource-policy'] = 'same-origin';
     // With `no-referrer`, browsers would send forms with `Origin: null`.
     headers['referrer-policy'] = 'same-origin';
-    const html = renderDocument({ page, version: this.edge.config.version, formToken });
+    const html = renderDocument({ page, version: this.services.config.version, formToken });
     return new Response(html, { status: page.status ?? 200, headers });
   }
 
@@ -136,7 +136,7 @@ export class Console {
       return await act();
     } catch (thrown) {
       const { exchange } = c.var;
-      noteFailure(this.edge, exchange, thrown);
+      noteFailure(this.services, exchange, thrown);
       return this.page(c, errorPage(toStoredError(thrown), exchange.requestId), null);
     }
   }

@@ -1,19 +1,18 @@
 import type { IncomingMessage } from 'node:http';
-import { formTokenOf, isFormToken } from '../../account/console-access.js';
+import { findConsoleSession, formTokenOf, isFormToken } from '../../account/console-access.js';
 import { CaptureError } from '../../contract/capture-error.js';
-import type { ConsoleEdge } from '../console-edge.js';
-import type { Edge } from '../edge.js';
+import type { AppServices } from '../app-services.js';
 import type { Form } from './form.js';
 
 const COOKIE = 'stillframe_console';
 
 /** The secret of the session that a request belongs to, and what its forms contain; null without a session. */
 export async function sessionOf(
-  { findSession }: Pick<ConsoleEdge, 'findSession'>,
+  { store, now }: Pick<AppServices, 'store' | 'now'>,
   incoming: Pick<IncomingMessage, 'headers'>,
 ): Promise<{ secret: string; formToken: string } | null> {
   for (const secret of cookiesOf(incoming)) {
-    if ((await findSession(secret)) !== null) return { secret, formToken: formTokenOf(secret) };
+    if ((await findConsoleSession(store, secret, now())) !== null) return { secret, formToken: formTokenOf(secret) };
   }
   return null;
 }
@@ -30,10 +29,10 @@ export function sessionCookie(secret: string, { maxAgeSeconds, origin }: { maxAg
 }
 
 /** @throws CaptureError `forbidden` for a form that a page of another origin sends */
-export function refuseForeignForm(edge: Pick<Edge, 'places'>, { headers }: Pick<IncomingMessage, 'headers'>): void {
+export function refuseForeignForm(services: Pick<AppServices, 'places'>, { headers }: Pick<IncomingMessage, 'headers'>): void {
   const { origin, host = '' } = headers;
   const site = headers['sec-fetch-site'];
-  const own = origin !== undefined && isOwn(origin, host, edge.places.baseUrl);
+  const own = origin !== undefined && isOwn(origin, host, services.places.baseUrl);
   if (!own || (site !== undefined && site !== 'same-origin')) throw foreign();
 }
 

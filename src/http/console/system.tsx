@@ -1,6 +1,6 @@
+import type { NodeFacts } from '../../capture/app-store.js';
 import { isShortOfDescriptors, type WireHealth } from '../../contract/health.js';
 import { invalidRequest } from '../../contract/submission.js';
-import type { ConsoleNode } from '../console-edge.js';
 import { Facts } from './facts.js';
 import { PostForm } from './layout.js';
 import { LiveStatus } from './live.js';
@@ -8,8 +8,14 @@ import { amount, bytes, When } from './say.js';
 import type { Answer, FormVisit, Visit } from './visit.js';
 
 /** Health, queue, servers, and who else has the console open. */
-export async function systemPage({ edge, console, formToken }: Visit): Promise<Answer> {
-  const [health, nodes, sessions, use] = await Promise.all([edge.health(), console.nodes(), console.countSessions(), console.storageUse()]);
+export async function systemPage({ services, console, formToken }: Visit): Promise<Answer> {
+  const { store, now } = services;
+  const [health, shared, sessions, use] = await Promise.all([
+    services.health(),
+    store.nodes(),
+    store.countConsoleSessions(now()),
+    store.storageUse(),
+  ]);
   const { data, ready } = health;
   return {
     title: 'System',
@@ -19,7 +25,7 @@ export async function systemPage({ edge, console, formToken }: Visit): Promise<A
         <LiveStatus />
         <div id="health" data-live="system" data-summary={ready ? 'The server is ready.' : 'The server is not ready.'}>
           <p class={`notice ${ready ? 'good' : 'bad'}`}>
-            <strong>{ready ? 'Ready' : 'Not ready'}</strong> {ready ? 'The server accepts captures.' : reasonOf(data, edge.draining())}
+            <strong>{ready ? 'Ready' : 'Not ready'}</strong> {ready ? 'The server accepts captures.' : reasonOf(data, services.draining())}
           </p>
           <div class="cards">
             <QueueCard queue={data.queue} />
@@ -40,7 +46,7 @@ export async function systemPage({ edge, console, formToken }: Visit): Promise<A
                 of={[
                   ['Pictures', bytes(use.pictures)],
                   ['Database', `${bytes(use.database)}${use.free === 0 ? '' : `, ${bytes(use.free)} of it unused`}`],
-                  ['Limit', bytes(use.max)],
+                  ['Limit', bytes(console.maxStorageBytes)],
                 ]}
               />
             </section>
@@ -67,7 +73,7 @@ export async function systemPage({ edge, console, formToken }: Visit): Promise<A
               />
             </section>
           </div>
-          <NodeTable nodes={nodes} now={console.now()} />
+          <NodeTable nodes={shared.length > 0 ? shared : [console.ownNode()]} now={now()} />
         </div>
         <div class="cards">
           <section class="card">
@@ -97,15 +103,16 @@ export async function systemPage({ edge, console, formToken }: Visit): Promise<A
 }
 
 /** Pauses or resumes the queue. */
-export async function setQueue({ console, form }: FormVisit): Promise<Answer> {
+export async function setQueue({ services, console, form }: FormVisit): Promise<Answer> {
   const paused = form.value('paused');
   if (paused !== 'true' && paused !== 'false') throw invalidRequest([{ path: 'paused', message: 'must be true or false' }]);
-  await console.setQueuePaused(paused === 'true');
+  await services.store.setQueuePaused(paused === 'true');
+  console.onQueueChanged();
   return { to: 'system' };
 }
 
-export async function endSessions({ console }: FormVisit): Promise<Answer> {
-  await console.endAllSessions();
+export async function endSessions({ services }: FormVisit): Promise<Answer> {
+  await services.store.endConsoleAccess();
   return { to: 'enter' };
 }
 
@@ -136,7 +143,7 @@ function QueueCard({ queue }: { queue: WireHealth['queue'] }) {
   );
 }
 
-function NodeTable({ nodes, now }: { nodes: readonly ConsoleNode[]; now: number }) {
+function NodeTable({ nodes, now }: { nodes: readonly { startedAt: number; facts: NodeFacts }[]; now: number }) {
   return (
     <section>
       <h2>Servers</h2>
@@ -168,7 +175,9 @@ function NodeTable({ nodes, now }: { nodes: readonly ConsoleNode[]; now: number 
                 <td data-name="Captures" class="number">
                   {facts.running} of {facts.concurrency}
                 </td>
-                <td data-name="Started">{startedAt === null ? '' : <When at={startedAt} now={now} />}</td>
+                <td data-name="Started">
+                  <When at={startedAt} now={now} />
+                </td>
               </tr>
             ))}
           </tbody>

@@ -4,14 +4,13 @@
  */
 import type { Context } from 'hono';
 import type { Child } from 'hono/jsx';
-import type { ConsoleEdge } from '../console-edge.js';
-import type { Edge, EdgeEnv } from '../edge.js';
+import type { AppEnv, AppServices, ConsoleServices } from '../app-services.js';
 import type { Form } from './form.js';
 
 export interface Visit {
-  edge: Edge;
-  console: ConsoleEdge;
-  c: Context<EdgeEnv>;
+  services: AppServices;
+  console: ConsoleServices;
+  c: Context<AppEnv>;
   /** Of the session, for its forms. */
   formToken: string;
 }

@@ -3,14 +3,14 @@ import { z } from 'zod';
 import { webhookPayloadSchema } from '../../contract/delivery.js';
 import { WEBHOOK_EVENTS, type WebhookEvent } from '../../contract/job.js';
 import { EXTENSION } from '../../contract/request-fields.js';
+import type { Route } from '../route.js';
 import { describeFields } from './describe-fields.js';
-import { operations } from './operations.js';
 
 /**
  * The OpenAPI 3.1 document, generated from the schemas that validate requests and build responses.
  * @param version of the program, which is also that of the API
  */
-export function describeInterface(version: string, baseUrl: string): Record<string, unknown> {
+export function describeInterface(routes: readonly Route[], version: string, baseUrl: string): Record<string, unknown> {
   const app = new OpenAPIHono();
   const registry = app.openAPIRegistry;
   registry.registerComponent('securitySchemes', 'apiKey', {
@@ -18,7 +18,7 @@ export function describeInterface(version: string, baseUrl: string): Record<stri
     scheme: 'bearer',
     description: 'An API key, `sf_live_…`; each operation names the scope that it needs.',
   });
-  for (const operation of operations()) registry.registerPath(operation);
+  for (const route of routes) register(registry, route);
   for (const event of WEBHOOK_EVENTS) registry.registerWebhook(notification(event));
   const document = app.getOpenAPI31Document({
     openapi: '3.1.0',
@@ -40,6 +40,20 @@ export function describeInterface(version: string, baseUrl: string): Record<stri
   tellTargets(document as unknown as InterfaceDocument);
   describeFields(document);
   return document as unknown as Record<string, unknown>;
+}
+
+function register(registry: OpenAPIHono['openAPIRegistry'], { method, path, access, describe }: Route): void {
+  if (describe === undefined) return;
+  const { description = '', ...described } = describe();
+  const scope = access === null ? '' : `Scope: \`${access.scope}\`.`;
+  const text = `${scope} ${description}`.trim();
+  registry.registerPath({
+    ...described,
+    ...(text === '' ? {} : { description: text }),
+    method: method === 'GET' ? 'get' : 'post',
+    path: path.replaceAll(/:(\w+)/g, '{$1}'),
+    security: access === null ? [] : [{ apiKey: [] }],
+  });
 }
 
 interface ObjectSchema {

@@ -1,12 +1,12 @@
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import type { Context } from 'hono';
-import type { Edge, EdgeEnv } from '../edge.js';
-import { edgeBackend } from './edge-backend.js';
+import type { AppEnv, AppServices } from '../app-services.js';
+import { httpBackend } from './http-backend.js';
 import { createMcpServer } from './server.js';
 
 /** Answers one message by Streamable HTTP, without a session and as plain JSON: each message has a server of its own. */
-export async function answerMessage(edge: Edge, c: Context<EdgeEnv>, message: unknown): Promise<Response> {
-  const server = createMcpServer(edgeBackend(edge, c));
+export async function answerMessage(services: AppServices, c: Context<AppEnv>, message: unknown): Promise<Response> {
+  const server = createMcpServer(httpBackend(services, c));
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await server.connect(transport);
   try {

@@ -1,10 +1,15 @@
 import type { CaptureData } from '../../contract/capture-data.js';
 import type { JobSnapshot, JobState } from '../../contract/job.js';
 import type { ModelTiles } from '../../contract/model-tiles.js';
-import type { JobList } from '../edge.js';
+
+/** A page of jobs; `next` is null on the last. */
+export interface JobList {
+  jobs: JobSnapshot[];
+  next: number | null;
+}
 
 /**
- * What the tools need of the program, on behalf of one caller: the HTTP edge with the caller's API key, or the engine in this process.
+ * What the tools need of the program, on behalf of one caller: the HTTP API with the caller's key, or the engine in this process.
  * Every function throws what the HTTP API would answer, as a CaptureError.
  */
 export interface McpBackend {

@@ -1,15 +1,19 @@
-import type { Handler } from 'hono';
 import { CaptureError } from '../../contract/capture-error.js';
-import type { Edge, EdgeEnv } from '../edge.js';
+import { ownOriginOnly } from '../own-origin.js';
 import { readJson } from '../read-json.js';
+import type { Route } from '../route.js';
 
-/** POST /mcp: one message of the Model Context Protocol (Streamable HTTP). */
-export function answerMcp(edge: Edge): Handler<EdgeEnv> {
-  return async (c) => {
+/** One message of the Model Context Protocol (Streamable HTTP). Tools check their own scopes; captures are counted as submissions besides. */
+export const answerMcp: Route = {
+  method: 'POST',
+  path: '/mcp',
+  access: { scope: null, meter: 'reads' },
+  before: ownOriginOnly,
+  handle: (services) => async (c) => {
     const message = await readJson(c.env.incoming);
     // Else one request could do the work of thousands, and be counted as one.
     if (Array.isArray(message)) throw new CaptureError({ code: 'invalid_request', message: 'The body must be a single JSON-RPC message.' });
     const { answerMessage } = await import('../mcp/answer-message.js');
-    return await answerMessage(edge, c, message);
-  };
-}
+    return await answerMessage(services, c, message);
+  },
+};

@@ -1,9 +1,10 @@
-import type { Context, Handler } from 'hono';
+import type { Context } from 'hono';
 import { CaptureError } from '../../contract/capture-error.js';
+import type { AppEnv } from '../app-services.js';
 import { isLoopback } from '../client-address.js';
 import { type DocsAsset, readDocsAsset } from '../docs/assets.js';
 import type { DocsPlace } from '../docs/pages.js';
-import type { Edge, EdgeEnv } from '../edge.js';
+import type { Route } from '../route.js';
 
 /** Only resources of this server, nothing inline. */
 const PAGE_POLICY =
@@ -15,53 +16,73 @@ const TYPES: Record<string, string> = { css: 'text/css; charset=utf-8', js: 'tex
 /** Loaded at the first request, so that a server whose documentation is never read pays nothing. */
 const load = () => import('../docs/pages.js');
 
-/** GET /: a page with links to the documentation, and to the console for those who may open it. */
-export function readHome(edge: Edge): Handler<EdgeEnv> {
-  return async (c) => answerPage(c, (await load()).homePage(placeOf(edge, c)));
-}
+/** A page with links to the documentation, and to the console for those who may open it. */
+const readHome: Route = pageAt('/', (pages, place) => pages.homePage(place));
 
-/** GET /docs: the reference, with a section for each error code (decisions.md: `docs_url` points there). */
-export function readReference(edge: Edge): Handler<EdgeEnv> {
-  return async (c) => answerPage(c, (await load()).referencePage(placeOf(edge, c)));
-}
+/** The reference, with a section for each error code (decisions.md: `docs_url` points there). */
+const readReference: Route = pageAt('/docs', (pages, place) => pages.referencePage(place));
 
-/** GET /docs/{name}: a page of docs/. */
-export function readDocs(edge: Edge): Handler<EdgeEnv> {
-  return async (c) => {
-    const page = (await load()).docsPage(placeOf(edge, c), c.req.param('name') ?? '');
-    if (page === null) throw new CaptureError({ code: 'invalid_request', status: 404, message: 'No such path' });
-    return answerPage(c, page);
-  };
-}
+/** A page of docs/. */
+const readDocs: Route = pageAt('/docs/:name', (pages, place, c) => {
+  const page = pages.docsPage(place, c.req.param('name') ?? '');
+  if (page === null) throw new CaptureError({ code: 'invalid_request', status: 404, message: 'No such path' });
+  return page;
+});
 
-/** GET /docs/search?q=…: the sections that contain all words of a query. */
-export function searchDocs(edge: Edge): Handler<EdgeEnv> {
-  return async (c) => answerPage(c, (await load()).searchPage(placeOf(edge, c), (c.req.query('q') ?? '').slice(0, QUERY_MAX_CHARS)));
-}
-
-function placeOf(edge: Edge, c: Context<EdgeEnv>): DocsPlace {
-  const hasConsole = edge.console !== undefined && (!edge.console.loopbackOnly || isLoopback(c.env.incoming));
-  return { version: edge.config.version, baseUrl: edge.places.baseUrl, hasConsole };
-}
-
-export type PageFile = 'page.css' | 'icon.svg' | 'theme.js' | 'start.js';
+/** `?q=…`: the sections that contain all words of a query. */
+const searchDocs: Route = pageAt('/docs/search', (pages, place, c) =>
+  pages.searchPage(place, (c.req.query('q') ?? '').slice(0, QUERY_MAX_CHARS)),
+);
 
 /** The small files of the pages. */
-export function readPageFile(name: PageFile): Handler<EdgeEnv> {
-  return async (c) => answerAsset(c, name, (await import('../docs/page-files.js')).PAGE_FILES[name]);
+const PAGE_FILE_NAMES = ['page.css', 'icon.svg', 'theme.js', 'start.js'] as const;
+
+function readPageFile(name: (typeof PAGE_FILE_NAMES)[number]): Route {
+  const handle = async (c: Context<AppEnv>) => answerAsset(c, name, (await import('../docs/page-files.js')).PAGE_FILES[name]);
+  return { method: 'GET', path: `/docs/${name}`, access: null, handle: () => handle };
 }
 
 /** All responses share the bytes. */
-export function readDocsFile(name: DocsAsset): Handler<EdgeEnv> {
+function readDocsFile(name: DocsAsset): Route {
   let content: Uint8Array<ArrayBuffer> | null = null;
-  return async (c) => {
-    content ??= await readDocsAsset(name);
-    if (content === null) throw new CaptureError({ code: 'invalid_request', status: 404, message: 'This build has no reference page.' });
-    return answerAsset(c, name, content);
+  return {
+    method: 'GET',
+    path: `/docs/${name}`,
+    access: null,
+    handle: () => async (c) => {
+      content ??= await readDocsAsset(name);
+      if (content === null) throw new CaptureError({ code: 'invalid_request', status: 404, message: 'This build has no reference page.' });
+      return answerAsset(c, name, content);
+    },
   };
 }
 
-function answerPage(c: Context<EdgeEnv>, page: string): Response {
+/** Pages for people, and their files. `/docs/:name` comes last: it matches the paths of the others. */
+export const DOCS: readonly Route[] = [
+  readHome,
+  readReference,
+  searchDocs,
+  ...PAGE_FILE_NAMES.map(readPageFile),
+  ...(['swagger-ui.css', 'swagger-ui-bundle.js'] as const).map(readDocsFile),
+  readDocs,
+];
+
+type Pages = Awaited<ReturnType<typeof load>>;
+
+function pageAt(path: string, make: (pages: Pages, place: DocsPlace, c: Context<AppEnv>) => string): Route {
+  return {
+    method: 'GET',
+    path,
+    access: null,
+    handle: (services) => async (c) => {
+      const hasConsole = services.console !== undefined && (!services.console.loopbackOnly || isLoopback(c.env.incoming));
+      const place = { version: services.config.version, baseUrl: services.places.baseUrl, hasConsole };
+      return answerPage(c, make(await load(), place, c));
+    },
+  };
+}
+
+function answerPage(c: Context<AppEnv>, page: string): Response {
   const { headers } = c.var.exchange;
   headers['content-type'] = 'text/html; charset=utf-8';
   headers['content-security-policy'] = PAGE_POLICY;
@@ -69,7 +90,7 @@ function answerPage(c: Context<EdgeEnv>, page: string): Response {
   return new Response(page, { headers });
 }
 
-function answerAsset(c: Context<EdgeEnv>, name: string, content: string | Uint8Array<ArrayBuffer>): Response {
+function answerAsset(c: Context<AppEnv>, name: string, content: string | Uint8Array<ArrayBuffer>): Response {
   const { headers } = c.var.exchange;
   headers['content-type'] = TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
   headers['cache-control'] = `public, max-age=${ASSET_MAX_AGE_SECONDS}`;

@@ -1,22 +1,44 @@
-import type { Handler } from 'hono';
+import type { Context } from 'hono';
+import { lookupJob } from '../../capture/lookup.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import { isId } from '../../contract/ids.js';
-import { toWireJobSnapshot } from '../../contract/job.js';
-import type { Edge, EdgeEnv } from '../edge.js';
+import { type JobSnapshot, jobSnapshotSchema, toWireJobSnapshot } from '../../contract/job.js';
+import type { AppEnv, AppServices } from '../app-services.js';
+import { anyHeaders, failures, jobId, lookupFailures, rateHeaders, success } from '../docs/operation-parts.js';
 import { answerData } from '../envelope.js';
 import { principalOf } from '../guard.js';
+import type { Description, Route } from '../route.js';
 
-/** GET /v1/jobs/{id}: the current state of the job. */
-export function readJob(edge: Edge): Handler<EdgeEnv> {
-  return async (c) => {
-    const id = c.req.param('id') ?? '';
-    const job = isId('job', id) ? await edge.findJob(id, principalOf(c)) : null;
-    if (job === null) throw noSuchJob();
-    return answerData(c, toWireJobSnapshot(job, edge.places));
-  };
+/** The current state of a job. */
+export const readJob: Route = {
+  method: 'GET',
+  path: '/v1/jobs/:id',
+  access: { scope: 'jobs:read', meter: 'reads' },
+  describe,
+  handle: (services) => async (c) => answerData(c, toWireJobSnapshot(await jobOfPath(services, c), services.places)),
+};
+
+/** The job that the path names. @throws CaptureError `invalid_request` (404) */
+export async function jobOfPath({ store }: AppServices, c: Context<AppEnv>): Promise<JobSnapshot> {
+  const id = c.req.param('id') ?? '';
+  const job = isId('job', id) ? await lookupJob(store, id, principalOf(c)) : null;
+  if (job === null) throw noSuchJob();
+  return job;
 }
 
 /** The same for a missing job, another key's and another account's, so that they cannot be told apart (decisions.md, Envelope). */
 export function noSuchJob(): CaptureError {
   return new CaptureError({ code: 'invalid_request', status: 404, message: 'No such job for this API key' });
+}
+
+function describe(): Description {
+  return {
+    operationId: 'readJob',
+    tags: ['jobs'],
+    summary: 'Read a job',
+    description:
+      'Only with the API key that submitted it. `ok` refers to this request; the outcome of the capture is in `data.state` and `data.result.ok`.',
+    request: { params: jobId, headers: anyHeaders },
+    responses: { 200: success('The current state of the job.', jobSnapshotSchema, rateHeaders()), ...failures(lookupFailures()) },
+  };
 }

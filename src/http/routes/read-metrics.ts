@@ -1,25 +1,28 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Handler } from 'hono';
 import { CaptureError } from '../../contract/capture-error.js';
 import { isLoopback } from '../client-address.js';
-import type { Edge, EdgeEnv } from '../edge.js';
+import type { Route } from '../route.js';
 
-/** GET /metrics: requires its own token; without one, it is served to this machine only. API keys are not accepted. */
-export function readMetrics(edge: Edge): Handler<EdgeEnv> {
-  return async (c) => {
-    const { metricsToken } = edge.config;
+/** Requires its own token; without one, it is served to this machine only. API keys are not accepted. */
+export const readMetrics: Route = {
+  method: 'GET',
+  path: '/metrics',
+  access: null,
+  onEveryServer: true,
+  handle: (services) => async (c) => {
+    const { metricsToken } = services.config;
     const { incoming } = c.env;
     if (metricsToken !== null && !isToken(incoming.headers.authorization, metricsToken)) {
       throw new CaptureError({ code: 'unauthorized', message: 'The metrics token is missing or wrong.' });
     }
-    if (edge.metrics === undefined || (metricsToken === null && !isLoopback(incoming))) {
+    if (services.metrics === undefined || (metricsToken === null && !isLoopback(incoming))) {
       throw new CaptureError({ code: 'invalid_request', status: 404, message: 'No such path' });
     }
     const { headers } = c.var.exchange;
     headers['content-type'] = 'text/plain; version=0.0.4; charset=utf-8';
-    return new Response(await edge.metrics(), { headers });
-  };
-}
+    return new Response(await services.metrics(), { headers });
+  },
+};
 
 function isToken(authorization: string | undefined, token: string): boolean {
   const given = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];

@@ -1,17 +1,34 @@
-import type { Handler } from 'hono';
-import { toWireJobSnapshot } from '../../contract/job.js';
+import { z } from 'zod';
+import { lookupRequest } from '../../capture/lookup.js';
+import { jobSnapshotSchema, toWireJobSnapshot } from '../../contract/job.js';
 import { IDEMPOTENCY_KEY_PATTERN } from '../../contract/limits.js';
-import type { Edge, EdgeEnv } from '../edge.js';
+import { anyHeaders, failures, lookupFailures, rateHeaders, success } from '../docs/operation-parts.js';
 import { answerData } from '../envelope.js';
 import { principalOf } from '../guard.js';
+import type { Description, Route } from '../route.js';
 import { noSuchJob } from './read-job.js';
 
-/** GET /v1/requests/{key}: the job of an idempotency key. */
-export function readRequest(edge: Edge): Handler<EdgeEnv> {
-  return async (c) => {
+/** The job of an idempotency key. */
+export const readRequest: Route = {
+  method: 'GET',
+  path: '/v1/requests/:key',
+  access: { scope: 'jobs:read', meter: 'reads' },
+  describe,
+  handle: (services) => async (c) => {
     const key = c.req.param('key') ?? '';
-    const job = IDEMPOTENCY_KEY_PATTERN.test(key) ? await edge.findRequest(key, principalOf(c)) : null;
+    const job = IDEMPOTENCY_KEY_PATTERN.test(key) ? await lookupRequest(services.store, key, principalOf(c)) : null;
     if (job === null) throw noSuchJob();
-    return answerData(c, toWireJobSnapshot(job, edge.places));
+    return answerData(c, toWireJobSnapshot(job, services.places));
+  },
+};
+
+function describe(): Description {
+  return {
+    operationId: 'readRequest',
+    tags: ['jobs'],
+    summary: 'Read a job by its idempotency key',
+    description: 'Only with the API key that submitted it.',
+    request: { params: z.object({ key: z.string().meta({ description: 'the idempotency key used at submission' }) }), headers: anyHeaders },
+    responses: { 200: success('The current state of the job.', jobSnapshotSchema, rateHeaders()), ...failures(lookupFailures()) },
   };
 }

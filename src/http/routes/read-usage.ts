@@ -1,9 +1,30 @@
-import type { Handler } from 'hono';
-import type { Edge, EdgeEnv } from '../edge.js';
+import { readUsage as usageOf } from '../../capture/read-usage.js';
+import { EXTENSION } from '../../contract/request-fields.js';
+import { usageSchema } from '../../contract/usage.js';
+import { anyHeaders, failures, listFailures, rateHeaders, success } from '../docs/operation-parts.js';
 import { answerData } from '../envelope.js';
 import { principalOf } from '../guard.js';
+import type { Description, Route } from '../route.js';
 
-/** GET /v1/usage: what the key's account has used in this period (extensions.md). */
-export function readUsage(edge: Edge): Handler<EdgeEnv> {
-  return async (c) => answerData(c, await edge.readUsage(principalOf(c)));
+/** What the key's account has used in this period (extensions.md). */
+export const readUsage: Route = {
+  method: 'GET',
+  path: '/v1/usage',
+  access: { scope: 'jobs:read', meter: 'reads' },
+  describe,
+  handle:
+    ({ store, now }) =>
+    async (c) =>
+      answerData(c, await usageOf(store, principalOf(c).accountId, now())),
+};
+
+function describe(): Description {
+  return {
+    operationId: 'readUsage',
+    tags: ['service'],
+    summary: "Read the account's credits and jobs of this period",
+    request: { headers: anyHeaders },
+    responses: { 200: success('Usage.', usageSchema, rateHeaders()), ...failures(listFailures()) },
+    ...EXTENSION,
+  };
 }

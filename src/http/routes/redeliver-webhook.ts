@@ -1,26 +1,29 @@
-import type { Handler } from 'hono';
+import { z } from 'zod';
 import { CaptureError } from '../../contract/capture-error.js';
-import { deliveryEtag, toWireDeliveryStatus } from '../../contract/delivery.js';
-import { isId } from '../../contract/ids.js';
-import type { Edge, EdgeEnv } from '../edge.js';
+import { deliveryEtag, deliveryStatusSchema, toWireDeliveryStatus } from '../../contract/delivery.js';
+import { redeliver } from '../../webhook/redeliver.js';
+import { anyHeaders, failures, header, jobId, lookupFailures, rateHeaders, success } from '../docs/operation-parts.js';
 import { answerData } from '../envelope.js';
-import { principalOf } from '../guard.js';
 import { parseDeliveryEtag } from '../parse-delivery-etag.js';
-import { noSuchJob } from './read-job.js';
+import type { Description, Route } from '../route.js';
+import { jobOfPath } from './read-job.js';
 
-/** POST /v1/jobs/{id}/webhook/redeliver: sends the stored result again, if the delivery has not changed since the client read it. */
-export function redeliverWebhook(edge: Edge): Handler<EdgeEnv> {
-  return async (c) => {
-    const id = c.req.param('id') ?? '';
-    const job = isId('job', id) ? await edge.findJob(id, principalOf(c)) : null;
-    if (job === null) throw noSuchJob();
+/** Sends the stored result again, if the delivery has not changed since the client read it. */
+export const redeliverWebhook: Route = {
+  method: 'POST',
+  path: '/v1/jobs/:id/webhook/redeliver',
+  // It neither renders nor charges, so it counts as a read.
+  access: { scope: 'screenshot:write', meter: 'reads' },
+  describe,
+  handle: (services) => async (c) => {
+    const { id } = await jobOfPath(services, c);
     const quoted = c.env.incoming.headers['if-match'];
     if (quoted === undefined) throw preconditionMissing();
-    const status = await edge.redeliver(id, parseDeliveryEtag(quoted));
+    const status = await redeliver(services, id, parseDeliveryEtag(quoted));
     c.var.exchange.headers.etag = deliveryEtag(status);
     return answerData(c, toWireDeliveryStatus(status), 202);
-  };
-}
+  },
+};
 
 function preconditionMissing(): CaptureError {
   return new CaptureError({
@@ -28,4 +31,28 @@ function preconditionMissing(): CaptureError {
     status: 428,
     message: 'The `If-Match` header is required: send the exact ETag of GET /v1/jobs/{id}/webhook.',
   });
+}
+
+function describe(): Description {
+  return {
+    operationId: 'redeliverWebhook',
+    tags: ['webhooks'],
+    summary: 'Send the result again',
+    description: 'Neither renders nor charges.',
+    request: {
+      params: jobId,
+      headers: anyHeaders.extend({ 'If-Match': z.string().meta({ description: 'the exact quoted ETag of the delivery status' }) }),
+    },
+    responses: {
+      202: success('The result will be sent again, as the next generation.', deliveryStatusSchema, {
+        ...rateHeaders(),
+        etag: header('of the new generation'),
+      }),
+      ...failures({
+        ...lookupFailures(),
+        409: '`details.reason`: delivery_unavailable, delivery_pending or generation_changed.',
+        428: '`If-Match` is missing.',
+      }),
+    },
+  };
 }

@@ -1,15 +1,20 @@
 import type { Context, Handler } from 'hono';
+import { z } from 'zod';
 import type { Principal } from '../../account/authenticate.js';
+import { authenticateLink } from '../../account/authenticate-link.js';
 import { requireScope } from '../../account/require-scope.js';
 import { LINKS_SCOPE } from '../../contract/api-key.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { JobSnapshot } from '../../contract/job.js';
 import { LINK_CACHE_TTL_MIN_S } from '../../contract/limits.js';
-import { bodyOf, type QueryPair, readQuery, singleValue } from '../../contract/render-link.js';
+import { bodyOf, NO_LINK_FIELDS, type QueryPair, RENDER_LINK_PATH, readQuery, singleValue } from '../../contract/render-link.js';
+import { EXTENSION } from '../../contract/request-fields.js';
 import { invalidRequest, parseSubmission, type Submission } from '../../contract/submission.js';
 import { answerPicture } from '../answer-picture.js';
-import type { Edge, EdgeEnv } from '../edge.js';
+import type { AppEnv, AppServices } from '../app-services.js';
+import { captureFailures, commonHeaders, failures, header, pictureContent, pictureHeaders, rateHeaders } from '../docs/operation-parts.js';
 import { failureOf, keyLimited, takeToken } from '../guard.js';
+import type { Description, Route } from '../route.js';
 import { failedAnswer, refuseWhenDraining, submitAndSettle } from '../submit-and-settle.js';
 
 /** `Retry-After` for a picture that is not ready: most captures take less. */
@@ -25,56 +30,58 @@ interface Link {
 }
 
 /** Starts a render of a link, or joins the one in flight. */
-type Start = Edge['submit'];
+type Start = AppServices['submit'];
 
-/** GET and HEAD /v1/render: the picture of a signed link (extensions.md, GET /v1/render). */
-export function renderLink(edge: Edge): Handler<EdgeEnv> {
+/** The picture of a signed link (extensions.md, GET /v1/render). The signature takes the place of an API key. */
+export const renderLink: Route = { method: 'GET', path: RENDER_LINK_PATH, access: null, describe, handle };
+
+function handle(services: AppServices): Handler<AppEnv> {
   const starting = new Map<string, Promise<JobSnapshot>>();
   return async (c) => {
     const { url = '' } = c.env.incoming;
     const pairs = readQuery(url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
-    const principal = await authenticate(edge, c, pairs);
+    const principal = await authenticate(services, c, pairs);
     if (!principal.scopes.includes(LINKS_SCOPE)) requireScope(principal, 'screenshot:write');
     const link = {
       principal,
-      submission: readSubmission(edge, pairs ?? []),
+      submission: readSubmission(services, pairs ?? []),
       expiresAt: Number(singleValue(pairs ?? [], 'expires')) * 1000,
     };
-    takeToken(edge, c, { principal, meter: 'links', takes: false });
-    const { picture, inFlight } = await edge.findLinkPicture(link.submission, principal);
+    takeToken(services, c, { principal, meter: 'links', takes: false });
+    const { picture, inFlight } = await services.findLinkPicture(link.submission, principal.accountId);
     const start: Start = (submission, context) =>
       shared(starting, `${principal.keyId} ${submission.options.timeout} ${submission.cacheIdentity}`, () => {
         // Only a new render costs anything: neither a stored picture nor a render in flight takes a token.
-        const verdict = takeToken(edge, c, { principal, meter: 'links', takes: !inFlight });
+        const verdict = takeToken(services, c, { principal, meter: 'links', takes: !inFlight });
         if (!inFlight && !verdict.allowed) throw keyLimited(verdict);
-        return edge.submit(submission, { ...context, link: true });
+        return services.submit(submission, { ...context, link: true });
       });
-    if (picture === null) return await answerRendered(edge, c, { link, start });
-    if (picture.ageMs > link.submission.cacheTtl * 1000 && !inFlight) await renew(edge, c, { link, start });
+    if (picture === null) return await answerRendered(services, c, { link, start });
+    if (picture.ageMs > link.submission.cacheTtl * 1000 && !inFlight) await renew(services, c, { link, start });
     c.var.exchange.headers['x-job-id'] = picture.jobId;
-    return await answerPicture(edge, c, { data: picture.data, cacheControl: cacheControlOf(link, picture.ageMs), conditional: true });
+    return await answerPicture(services, c, { data: picture.data, cacheControl: cacheControlOf(link, picture.ageMs), conditional: true });
   };
 }
 
 /** Waits for a render: the one in flight, or a new one. */
-async function answerRendered(edge: Edge, c: Context<EdgeEnv>, { link, start }: { link: Link; start: Start }): Promise<Response> {
-  refuseWhenDraining(edge);
-  const job = await submitAndSettle(edge, c, { submission: link.submission, idempotencyKey: null, submit: start });
+async function answerRendered(services: AppServices, c: Context<AppEnv>, { link, start }: { link: Link; start: Start }): Promise<Response> {
+  refuseWhenDraining(services);
+  const job = await submitAndSettle(services, c, { submission: link.submission, idempotencyKey: null, submit: start });
   if (job.result === null) throw notReady();
   const { outcome } = job.result;
-  if (!outcome.ok) return failedAnswer(edge, c.var.exchange, { job, error: outcome.error });
-  return await answerPicture(edge, c, { data: outcome.data, cacheControl: cacheControlOf(link, 0), conditional: true });
+  if (!outcome.ok) return failedAnswer(services, c.var.exchange, { job, error: outcome.error });
+  return await answerPicture(services, c, { data: outcome.data, cacheControl: cacheControlOf(link, 0), conditional: true });
 }
 
 /** Nobody waits for the new picture. Whatever refuses it (the rate, the credits, a full queue), the stored one stays. */
-async function renew(edge: Edge, c: Context<EdgeEnv>, { link, start }: { link: Link; start: Start }): Promise<void> {
+async function renew(services: AppServices, c: Context<AppEnv>, { link, start }: { link: Link; start: Start }): Promise<void> {
   const { principal, submission } = link;
   const { requestId } = c.var.exchange;
   try {
     await start({ ...submission, mode: 'async' }, { principal, requestId, idempotencyKey: null, traceparent: null });
   } catch (thrown) {
     if (!(thrown instanceof CaptureError)) throw thrown;
-    edge.log.info({ request_id: requestId, key_id: principal.keyId, code: thrown.code }, 'the picture of a link is not renewed');
+    services.log.info({ request_id: requestId, key_id: principal.keyId, code: thrown.code }, 'the picture of a link is not renewed');
   }
 }
 
@@ -90,20 +97,20 @@ async function shared<T>(running: Map<string, Promise<T>>, key: string, step: ()
 }
 
 /** A wrong signature counts as a failed authentication. */
-async function authenticate(edge: Edge, c: Context<EdgeEnv>, pairs: QueryPair[] | null): Promise<Principal> {
+async function authenticate(services: AppServices, c: Context<AppEnv>, pairs: QueryPair[] | null): Promise<Principal> {
   try {
-    return await edge.authenticateLink(pairs);
+    return await authenticateLink(services.store, pairs, services.now());
   } catch (thrown) {
-    throw failureOf(edge, c, thrown, 'forbidden');
+    throw failureOf(services, c, thrown, 'forbidden');
   }
 }
 
-function readSubmission(edge: Edge, pairs: readonly QueryPair[]): Submission {
+function readSubmission(services: AppServices, pairs: readonly QueryPair[]): Submission {
   const { body, refused } = bodyOf(pairs);
   if (refused.length > 0) throw invalidRequest(refused.map((path) => ({ path, message: 'is not available in links' })));
   // The text of an inspected page is not in the answer, and would keep the picture out of the cache.
   const asked = body.inspect_page === true ? { ...body, inspect_page: false } : body;
-  const submission = parseSubmission(asked, { ...edge.config, forceAsync: false });
+  const submission = parseSubmission(asked, { ...services.config, forceAsync: false });
   return { ...submission, cacheTtl: Math.max(LINK_CACHE_TTL_MIN_S, submission.cacheTtl) };
 }
 
@@ -121,4 +128,45 @@ function notReady(): CaptureError {
     message: 'The picture is not ready yet. The capture continues: request it again.',
     retryAfterSeconds: RETRY_SECONDS,
   });
+}
+
+function describe(): Description {
+  const fields = z.object({
+    url: z.string().meta({ description: 'address to capture', example: 'https://example.com/' }),
+    key: z.string().meta({ description: 'id of the API key that signed the link', example: 'key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8' }),
+    expires: z.string().meta({ description: 'Unix seconds', example: '1893456000' }),
+    signature: z.string().meta({
+      description:
+        'hex HMAC-SHA256 of the canonical query (sorted by name, RFC 3986 encoding, without `signature`), keyed with the signing secret',
+      example: '5f0c…',
+    }),
+  });
+  return {
+    operationId: 'renderLink',
+    tags: ['captures'],
+    summary: 'The picture of a signed link',
+    description: `For \`<img src>\` and Open Graph tags. Beside \`url\`, any field of a capture request in flat form (\`viewport.width=800\`, repeated names for lists), except ${NO_LINK_FIELDS.map((name) => `\`${name}\``).join(', ')}. \`stillframe sign\` makes such links. Only a render is charged: a stored picture answers for free, after \`cache_ttl\` (at least 60 s) as well, while one render renews it.`,
+    request: { query: fields },
+    responses: {
+      200: {
+        description: 'The picture.',
+        headers: {
+          ...commonHeaders(),
+          ...rateHeaders(),
+          'x-job-id': header('id of the job that rendered the picture'),
+          ...pictureHeaders(),
+          'cache-control': header('what is left of `cache_ttl`; 10 s for a picture that is being renewed'),
+        },
+        content: pictureContent(),
+      },
+      304: { description: "The client's copy is up to date." },
+      ...failures({
+        400: 'The fields are not valid.',
+        403: 'The signature is missing, wrong or expired, or the key may not sign links.',
+        503: 'Not ready yet, or not available: see `Retry-After`.',
+        ...captureFailures(),
+      }),
+    },
+    ...EXTENSION,
+  };
 }

@@ -3,13 +3,12 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { issueConsoleLink } from '../../../src/account/console-access.js';
-import type { Edge } from '../../../src/http/edge.js';
+import type { AppServices } from '../../../src/http/app-services.js';
 import { silentLog } from '../../../src/log.js';
 import { STORE_FILES } from '../../../src/package-files.js';
-import { consoleEdge } from '../../../src/service/console-edge.js';
 import { openStore } from '../../../src/store/sqlite/open-store.js';
 import type { Store } from '../../../src/store/store.js';
-import { type FakeEdge, fakeEdge, serveEdge } from '../fake-edge.js';
+import { type FakeServices, fakeServices, serveApp } from '../fake-services.js';
 
 export interface Shown {
   status: number;
@@ -27,7 +26,7 @@ export interface Visitor {
 }
 
 export interface TestConsole extends AsyncDisposable {
-  edge: FakeEdge;
+  services: FakeServices;
   store: Store;
   url: string;
   /** Milliseconds added to the clock. */
@@ -42,23 +41,26 @@ export interface TestConsole extends AsyncDisposable {
 export async function aConsole({
   access = 'loopback',
   ...changes
-}: Partial<Edge> & { access?: 'loopback' | 'on' } = {}): Promise<TestConsole> {
+}: Partial<AppServices> & { access?: 'loopback' | 'on' } = {}): Promise<TestConsole> {
   const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-console-'));
   const store = await openStore({ dataDir, ...STORE_FILES, migrates: 'at start', log: silentLog() });
   await store.createAccount('default', Date.now());
   const clock = { ahead: 0 };
   const now = () => Date.now() + clock.ahead;
   const facts = () => ({ name: 'host-1', version: '0', roles: ['api'], readyBrowsers: 2, running: 1, concurrency: 4 });
-  const own = consoleEdge({
-    ...{ store, loopbackOnly: access === 'loopback', maxStorageBytes: 1_000_000 },
-    ...{ facts, startedAt: now(), onQueueChanged: () => undefined, now },
-  });
-  const edge = fakeEdge({ console: own, ...changes });
-  const served = await serveEdge(edge);
+  const startedAt = now();
+  const own = {
+    ...{ loopbackOnly: access === 'loopback', maxStorageBytes: 1_000_000 },
+    ...{ ownNode: () => ({ startedAt, facts: facts() }), onQueueChanged: () => undefined },
+  };
+  const services = fakeServices({ console: own, now, ...changes });
+  const { findDelivery, redeliver } = services.store;
+  Object.assign(services.store, store, { findDelivery, redeliver });
+  const served = await serveApp(services);
   const ask: TestConsole['ask'] = (method, path, headers = {}, body = '') => send(`${served.url}${path}`, { method, headers, body });
   const newLink = async () => (await issueConsoleLink(store, now())).secret;
   return {
-    ...{ edge, store, clock, ask, newLink },
+    ...{ services, store, clock, ask, newLink },
     url: served.url,
     async signIn() {
       const entered = await ask('POST', '/console/enter', formHeaders(served.url), `link=${await newLink()}`);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { LINK_MINUTES, SESSION_HOURS } from '../../../src/account/console-access.js';
 import { consoleRoutes } from '../../../src/http/console-routes.js';
-import { fakeEdge, meter, serveEdge } from '../fake-edge.js';
+import { fakeServices, meter, serveApp } from '../fake-services.js';
 import { aConsole, formHeaders } from './a-console.js';
 
 /** Open to those without a session. */
@@ -15,9 +15,9 @@ const PUBLIC = [
 
 test('every route is closed without a session, and with a wrong one', async () => {
   await using it = await aConsole();
-  const { console: own } = it.edge;
+  const { console: own } = it.services;
   if (own === undefined) throw new Error('no console');
-  const routes = consoleRoutes(it.edge, own).flatMap(({ path, steps }) => Object.keys(steps).map((method) => `${method} ${path}`));
+  const routes = consoleRoutes(it.services, own).flatMap(({ path, steps }) => Object.keys(steps).map((method) => `${method} ${path}`));
   expect(routes.length).toBeGreaterThan(20);
   for (const route of routes.filter((each) => !PUBLIC.includes(each))) {
     const [method = '', path = ''] = route.replace(':name', 'x.png').split(' ');
@@ -153,12 +153,12 @@ test('the page at / links to the console for those who may open it', async () =>
   expect((await local.ask('GET', '/', { 'x-forwarded-for': '203.0.113.7' })).text).not.toContain(link);
   await using open = await aConsole({ access: 'on' });
   expect((await open.ask('GET', '/', { 'x-forwarded-for': '203.0.113.7' })).text).toContain(link);
-  await using off = await serveEdge(fakeEdge());
+  await using off = await serveApp(fakeServices());
   expect(await (await fetch(`${off.url}/`)).text()).not.toContain(link);
 });
 
 test('switched off, there is no such path', async () => {
-  await using served = await serveEdge(fakeEdge());
+  await using served = await serveApp(fakeServices());
   expect((await fetch(`${served.url}/console`)).status).toBe(404);
   expect((await fetch(`${served.url}/console/enter`, { method: 'POST' })).status).toBe(404);
 });

@@ -6,7 +6,7 @@ import { PAPER_INCHES } from '../../../src/contract/pdf-schema.js';
 import { requestFields } from '../../../src/contract/request-fields.js';
 import { parseSubmission } from '../../../src/contract/submission.js';
 import { FORM_FIELDS } from '../../../src/http/console/form-fields.js';
-import { aCapture, aCompletedJob, aDelivery, aFailedJob, aJob, meter } from '../fake-edge.js';
+import { aCapture, aCompletedJob, aDelivery, aFailedJob, aJob, meter } from '../fake-services.js';
 import { aConsole, type TestConsole } from './a-console.js';
 
 const HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
@@ -38,7 +38,7 @@ describe('the form of a capture', () => {
     expect(checked).toHaveLength(Object.keys(ON).length);
     const taken = await visitor.post('/console/capture', { ...ON, key: key.id, url: 'example.com' });
     expect(taken.status).toBe(200);
-    const [sent] = it.edge.submitted;
+    const [sent] = it.services.submitted;
     expect(sent?.context).toMatchObject({ principal: { keyId: key.id, accountId: key.accountId }, idempotencyKey: null });
     expect(sent?.submission).toMatchObject({ mode: 'sync', cacheTtl: 3600, webhook: null });
     expect(sent?.submission.options).toMatchObject({ url: 'https://example.com/', blockAds: true, fullPage: false, pdf: null });
@@ -66,7 +66,7 @@ describe('the form of a capture', () => {
     const { block_chats: _, sync: __, ...on } = ON;
     const taken = await visitor.post('/console/capture', { ...on, ...fields });
     expect(taken.status).toBe(200);
-    expect(it.edge.submitted[0]?.submission.options).toMatchObject({
+    expect(it.services.submitted[0]?.submission.options).toMatchObject({
       ...{ fullPage: true, blockAds: true, blockChats: false, hideSelectors: ['.a', '#b'], customCss: 'a {}\nb {}' },
       ...{ view: { width: 800, height: 720 }, headers: { 'x-one': '1', 'x-two': 'a:b' }, resize: { width: 640, fit: 'inside' } },
       ...{ tolerate: ['target_error', 'render_incomplete'], proxy: { password: 'the proxy password' } },
@@ -93,7 +93,7 @@ describe('the form of a capture', () => {
     };
     const { status, text } = await visitor.post('/console/capture', wrong);
     expect(status).toBe(400);
-    expect(it.edge.submitted).toEqual([]);
+    expect(it.services.submitted).toEqual([]);
     for (const name of ['url', 'quality', 'cookies', 'clip-x', 'headers', 'timezone']) {
       expect(text, name).toContain(`<a href="#f-${name}">`);
       expect(text, name).toMatch(new RegExp(`id="f-${name}"[^>]*aria-invalid="true"`));
@@ -115,7 +115,7 @@ describe('the form of a capture', () => {
     expect(status).toBe(400);
     expect(text).toContain('must be valid JSON, within the limits of a request');
     expect(/<code id="curl">([\s\S]*?)<\/code>/.exec(text)?.[1]).not.toContain('cookies');
-    expect(it.edge.submitted).toEqual([]);
+    expect(it.services.submitted).toEqual([]);
   });
 
   test.each([
@@ -130,7 +130,7 @@ describe('the form of a capture', () => {
     if (which === 'a revoked key') await it.store.revokeKey(key.id, Date.now());
     const id = which === 'no key' ? '' : which === 'a revoked key' ? key.id : reader.id;
     const answer = await visitor.post('/console/capture', { ...ON, key: id, url: 'https://example.com' });
-    expect([answer.status, it.edge.submitted.length]).toEqual([status, 0]);
+    expect([answer.status, it.services.submitted.length]).toEqual([status, 0]);
     expect(answer.text).toContain(said);
   });
 
@@ -156,7 +156,7 @@ describe('the form of a capture', () => {
     const form = { ...ON, key: key.id, url: 'https://example.com/', format: 'pdf', ...fields };
     const taken = await visitor.post('/console/capture', form, { 'accept-language': language });
     expect(taken.status).toBe(200);
-    expect(it.edge.submitted[0]?.submission.options.pdf?.paper).toEqual(PAPER_INCHES[paper]);
+    expect(it.services.submitted[0]?.submission.options.pdf?.paper).toEqual(PAPER_INCHES[paper]);
     expect(unescaped(taken.text)).toContain(`"paper": "${paper}"`);
   });
 
@@ -164,13 +164,13 @@ describe('the form of a capture', () => {
     await using it = await aConsole();
     const [key, visitor] = [await aKey(it), await it.signIn()];
     await visitor.post('/console/capture', { ...ON, key: key.id, url: 'https://example.com/', format: 'pdf', full_page: 'on' });
-    expect(it.edge.submitted[0]?.submission.options).toMatchObject({ fullPage: true, pdf: null });
+    expect(it.services.submitted[0]?.submission.options).toMatchObject({ fullPage: true, pdf: null });
   });
 
   test('after a failure, is tried again with its options', async () => {
     await using it = await aConsole();
     const [key, visitor] = [await aKey(it), await it.signIn()];
-    it.edge.submit = async () => aFailedJob();
+    it.services.submit = async () => aFailedJob();
     const { text } = await visitor.post('/console/capture', { ...ON, key: key.id, url: 'https://example.com/?id=5', full_page: 'on' });
     expect(text).toMatch(/<form [^>]*id="capture"/);
     expect(text).toContain('<button type="submit" form="capture">Try again</button>');
@@ -194,12 +194,12 @@ describe('the form of a capture', () => {
     await using it = await aConsole();
     const [key, visitor] = [await aKey(it), await it.signIn()];
     const take = () => visitor.post('/console/capture', { ...ON, key: key.id, url: 'https://example.com' });
-    it.edge.submit = async () => aFailedJob();
+    it.services.submit = async () => aFailedJob();
     expect((await take()).text).toMatch(/The target answered 500\.[\s\S]*href="..\/docs#target_error"/);
     const waiting = aJob({ state: 'active', progress: 40 });
-    it.edge.submit = async () => waiting;
+    it.services.submit = async () => waiting;
     expect((await take()).text).toContain(`data-live="job?id=${waiting.id}&amp;form=1"`);
-    it.edge.submit = async () => {
+    it.services.submit = async () => {
       throw new CaptureError({ code: 'quota_exceeded', message: 'No credits left.' });
     };
     expect(await take()).toMatchObject({ status: 429, text: expect.stringContaining('No credits left.') });
@@ -212,15 +212,20 @@ describe('jobs', () => {
     const visitor = await it.signIn();
     const key = await aKey(it, HOSTILE);
     const asked: unknown[] = [];
-    const own = it.edge.console;
-    if (own === undefined) throw new Error('no console');
     const data = aCapture({ url: `https://example.com/${HOSTILE}` });
     const done = aCompletedJob({ keyId: key.id });
     if (done.result !== null) done.result.outcome = { ok: true, data };
-    own.listJobs = async (page) => {
-      asked.push(page);
-      return { jobs: [aJob({ state: 'active', progress: 30 }), done, aFailedJob()], next: 7 };
-    };
+    const page = { jobs: [aJob({ state: 'active', progress: 30 }), done, aFailedJob()], next: 7 };
+    Object.assign(it.services.store, {
+      listAllJobs: async (wish: object) => {
+        asked.push(wish);
+        return page;
+      },
+      listJobs: async (keyId: string, wish: object) => {
+        asked.push({ ...wish, keyId });
+        return page;
+      },
+    });
     const { text } = await visitor.get('/console/jobs?state=&key=');
     expect(text).toContain('active 30 %');
     expect(text).toContain('target_error');
@@ -229,7 +234,7 @@ describe('jobs', () => {
     expect(text).not.toContain('<img src=x');
     await visitor.get(`/console/jobs?state=failed&key=${key.id}&cursor=Nw&limit=5`);
     expect(asked).toEqual([
-      { state: null, keyId: null, limit: 20, before: null },
+      { state: null, limit: 20, before: null },
       { state: 'failed', keyId: key.id, limit: 5, before: 7 },
     ]);
     expect((await visitor.get('/console/jobs?state=odd')).status).toBe(400);
@@ -238,12 +243,10 @@ describe('jobs', () => {
   test('a failed job shows what it was to capture, and can be tried again', async () => {
     await using it = await aConsole();
     const visitor = await it.signIn();
-    const own = it.edge.console;
-    if (own === undefined) throw new Error('no console');
     const job = aFailedJob({ url: `https://example.com/a&b/${HOSTILE}` });
     const [html, old] = [aFailedJob({ url: 'about:html' }), aFailedJob({ url: null })];
-    own.findJob = async (id) => [job, html, old].find((each) => each.id === id) ?? null;
-    own.listJobs = async () => ({ jobs: [job, html, old], next: null });
+    it.services.store.findJob = async (id) => [job, html, old].find((each) => each.id === id) ?? null;
+    it.services.store.listAllJobs = async () => ({ jobs: [job, html, old], next: null });
     const list = (await visitor.get('/console/jobs')).text;
     expect(unescaped(list)).toContain(`<a href="job?id=${job.id}">${job.url}</a>`);
     expect(list).toContain(`<a href="job?id=${html.id}">about:html</a>`);
@@ -261,24 +264,20 @@ describe('jobs', () => {
   test('the picture of an HTML document is not offered to be taken again from its base', async () => {
     await using it = await aConsole();
     const visitor = await it.signIn();
-    const own = it.edge.console;
-    if (own === undefined) throw new Error('no console');
     const job = aCompletedJob({ url: 'about:html' });
-    own.findJob = async () => job;
+    it.services.store.findJob = async () => job;
     expect((await visitor.get(`/console/job?id=${job.id}`)).text).not.toContain('capture?url=');
   });
 
   test('a job shows its life, and nothing that its page says is markup', async () => {
     await using it = await aConsole({ timingsOf: () => ({ queue: 1, navigate: 60, shoot: 40 }) });
     const visitor = await it.signIn();
-    const own = it.edge.console;
-    if (own === undefined) throw new Error('no console');
     const inspection = { markdown: HOSTILE, accessibleTree: HOSTILE };
     const data = aCapture({ finalUrl: `javascript:${HOSTILE}`, inspection });
     const job = aCompletedJob({ webhookUrl: 'https://example.com/hook' });
     if (job.result !== null) job.result.outcome = { ok: true, data };
-    own.findJob = async (id) => (id === job.id ? job : null);
-    it.edge.deliveries.set(job.id, aDelivery({ jobId: job.id, state: 'failed', lastError: HOSTILE }));
+    it.services.store.findJob = async (id) => (id === job.id ? job : null);
+    it.services.deliveries.set(job.id, aDelivery({ jobId: job.id, state: 'failed', lastError: HOSTILE }));
     const { text } = await visitor.get(`/console/job?id=${job.id}`);
     expect(text).toContain('The picture is ready');
     expect(text).toMatch(/navigate<\/th><td class="number">60 ms/);
@@ -290,7 +289,7 @@ describe('jobs', () => {
       status: 303,
       headers: { location: `job?id=${job.id}` },
     });
-    expect(it.edge.deliveries.get(job.id)).toMatchObject({ state: 'pending', generation: 2 });
+    expect(it.services.deliveries.get(job.id)).toMatchObject({ state: 'pending', generation: 2 });
     expect((await visitor.post('/console/redeliver', { id: job.id, etag })).status).toBe(409);
     expect((await visitor.get('/console/job?id=job_unknown')).status).toBe(404);
     expect((await visitor.get('/console/job')).status).toBe(404);
@@ -299,13 +298,11 @@ describe('jobs', () => {
   test('a job that has not ended shows the options of its request, but no private ones', async () => {
     await using it = await aConsole();
     const visitor = await it.signIn();
-    const own = it.edge.console;
-    if (own === undefined) throw new Error('no console');
     const job = aJob({ state: 'active', progress: 40 });
-    own.findJob = async () => job;
+    it.services.store.findJob = async () => job;
     const rules = { forceAsync: false, webhookAllow: [] };
     const shown = async (body: object) => {
-      own.findOrders = async () => new Map([[job.id, parseSubmission(body, rules).options]]);
+      it.services.store.findOrders = async () => new Map([[job.id, parseSubmission(body, rules).options]]);
       return (await visitor.get(`/console/job?id=${job.id}`)).text;
     };
     const proxy = { server: 'http://proxy.example.com', password: 'SECRET' };
@@ -326,12 +323,12 @@ describe('jobs', () => {
     await using it = await aConsole();
     const visitor = await it.signIn();
     const name = 'abcdefghijklmnopqrstuvwxyz012345.webp';
-    it.edge.files.set(name, Buffer.from('a picture'));
+    it.services.files.set(name, Buffer.from('a picture'));
     const shown = await visitor.get(`/console/pictures/${name}`);
     expect(shown).toMatchObject({ status: 200, text: 'a picture', headers: { 'content-type': 'image/webp' } });
     expect(shown.headers['cache-control']).toContain('private');
     expect(shown.headers['content-security-policy']).toContain('sandbox');
-    it.edge.gone.add(name);
+    it.services.gone.add(name);
     expect((await visitor.get(`/console/pictures/${name}`)).status).toBe(410);
     expect((await visitor.get('/console/pictures/..%2fstillframe.db')).status).toBe(404);
   });
@@ -462,9 +459,8 @@ test('the queue is paused and resumed, and the page says so', async () => {
 test('the system page tells how much storage is used', async () => {
   await using it = await aConsole();
   const visitor = await it.signIn();
-  const own = it.edge.console;
-  if (own === undefined) throw new Error('no console');
-  own.storageUse = async () => ({ pictures: 12_345_000_000, database: 5_600_000, free: 1_200_000, max: 20_000_000_000 });
+  it.services.store.storageUse = async () => ({ pictures: 12_345_000_000, database: 5_600_000, free: 1_200_000 });
+  if (it.services.console !== undefined) it.services.console.maxStorageBytes = 20_000_000_000;
   const { text } = await visitor.get('/console/system');
   expect(text).toMatch(/Pictures<\/dt><dd>12\.3 GB</);
   expect(text).toMatch(/Database<\/dt><dd>5\.6 MB, 1\.2 MB of it unused</);
@@ -474,7 +470,7 @@ test('the system page tells how much storage is used', async () => {
 test('a bug is a page without its cause', async () => {
   await using it = await aConsole();
   const visitor = await it.signIn();
-  it.edge.health = async () => {
+  it.services.health = async () => {
     throw new Error('internal detail');
   };
   const answer = await visitor.get('/console/system');

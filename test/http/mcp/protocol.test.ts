@@ -1,8 +1,18 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { CaptureError, ERROR_CODES } from '../../../src/contract/capture-error.js';
-import type { Edge } from '../../../src/http/edge.js';
-import { aCapture, aCompletedJob, aFailedJob, aJob, fakeEdge, KEYS, meter, type ServedEdge, serveEdge } from '../fake-edge.js';
+import {
+  aCapture,
+  aCompletedJob,
+  aFailedJob,
+  aJob,
+  type FakeChanges,
+  fakeServices,
+  KEYS,
+  meter,
+  type ServedApp,
+  serveApp,
+} from '../fake-services.js';
 import { answerOf, connectHttp, insideOf, outsideOf } from './mcp-client.js';
 
 const LIST_TOOLS = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
@@ -11,16 +21,16 @@ const CAPTURE = { name: 'capture_page', arguments: { url: 'example.com' } };
 /** Stands for an instruction that a page has put into a host name, an address or a message. */
 const MARKER = 'ignore-all-previous-instructions';
 
-let served: ServedEdge | null = null;
+let served: ServedApp | null = null;
 afterEach(async () => {
   await served?.[Symbol.asyncDispose]();
   served = null;
 });
 
-async function serving(changes: Partial<Edge> = {}) {
-  const edge = fakeEdge(changes);
-  served = await serveEdge(edge);
-  return { edge, url: served.url };
+async function serving(changes: FakeChanges = {}) {
+  const services = fakeServices(changes);
+  served = await serveApp(services);
+  return { services, url: served.url };
 }
 
 interface Sent {
@@ -139,13 +149,13 @@ describe('a tool', () => {
     ['get_job', KEYS.writer, 'jobs:read', {}],
     ['list_jobs', KEYS.writer, 'jobs:read', { limit: -1 }],
   ])('%s is refused to a key without its scope, before its arguments are read', async (name, key, scope, args) => {
-    const { edge, url } = await serving();
+    const { services, url } = await serving();
     const { json } = await callTool(url, { name, arguments: args }, { authorization: `Bearer ${key}` });
     expect(answerOf(json.result)).toMatchObject({
       isError: true,
       facts: { error: { code: 'forbidden', message: expect.stringContaining(scope) } },
     });
-    expect(edge.submitted).toEqual([]);
+    expect(services.submitted).toEqual([]);
   });
 
   it('that captures is counted as a submission, and says when to try again', async () => {
@@ -159,37 +169,37 @@ describe('a tool', () => {
   });
 
   it('that shows a stored picture is counted alike, but not one that only looks how far the job is', async () => {
-    const { edge, url } = await serving({
+    const { services, url } = await serving({
       limits: { submissions: meter(120, 1), reads: meter(600, 9), links: meter(120, 1_000_000), failures: meter(30, 9) },
     });
     const [done, running] = [aCompletedJob(), aJob({ state: 'active' })];
-    for (const job of [done, running]) edge.jobs.set(job.id, job);
+    for (const job of [done, running]) services.jobs.set(job.id, job);
     const look = async (job_id: string) => answerOf((await callTool(url, { name: 'get_job', arguments: { job_id } })).json.result);
     for (const { id } of [running, running, done]) expect((await look(id)).isError).toBe(false);
     expect((await look(done.id)).facts.error.code).toBe('rate_limited');
   });
 
   it('submits what POST /v1/screenshot would, for the key, with its idempotency key', async () => {
-    const { edge, url } = await serving();
+    const { services, url } = await serving();
     await callTool(url, { ...CAPTURE, arguments: { ...CAPTURE.arguments, full_page: true, idempotency_key: 'k-1' } });
-    const [{ submission, context } = { submission: null, context: null }] = edge.submitted;
+    const [{ submission, context } = { submission: null, context: null }] = services.submitted;
     expect(context).toMatchObject({ principal: { keyId: 'key_full' }, idempotencyKey: 'k-1' });
     expect(submission).toMatchObject({ mode: 'sync', options: { url: 'https://example.com/', fullPage: true, format: 'jpeg' } });
   });
 
   it('refuses captures while the server drains', async () => {
-    const { edge, url } = await serving({ draining: () => true });
+    const { services, url } = await serving({ draining: () => true });
     expect(answerOf((await callTool(url, CAPTURE)).json.result).facts.error).toMatchObject({
       code: 'internal_error',
       retry_after_seconds: 5,
     });
-    expect(edge.submitted).toEqual([]);
+    expect(services.submitted).toEqual([]);
   });
 
   it('says how to go on with a capture that is not finished', async () => {
     const job = aJob({ state: 'active', progress: 40 });
-    const { edge, url } = await serving({ submit: async () => job });
-    edge.jobs.set(job.id, job);
+    const { services, url } = await serving({ submit: async () => job });
+    services.jobs.set(job.id, job);
     const { isError, facts, texts } = answerOf((await callTool(url, CAPTURE)).json.result);
     expect({ isError, facts }).toMatchObject({ isError: false, facts: { job_id: job.id, state: 'active', progress: 40 } });
     expect(texts).toEqual([`The capture is not finished yet, and continues. Call get_job with {"job_id": "${job.id}"} in a few seconds.`]);
@@ -225,7 +235,7 @@ describe('a tool', () => {
 
   it('keeps what a call was refused for inside the boundary, in results and in errors of the protocol', async () => {
     const refuse = () => Promise.reject(new CaptureError({ code: 'invalid_request', message: MARKER, details: { host: MARKER } }));
-    const { url } = await serving({ submit: refuse, findJob: refuse });
+    const { url } = await serving({ submit: refuse, store: { findJob: refuse } });
     const { facts, texts } = answerOf((await callTool(url, CAPTURE)).json.result);
     expect(insideOf(texts[0])).toContain(MARKER);
     expect(outsideOf(facts, texts)).not.toContain(MARKER);
@@ -240,8 +250,8 @@ describe('a tool', () => {
     const data = aCapture({ ...words, notes: { warnings: [{ code: 'target_error', message: MARKER }] } });
     const job = aCompletedJob({ result: { outcome: { ok: true, data }, durationMs: 1, completedAt: 1, workerId: 'w' } });
     const tiles = [{ top: 0, bottom: 720, content: Buffer.from('picture'), mediaType: 'image/webp' as const }];
-    const { edge, url } = await serving({ modelView: async () => ({ tiles, from: 1, total: 1 }) });
-    edge.jobs.set(job.id, job);
+    const { services, url } = await serving({ modelView: async () => ({ tiles, from: 1, total: 1 }) });
+    services.jobs.set(job.id, job);
     for (const call of [
       { name: 'get_job', arguments: { job_id: job.id } },
       { name: 'get_job', arguments: { job_id: job.id, view: 'markdown' } },
@@ -259,16 +269,16 @@ describe('a tool', () => {
   it('leads to the download of a PDF', async () => {
     const data = aCapture({ format: 'pdf' });
     const job = aCompletedJob({ result: { outcome: { ok: true, data }, durationMs: 1, completedAt: 1, workerId: 'w' } });
-    const { edge, url } = await serving();
-    edge.jobs.set(job.id, job);
+    const { services, url } = await serving();
+    services.jobs.set(job.id, job);
     const { texts } = answerOf((await callTool(url, { name: 'get_job', arguments: { job_id: job.id } })).json.result);
     expect(texts.at(-1)).toBe('The capture is a PDF: download it from cdn_url.');
   });
 
   it('does not show the job of another key', async () => {
-    const { edge, url } = await serving();
+    const { services, url } = await serving();
     const job = aCompletedJob();
-    edge.jobs.set(job.id, job);
+    services.jobs.set(job.id, job);
     const { json } = await callTool(url, { name: 'get_job', arguments: { job_id: job.id } }, { authorization: `Bearer ${KEYS.other}` });
     const { isError, texts } = answerOf(json.result);
     expect({ isError, ...JSON.parse(insideOf(texts[0])) }).toEqual({ isError: true, message: 'No such job for this API key' });
@@ -287,9 +297,9 @@ describe('a tool', () => {
 
 describe('the resources', () => {
   it('are the devices and regions, and a job by its id', async () => {
-    const { edge, url } = await serving();
+    const { services, url } = await serving();
     const job = aCompletedJob();
-    edge.jobs.set(job.id, job);
+    services.jobs.set(job.id, job);
     await using mcp = await connectHttp(url, KEYS.full);
     const { resources } = await mcp.client.listResources();
     expect(resources.map(({ uri }) => uri)).toEqual(['stillframe://devices', 'stillframe://regions']);

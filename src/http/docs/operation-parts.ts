@@ -1,10 +1,24 @@
 import { z } from 'zod';
 import { envelopeOf, errorEnvelopeSchema } from '../../contract/job.js';
-import type { Operation } from './operation.js';
+import { REQUEST_ID_PATTERN } from '../../contract/limits.js';
+import type { Description } from '../route.js';
 
-/** Building blocks of the operations' responses. */
+/** Building blocks of the descriptions of routes. */
 
-type Responses = Operation['responses'];
+const requestId = z
+  .string()
+  .regex(REQUEST_ID_PATTERN)
+  .optional()
+  .meta({ description: 'echoed in the `x-request-id` response header; generated when it is absent or malformed' });
+/** Headers that any request may have. */
+export const anyHeaders = z.object({ 'X-Request-ID': requestId });
+
+/** Parameters of a path below /v1/jobs. */
+export const jobId = z.object({
+  id: z.string().meta({ description: 'job id from the submission', example: 'job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8' }),
+});
+
+type Responses = Description['responses'];
 
 export function lookupFailures() {
   return {
@@ -14,6 +28,12 @@ export function lookupFailures() {
     429: 'Rate limit exceeded.',
     500: 'Internal error.',
   };
+}
+
+/** The same without 404, which lists never return. */
+export function listFailures(): Record<number, string> {
+  const { 404: _missing, ...others } = lookupFailures();
+  return others;
 }
 
 /** Failures of every route that captures. */

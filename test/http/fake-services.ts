@@ -1,33 +1,43 @@
 import { Readable } from 'node:stream';
-import type { Principal } from '../../src/account/authenticate.js';
 import type { RateVerdict } from '../../src/account/rate-limits.js';
+import type { ApiKey, AppStore } from '../../src/capture/app-store.js';
+import type { SubmitContext } from '../../src/capture/submit.js';
+import { hashApiKey, newApiKey, type Scope } from '../../src/contract/api-key.js';
 import type { CaptureData } from '../../src/contract/capture-data.js';
-import { CaptureError } from '../../src/contract/capture-error.js';
 import type { DeliveryStatus } from '../../src/contract/delivery.js';
 import { newId } from '../../src/contract/ids.js';
 import type { JobSnapshot } from '../../src/contract/job.js';
-import { singleValue } from '../../src/contract/render-link.js';
 import type { Submission } from '../../src/contract/submission.js';
 import { createApp } from '../../src/http/app.js';
-import type { Edge, RateMeter, SubmissionContext } from '../../src/http/edge.js';
+import type { AppServices, RateMeter } from '../../src/http/app-services.js';
 import { type HttpServer, type Listening, startHttp } from '../../src/http/serve.js';
 import { silentLog } from '../../src/log.js';
 import { builtFile } from '../../src/package-files.js';
 
 /** Keys by what they may do. */
-export const KEYS = {
-  full: 'sf_live_full',
-  reader: 'sf_live_reader',
-  writer: 'sf_live_writer',
-  other: 'sf_live_other',
-} as const;
+export const KEYS = { full: newApiKey(), reader: newApiKey(), writer: newApiKey(), other: newApiKey() };
 
-const PRINCIPALS: Record<string, Principal> = {
-  [KEYS.full]: { keyId: 'key_full', accountId: 'acc_1', scopes: ['screenshot:write', 'jobs:read'] },
-  [KEYS.reader]: { keyId: 'key_reader', accountId: 'acc_1', scopes: ['jobs:read'] },
-  [KEYS.writer]: { keyId: 'key_writer', accountId: 'acc_1', scopes: ['screenshot:write'] },
-  [KEYS.other]: { keyId: 'key_other', accountId: 'acc_1', scopes: ['screenshot:write', 'jobs:read'] },
-};
+const STORED_KEYS = [
+  aKey('full', ['screenshot:write', 'jobs:read']),
+  aKey('reader', ['jobs:read']),
+  aKey('writer', ['screenshot:write']),
+  aKey('other', ['screenshot:write', 'jobs:read']),
+];
+
+function aKey(name: keyof typeof KEYS, scopes: Scope[]): ApiKey & { hash: string } {
+  const account = { accountId: 'acc_1', accountName: 'default' };
+  return {
+    ...account,
+    id: `key_${name}`,
+    hash: hashApiKey(KEYS[name]),
+    label: name,
+    scopes,
+    prefix: 'sf_live_',
+    createdAt: 1,
+    revokedAt: null,
+    linksLimit: null,
+  };
+}
 
 export function aCapture(changes: Partial<CaptureData> = {}): CaptureData {
   return {
@@ -109,29 +119,32 @@ export function aDelivery(changes: Partial<DeliveryStatus> = {}): DeliveryStatus
   };
 }
 
-export interface FakeEdge extends Edge {
+export interface FakeChanges extends Partial<Omit<AppServices, 'store'>> {
+  store?: Partial<AppStore>;
+}
+
+export interface FakeServices extends AppServices {
   jobs: Map<string, JobSnapshot>;
   requests: Map<string, JobSnapshot>;
   deliveries: Map<string, DeliveryStatus>;
   files: Map<string, Buffer>;
   gone: Set<string>;
-  submitted: { submission: Submission; context: SubmissionContext }[];
+  submitted: { submission: Submission; context: SubmitContext }[];
   /** How many artifact streams were opened and not yet closed. */
   openStreams: number;
   /** How many were opened in all. */
   streams: number;
 }
 
-/** An edge with nothing behind it but maps; every function can be replaced. */
-export function fakeEdge(changes: Partial<Edge> = {}): FakeEdge {
+/** Services with nothing behind them but maps; every function can be replaced. */
+export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServices {
   const jobs = new Map<string, JobSnapshot>();
   const requests = new Map<string, JobSnapshot>();
   const deliveries = new Map<string, DeliveryStatus>();
   const files = new Map<string, Buffer>();
   const gone = new Set<string>();
-  const submitted: FakeEdge['submitted'] = [];
-  const mine = (job: JobSnapshot | undefined, principal: Principal) => (job?.keyId === principal.keyId ? job : null);
-  const edge: FakeEdge = {
+  const submitted: FakeServices['submitted'] = [];
+  const services: FakeServices = {
     jobs,
     requests,
     deliveries,
@@ -140,18 +153,7 @@ export function fakeEdge(changes: Partial<Edge> = {}): FakeEdge {
     submitted,
     openStreams: 0,
     streams: 0,
-    authenticate: async (authorization) => {
-      const principal = PRINCIPALS[/^Bearer (.+)$/.exec(authorization ?? '')?.[1] ?? ''];
-      if (principal === undefined) throw new CaptureError({ code: 'unauthorized', message: 'The API key is missing or not valid.' });
-      return principal;
-    },
-    authenticateLink: async (pairs) => {
-      const principal = PRINCIPALS[singleValue(pairs ?? [], 'signature') ?? ''];
-      if (principal === undefined) throw new CaptureError({ code: 'forbidden', message: 'The link is not signed.' });
-      return principal;
-    },
-    listJobs: async (principal) => ({ jobs: [...jobs.values()].filter((job) => job.keyId === principal.keyId), next: null }),
-    readUsage: async () => USAGE,
+    store: { ...fakeStore({ jobs, requests, deliveries }), ...store },
     limits: {
       submissions: meter(120, 1_000_000),
       reads: meter(600, 1_000_000),
@@ -164,24 +166,8 @@ export function fakeEdge(changes: Partial<Edge> = {}): FakeEdge {
       return aCompletedJob();
     },
     settle: async (job) => job,
-    findJob: async (id, principal) => mine(jobs.get(id), principal),
-    findRequest: async (key, principal) => mine(requests.get(key), principal),
-    findDelivery: async (jobId) => {
-      const status = deliveries.get(jobId);
-      if (status === undefined)
-        throw new CaptureError({ code: 'invalid_request', status: 404, message: 'This job was submitted without a webhook.' });
-      return status;
-    },
-    redeliver: async (jobId, expected) => {
-      const status = deliveries.get(jobId);
-      if (status === undefined) throw notRedelivered('delivery_unavailable');
-      if (status.deliveryId !== expected?.deliveryId || status.generation !== expected.generation)
-        throw notRedelivered('generation_changed');
-      if (status.state === 'pending') throw notRedelivered('delivery_pending');
-      const next = { ...status, state: 'pending' as const, generation: expected.generation + 1 };
-      deliveries.set(jobId, next);
-      return next;
-    },
+    onDeliveryDue: () => undefined,
+    now: () => Date.now(),
     openPicture: async (name) => {
       if (gone.has(name)) return 'deleted';
       const content = files.get(name);
@@ -190,10 +176,10 @@ export function fakeEdge(changes: Partial<Edge> = {}): FakeEdge {
         bytes: content.length,
         modifiedAt: 1_700_000_000_500,
         read: async (range) => {
-          edge.openStreams++;
-          edge.streams++;
+          services.openStreams++;
+          services.streams++;
           const part = range === undefined ? content : content.subarray(range.start, range.end + 1);
-          return Readable.from(chunksOf(part), { objectMode: false }).once('close', () => edge.openStreams--);
+          return Readable.from(chunksOf(part), { objectMode: false }).once('close', () => services.openStreams--);
         },
         lend: () => null,
         link: null,
@@ -218,11 +204,33 @@ export function fakeEdge(changes: Partial<Edge> = {}): FakeEdge {
     log: silentLog(),
     ...changes,
   };
-  return edge;
+  return services;
 }
 
-function notRedelivered(reason: string): CaptureError {
-  return new CaptureError({ code: 'invalid_request', status: 409, message: `Not sent again: ${reason}`, details: { reason } });
+/** A store with what the routes of the API ask for; every other step fails. */
+function fakeStore({ jobs, requests, deliveries }: Pick<FakeServices, 'jobs' | 'requests' | 'deliveries'>): AppStore {
+  const { resets_at: _, jobs: byState, errors: byCode, ...usage } = USAGE;
+  const store: Partial<AppStore> = {
+    findKeyByHash: async (hash) => STORED_KEYS.find((key) => key.hash === hash) ?? null,
+    findKey: async (id) => STORED_KEYS.find((key) => key.id === id) ?? null,
+    signingSecrets: async () => [],
+    findJob: async (id) => jobs.get(id) ?? null,
+    findJobByIdempotencyKey: async (_accountId, key) => requests.get(key) ?? null,
+    listJobs: async (keyId) => ({ jobs: [...jobs.values()].filter((job) => job.keyId === keyId), next: null }),
+    usage: async () => usage,
+    jobCounts: async () => ({ byState, byCode }),
+    findDelivery: async (jobId) => deliveries.get(jobId) ?? null,
+    redeliver: async (jobId, generation) => {
+      const status = deliveries.get(jobId);
+      if (status === undefined) return { kind: 'delivery_unavailable' };
+      if (status.generation !== generation) return { kind: 'generation_changed' };
+      if (status.state === 'pending') return { kind: 'delivery_pending' };
+      const next = { ...status, state: 'pending' as const, generation: generation + 1 };
+      deliveries.set(jobId, next);
+      return { kind: 'accepted', status: next };
+    },
+  };
+  return store as AppStore;
 }
 
 export const USAGE = {
@@ -270,14 +278,14 @@ export function meter(limit: number, burst: number): RateMeter {
   };
 }
 
-export interface ServedEdge extends AsyncDisposable {
+export interface ServedApp extends AsyncDisposable {
   url: string;
   port: number;
   server: HttpServer;
 }
 
-export async function serveEdge(edge: Edge, listening: Partial<Listening> = {}): Promise<ServedEdge> {
-  const server = await startHttp(createApp(edge), edge, { host: '127.0.0.1', port: 0, ...listening });
+export async function serveApp(services: AppServices, listening: Partial<Listening> = {}): Promise<ServedApp> {
+  const server = await startHttp(createApp(services), services, { host: '127.0.0.1', port: 0, ...listening });
   return { url: server.url, port: server.port, server, [Symbol.asyncDispose]: () => server.stop(0) };
 }
 

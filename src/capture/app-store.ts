@@ -1,0 +1,37 @@
+import type { Store } from '../store/store.js';
+
+export type { Account, ApiKey, NodeFacts } from '../store/store.js';
+
+/** What the HTTP layer reads and changes itself, or has the functions of account/, capture/ and webhook/ read and change. */
+export type AppStore = Pick<
+  Store,
+  | 'createAccount'
+  | 'countConsoleSessions'
+  | 'endConsoleAccess'
+  | 'endConsoleSession'
+  | 'exchangeConsoleLink'
+  | 'findAccount'
+  | 'findConsoleSession'
+  | 'findDelivery'
+  | 'findJob'
+  | 'findJobByIdempotencyKey'
+  | 'findKey'
+  | 'findKeyByHash'
+  | 'findOrders'
+  | 'insertKey'
+  | 'jobCounts'
+  | 'linkCredits'
+  | 'listAccounts'
+  | 'listAllJobs'
+  | 'listJobs'
+  | 'listKeys'
+  | 'nodes'
+  | 'redeliver'
+  | 'revokeKey'
+  | 'rotateSigningSecret'
+  | 'setQueuePaused'
+  | 'setQuota'
+  | 'signingSecrets'
+  | 'storageUse'
+  | 'usage'
+>;
