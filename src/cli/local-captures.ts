@@ -5,8 +5,8 @@ import { newId } from '../contract/ids.js';
 import { isTerminal, type JobResult, type JobSnapshot } from '../contract/job.js';
 import { readRequestJson } from '../contract/request-json.js';
 import { parseSubmission, type Submission, type SubmissionRules } from '../contract/submission.js';
-import type { JobList } from '../http/mcp/backend.js';
 import type { JobsPage } from '../http/jobs-page.js';
+import type { JobList } from '../http/mcp/backend.js';
 import type { IdleEngine } from './idle-engine.js';
 import { toErrorObject } from './operator-error.js';
 
