@@ -8,12 +8,12 @@ export const readOpenapi: Route = {
   path: '/openapi.json',
   access: null,
   handle: (services) => {
-    let document: ReturnType<typeof readBuilt> | null = null;
+    let document: Awaited<ReturnType<typeof readBuilt>> | null = null;
     return async (c) => {
-      document ??= readBuilt(services);
+      document ??= await readBuilt(services);
       const { headers } = c.var.exchange;
       headers['content-type'] = 'application/json';
-      return new Response(await document, { headers });
+      return new Response(document, { headers });
     };
   },
 };
