@@ -6,8 +6,8 @@ import { describeInterface } from '../src/http/docs/openapi.js';
 import { API } from '../src/http/routes/routes.js';
 
 const HEAD = `/**
- * What goes over the wire: generated from the schemas of contract/, by way of openapi.json. Not to be edited: after a change of a schema, run
- * \`node scripts/run-ts.mjs scripts/write-client-types.ts\`.
+ * The types of requests and responses, generated from the schemas of contract/ by way of openapi.json. Do not edit them: after a change
+ * of a schema, run \`node scripts/run-ts.mjs scripts/write-client-types.ts\`.
  */
 `;
 

@@ -12,7 +12,7 @@ import { nearestName } from './contract/nearest-name.js';
 import { TOLERATED_CODES } from './contract/request-fields.js';
 import { parseTracing, type TracingConfig } from './tracing-config.js';
 
-/** What a server does, of several that share a database. */
+/** The roles that servers can divide among themselves when they share a database. */
 export const ROLES = ['api', 'capture', 'webhook'] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -483,7 +483,7 @@ function readConfigFile(file: string): Record<string, unknown> {
   return parsed as Record<string, unknown>;
 }
 
-/** What a container leaves to its file cache, and a machine to its other programs, is not counted. */
+/** The part that a container leaves to its file cache, and a machine to its other programs, is not counted. */
 function defaultMemoryMb(): number {
   const machine = totalmem();
   // 0, or more than the machine has, if there is no limit.

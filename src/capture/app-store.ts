@@ -2,7 +2,7 @@ import type { Store } from '../store/store.js';
 
 export type { Account, ApiKey, NodeFacts } from '../store/store.js';
 
-/** What the HTTP layer reads and changes itself, or has the functions of account/, capture/ and webhook/ read and change. */
+/** The part of the store that the HTTP layer uses, directly or through functions of account/, capture/ and webhook/. */
 export type AppStore = Pick<
   Store,
   | 'createAccount'

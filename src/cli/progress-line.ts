@@ -5,7 +5,7 @@ const TICK_MS = 250;
 /** Erases the line and moves the cursor to its beginning. */
 const CLEAR = '\r\u001b[2K';
 
-/** What a render is doing, by progress (0–100), latest step first. */
+/** The steps of a render by progress (0–100), latest step first. */
 const STEPS: [from: number, step: string][] = [
   [80, 'taking the picture'],
   [60, 'scrolling through the page'],

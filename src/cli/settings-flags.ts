@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { type Config, type ConfigFlags, readConfig, SETTINGS, unknownSettings } from '../config.js';
 
-/** Of commands that capture without a server. */
+/** The settings of commands that capture without a server. */
 export const CAPTURE_SETTINGS: readonly (keyof Config)[] = [
   'dataDir',
   'chromium',

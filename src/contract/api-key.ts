@@ -7,7 +7,7 @@ const CHECKSUM_CHARS = 6;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const SHAPE = /^sf_live_[0-9A-Za-z]{38}$/;
 
-/** What requests with a key may do. */
+/** The scopes of a key, which say what its requests may do. */
 export const SCOPES = ['screenshot:write', 'jobs:read'] as const;
 /** The only scope of a key that signs links and may do nothing else. */
 export const LINKS_SCOPE = 'links';
@@ -25,7 +25,7 @@ export function isApiKey(text: string): boolean {
   return SHAPE.test(text) && checksum(text.slice(0, -CHECKSUM_CHARS)) === text.slice(-CHECKSUM_CHARS);
 }
 
-/** What is stored of a key: 64 hex characters of SHA-256. */
+/** The hash that is stored in place of a key: 64 hex characters of SHA-256. */
 export function hashApiKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }

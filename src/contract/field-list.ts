@@ -5,24 +5,24 @@ import { type FieldMeta, requestFields } from './request-fields.js';
 export interface Field extends Partial<FieldMeta> {
   /** Dotted wire name. */
   name: string;
-  /** Of the value that is given: `boolean`, `number`, `string`, `enum`, `array`, `object`, `record` or `union`. */
+  /** The type of the value in a request: `boolean`, `number`, `string`, `enum`, `array`, `object`, `record` or `union`. */
   type: string;
   description: string;
   example: unknown;
   /** undefined if there is none. */
   defaultValue: unknown;
-  /** Of a number; null where there is no limit. */
+  /** The limits of a number; null where there is none. */
   min: number | null;
   max: number | null;
   /** Whether it is no field of interface.md. */
   extension: boolean;
   /** Whether it is never shown again. */
   writeOnly: boolean;
-  /** Of an enumeration, or of a list of them. */
+  /** The values of an enumeration, or of a list of them. */
   choices: readonly string[];
-  /** Of an object, or of a union's object form. */
+  /** The members of an object, or of a union's object form. */
   members: readonly Field[];
-  /** What a list holds. */
+  /** The entries of a list; null for other types. */
   item: Field | null;
 }
 
@@ -83,7 +83,7 @@ function rangeOf(schema: z.ZodType): Pick<Field, 'min' | 'max'> {
 function wrappedBy(schema: z.ZodType): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) return schema.unwrap();
   if (!(schema instanceof z.ZodPipe)) return null;
-  // What goes in counts, except behind z.preprocess(), which takes anything.
+  // The input of a pipe is described, except behind z.preprocess(), which takes anything.
   return schema.in instanceof z.ZodTransform ? schema.out : schema.in;
 }
 

@@ -31,7 +31,7 @@ export interface JobSnapshot {
   mode: ExecutionMode;
   /** `jobUrl` of its options; null if an older version accepted the job. */
   url: string | null;
-  /** Of the submission. */
+  /** The id of the request that submitted the job. */
   requestId: string;
   /** 0–100, informational. */
   progress: number;

@@ -14,7 +14,7 @@ export const DELAY_MS = { min: 0, max: 30_000, default: 0 } as const;
 export const TIMEOUT_MS = { min: 1_000, max: 60_000, default: 30_000 } as const;
 export const SCROLL_DELAY_MS = { min: 0, max: 5_000 } as const;
 export const SCROLL_BY_PX = { min: 120, max: 2_160 } as const;
-/** Of a signed link, which everybody can open as often as they like. */
+/** The minimum for a signed link, which everybody can open as often as they like. */
 export const LINK_CACHE_TTL_MIN_S = 60;
 export const CACHE_TTL_DEFAULT_S = 3_600;
 

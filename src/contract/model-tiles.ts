@@ -2,9 +2,9 @@
 
 /** Models scale larger pictures down. */
 export const MODEL_EDGE_MAX_PX = 1_568;
-/** Of all tiles of one answer together: less than 1 MB as base64, which is what common clients accept. */
+/** The size of all tiles of one answer together: less than 1 MB as base64, which is what common clients accept. */
 export const MODEL_ANSWER_MAX_BYTES = 700_000;
-/** Of one answer: each costs a model about 2,000 tokens. */
+/** The number of tiles in one answer. Each costs a model about 2,000 tokens. */
 export const MODEL_TILES_MAX = 4;
 
 export interface ModelTile {

@@ -3,7 +3,7 @@ const KEPT_MS = 30_000;
 /** Limits the memory that a page with many made-up names can take. */
 const KEPT_ENTRIES = 2_000;
 
-/** What a capture has found out about destinations: the newest 2,000 entries, for 30 s each. */
+/** The facts that a capture has learned about destinations: the newest 2,000 entries, for 30 s each. */
 export class CaptureMemory<Value> {
   readonly #entries = new Map<string, { value: Value; until: number }>();
 

@@ -15,7 +15,7 @@ import { TrafficLedger } from './traffic-ledger.js';
 import { CallerProxyFailure } from './upstream-proxy.js';
 
 export interface CaptureProxyRules extends OutboundRules {
-  /** Of both directions together. */
+  /** The limit for both directions together. */
   maxBytes: number;
   closed(): void;
 }

@@ -34,7 +34,7 @@ export interface Requester {
   account?: string;
 }
 
-/** What restricts a page of this machine's own user (extensions.md, Local pages). Lists are as STILLFRAME_ALLOW_DESTINATIONS. */
+/** The restrictions of a page of this machine's own user (extensions.md, Local pages). Lists are as STILLFRAME_ALLOW_DESTINATIONS. */
 export interface LocalPassage {
   /** Private destinations that it may reach besides the trusted ones. */
   allow: readonly string[];
@@ -75,7 +75,7 @@ export interface CaptureProxy extends AsyncDisposable {
   readonly refusedCount: number;
   /** The latest 1,000 failures, newest last; the browser only sees a broken response. */
   readonly failures: readonly Failure[];
-  /** Of both directions together. */
+  /** The bytes of both directions together. */
   readonly bytes: number;
   /** Set once the caller's proxy could not be reached or violated its protocol; provisional while it has not answered at all. */
   readonly proxyFailure: string | null;

@@ -13,7 +13,7 @@ const METADATA_NAMES = new Set(['metadata.google.internal', 'metadata.goog', 'me
 /** A verdict, with the reason of a refusal for the log. */
 export type Judgement = HostVerdict & { why?: string };
 
-/** What may be reached: allowed destinations, and public addresses outside this machine's own networks; nothing that is denied. */
+/** The destinations that may be reached: allowed ones, and public addresses outside this machine's own networks; nothing that is denied. */
 export interface DestinationRules {
   allow: DestinationList;
   /** Takes precedence over `allow`. */

@@ -33,7 +33,7 @@ export interface EgressOptions {
   denyDestinations?: string[];
   /** `ip[:port]` each; empty: the system's resolver. */
   dnsServers: string[];
-  /** Of both directions of one capture together. */
+  /** The limit for both directions of one capture together. */
   maxBytesPerCapture: number;
   log: Log;
   /** The machine's own networks. Default: those of its interfaces. */

@@ -13,7 +13,7 @@ import type { TrafficLedger } from './traffic-ledger.js';
 import { UpstreamProxy } from './upstream-proxy.js';
 
 /**
- * What may be reached: `public` addresses; `allowed`: also what the operator allows; a list: also what it has; `anywhere`: for the server's
+ * The destinations that may be reached. `public`: public addresses; `allowed`: also what the operator allows; a list: also what it has; `anywhere`: for the server's
  * requests to an endpoint that the operator has configured.
  */
 export type Reach = 'public' | 'allowed' | 'anywhere' | DestinationList;
@@ -62,7 +62,7 @@ export class OutboundRoute {
   readonly #resolve: Resolve;
   #reach: Promise<Reach> | null = null;
   #checks = 0;
-  /** What a local page may still reach once it has read a file; null for all others and before. */
+  /** The destinations that a local page may still reach once it has read a file; null for all others and before. */
   #only: DestinationList | null = null;
   readonly #open = new Map<Socket, ProxyTarget>();
 

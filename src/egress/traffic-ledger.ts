@@ -25,7 +25,7 @@ export class TrafficLedger {
     this.#onOver = onOver;
   }
 
-  /** Of both directions, up to now. */
+  /** The bytes of both directions up to now. */
   get bytes(): number {
     for (const socket of this.#open.keys()) this.#count(socket);
     return this.#bytes;

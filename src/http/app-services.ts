@@ -1,4 +1,4 @@
-/** What the HTTP layer needs from the rest of the program, and the state of one request. */
+/** The services of the program that the HTTP layer uses, and the state of one request. */
 import type { HttpBindings } from '@hono/node-server';
 import type { Principal } from '../account/authenticate.js';
 import type { TokenBuckets } from '../account/token-buckets.js';
@@ -30,7 +30,7 @@ export interface AppServices {
     /** Failed authentications, by client address. */
     failures: RateMeter;
   };
-  /** What a signed link can be answered with at once. @throws CaptureError */
+  /** Finds a stored picture that can answer a signed link at once. @throws CaptureError */
   findLinkPicture(submission: Submission, accountId: string): Promise<LinkPicture>;
   /** Resolves after durable acceptance. @throws CaptureError */
   submit(submission: Submission, context: SubmitContext): Promise<JobSnapshot>;
@@ -101,7 +101,7 @@ export interface Exchange {
   /** The route pattern, never the path. */
   route: string;
   principal: Principal | null;
-  /** Of the submission, once there is one. */
+  /** The trace of the submission, once there is one. */
   trace: SubmissionTrace | null;
   /** Headers of the response, whatever its status. Lower-case names. */
   headers: Record<string, string>;

@@ -52,7 +52,7 @@ const DISCARD_BYTES = 1024 * 1024;
 const DISCARD_MS = 500;
 /** While a server stops. Before the first time, what clients have sent already arrives. */
 const CLOSE_IDLE_EVERY_MS = 50;
-/** Of a turn of the event loop that answers nobody, for which a stopping server waits so long. */
+/** A stopping server waits this long for a turn of the event loop in which it answers nobody. */
 const QUIET_TURN_MS = 1;
 const ACCEPT_MS = 1_000;
 /** How long it goes on while it finds connections. */

@@ -11,9 +11,9 @@ import { Marked } from './marked.js';
 
 interface CaptureFormProps {
   formToken: string;
-  /** Those that captures can be charged to. */
+  /** The keys that captures can be charged to. */
   keys: readonly ApiKey[];
-  /** What was sent; null for a new form. */
+  /** The form as it was sent; null for a new form. */
   form: Form | null;
   error: StoredError | null;
 }
@@ -98,7 +98,7 @@ function KeyChoice({ keys, form, problem }: { keys: readonly ApiKey[]; form: For
   );
 }
 
-/** What was wrong, with links to the fields. */
+/** Lists the problems of a form, with links to the fields. */
 function Problems({ error, issues }: { error: StoredError; issues: readonly RequestIssue[] }) {
   const placed = issues.flatMap((issue) => {
     const name = issue.path === 'key' ? 'key' : FORM_FIELDS.find((field) => isAbout(issue, field.name))?.name;

@@ -5,7 +5,7 @@ import { Marked } from './marked.js';
 
 interface FieldProps {
   field: FormField;
-  /** What was sent; null for a new form. */
+  /** The form as it was sent; null for a new form. */
   form: Form | null;
   problem: string | null;
 }

@@ -16,7 +16,7 @@ export type ConsoleFile = keyof typeof FILES;
 /** Pages name the version, so an upgrade is seen at once. */
 const MAX_AGE_SECONDS = 3_600;
 
-/** What the pages load; the same for everybody, so no session is needed. */
+/** The files that the pages load. They are the same for everybody, so no session is needed. */
 export function answerFile(c: Context<AppEnv>, name: ConsoleFile): Response {
   const { headers } = c.var.exchange;
   headers['content-type'] = FILES[name].type;

@@ -66,7 +66,7 @@ function Again({ job, outcome, aboveForm }: { job: JobSnapshot; outcome: Ended['
   return <a href={`capture?url=${encodeURIComponent(url)}`}>{outcome.ok ? 'Capture this page again' : 'Try again'}</a>;
 }
 
-/** Of a job, for a heading and for announcements. */
+/** Summarises a job for a heading and for announcements. */
 export function summaryOf({ state, result, progress }: JobSnapshot): string {
   if (result?.outcome.ok === true) return 'The picture is ready';
   if (result !== null) return 'The capture failed';

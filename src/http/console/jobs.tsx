@@ -6,7 +6,7 @@ import { duration, When } from './say.js';
 import { State } from './state.js';
 import type { Answer, Visit } from './visit.js';
 
-/** Those that a list can show. */
+/** The states that a list can show. */
 const STATES = JOB_STATES.filter((state) => state !== 'unknown');
 
 /** Jobs of all keys or of one, newest first; the list follows the server. */

@@ -208,7 +208,7 @@ function KeyTable({ keys, linkCredits, formToken, now }: KeyTableProps) {
   );
 }
 
-/** What the links of a key have cost, where there is something to tell. */
+/** Shows the cost of the links of a key, unless there is neither a limit nor a cost. */
 function LinkCredits({ limit, used }: { limit: number | null; used: number }) {
   if (limit === null && used === 0) return null;
   return (

@@ -4,7 +4,7 @@ import { type Page, SECTIONS, type Section } from './visit.js';
 interface LayoutProps {
   page: Page;
   version: string;
-  /** Of the session; null before there is one. */
+  /** The token of the session; null before there is one. */
   formToken: string | null;
 }
 
@@ -52,7 +52,7 @@ interface ShellProps {
   children?: Child;
 }
 
-/** What the pages of the console and of the documentation have in common. */
+/** The frame that the pages of the console share with those of the documentation. */
 export function Shell({ title, icon, version, head, bar, children }: ShellProps) {
   return (
     <html lang="en">

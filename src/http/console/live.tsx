@@ -1,5 +1,5 @@
 /**
- * What announces changes of the parts of a page that follow the server, and lets the reader stop them. Such a part is an element with an id
+ * Announces changes of the parts of a page that follow the server, and lets the reader stop them. Such a part is an element with an id
  * and `data-live`, the page that it is read from again (in-browser/islands.ts).
  */
 export function LiveStatus() {

@@ -7,7 +7,7 @@ import { showPicture } from './picture.js';
 import { endSessions, setQueue, systemPage } from './system.js';
 import type { Answer, FormVisit, Visit } from './visit.js';
 
-/** What is shown at each path, for somebody with a session. */
+/** The page at each path, for somebody with a session. */
 export const PAGES = {
   accounts: accountsPage,
   capture: capturePage,
@@ -18,7 +18,7 @@ export const PAGES = {
   system: systemPage,
 } satisfies Record<string, (visit: Visit) => Promise<Answer>>;
 
-/** What each form does. */
+/** The action of each form. */
 export const FORMS = {
   capture: takePicture,
   queue: setQueue,

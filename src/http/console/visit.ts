@@ -11,7 +11,7 @@ export interface Visit {
   services: AppServices;
   console: ConsoleServices;
   c: Context<AppEnv>;
-  /** Of the session, for its forms. */
+  /** The token of the session for its forms. */
   formToken: string;
 }
 

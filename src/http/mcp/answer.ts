@@ -12,7 +12,7 @@ import type { McpBackend } from './backend.js';
 export interface AnswerParts {
   /** Codes, numbers and ids, as JSON. */
   facts: Record<string, unknown>;
-  /** What a page or a caller may have written; it stands inside the boundary. */
+  /** Text that a page or a caller may have written; it stands inside the boundary. */
   untrusted?: string;
   /** Sentences of this program, which contain nothing but numbers and ids, and pictures. */
   further?: readonly (string | Picture)[];
@@ -38,7 +38,7 @@ export function callFailure(backend: McpBackend, thrown: unknown): CallToolResul
   return failure(callErrorFacts(backend, thrown), toStoredError(thrown));
 }
 
-/** What stands outside the boundary of a failed call's error; the cause of a bug goes to the log only. */
+/** Returns the parts of an error that stand outside the boundary. The cause of a bug goes to the log only. */
 export function callErrorFacts(backend: McpBackend, thrown: unknown): Record<string, unknown> & { message: string } {
   const cause = thrown instanceof CaptureError ? thrown.cause : thrown;
   if (cause !== undefined) backend.report(cause);

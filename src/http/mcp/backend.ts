@@ -9,7 +9,7 @@ export interface JobList {
 }
 
 /**
- * What the tools need of the program, on behalf of one caller: the HTTP API with the caller's key, or the engine in this process.
+ * The functions that the tools call on behalf of one caller, by the HTTP API with the caller's key or by the engine in this process.
  * Every function throws what the HTTP API would answer, as a CaptureError.
  */
 export interface McpBackend {
@@ -28,7 +28,7 @@ export interface McpBackend {
   /** Logs the cause of an error that is not the caller's. */
   report(thrown: unknown): void;
   requestId(): string;
-  /** What `cdn_url` and `docs_url` begin with; null without a server, where there is neither. */
+  /** The beginning of `cdn_url` and `docs_url`; null without a server, where there is neither. */
   readonly baseUrl: string | null;
   readonly version: string;
   /** For the model, about this way of running. */

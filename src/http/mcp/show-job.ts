@@ -84,7 +84,7 @@ function words({ inspection, ...data }: CaptureData, view: 'markdown' | 'accessi
 
 const CUT = `The text is cut at ${INSPECTION_LIMIT_CHARS} characters. For what follows, capture the page again with "remove_selectors" for the parts that you have read or do not need, or look at it with "view": "picture" and "full_page": true.`;
 
-/** What the page has a say in. */
+/** Lists the remarks whose text the page can influence. */
 function remarks({ url, finalUrl, notes }: CaptureData): string {
   const requested = url === finalUrl ? [] : [`Address that was asked for: ${url}`];
   const warnings = (notes?.warnings ?? []).map(({ code, message }) => `Warning: ${code}: ${message}`);

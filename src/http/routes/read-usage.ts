@@ -6,7 +6,7 @@ import { answerData } from '../envelope.js';
 import { principalOf } from '../guard.js';
 import type { Description, Route } from '../route.js';
 
-/** What the key's account has used in this period (extensions.md). */
+/** Returns the credits and jobs that the key's account has used in this period (extensions.md). */
 export const readUsage: Route = {
   method: 'GET',
   path: '/v1/usage',

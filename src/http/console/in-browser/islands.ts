@@ -1,4 +1,4 @@
-/** What the pages of the console do in the browser besides links and forms. Everything works without it, by loading a page again. */
+/** The scripts of the console's pages, which add to links and forms. Everything works without them, by loading a page again. */
 
 import { showBusyForms } from './busy.js';
 import { addCopyButtons } from './copy.js';
