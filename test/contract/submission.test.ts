@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
+import { captureRequestSchema } from '../../src/contract/capture-request.js';
 import { parseSubmission, type RequestIssue } from '../../src/contract/submission.js';
+import { seeded } from '../stress/seeded.js';
+import { baseBody, CHANGES, differing, PAIRS, rephrased } from './equal-bodies.js';
 
 const RULES = { forceAsync: false, webhookAllow: ['http://127.0.0.1:4000'] };
 const parse = (body: unknown, rules = RULES) => parseSubmission(body, rules);
@@ -205,15 +208,25 @@ describe('what a submission is equal to', () => {
     expect(identity({ url: 'example.com', headers: { 'x-a': '1' }, viewport: { width: 1280 }, format: 'webp', sync: true })).toBe(base);
   });
 
+  it('is the same for 500 ways to say one request', () => {
+    const random = seeded(7);
+    const base = baseBody('https://hooks.example.com/');
+    const ways = Array.from({ length: 500 }, () => identity(rephrased(base, random)));
+    expect(new Set([identity(base), ...ways]).size).toBe(1);
+  });
+
+  const fields = Object.entries(captureRequestSchema.shape).flatMap(([name, schema]) => dottedNames(name, schema));
+  it.each(fields.filter((field) => field !== 'headers'))('depends on %s', (field) => {
+    const hook = 'https://hooks.example.com/';
+    const [one, other] = PAIRS[field] ?? [baseBody(hook), differing(baseBody(hook), field, hook)];
+    expect(field in CHANGES || field in PAIRS).toBe(true);
+    expect(identity(one)).not.toBe(identity(other));
+  });
+
   it('depends on the execution mode, however it was asked for', () => {
     const sync = identity(URL_ONLY);
     expect(identity({ ...URL_ONLY, sync: false })).not.toBe(sync);
     expect(identity({ ...URL_ONLY, sync: false })).toBe(identity(URL_ONLY, { ...RULES, forceAsync: true }));
-  });
-
-  it('depends on the webhook, its secret included', () => {
-    const hook = (secret: string) => identity({ ...URL_ONLY, webhook: { url: 'https://example.com/', secret } });
-    expect(hook('a'.repeat(16))).not.toBe(hook('b'.repeat(16)));
   });
 
   it('shares a picture whatever sync, cache_ttl, webhook, store and timeout say', () => {
@@ -237,3 +250,9 @@ describe('what a submission is equal to', () => {
     expect(parse({ ...URL_ONLY, inspect_page: true }).cacheIdentity).toBeNull();
   });
 });
+
+function dottedNames(name: string, schema: unknown): string[] {
+  const { shape, unwrap } = schema as { shape?: object; unwrap?: () => unknown };
+  if (shape !== undefined) return Object.keys(shape).map((key) => `${name}.${key}`);
+  return typeof unwrap === 'function' ? dottedNames(name, unwrap.call(schema)) : [name];
+}

@@ -1,19 +1,15 @@
 /**
  * Trial "stampede": many submissions with the same idempotency key at once are one job, one render and one charge, each of them
- * answered 200 or 202. Pairs that mean the same name the same job; pairs that differ in one field, whichever, are 409; and what was
- * refused (400, 401, 403, 429, 503) never binds its key.
+ * answered 200 or 202; and what was refused (400, 401, 403, 429, 503) never binds its key.
  *
- * Sabotage that turns it red: leave the webhook's secret out of the identity in contract/submission.
+ * Sabotage that turns it red: accept a submission without looking for its key.
  */
 import { issueKey } from '../../src/account/issue-key.js';
-import { captureRequestSchema } from '../../src/contract/capture-request.js';
 import type { Account, Store } from '../../src/store/store.js';
 import { startSite } from '../fixtures/site/site.js';
 import { startService, type TestService } from '../fixtures/start-service.js';
 import { openAt } from '../store/factories.js';
 import { type ApiAnswer, callApi, postCapture } from './call-api.js';
-import { baseBody, CHANGES, differing, PAIRS, rephrased } from './equal-bodies.js';
-import { seeded } from './seeded.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface StampedeOptions {
@@ -21,24 +17,17 @@ export interface StampedeOptions {
   keys?: number;
   /** Simultaneous submissions with each. */
   times?: number;
-  /** Pairs that mean the same, and pairs that differ. */
-  pairs?: number;
-  seed?: number;
 }
 
 const PROBLEMS_MAX = 20;
-/** Nothing listens there: these jobs wait in a paused queue. */
-const HOOKS = 'http://127.0.0.1:9';
 const VIEWPORT = { width: 320, height: 240, deviceScaleFactor: 1 };
 const SOUND = { url: 'https://example.com/', sync: false };
 const SOUND_TOO = { ...SOUND, format: 'jpeg' };
-/** In a paused queue a sync submission is waited for so long, in vain. */
-const SYNC_WAIT_MS = 1_000;
 
-export async function run({ keys = 100, times = 100, pairs = 500, seed = 7 }: StampedeOptions = {}): Promise<TrialResult<number>> {
+export async function run({ keys = 100, times = 100 }: StampedeOptions = {}): Promise<TrialResult<number>> {
   const problems: string[] = [];
   await using site = await startSite({ host: '127.0.0.2' });
-  await using service = await startService({ webhookAllow: [HOOKS], maxQueue: 4 * pairs + 10, syncWaitMs: SYNC_WAIT_MS });
+  await using service = await startService();
   await using store = await openAt(service.dataDir);
   const renders = await stampede({ service, url: (nth) => site.url(`/static?${nth}`) }, { keys, times, problems });
   if (site.hits.filter((hit) => hit.path.startsWith('/static')).length !== keys)
@@ -48,12 +37,8 @@ export async function run({ keys = 100, times = 100, pairs = 500, seed = 7 }: St
   const { credits } = await store.usage(account.id, Date.now());
   if (credits !== keys) problems.push(`${credits} credits charged for ${keys} captures`);
   await store.setQueuePaused(true);
-  const random = seeded(seed);
-  const same = await count(pairs, (nth) => meansTheSame(service, nth, random), problems);
-  const different = await count(pairs, (nth) => differsInOneField(service, nth), problems);
   const refused = await refusals({ service, store, account, problems });
-  for (const path of fieldsOf()) if (path !== 'headers' && !(path in CHANGES || path in PAIRS)) problems.push(`no pair differs in ${path}`);
-  const figures = { keys, submissions: keys * times, ...renders, charged: credits, same_pairs: same, different_pairs: different, refused };
+  const figures = { keys, submissions: keys * times, ...renders, charged: credits, refused };
   return { ok: problems.length === 0, figures, problems: problems.slice(0, PROBLEMS_MAX) };
 }
 
@@ -88,46 +73,6 @@ async function untilEnded(service: TestService, idempotencyKey: string) {
     if (body.data.result !== undefined) return body.data;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-}
-
-/** @returns how many held */
-async function count(pairs: number, judge: (nth: number) => Promise<string | null>, problems: string[]): Promise<number> {
-  let held = 0;
-  for (let nth = 0; nth < pairs; nth++) {
-    const problem = await judge(nth);
-    if (problem === null) held++;
-    else problems.push(problem);
-  }
-  return held;
-}
-
-/** Each as a pair of simultaneous submissions: whichever comes first makes the job. */
-async function meansTheSame(service: TestService, nth: number, random: () => number): Promise<string | null> {
-  const base = baseBody(`${HOOKS}/${nth}`);
-  const idempotencyKey = `same-${nth}`;
-  const [body, query] = random() < 0.5 ? [{ sync: true }, '?mode=async'] : [{}, ''];
-  const answers = await Promise.all([
-    postCapture(service, base, { idempotencyKey }),
-    postCapture(service, { ...rephrased(base, random), ...body }, { idempotencyKey, query }),
-  ]);
-  const [first, second] = answers.map(({ body }) => body?.data?.job_id);
-  return first !== undefined && first === second ? null : `same-${nth}: ${answers.map(say).join(' | ')}`;
-}
-
-async function differsInOneField(service: TestService, nth: number): Promise<string | null> {
-  const paths = [...Object.keys(CHANGES), ...Object.keys(PAIRS)];
-  const path = paths[nth % paths.length] ?? '';
-  const hook = `${HOOKS}/different-${nth}`;
-  const wide = baseBody(hook);
-  const [base, other] = PAIRS[path] ?? [wide, differing(wide, path, hook)];
-  const idempotencyKey = `different-${nth}`;
-  const [one, two] = nth % 2 === 0 ? [base, other] : [other, base];
-  const first = await postCapture(service, one, { idempotencyKey });
-  const second = await postCapture(service, two, { idempotencyKey });
-  if (first.status !== 202) return `different-${nth} (${path}): the first answered ${say(first)}`;
-  return second.status === 409 && second.body.error.code === 'idempotency_conflict'
-    ? null
-    : `different-${nth} (${path}): answered ${say(second)}`;
 }
 
 interface Ground {
@@ -187,18 +132,4 @@ function expectStatus(answer: ApiAnswer, status: number, problems: string[]): vo
 
 function say({ status, body }: ApiAnswer): string {
   return `${status} ${body?.error?.code ?? body?.data?.job_id ?? ''} ${body?.error?.message ?? ''}`.trim();
-}
-
-/** Dotted names of all fields of a request, from the schema itself. */
-function fieldsOf(): string[] {
-  return Object.entries(captureRequestSchema.shape).flatMap(([name, schema]) => {
-    const inner = emulationOf(schema);
-    return inner === null ? [name] : Object.keys(inner).map((key) => `${name}.${key}`);
-  });
-}
-
-function emulationOf(schema: unknown): object | null {
-  const { shape, unwrap } = schema as { shape?: object; unwrap?: () => unknown };
-  if (shape !== undefined) return shape;
-  return typeof unwrap === 'function' ? emulationOf(unwrap.call(schema)) : null;
 }

@@ -1,4 +1,4 @@
-/** Bodies that mean the same, and bodies that differ in one field, for trial "stampede". */
+/** Bodies that mean the same, and bodies that differ in one field. */
 
 export type Body = Record<string, unknown>;
 
