@@ -70,7 +70,6 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
     title: 'realistic pages: both algorithms agree, Markdown holds the text',
     ...(await import('./real-pages.js')),
   }),
-  'contact-sheet': async () => ({ title: 'all fixture pages on one picture, to be looked at', ...(await import('./contact-sheet.js')) }),
 };
 
 async function main([id = 'list', ...rest]: string[]): Promise<number> {
