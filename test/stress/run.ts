@@ -43,7 +43,6 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   rows: async () => ({ title: 'coloured rows at every height, density, format and algorithm', ...(await import('./rows.js')) }),
   sticky: async () => ({ title: 'fixed and sticky elements, once each and in place', ...(await import('./sticky.js')) }),
   still: async () => ({ title: 'one picture each of pages beside busy loops, and pages at their end', ...(await import('./still.js')) }),
-  'picture-memory': async () => ({ title: 'memory while big pages are pictured', ...(await import('./picture-memory.js')) }),
   vectors: async () => ({ title: 'every spelling of a destination, through the public API', ...(await import('./vectors.js')) }),
   channels: async () => ({ title: 'every way out that a browser has, in every mode and format', ...(await import('./channels.js')) }),
   rebinding: async () => ({ title: 'a name server that changes its answers', ...(await import('./rebinding.js')) }),
