@@ -28,7 +28,6 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   retention: async () => ({ title: 'a million old jobs, deleted in use', ...(await import('./retention.js')) }),
   troubles: async () => ({ title: 'locks, read-only directories and clocks that jump', ...(await import('./troubles.js')) }),
   fair: async () => ({ title: 'many slow captures of one account beside quick ones of another', ...(await import('./fair.js')) }),
-  followers: async () => ({ title: 'the end of a render that 20,000 jobs share', ...(await import('./followers.js')) }),
   clocks: async () => ({ title: 'a clock that jumps 31 days under load', ...(await import('./clocks.js')) }),
   clock: async () => ({ title: 'a start with a clock that is a year ahead or behind', ...(await import('./clock.js')) }),
   outage: async () => ({ title: 'the bucket or the database away while captures run', ...(await import('./outage.js')) }),
