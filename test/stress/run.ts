@@ -62,7 +62,6 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
     title: 'the first hour with every Node, npm and browser that can be had',
     ...(await import('./strangers.js')),
   }),
-  image: async () => ({ title: 'the steps of the Dockerfile in clean Debian roots', ...(await import('./image.js')) }),
   'real-pages': async () => ({
     title: 'realistic pages: both algorithms agree, Markdown holds the text',
     ...(await import('./real-pages.js')),
