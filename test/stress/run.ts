@@ -25,7 +25,6 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   'full-disk': async () => ({ title: 'a data directory without space', ...(await import('./full-disk.js')) }),
   backup: async () => ({ title: 'backups under load, restored', ...(await import('./backup.js')) }),
   secrets: async () => ({ title: 'planted secrets, looked for everywhere', ...(await import('./secrets.js')) }),
-  troubles: async () => ({ title: 'locks, read-only directories and clocks that jump', ...(await import('./troubles.js')) }),
   fair: async () => ({ title: 'many slow captures of one account beside quick ones of another', ...(await import('./fair.js')) }),
   clocks: async () => ({ title: 'a clock that jumps 31 days under load', ...(await import('./clocks.js')) }),
   clock: async () => ({ title: 'a start with a clock that is a year ahead or behind', ...(await import('./clock.js')) }),
