@@ -27,7 +27,7 @@ test.each<[string, ClusterOptions]>([
 });
 
 test('the trial fails if nodes trust their own clocks', async () => {
-  expect((await runOn(server, { part: 'clocks', seconds: 1, trustsOwnClock: 1 })).ok).toBe(false);
+  expect((await runOn(server, { part: 'clocks', seconds: 1, trustsOwnClock: 1 })).problems).not.toEqual([]);
 });
 
 test('the invariants hold whatever eight connections do at once, and no caller sees a deadlock', async () => {

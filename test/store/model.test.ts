@@ -12,13 +12,11 @@ async function runModel(sabotage: boolean) {
 }
 
 test('fifteen hundred random operations match the model, and ended jobs never change', async () => {
-  const { ok, figures, problems } = await runModel(false);
+  const { figures, problems } = await runModel(false);
   expect(problems).toEqual([]);
   expect(figures).toMatchObject({ operations: 1_500, illegal: 0 });
-  expect(ok).toBe(true);
 });
 
 test('the trial fails if a step does not name the state that it expects', async () => {
-  const { ok } = await runModel(true);
-  expect(ok).toBe(false);
+  expect((await runModel(true)).problems).not.toEqual([]);
 });

@@ -80,7 +80,6 @@ export async function run(options: BombsOptions): Promise<TrialResult> {
   const growth = await growthByHits(server, `${elsewhere.origin}/bomb/address`, hits);
   problems.push(...growth.problems);
   return {
-    ok: problems.length === 0 && ends.length > 0,
     figures: {
       pages: names.length,
       pictured: ends.filter((end) => end.endsWith(' ok')).length,

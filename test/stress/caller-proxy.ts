@@ -97,7 +97,7 @@ export async function run({ rounds = 5, silence = 1, kinds }: CallerProxyTrialOp
   problems.push(...[...leaks].map((place) => `a secret is in ${place}`));
   if (lines.length === 0) problems.push('nothing was logged');
   if (canary.connections > 0) problems.push(`${canary.connections} connections went to the canary`);
-  return { ok: problems.length === 0, figures, problems };
+  return { figures, problems };
 }
 
 interface Met {

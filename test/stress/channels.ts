@@ -72,7 +72,7 @@ export async function run({ shapes = SHAPES.length, sources = SOURCES.length - 1
   figures.connections = canaries.connections;
   figures.datagrams = canaries.datagrams;
   if (figures.connections + figures.datagrams > 0) problems.push('something arrived where nothing may');
-  return { ok: problems.length === 0, figures, problems };
+  return { figures, problems };
 }
 
 interface Ended {

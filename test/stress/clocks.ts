@@ -78,7 +78,6 @@ function judge(dataDir: string, seen: { ids: string[]; server: ServerProcess; an
   if (again + recovered > 0) problems.push(`${again} jobs were rendered again, claims were taken back ${recovered} times`);
   if (failed > 0) problems.push(`${failed} jobs failed`);
   return {
-    ok: problems.length === 0,
     figures: { jobs: jobs.length, jobs_deleted: lost, pictures_deleted: gone, rendered_again: again, failed, callbacks: seen.announced },
     problems,
   };

@@ -63,7 +63,7 @@ async function runAt(place: string, { operations = 50_000, seed = 1 }: Concurren
     illegal: illegal.length,
     'deadlocks repeated': deadlocks,
   };
-  return { ok: books.problems.length === 0, figures, problems: [...new Set(books.problems)].slice(0, 20) };
+  return { figures, problems: [...new Set(books.problems)] };
 }
 
 async function callersOf(store: Store): Promise<ModelCaller[]> {

@@ -50,7 +50,7 @@ export async function run({ rounds = 50, secondEvery = 5, seed = 3 }: DrainOptio
   if (figures.slowest_exit_ms > EXIT_MS) problems.push(`a drain took ${figures.slowest_exit_ms} ms`);
   if (figures.slowest_second_exit_ms > SECOND_EXIT_MS)
     problems.push(`after a second signal the end took ${figures.slowest_second_exit_ms} ms`);
-  return { ok: problems.length === 0, figures, problems };
+  return { figures, problems };
 }
 
 class DrainTrial {

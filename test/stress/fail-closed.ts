@@ -34,7 +34,7 @@ export async function run({ kills = 50 }: FailClosedOptions = {}): Promise<Trial
     figures.canary_connections += canary.connections;
   }
   if (figures.direct_connections + figures.canary_connections > 0) problems.push('there were connections past the proxy');
-  return { ok: problems.length === 0, figures, problems };
+  return { figures, problems };
 }
 
 /** @returns what was wrong */

@@ -37,7 +37,7 @@ const PIECE = Buffer.alloc(4_096, 'x');
 export async function run(options: FullDiskOptions = {}): Promise<TrialResult> {
   const { rounds = 10, submissions = 40, recoveryMs = 5_000, prints = 1 } = options;
   const disk = mountDisk();
-  if (disk === null) return { ok: true, figures: { skipped: 'this user may not mount a file system' }, problems: [] };
+  if (disk === null) return { figures: { skipped: 'this user may not mount a file system' }, problems: [] };
   using _disk = disk;
   await using site = await startSite({ host: '127.0.0.2' });
   const server = startServerProcess({ dataDir: disk.path, env: { STILLFRAME_SYNC_WAIT_MS: String(SYNC_WAIT_MS) } });
@@ -51,7 +51,7 @@ export async function run(options: FullDiskOptions = {}): Promise<TrialResult> {
   trial.audit();
   const temporary = await fillTemporary(site, prints === 1);
   const problems = [...trial.problems, ...temporary.problems];
-  return { ok: problems.length === 0, figures: { rounds, ...trial.figures(), ...temporary.figures }, problems };
+  return { figures: { rounds, ...trial.figures(), ...temporary.figures }, problems };
 }
 
 const TALL = `<!doctype html><body style="margin:0">${Array.from({ length: 240 }, (_, nth) => `<div style="height:100px;background:linear-gradient(${nth}deg,#${(nth * 16).toString(16).padStart(3, '0')},#fed)">${nth}</div>`).join('')}`;

@@ -154,7 +154,7 @@ class KillTrial implements AsyncDisposable {
     const jobs = readJobs(copy.db);
     for (const problem of [...damageOf(copy.db), ...auditBooks(copy.db, dataDir), ...unexplainedFailures(jobs)]) this.#problem(problem);
     this.#checkEvents(jobs);
-    return { ok: this.#problems.length === 0, figures: this.#figures(rounds, jobs, idleMs), problems: this.#problems };
+    return { figures: this.#figures(rounds, jobs, idleMs), problems: this.#problems };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -89,7 +89,6 @@ export async function run({ others = 200, attackers = 4, budgetMb = 3_500, limit
   if (peakBytes > budgetMb * MB) problems.push(`the memory reached ${Math.round(peakBytes / MB)} MB`);
   if ((group?.kills() ?? 0) > 0) problems.push(`the kernel ended ${group?.kills()} processes`);
   return {
-    ok: problems.length === 0,
     figures: {
       'captures of the other account': others,
       'captures of the attacker': `${attacked}: ${[...ends].map(([end, count]) => `${end} ${count}`).join(', ')}`,

@@ -61,7 +61,6 @@ async function runAt(place: string, options: Omit<ModelOptions, 'engine' | 'plac
     await trial.end();
   }
   return {
-    ok: trial.problem === null,
     figures: { seed, ...trial.figures() },
     problems: trial.problem === null ? [] : [trial.problem],
   };

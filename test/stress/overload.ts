@@ -87,7 +87,7 @@ export async function run({
       memory_last_mb: round(memory.last / 1e6),
     };
     const problems = judge({ heard, refused, wait, capacity, goodput, memory });
-    return { ok: problems.length === 0, figures, problems };
+    return { figures, problems };
   } finally {
     server.kill('SIGKILL');
     await server.exited;

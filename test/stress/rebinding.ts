@@ -59,5 +59,5 @@ export async function run({ captures = 1_000 }: RebindingOptions = {}): Promise<
   if (figures.canary_connections > 0) problems.push(`${figures.canary_connections} connections went to the forbidden address`);
   if (figures.lookups !== captures) problems.push(`${figures.lookups} look-ups for ${captures} captures`);
   if (captures > 1 && (ends.pictures === 0 || ends.refused === 0)) problems.push('not both answers were met with');
-  return { ok: problems.length === 0, figures, problems };
+  return { figures, problems };
 }

@@ -66,7 +66,7 @@ export async function run({ rounds = 20 }: RestartOptions = {}): Promise<TrialRe
     slowest_claim_ms: most('claimedMs'),
     poison_attempts: poison.attempts,
   };
-  return { ok: problems.length === 0, figures, problems };
+  return { figures, problems };
 }
 
 interface PageSession {

@@ -57,7 +57,7 @@ export async function run(options: RowsOptions): Promise<TrialResult<number>> {
   } finally {
     await browser.close();
   }
-  return { ok: problems.length === 0 && figures.pictures > 0, figures, problems };
+  return { figures, problems };
 }
 
 function cases(options: RowsOptions): Case[] {

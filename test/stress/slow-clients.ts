@@ -46,7 +46,7 @@ export async function run(options: SlowClientsOptions): Promise<TrialResult<numb
   if (slower > 1.2 && figures.crowded_p95_ms - figures.alone_p95_ms > NOTICEABLE_MS)
     problems.push(`honest p95 is ${slower.toFixed(2)} × as long`);
   if (figures.longest_life_ms > headersTimeoutMs + CUT_GRACE_MS) problems.push(`a slow socket lived for ${figures.longest_life_ms} ms`);
-  return { ok: problems.length === 0, figures, problems };
+  return { figures, problems };
 }
 
 /** Slow sockets, each replaced when the server has had enough of it. */

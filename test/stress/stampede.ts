@@ -19,7 +19,6 @@ export interface StampedeOptions {
   times?: number;
 }
 
-const PROBLEMS_MAX = 20;
 const VIEWPORT = { width: 320, height: 240, deviceScaleFactor: 1 };
 const SOUND = { url: 'https://example.com/', sync: false };
 const SOUND_TOO = { ...SOUND, format: 'jpeg' };
@@ -39,7 +38,7 @@ export async function run({ keys = 100, times = 100 }: StampedeOptions = {}): Pr
   await store.setQueuePaused(true);
   const refused = await refusals({ service, store, account, problems });
   const figures = { keys, submissions: keys * times, ...renders, charged: credits, refused };
-  return { ok: problems.length === 0, figures, problems: problems.slice(0, PROBLEMS_MAX) };
+  return { figures, problems };
 }
 
 async function stampede(

@@ -1,7 +1,6 @@
 /** What a trial found. */
 export interface TrialResult<Figure extends number | string = number | string> {
-  ok: boolean;
   figures: Record<string, Figure>;
-  /** One line for each promise that was broken. */
+  /** One line for each promise that was broken; none: the trial held. */
   problems: string[];
 }

@@ -83,7 +83,7 @@ export async function run(options: WatchdogOptions): Promise<TrialResult> {
   }
   const figures: TrialResult['figures'] = { rounds: done.length };
   for (const kind of kinds) Object.assign(figures, figuresOf(done.filter((round) => round.kind === kind)));
-  return { ok: problems.length === 0 && done.length > 0, figures, problems };
+  return { figures, problems };
 }
 
 async function play(kind: Kind, { server, site, timeout, name }: On): Promise<Round> {
