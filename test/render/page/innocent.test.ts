@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recogniseWall } from '../../../src/render/page/bot-wall.js';
 import type { DocumentState } from '../../../src/render/page/main-document.js';
 import { isRefusal, WALL_SIGNS } from '../../../src/render/page/wall-signs.js';
+import { document } from '../../fixtures/site/answer.js';
 import { INNOCENT_PAGES } from '../../fixtures/site/innocent-pages.js';
 import { WALL_SHAPES, type WallShape } from '../../fixtures/site/wall-shapes.js';
 import { aPageSession, launchChromium, options } from '../picture/a-page-session.js';
@@ -38,6 +39,34 @@ async function vendorsOf(answers: readonly Answer[]): Promise<(string | null)[]>
   return found;
 }
 
+/** Walls that their status and headers do not tell. */
+const BARE_WALLS: [vendor: string, body: string][] = [
+  ['imperva', '<meta name="robots" content="noindex,nofollow"><script src="/_Incapsula_Resource?SWJIYLWA=1"></script>'],
+  ['recaptcha', '<p>Bitte bestätigen Sie, dass Sie kein Roboter sind.</p><div class="g-recaptcha"></div>'],
+  ['recaptcha', '<p>Vérifiez que vous n’êtes pas un robot.</p><iframe src="/none?/recaptcha/api2/anchor"></iframe>'],
+  ['hcaptcha', '<p>Решите капчу</p><div class="h-captcha"></div>'],
+  ['hcaptcha', '<p>请确认您不是机器人</p><div class="h-captcha"></div>'],
+  ['turnstile', '<p>Checking your browser</p><div><input type="hidden" name="cf-turnstile-response"></div>'],
+];
+const SCORE = '<script src="/recaptcha/api.js?render=6Lc"></script>';
+/** Pages that load what walls are made of. */
+const GUARDED_PAGES = [
+  `<h1>Grow your bakery with Acme</h1><footer>This site is protected by reCAPTCHA and the Google <a href="/p">Privacy Policy</a> and <a href="/t">Terms of Service</a> apply.</footer>${SCORE}`,
+  `<h1>Find verified builders near you</h1><p>Verify their trade.</p>${SCORE}`,
+  '<h1>Robots for bakeries</h1><iframe src="/none?/recaptcha/api2/anchor&size=invisible"></iframe>',
+  '<h1>Verified human stories</h1><button class="g-recaptcha">Join</button>',
+  '<h1>Book a security check</h1><dialog><div class="g-recaptcha"></div></dialog>',
+  '<h1>Find verified builders</h1><div class="cf-turnstile"></div>',
+  '<h1>Opening hours</h1><p>From nine to five.</p><script src="/_Incapsula_Resource?SWJIYLWA=1"></script>',
+  '<h1>Opening hours</h1><script src="/none?.token.awswaf.com/challenge.js"></script>',
+];
+const bare = (title: string) => (body: string, at: number) => ({
+  path: `/bare/${at}`,
+  status: 200,
+  headers: {},
+  html: document(title, body),
+});
+
 describe('the recognition of walls', () => {
   it('reports none of a hundred ordinary pages that mention walls, captchas, errors and logins', async () => {
     expect(INNOCENT_PAGES).toHaveLength(100);
@@ -51,6 +80,15 @@ describe('the recognition of walls', () => {
     const found = await vendorsOf(WALL_SHAPES);
     const missed = WALL_SHAPES.flatMap(({ name, vendor }, at) => (found[at] === vendor ? [] : [`${name}: ${found[at]}`]));
     expect(missed).toEqual([]);
+  });
+
+  it('needs no status or header', async () => {
+    const found = await vendorsOf(BARE_WALLS.map(([, body]) => body).map(bare('')));
+    expect(found).toEqual(BARE_WALLS.map(([vendor]) => vendor));
+  });
+
+  it('reports none of the pages that load a part of a wall', async () => {
+    expect(await vendorsOf(GUARDED_PAGES.map(bare('Acme')))).toEqual(GUARDED_PAGES.map(() => null));
   });
 
   it('has no sign that consists of words only', () => {
