@@ -47,7 +47,6 @@ describe.concurrent('a page below a white sheet', () => {
     ['white', sheetOf('#fff'), {}],
     ['nearly white', sheetOf('#fafcff'), {}],
     ['with words for screen readers', sheetOf('#fff').replace('></div>', `>${READ_ALOUD}</div>`), {}],
-    ['in a picture of the whole page', `${sheetOf('#fff')}<style>body{height:3000px}</style>`, { full_page: true }],
     ['and locks the page', `${sheetOf('#fff')}<style>:has(#sheet){overflow:hidden}body{height:3000px}</style>`, { full_page: true }],
   ])('is awaited (%s)', async (_what, sheet, wish) => {
     expect(await darkest(TEXT + sheet + UNCOVER, wish)).toBeLessThan(100);
@@ -130,7 +129,6 @@ describe.concurrent('one colour all over the view', () => {
   const crash = "<script>throw new TypeError('Cannot read properties of undefined')</script>";
 
   it.each([
-    ['nearly white, drawn on a canvas', drawn('#fefefe'), ''],
     ['white, drawn on a canvas', drawn('#fff'), ''],
     ['drawn on a canvas in the colour of the page', drawn('#111'), '<style>body{background:#111}</style>'],
     ['of a frame', `<iframe style="border:0;${full}" srcdoc="<body style='background:teal'>"></iframe>`, ''],
@@ -145,11 +143,9 @@ describe.concurrent('one colour all over the view', () => {
   });
 
   it.each([
-    ['#f5f5f5', '<div id="root"></div>', '<style>body{background:#f5f5f5}</style>'],
     ['#111', '<div id="root"></div>', '<style>html{background:#111}</style>'],
     ['#111, in wide gamut notation', '<div id="app"></div>', '<style>body{background:color(srgb 0.0667 0.0667 0.0667)}</style>'],
     ['teal', '<div id="root"></div>', '<style>body{background:teal}</style>'],
-    ['teal, on the empty root', '<div id="root"></div>', '<style>#root{min-height:100vh;background:teal}body{margin:0}</style>'],
     ['#f5f5f5, on the empty root', '<div id="root"></div>', '<style>#root{min-height:100vh;background:#f5f5f5}body{margin:0}</style>'],
     [
       '#111, below a canvas that nothing was drawn on',
@@ -163,7 +159,6 @@ describe.concurrent('one colour all over the view', () => {
   it.each([
     ['nearly white', '#f5f5f5'],
     ['nearly black', '#111'],
-    ['a dark grey', '#282c34'],
   ])('of an empty page is blank when it is %s', async (_what, colour) => {
     expect(await rig.failure(serve('/empty', '', `<style>body{background:${colour}}</style>`))).toMatchObject(BLANK);
   });

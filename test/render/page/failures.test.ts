@@ -8,16 +8,6 @@ const { site, rig } = await siteAndRig();
 const NOT_PUBLIC = 'The host name could not be resolved to a public address.';
 
 describe.concurrent('the status of the main response', () => {
-  it.each([
-    [403, 'blocked_by_target', false],
-    [407, 'blocked_by_target', false],
-    [404, 'target_error', false],
-    [503, 'target_error', true],
-  ])('%i ends as %s, retriable: %s', async (status, code, retriable) => {
-    const error = await rig.failure(site.url(`/status/${status}`));
-    expect(error).toMatchObject({ code, retriable, details: { status } });
-  });
-
   it('is judged after redirects', async () => {
     expect(await rig.failure(site.url('/redirect/302?to=/status/404'))).toMatchObject({ code: 'target_error', details: { status: 404 } });
   });
@@ -26,9 +16,7 @@ describe.concurrent('the status of the main response', () => {
 describe.concurrent('a target that is not a page', () => {
   it.each([
     ['/pdf', 'application/pdf'],
-    ['/video', 'video/mp4'],
     ['/download', 'text/html'],
-    ['/unknown-type', 'application/x-fixture'],
   ])('%s is navigation_failed with its content type', async (path, type) => {
     const error = await rig.failure(site.url(path));
     expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, details: { content_type: type } });
@@ -36,7 +24,6 @@ describe.concurrent('a target that is not a page', () => {
 
   it.each([
     ['/malformed.xml', 'application/xml'],
-    ['/malformed.xhtml', 'application/xhtml+xml'],
     ['/malformed.svg', 'image/svg+xml'],
     ['/hostile/entities', 'application/xml'],
   ])('%s, which the browser shows as its own error page, is navigation_failed with the parse error', async (path, type) => {
@@ -74,28 +61,10 @@ describe.concurrent('a target that is not a page', () => {
     expect(rendering.width).toBe(800);
   });
 
-  it('a page covered completely in white is blank, whatever it contains', async () => {
-    expect(await rig.failure(site.url('/shell/cover'))).toMatchObject({
-      code: 'render_incomplete',
-      details: { check: 'blank', seen: 'white' },
-    });
-  });
-
   it('an empty page is blank in a dark scheme too', async () => {
     site.route('/dark', (_request, response) => html(response, '<!doctype html><meta name="color-scheme" content="dark"><p></p>'));
     const error = await rig.failure(site.url('/dark'), { dark_mode: true });
     expect(error).toMatchObject({ code: 'render_incomplete', details: { check: 'blank' } });
-  });
-
-  it.each([
-    [
-      'canvas',
-      '<canvas id="c" width="900" height="900"></canvas><script>const d = c.getContext("2d"); d.fillStyle = "teal"; d.fillRect(0, 0, 900, 900)</script>',
-    ],
-    ['frame', `<iframe style="border:0;width:900px;height:900px" srcdoc="<body style='background:teal'>"></iframe>`],
-  ])('one colour all over, painted by a %s, is not blank', async (what, body) => {
-    site.route(`/one-${what}`, (_request, response) => html(response, `<!doctype html><body style="margin:0">${body}`));
-    expect((await rig.capture(site.url(`/one-${what}`))).width).toBe(800);
   });
 
   it.each(['ltr', 'rtl'])('an element below the first view of a page without text is not blank (%s)', async (direction) => {
@@ -112,12 +81,9 @@ describe.concurrent('a target that is not a page', () => {
 });
 
 describe.concurrent('a target that is not HTML, or only barely', () => {
-  it.each(['/image/300x200/ff0000.png', '/image/300x200/ff0000.svg', '/data.json', '/data.xml', '/boxes', '/mail-to', '/self-download'])(
-    '%s is captured',
-    async (path) => {
-      expect((await rig.capture(site.url(path))).width).toBe(800);
-    },
-  );
+  it.each(['/image/300x200/ff0000.svg', '/data.json', '/data.xml', '/mail-to', '/self-download'])('%s is captured', async (path) => {
+    expect((await rig.capture(site.url(path))).width).toBe(800);
+  });
 });
 
 describe.concurrent('the connection to the target', () => {
@@ -174,10 +140,8 @@ describe.concurrent('the connection to the target', () => {
 describe.concurrent('a page that navigates elsewhere', () => {
   it.each([
     ['/redirect/301', 'http://10.0.0.1/'],
-    ['/redirect/307', 'https://169.254.169.254/latest'],
     ['/meta', 'https://169.254.169.254/latest'],
     ['/script-to', 'http://10.0.0.1/'],
-    ['/late-to', 'https://169.254.169.254/latest'],
     ['/form-to', 'http://10.0.0.1/'],
   ])('is never captured when %s leads inside, to %s', async (way, target) => {
     const error = await rig.failure(site.url(`${way}?to=${encodeURIComponent(target)}`));
@@ -193,7 +157,7 @@ describe.concurrent('a page that navigates elsewhere', () => {
     expect(error.details).toEqual({ net_error: 'ERR_NAME_NOT_RESOLVED', hint: ALLOW_OWN_NETWORK });
   });
 
-  it.each(['/meta', '/script-to', '/late-to', '/form-to'])('is judged by the document that %s leads to', async (way) => {
+  it.each(['/meta', '/late-to'])('is judged by the document that %s leads to', async (way) => {
     expect(await rig.failure(site.url(`${way}?to=/status/404`))).toMatchObject({ code: 'target_error', details: { status: 404 } });
   });
 
