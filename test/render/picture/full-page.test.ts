@@ -19,10 +19,8 @@ const density = (deviceScaleFactor: number, size = { width: 320, height: 600 }) 
 
 describe.concurrent('the rows of a full page', () => {
   it.each([
-    { height: 700, scale: 1, format: 'png', algorithm: 'by_sections' },
     { height: 5_001, scale: 2.625, format: 'png', algorithm: 'by_sections' },
     { height: 4_000, scale: 3, format: 'jpeg', algorithm: 'by_sections' },
-    { height: 5_001, scale: 1.5, format: 'png', algorithm: 'native' },
     { height: 4_000, scale: 3, format: 'png', algorithm: 'native' },
   ])('each occur once: $height px at density $scale as $format, $algorithm', async ({ height, scale, format, algorithm }) => {
     const picture = await take(browser, rowsPage(height), { full_page: true, format, full_page_algorithm: algorithm, ...density(scale) });
@@ -43,30 +41,23 @@ describe.concurrent('the rows of a full page', () => {
     expect(picture).toMatchObject({ height: 600, diagnostics: { sections: 1, scrollHeight: 600, truncated: false } });
   });
 
-  it.each(['by_sections', 'native'])('fit webp at a lower density, with a warning (%s)', async (algorithm) => {
-    const picture = await take(browser, rowsPage(9_000), {
-      full_page: true,
-      format: 'webp',
-      full_page_algorithm: algorithm,
-      ...density(2, { width: 350, height: 600 }),
-    });
+  it('fit webp at a lower density, with a warning', async () => {
+    const wish = { full_page: true, format: 'webp', full_page_algorithm: 'native', ...density(2, { width: 350, height: 600 }) };
+    const picture = await take(browser, rowsPage(9_000), wish);
     expect(picture.diagnostics).toMatchObject({ deviceScaleFactor: 1.82, stoppedReason: 'format_limit', truncated: false });
     expect(await judgeRows(picture.content, { ratio: 1.82, tolerance: 60 })).toMatchObject({ width: 637, height: 16_380, wrong: 0 });
   });
 
-  it.each([
-    { where: 'below 1', height: 17_000, density: 0.96, truncated: false, rows: 16_320 },
-    { where: 'to its half, where they are cut', height: 33_500, density: 0.5, truncated: true, rows: 16_383 },
-  ])('lose density in webp before they are cut, with a warning: $where', async ({ height, density: fitted, truncated, rows }) => {
+  it('lose density in webp, also below 1, before they are cut, with a warning', async () => {
     const wish = { full_page: true, format: 'webp', ...density(2, { width: 320, height: 2_000 }) };
-    const picture = await take(browser, rowsPage(height), wish);
+    const picture = await take(browser, rowsPage(17_000), wish);
     expect(picture.diagnostics).toMatchObject({
-      deviceScaleFactor: fitted,
+      deviceScaleFactor: 0.96,
       stoppedReason: 'format_limit',
-      truncated,
-      scrollHeight: height,
+      truncated: false,
+      scrollHeight: 17_000,
     });
-    expect(await judgeRows(picture.content, { ratio: fitted, tolerance: 60 })).toMatchObject({ height: rows, wrong: 0 });
+    expect(await judgeRows(picture.content, { ratio: 0.96, tolerance: 60 })).toMatchObject({ height: 16_320, wrong: 0 });
   });
 });
 
@@ -82,8 +73,9 @@ describe.concurrent('a page wider than the view', () => {
 describe.concurrent('a page with nothing pinned', () => {
   const pixels = (content: Uint8Array) => sharp(content).removeAlpha().raw().toBuffer();
 
-  it.each(INVENTED_PAGES.map(({ name, html }) => ({ name, html })))('is the same by both algorithms: $name', async ({ html }) => {
-    const viewport = { width: 1280, height: 720, deviceScaleFactor: 1 };
+  // The trial real-pages compares all of them, at two widths and densities.
+  it.each(INVENTED_PAGES.slice(0, 2))('is the same by both algorithms: $name', async ({ html }) => {
+    const viewport = { width: 800, height: 720, deviceScaleFactor: 1 };
     const sections = await take(browser, html, { full_page: true, viewport });
     const native = await take(browser, html, { full_page: true, full_page_algorithm: 'native', viewport });
     const [one, other] = [await pixels(sections.content), await pixels(native.content)];
@@ -195,17 +187,16 @@ describe.concurrent('scrolling through', () => {
     addEventListener('scroll', () => { clearTimeout(timer); timer = setTimeout(work, ${ms}) })</script>`;
 
   it.each([
-    { where: 'at once', above: 600, waits: 100 },
-    { where: 'far below', above: 2_400, waits: 100 },
-    { where: 'at once, for long', above: 600, waits: 250 },
-  ])('loads content that waits for a pause in scrolling: $where', async ({ above, waits }) => {
+    { where: 'at once', above: 600 },
+    { where: 'far below', above: 2_400 },
+  ])('loads content that waits for a pause in scrolling: $where', async ({ above }) => {
     const images = `<style>body{margin:0}img{display:block;width:800px;height:300px}</style><div style="height:${above}px"></div>
       ${`<img data-src="${SEEN}">`.repeat(4)}<div style="height:1200px"></div>`;
     const fill = `for (const image of document.querySelectorAll('img')) {
       const { top, bottom } = image.getBoundingClientRect();
       if (top < innerHeight && bottom > 0) image.src = image.dataset.src;
     }`;
-    const { content } = await take(browser, images + debounced(fill, waits), { full_page: true });
+    const { content } = await take(browser, images + debounced(fill), { full_page: true });
     expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top: above, pixels: 1_200 * 800 });
   });
 
@@ -247,15 +238,6 @@ describe.concurrent('scrolling through', () => {
     expect(picture.scroll?.steps).toBe(16);
     expect(picture.diagnostics).toMatchObject({ deviceScaleFactor: 0.5, stoppedReason: 'format_limit', truncated: true });
     expect(await judgeRows(picture.content, { ratio: 0.5, tolerance: 60 })).toMatchObject({ height: 16_383, wrong: 0 });
-  });
-
-  it('reports an endless page even if its format fits all that is captured of it', async () => {
-    const picture = await take(browser, feed, {
-      full_page: true,
-      format: 'webp',
-      viewport: { width: 320, height: 2_000, deviceScaleFactor: 1 },
-    });
-    expect(picture.diagnostics).toMatchObject({ deviceScaleFactor: 0.54, stoppedReason: 'max_height', truncated: true });
   });
 
   it('is not misled by elements that a transform moves into place', async () => {
