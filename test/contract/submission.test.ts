@@ -208,10 +208,10 @@ describe('what a submission is equal to', () => {
     expect(identity({ url: 'example.com', headers: { 'x-a': '1' }, viewport: { width: 1280 }, format: 'webp', sync: true })).toBe(base);
   });
 
-  it('is the same for 500 ways to say one request', () => {
+  it('is the same for a hundred ways to say one request', () => {
     const random = seeded(7);
     const base = baseBody('https://hooks.example.com/');
-    const ways = Array.from({ length: 500 }, () => identity(rephrased(base, random)));
+    const ways = Array.from({ length: 100 }, () => identity(rephrased(base, random)));
     expect(new Set([identity(base), ...ways]).size).toBe(1);
   });
 
