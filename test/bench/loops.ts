@@ -19,32 +19,33 @@ export function loopsOf(server: BenchServer, bare: { capture(url: string): Promi
   return { bare: () => bare.capture(url).then(() => undefined), lean: ours(LEAN), full: ours({}) };
 }
 
+type Ways<Name extends string> = Record<Name, () => Promise<unknown>>;
+
 /** One of each in turn, so that a slow moment of the machine meets all alike. @returns medians in ms */
-export async function inTurns(loops: Loops, pairs: number): Promise<Record<keyof Loops, number>> {
-  const times: Record<keyof Loops, number[]> = { bare: [], lean: [], full: [] };
-  const names = Object.keys(loops) as (keyof Loops)[];
+export async function inTurns<Name extends string>(ways: Ways<Name>, pairs: number): Promise<Record<Name, number>> {
+  const times = new Map<string, number[]>(Object.keys(ways).map((name) => [name, []]));
   for (let nth = 0; nth < WARM_UP + pairs; nth++) {
-    for (const name of names) {
+    for (const [name, list] of times) {
       const from = performance.now();
-      await loops[name]();
-      if (nth >= WARM_UP) times[name].push(performance.now() - from);
+      await ways[name as Name]();
+      if (nth >= WARM_UP) list.push(performance.now() - from);
     }
   }
-  return { bare: quantile(times.bare, 0.5), lean: quantile(times.lean, 0.5), full: quantile(times.full, 0.5) };
+  return Object.fromEntries([...times].map(([name, list]) => [name, quantile(list, 0.5)])) as Record<Name, number>;
 }
 
 /** Each for a while, in rounds. */
-export async function fourAtOnce(loops: Loops, floodMs = FLOOD_MS): Promise<Record<keyof Loops, { perSecond: number; p95: number }>> {
-  const runs: Record<keyof Loops, { perSecond: number; times: number[] }[]> = { bare: [], lean: [], full: [] };
+export async function fourAtOnce<Name extends string>(
+  ways: Ways<Name>,
+  floodMs = FLOOD_MS,
+): Promise<Record<Name, { perSecond: number; p95: number }>> {
+  const runs = new Map<string, { perSecond: number; times: number[] }[]>(Object.keys(ways).map((name) => [name, []]));
   for (let round = 0; round < ROUNDS; round++) {
-    for (const name of Object.keys(loops) as (keyof Loops)[]) runs[name].push(await flood(4, floodMs, loops[name]));
+    for (const [name, list] of runs) list.push(await flood(4, floodMs, ways[name as Name]));
   }
-  const sum = (list: { perSecond: number; times: number[] }[]) => ({
-    perSecond: list.reduce((total, run) => total + run.perSecond, 0) / list.length,
-    p95: quantile(
-      list.flatMap((run) => run.times),
-      0.95,
-    ),
+  const found = [...runs].map(([name, list]) => {
+    const times = list.flatMap((run) => run.times);
+    return [name, { perSecond: list.reduce((sum, run) => sum + run.perSecond, 0) / list.length, p95: quantile(times, 0.95) }];
   });
-  return { bare: sum(runs.bare), lean: sum(runs.lean), full: sum(runs.full) };
+  return Object.fromEntries(found) as Record<Name, { perSecond: number; p95: number }>;
 }

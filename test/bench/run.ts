@@ -2,15 +2,12 @@
  * `npm run bench [-- <name> …]`: measures the service against the bare browser, as ratios and rates from one run on this machine.
  * Benchmarks do not pass or fail; RESULTS.md has recorded figures with their commands.
  */
-import { benchBlocking } from './blocking.js';
 import { benchCaptures } from './captures.js';
 import { benchEdge } from './edge.js';
 import { benchExtensions } from './extensions.js';
 import type { Figure } from './figure.js';
-import { benchGate } from './gate.js';
 import { benchMulti } from './multi.js';
 import { benchOrdinary } from './ordinary.js';
-import { benchSlowDisk } from './slow-disk.js';
 import { benchStart } from './start.js';
 
 const BENCHES: Record<string, () => Promise<Figure[]>> = {
@@ -20,9 +17,6 @@ const BENCHES: Record<string, () => Promise<Figure[]>> = {
   ordinary: benchOrdinary,
   extensions: benchExtensions,
   multi: benchMulti,
-  'slow-disk': benchSlowDisk,
-  gate: benchGate,
-  blocking: benchBlocking,
 };
 
 async function main(names: string[]): Promise<number> {
