@@ -1,8 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
+import { postCapture } from '../stress/call-api.js';
+import { startServerProcess } from '../stress/server-process.js';
 
 export const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 
@@ -34,80 +34,22 @@ export async function startServer(
   env: Record<string, string> = {},
   dataDir = mkdtempSync(join(tmpdir(), 'stillframe-bench-')),
 ): Promise<BenchServer> {
-  const startedAt = performance.now();
-  const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0', '--data-dir', dataDir, '--log-format', 'json', '--log', 'info'], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      ...process.env,
-      ...MEMORY_SETTINGS,
-      STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2',
-      STILLFRAME_SUBMIT_RATE: '0',
-      STILLFRAME_READ_RATE: '0',
-      STILLFRAME_LISTS: 'false',
-      ...env,
-    },
-  });
-  let logged = 0;
-  child.stderr?.on('data', (part: Buffer) => {
-    logged += part.length;
-  });
-  const { url, key } = await untilReady(child);
-  const readyMs = performance.now() - startedAt;
-  const stop = () => end(child);
+  const server = startServerProcess({ dataDir, env: { ...MEMORY_SETTINGS, ...env }, isSmall: false });
+  const { url, firstKey, ms: readyMs } = await server.ready;
+  const key = firstKey ?? '';
+  const stop = async () => await server[Symbol.asyncDispose]();
   return {
-    url,
-    key,
-    pid: child.pid ?? 0,
-    readyMs,
-    dataDir,
-    stop,
+    ...{ url, key, pid: server.pid, readyMs, dataDir, stop, memoryBytes: server.memoryBytes },
     post: async (body, query = '') => {
-      const from = performance.now();
-      const response = await fetch(`${url}/v1/screenshot${query}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-      const answer = (await response.json()) as { data?: Record<string, unknown>; error?: Record<string, unknown> };
-      return { status: response.status, ms: performance.now() - from, data: answer.data ?? answer.error ?? {} };
+      const { status, ms, body: answer } = await postCapture({ url, key }, body, { query });
+      return { status, ms, data: answer?.data ?? answer?.error ?? {} };
     },
-    loggedBytes: () => logged,
-    memoryBytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) * 1024,
+    loggedBytes: () => server.said.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0),
     async [Symbol.asyncDispose]() {
       await stop();
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
-}
-
-function untilReady(child: ChildProcess): Promise<{ url: string; key: string }> {
-  return new Promise((done, fail) => {
-    let url = '';
-    let key = '';
-    const said: string[] = [];
-    child.once('exit', (code) => fail(new Error(`the server ended (${code}): ${said.slice(-5).join('\n')}`)));
-    if (child.stdout === null || child.stderr === null) throw new Error('the server has no output');
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      key = /sf_live_[0-9A-Za-z]{38}/.exec(text)?.[0] ?? key;
-    });
-    createInterface({ input: child.stderr }).on('line', (line) => {
-      said.push(line);
-      if (said.length > 50) said.shift();
-      if (line.includes('"msg":"ready"')) {
-        url = (JSON.parse(line) as { url: string }).url;
-        // The first key was written before this line, to a pipe of its own: it is read by the next turn of the loop.
-        setImmediate(() => setImmediate(() => done({ url, key })));
-      }
-    });
-  });
-}
-
-function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
-  return new Promise((resolve) => {
-    child.once('exit', () => resolve());
-    child.kill('SIGTERM');
-  });
 }
 
 /** Runs `work` again and again, `width` at once, until the time is over. @returns each run's ms */

@@ -8,12 +8,13 @@
  */
 import sharp from 'sharp';
 import { type BenchServer, startServer } from '../bench/server.js';
+import { inLanes } from '../egress/in-lanes.js';
 import { html } from '../fixtures/site/answer.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { callApi, postCapture } from './call-api.js';
 import { visitByHsts } from './isolation-hsts.js';
 import { CHANNELS, isolationPages, type Report } from './isolation-page.js';
-import { runCommand } from './server-process.js';
+import { anotherKey } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface IsolationOptions {
@@ -24,6 +25,7 @@ export interface IsolationOptions {
 
 const VIEW = { viewport: { width: 400, height: 300, deviceScaleFactor: 1 }, format: 'png' };
 const ACCOUNT = 'isolation-second';
+const firstOf = (count: number) => [...Array(count).keys()];
 
 export async function run({ pairs = 1_000, atOnce = 4 }: IsolationOptions): Promise<TrialResult> {
   const problems: string[] = [];
@@ -36,13 +38,10 @@ export async function run({ pairs = 1_000, atOnce = 4 }: IsolationOptions): Prom
   for (const channel of unproven) problems.push(`not every visit could leave a trace in ${channel}: it proves nothing`);
   if (reports.length !== pairs * 2) problems.push(`${reports.length} of ${pairs * 2} visits came to their end`);
   const shared = await shareNothing(Math.ceil(pairs / 4), { server, site, atOnce, problems });
-  const hsts = await visitByHsts((visit) => inLanes(Math.max(2, Math.ceil(pairs / 4)), atOnce, visit));
+  const hsts = await visitByHsts((visit) => inLanes(firstOf(Math.max(2, Math.ceil(pairs / 4))), atOnce, visit));
   problems.push(...hsts.problems);
   const figures = { visits: reports.length, channels: CHANNELS.length, 'pairs of accounts': shared, 'HSTS visits': hsts.visits };
-  return {
-    figures: { ...figures, traces: problems.length },
-    problems,
-  };
+  return { figures: { ...figures, traces: problems.length }, problems };
 }
 
 interface On {
@@ -55,7 +54,7 @@ interface On {
 async function visitAll(count: number, { server, site, atOnce, problems }: On): Promise<Report[]> {
   const reports: Report[] = [];
   for (const [path, handler] of isolationPages((report) => reports.push(report))) site.route(path, handler);
-  await inLanes(count, atOnce, async (nth) => {
+  await inLanes(firstOf(count), atOnce, async (nth) => {
     const url = site.url(`/trace?token=visitor${nth}x`);
     const login = nth % 2 === 0 ? aLogin(site.origin, `visitor${nth}x`) : {};
     const answer = await server.post({ ...VIEW, url, ...login, cache_ttl: 0, wait_until: 'domcontentloaded', wait_for_selector: '#done' });
@@ -81,8 +80,8 @@ async function shareNothing(pairs: number, { server, site, atOnce, problems }: O
     colours.set(pair, [...(colours.get(pair) ?? []), colour]);
     html(response, `<!doctype html><body style="margin:0;background:#${colour}"><h1 style="margin-top:200px">${pair}</h1>`);
   });
-  const second = await anotherKey(server);
-  await inLanes(pairs, atOnce / 2, async (nth) => {
+  const second = await anotherKey(server.dataDir, ACCOUNT);
+  await inLanes(firstOf(pairs), Math.max(1, atOnce / 2), async (nth) => {
     const body = { ...VIEW, url: site.url(`/one-colour?pair=${nth}`) };
     const ask = (key: string) => postCapture({ url: server.url, key }, body, { idempotencyKey: `pair-${nth}` });
     const answers = nth % 2 === 0 ? await Promise.all([ask(server.key), ask(second)]) : [await ask(server.key), await ask(second)];
@@ -106,22 +105,4 @@ async function shareNothing(pairs: number, { server, site, atOnce, problems }: O
 async function topColour(url: string): Promise<string> {
   const content = Buffer.from(await (await fetch(url)).arrayBuffer());
   return (await sharp(content).removeAlpha().extract({ left: 5, top: 5, width: 1, height: 1 }).raw().toBuffer()).toString('hex');
-}
-
-/** Of an account of its own. */
-async function anotherKey({ dataDir }: BenchServer): Promise<string> {
-  const env = { STILLFRAME_DATA_DIR: dataDir };
-  await runCommand(['accounts', 'create', ACCOUNT], env);
-  const { out, err } = await runCommand(['keys', 'create', '--label', 'isolation', '--account', ACCOUNT], env);
-  const key = /sf_live_[0-9A-Za-z]{38}/.exec(out + err)?.[0];
-  if (key === undefined) throw new Error(`no key was made: ${out}${err}`);
-  return key;
-}
-
-async function inLanes(count: number, width: number, work: (nth: number) => Promise<void>): Promise<void> {
-  let next = 0;
-  const lane = async () => {
-    while (next < count) await work(next++);
-  };
-  await Promise.all(Array.from({ length: Math.max(1, width) }, lane));
 }

@@ -43,6 +43,8 @@ export interface ServerStart {
   preload?: string;
   /** Of another program than the built one. */
   main?: string;
+  /** False: as many captures at once as it chooses for this machine. */
+  isSmall?: boolean;
 }
 
 export interface Exit {
@@ -121,12 +123,11 @@ function preloading({ preload }: ServerStart): string[] {
   return preload === undefined ? [] : ['--import', preload];
 }
 
-function settings({ dataDir }: ServerStart): Record<string, string> {
+function settings({ dataDir, isSmall = true }: ServerStart): Record<string, string> {
   return {
     STILLFRAME_DATA_DIR: dataDir,
     STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2',
-    STILLFRAME_CONCURRENCY: '2',
-    STILLFRAME_BROWSERS: '1',
+    ...(isSmall ? { STILLFRAME_CONCURRENCY: '2', STILLFRAME_BROWSERS: '1' } : {}),
     STILLFRAME_SUBMIT_RATE: '0',
     STILLFRAME_READ_RATE: '0',
     STILLFRAME_LISTS: 'false',
