@@ -28,7 +28,6 @@ async function seen(head: string, body: string, wish: Record<string, unknown>): 
 
 it.concurrent.each([
   ['once it has hung for long', EARLY],
-  ['after settling', { wait_until: 'domcontentloaded' }],
   ['and so is the whole of it', { ...EARLY, full_page: true }],
 ])('a page whose style sheet hangs is captured without it, %s', async (_when, wish) => {
   expect(await seen('<link rel="stylesheet" href="/hang?sheet">', INK, wish)).toMatchObject({ corner: '000000' });

@@ -6,7 +6,7 @@ import { aPageSession, launchChromium, options } from '../picture/a-page-session
 const browser = await launchChromium();
 afterAll(() => browser.close());
 
-const TRIES = 25;
+const TRIES = 10;
 const DELAY_MS = 100;
 const STYLE = `<style>body{margin:0}@keyframes p{50%{opacity:.2}}i{display:block;height:30px;background:#246;animation:p 900ms ${DELAY_MS}ms infinite}</style>`;
 

@@ -6,7 +6,7 @@ import { siteAndRig } from './capture-rig.js';
 const { site, rig } = await siteAndRig();
 
 /** `SAME_BYTES_REPEATS=100 npx vitest run test/render/page/same-bytes.test.ts` for the trial of a hundred captures of each page. */
-const REPEATS = Number(process.env.SAME_BYTES_REPEATS ?? 3);
+const REPEATS = Number(process.env.SAME_BYTES_REPEATS ?? 2);
 
 const frames = [0, 1, 2].map((shade) => ({
   create: { width: 60, height: 60, channels: 3 as const, background: { r: 90 * shade, g: 60, b: 20 } },

@@ -26,9 +26,9 @@ function serve(path: string, body: string, head = ''): string {
 
 describe.concurrent('wait_until', () => {
   it('names the pending requests, and a state that would not have waited for them', async () => {
-    const error = await rig.failure(site.url('/hung-image'), { timeout: 8_000 });
+    const error = await rig.failure(site.url('/hung-image'), { timeout: 4_000 });
     expect(error).toMatchObject({ code: 'render_timeout', retriable: true });
-    expect(error.message).toContain('`wait_until: load` was not reached within `timeout` (8000 ms)');
+    expect(error.message).toContain('`wait_until: load` was not reached within `timeout` (4000 ms)');
     expect(error.message).toContain(`1 image from ${new URL(site.origin).host} was still pending`);
     expect(error.message).toContain('`wait_until: domcontentloaded` would not have waited');
     expect(error.details).toEqual({ waited_for: 'load', pending: [{ kind: 'image', host: new URL(site.origin).host, count: 1 }] });
@@ -39,7 +39,7 @@ describe.concurrent('wait_until', () => {
   });
 
   it('networkidle waits for requests that load ignores, and names load as reached earlier', async () => {
-    const error = await rig.failure(site.url('/long-poll'), { wait_until: 'networkidle', timeout: 8_000 });
+    const error = await rig.failure(site.url('/long-poll'), { wait_until: 'networkidle', timeout: 4_000 });
     expect(error.code).toBe('render_timeout');
     expect(error.message).toContain('`wait_until: load` would not have waited');
     expect((await rig.capture(site.url('/streams'), { wait_until: 'networkidle', wait_for_idle: false })).width).toBe(800);
@@ -48,7 +48,7 @@ describe.concurrent('wait_until', () => {
   it('networkidle names the last of the requests that keep the network busy', async () => {
     site.route('/tick', (_request, response) => response.end('tick'));
     const url = serve('/ticks', '<h1>Ticking</h1><script>setInterval(() => fetch("/tick"), 50)</script>');
-    const error = await rig.failure(url, { wait_until: 'networkidle', timeout: 8_000 });
+    const error = await rig.failure(url, { wait_until: 'networkidle', timeout: 4_000 });
     const { host } = new URL(site.origin);
     // The end may come while one or more of them are in flight.
     const told = /the last one a request by script from |(\d) requests? by script from .* (?:was|were) still pending/;
@@ -59,8 +59,8 @@ describe.concurrent('wait_until', () => {
   });
 
   it('fails as render_timeout when a target sends nothing', async () => {
-    const error = await rig.failure(site.url('/hang'), { timeout: 8_000 });
-    expect(error).toMatchObject({ code: 'render_timeout', message: `127.0.0.1:${site.port} did not answer within \`timeout\` (8000 ms).` });
+    const error = await rig.failure(site.url('/hang'), { timeout: 4_000 });
+    expect(error).toMatchObject({ code: 'render_timeout', message: `127.0.0.1:${site.port} did not answer within \`timeout\` (4000 ms).` });
   });
 
   it('is delayed, but never failed, by a font that never loads', async () => {
@@ -87,7 +87,7 @@ describe('wait_for_selector', () => {
   });
 
   it('fails as render_timeout that names it', async () => {
-    const error = await rig.failure(site.url('/static'), { wait_for_selector: '#never', timeout: 8_000 });
+    const error = await rig.failure(site.url('/static'), { wait_for_selector: '#never', timeout: 4_000 });
     expect(error).toMatchObject({ code: 'render_timeout', details: { waited_for: 'selector', selector: '#never' } });
     expect(error.message).toContain('`wait_for_selector`: no visible element matched "#never"');
   });
@@ -232,15 +232,15 @@ describe.concurrent('wait_for_content', () => {
 
 describe.concurrent('delay', () => {
   it('is added to the timeout', async () => {
-    const url = serve('/delayed', '<h1>Page</h1><script>setTimeout(() => { document.body.style.background = "#0000ff" }, 8500)</script>');
-    const { content } = await rig.capture(url, { delay: 9_000, timeout: 8_000 });
+    const url = serve('/delayed', '<h1>Page</h1><script>setTimeout(() => { document.body.style.background = "#0000ff" }, 4500)</script>');
+    const { content } = await rig.capture(url, { delay: 5_000, timeout: 4_000 });
     expect(await colourAt(content, 790, 590)).toBe('0000ff');
   });
 
   it('leaves the rest of the timeout for later steps', async () => {
-    const url = serve('/leaves-late', '<h1>Page</h1><script>onload = () => setTimeout(() => { location = "/slow?ms=900" }, 8600)</script>');
+    const url = serve('/leaves-late', '<h1>Page</h1><script>onload = () => setTimeout(() => { location = "/slow?ms=900" }, 4600)</script>');
     // Longer than the timeout; when it is over, the page is on its way to another that takes most of a second.
-    const { finalUrl } = await rig.capture(url, { delay: 9_000, timeout: 8_000, wait_for_idle: false });
+    const { finalUrl } = await rig.capture(url, { delay: 5_000, timeout: 4_000, wait_for_idle: false });
     expect(new URL(finalUrl).pathname).toBe('/slow');
   });
 });
