@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { Database } from '../../src/store/sqlite/driver.js';
 import { startSite } from '../fixtures/site/site.js';
 import { openAt } from '../store/factories.js';
-import { Crowd } from './crowd.js';
+import { Crowd, servePages } from './crowd.js';
 import { damageOf, judgeArtifacts } from './ledger.js';
 import { aTrialDir, runCommand, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
@@ -27,9 +27,7 @@ const PICTURES_EVERY = 10;
 export async function run({ rounds = 100 }: BackupOptions = {}): Promise<TrialResult<number>> {
   const problems: string[] = [];
   await using site = await startSite({ host: '127.0.0.2' });
-  site.route('/page', (_, response) => {
-    response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Page</title><h1>A page</h1>');
-  });
+  servePages(site);
   using dir = aTrialDir();
   using copies = aTrialDir();
   await using crowd = Crowd.begin({ site, hook: null, clients: CLIENTS, problem: (what) => problems.push(what) });

@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { buildProgram } from '../fixtures/build-program.js';
 import { startSite } from '../fixtures/site/site.js';
-import { callApi, postCapture } from './call-api.js';
+import { SMALL, submit, untilIdle } from './call-api.js';
 import { damageOf, openCopy } from './ledger.js';
-import { aTrialDir, runCommand, type ServerProcess, startServerProcess } from './server-process.js';
+import { aTrialDir, runCommand, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface ClockOptions {
@@ -56,17 +56,10 @@ export async function run({ holdMs = HOLD_MS, jobs = 6, starts = STARTS.length }
   const figures: TrialResult['figures'] = { jobs };
 
   const first = serve();
-  const { url, firstKey } = await first.ready;
-  const at = { url, key: firstKey ?? '' };
-  for (let nth = 0; nth < jobs; nth++) {
-    const viewport = { width: 320, height: 240, deviceScaleFactor: 1 };
-    await postCapture(at, { url: site.url(`/static?${nth}`), viewport, format: 'png', cache_ttl: 0 }, { query: '?mode=async' });
-  }
-  for (;;) {
-    if ((await callApi(`${url}/v1/health`, at.key)).body.data.queue.completed === jobs) break;
-    await pause(50);
-  }
-  await end(first, 'SIGTERM');
+  const at = await first.door();
+  for (let nth = 0; nth < jobs; nth++) await submit(at, { ...SMALL, url: site.url(`/static?${nth}`) });
+  await untilIdle(at);
+  await first.end('SIGTERM');
 
   for (const [aheadMs, signal] of STARTS.slice(-starts)) {
     writeFileSync(clock, String(aheadMs));
@@ -91,7 +84,7 @@ export async function run({ holdMs = HOLD_MS, jobs = 6, starts = STARTS.length }
       figures.deleted_after_accept = await untilGone(left);
       expectThat('nothing was deleted after the clock was accepted', figures.deleted_after_accept !== 'no');
     }
-    await end(server, signal);
+    await server.end(signal);
   }
   return { figures, problems };
 }
@@ -101,9 +94,4 @@ async function untilGone(left: () => { jobs: number; pictures: number }): Promis
     if (left().pictures === 0) return 'yes';
   }
   return 'no';
-}
-
-async function end(server: ServerProcess, signal: NodeJS.Signals): Promise<void> {
-  server.kill(signal);
-  await server.exited;
 }

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { buildProgram } from '../fixtures/build-program.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { startReceiver } from '../fixtures/webhook-receiver.js';
-import { callApi, postCapture } from './call-api.js';
+import { callApi, type Door, SMALL, submit, untilIdle } from './call-api.js';
 import { auditBooks, damageOf, openCopy, readJobs } from './ledger.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
@@ -28,7 +28,6 @@ const HOLD_MS = 12_000;
 /** A capture that a jump and a sweep (every 5 s) meet under way. */
 const SLOW_MS = 8_000;
 const QUICK_JOBS = 4;
-const SMALL = { viewport: { width: 320, height: 240, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 };
 const SECRET = 'a webhook secret of this trial';
 
 export async function run({ jumps = JUMPS_DAYS, holdMs = HOLD_MS }: ClocksOptions = {}): Promise<TrialResult> {
@@ -42,20 +41,19 @@ export async function run({ jumps = JUMPS_DAYS, holdMs = HOLD_MS }: ClocksOption
     preload: preload.file,
     env: { TRIAL_CLOCK: clock, STILLFRAME_WEBHOOK_ALLOW: receiver.origin, STILLFRAME_CONCURRENCY: '4' },
   });
-  const { url, firstKey } = await server.ready;
-  const at = { url, key: firstKey ?? '' };
+  const at = await server.door();
   const ids: string[] = [];
   try {
-    ids.push(...(await submit(at, site, receiver.url())));
+    ids.push(...(await submitSome(at, site, receiver.url())));
     for (const days of jumps) {
-      const before = await submit(at, site, receiver.url());
+      const before = await submitSome(at, site, receiver.url());
       ids.push(...before);
       await underWay(at, before[0] ?? '');
       await jump(server, clock, days * DAY_MS);
-      ids.push(...(await submit(at, site, receiver.url())));
+      ids.push(...(await submitSome(at, site, receiver.url())));
       await new Promise((resolve) => setTimeout(resolve, holdMs));
     }
-    await settle(at);
+    await untilIdle(at);
     await receiver.received(ids.length);
   } finally {
     await server[Symbol.asyncDispose]();
@@ -84,19 +82,15 @@ function judge(dataDir: string, seen: { ids: string[]; server: ServerProcess; an
 }
 
 /** One slow capture and some quick ones, each announced. @returns the jobs' ids */
-async function submit(at: { url: string; key: string }, site: Site, receiver: string): Promise<string[]> {
+async function submitSome(at: Door, site: Site, receiver: string): Promise<string[]> {
   const pages = [site.url(`/slow?ms=${SLOW_MS}`), ...Array.from({ length: QUICK_JOBS }, () => site.url('/static'))];
   const ids: string[] = [];
-  for (const page of pages) {
-    const body = { ...SMALL, url: page, webhook: { url: receiver, secret: SECRET } };
-    const answer = await postCapture(at, body, { query: '?mode=async' });
-    ids.push(String(answer.body.data.job_id));
-  }
+  for (const url of pages) ids.push(await submit(at, { ...SMALL, url, webhook: { url: receiver, secret: SECRET } }));
   return ids;
 }
 
 /** Its first progress is told, and its lease with it: from now on the lease is renewed by time alone. */
-async function underWay(at: { url: string; key: string }, id: string): Promise<void> {
+async function underWay(at: Door, id: string): Promise<void> {
   for (;;) {
     const { body } = await callApi(`${at.url}/v1/jobs/${id}`, at.key);
     if (Number(body.data.progress) > 0) return;
@@ -110,13 +104,5 @@ async function jump(server: ServerProcess, clock: string, offsetMs: number): Pro
   server.kill('SIGUSR2');
   while (!server.said.slice(from).some((line) => line.includes(`the clock is at ${offsetMs}`))) {
     await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
-async function settle(at: { url: string; key: string }): Promise<void> {
-  for (;;) {
-    const { body } = await callApi(`${at.url}/v1/health`, at.key);
-    if (body.data.queue.total_pending === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

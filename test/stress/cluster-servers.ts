@@ -1,11 +1,13 @@
 /** Parts of trial "cluster" with real servers, through the front door. */
 import pg from 'pg';
+import { quantile } from '../bench/figure.js';
 import { aCluster, type Cluster } from '../cluster/a-cluster.js';
 import { startDatabaseProxy } from '../fixtures/database-proxy.js';
 import type { PostgresServer } from '../fixtures/postgres.js';
 import { startSite } from '../fixtures/site/site.js';
 import { Callers } from './cluster-callers.js';
 import type { PartFound, PartOptions } from './cluster-part.js';
+import { servePages } from './crowd.js';
 import { nextVersionOf } from './next-version.js';
 import { mainFile, type ServerProcess } from './server-process.js';
 
@@ -113,9 +115,7 @@ async function shot(server: ServerProcess): Promise<(page: string) => Promise<un
 
 async function aSite(pageMs: number) {
   const site = await startSite({ host: '127.0.0.2' });
-  site.route('/page', (_, response) => {
-    setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Page</title><p>Here</p>'), pageMs);
-  });
+  servePages(site, pageMs);
   return site;
 }
 
@@ -140,5 +140,5 @@ async function auditOf({ databaseUrl, bucket }: Cluster): Promise<string[]> {
 }
 
 function median(times: readonly number[]): number {
-  return Math.round([...times].sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0);
+  return times.length === 0 ? 0 : Math.round(quantile(times, 0.5));
 }

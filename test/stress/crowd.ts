@@ -14,6 +14,14 @@ export interface CrowdOptions {
   problem(what: string): void;
 }
 
+/** The pages that they have captured. @param ms that each takes to come */
+export function servePages(site: Site, ms = 0): void {
+  site.route('/page', (_, response) => {
+    const answer = () => response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Page</title><p>Here</p>');
+    setTimeout(answer, ms);
+  });
+}
+
 export class Crowd implements AsyncDisposable {
   readonly promised = new Map<string, Promised>();
   readonly at: Whereabouts;

@@ -6,7 +6,7 @@
  */
 import { startSite } from '../fixtures/site/site.js';
 import { callApi, postCapture } from './call-api.js';
-import { Crowd, unexplainedFailures } from './crowd.js';
+import { Crowd, servePages, unexplainedFailures } from './crowd.js';
 import { auditBooks, damageOf, type JobFacts, openCopy, readJobs } from './ledger.js';
 import { seeded } from './seeded.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
@@ -30,12 +30,7 @@ const STUCK_AFTER_MS = 60_000;
 
 export async function run({ rounds = 50, secondEvery = 5, seed = 3 }: DrainOptions = {}): Promise<TrialResult<number>> {
   await using site = await startSite({ host: '127.0.0.2' });
-  site.route('/page', (_, response) => {
-    setTimeout(
-      () => response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Page</title><p>Here</p>'),
-      PAGE_MS,
-    );
-  });
+  servePages(site, PAGE_MS);
   using dir = aTrialDir();
   const problems: string[] = [];
   await using crowd = Crowd.begin({ site, hook: null, clients: CLIENTS, problem: (what) => problems.push(what) });

@@ -9,7 +9,7 @@
  */
 import { startSite } from '../fixtures/site/site.js';
 import { type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
-import { postCapture } from './call-api.js';
+import { postCapture, SMALL, submit } from './call-api.js';
 import { anotherKey, aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
@@ -40,7 +40,6 @@ const AS_PROMISED = {
 };
 const SLOTS = 4;
 const SECRET = 'a webhook secret of this trial';
-const SMALL = { viewport: { width: 320, height: 240, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 };
 
 export async function run(given: FairOptions = {}): Promise<TrialResult> {
   const options = { ...AS_PROMISED, ...given };
@@ -72,21 +71,17 @@ async function compete(options: Required<FairOptions>, keepSlots: number): Promi
     ...dir,
     env: { STILLFRAME_CONCURRENCY: String(SLOTS), STILLFRAME_BROWSERS: '2', STILLFRAME_KEEP_SLOTS: String(keepSlots) },
   });
-  const { url, firstKey } = await server.ready;
-  const slow = { url, key: firstKey ?? '' };
-  const quick = { url, key: await anotherKey(dir.dataDir, 'quick') };
+  const slow = await server.door();
+  const quick = { ...slow, key: await anotherKey(dir.dataDir, 'quick') };
   // No slot is reserved for an account without earlier requests.
   await postCapture(quick, { ...SMALL, url: site.url('/static') });
   for (let nth = 0; nth < options.slowJobs; nth++) {
     const page = site.url(`/slow?ms=${options.seconds * 1_000}&${nth}`);
-    await postCapture(slow, { ...SMALL, url: page, timeout: 60_000 }, { query: '?mode=async' });
+    await submit(slow, { ...SMALL, url: page, timeout: 60_000 });
   }
   const from = Date.now();
   const ids: string[] = [];
-  for (let nth = 0; nth < options.quickJobs; nth++) {
-    const answer = await postCapture(quick, { ...SMALL, url: site.url(`/static?${nth}`) }, { query: '?mode=async' });
-    ids.push(String(answer.body.data.job_id));
-  }
+  for (let nth = 0; nth < options.quickJobs; nth++) ids.push(await submit(quick, { ...SMALL, url: site.url(`/static?${nth}`) }));
   const ends = await Promise.all(ids.map((id) => ended(server, id)));
   // The slow captures that wait would take minutes.
   server.kill('SIGKILL');
@@ -104,9 +99,8 @@ async function announce(hanging: number): Promise<{ hung: number; slowestMs: num
   using dir = aTrialDir();
   const allowed = [good, ...receivers.all].map((receiver) => receiver.origin);
   await using server = startServerProcess({ ...dir, env: { STILLFRAME_WEBHOOK_ALLOW: allowed.join(',') } });
-  const { url, firstKey } = await server.ready;
-  const busy = { url, key: firstKey ?? '' };
-  const calm = { url, key: await anotherKey(dir.dataDir, 'quick') };
+  const busy = await server.door();
+  const calm = { ...busy, key: await anotherKey(dir.dataDir, 'quick') };
   const body = { ...SMALL, url: site.url('/static'), cache_ttl: 600 };
   for (const at of [busy, calm]) await postCapture(at, body);
   for (const receiver of receivers.all) {
@@ -121,8 +115,7 @@ async function announce(hanging: number): Promise<{ hung: number; slowestMs: num
     slowestMs = Math.max(slowestMs, performance.now() - from);
   }
   const hung = receivers.all.reduce((sum, receiver) => sum + receiver.requests.length, 0);
-  server.kill('SIGKILL');
-  await server.exited;
+  await server.end('SIGKILL');
   return { hung, slowestMs: Math.round(slowestMs) };
 }
 

@@ -11,7 +11,7 @@ import { closeSync, mkdtempSync, openSync, readdirSync, rmdirSync, rmSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Site, startSite } from '../fixtures/site/site.js';
-import { type ApiAnswer, callApi, postCapture } from './call-api.js';
+import { type ApiAnswer, callApi, type Door, postCapture, untilEnded, untilIdle } from './call-api.js';
 import { auditBooks, damageOf, openCopy, readJobs } from './ledger.js';
 import { aTrialDir, runCommand, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
@@ -41,8 +41,7 @@ export async function run(options: FullDiskOptions = {}): Promise<TrialResult> {
   using _disk = disk;
   await using site = await startSite({ host: '127.0.0.2' });
   const server = startServerProcess({ dataDir: disk.path, env: { STILLFRAME_SYNC_WAIT_MS: String(SYNC_WAIT_MS) } });
-  const { url, firstKey } = await server.ready;
-  const trial = new FullDisk({ url, key: firstKey ?? '' }, site, disk.path);
+  const trial = new FullDisk(await server.door(), site, disk.path);
   for (let round = 0; round < rounds; round++) await trial.round(round, { submissions, recoveryMs });
   await trial.settle();
   const exit = await Promise.race([server.exited, Promise.resolve(null)]);
@@ -75,8 +74,7 @@ async function fillTemporary(site: Site, withPrints: boolean): Promise<{ problem
   site.route('/tall', (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(TALL));
   site.route('/noise', (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(NOISE));
   await using server = startServerProcess({ dataDir: dir.dataDir, env: { TMPDIR: disk.path } });
-  const { url, firstKey } = await server.ready;
-  const at = { url, key: firstKey ?? '' };
+  const at = await server.door();
   const problems: string[] = [];
   const seen: string[] = [];
   const expectAnswer = async (when: string, fields: Record<string, unknown>, statuses: number[]) => {
@@ -90,7 +88,7 @@ async function fillTemporary(site: Site, withPrints: boolean): Promise<{ problem
   };
   const expectHealth = async (when: string, status: number) => {
     const from = performance.now();
-    while ((await callApi(`${url}/v1/health`, at.key)).status !== status) {
+    while ((await callApi(`${at.url}/v1/health`, at.key)).status !== status) {
       if (performance.now() - from > STUCK_AFTER_MS) return void problems.push(`${when}: health never answered ${status}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
@@ -123,14 +121,10 @@ async function untilSaid({ said }: { said: readonly string[] }, text: string, pr
 }
 
 /** The outcome of an accepted job, in the form of a synchronous answer. */
-async function ended(at: { url: string; key: string }, jobId: string): Promise<Pick<ApiAnswer, 'status' | 'body'>> {
-  for (;;) {
-    const { body } = await callApi(`${at.url}/v1/jobs/${jobId}`, at.key);
-    const { result } = body.data;
-    if (result?.ok === true) return { status: 200, body };
-    if (result !== undefined) return { status: /cannot be written to/.test(result.error.message) ? 503 : 500, body: result };
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+async function ended(at: Door, jobId: string): Promise<Pick<ApiAnswer, 'status' | 'body'>> {
+  const { result } = await untilEnded(at, `jobs/${jobId}`);
+  if (result.ok) return { status: 200, body: result };
+  return { status: /cannot be written to/.test(result.error.message) ? 503 : 500, body: result };
 }
 
 class FullDisk {
@@ -140,7 +134,7 @@ class FullDisk {
   readonly #recoveries: number[] = [];
 
   constructor(
-    private readonly at: { url: string; key: string },
+    private readonly at: Door,
     private readonly site: Site,
     private readonly dataDir: string,
   ) {}
@@ -176,13 +170,7 @@ class FullDisk {
 
   /** Everything that was promised comes to its end. */
   async settle(): Promise<void> {
-    const deadline = performance.now() + STUCK_AFTER_MS;
-    for (;;) {
-      const { body } = await callApi(`${this.at.url}/v1/health`, this.at.key);
-      if (body.data.queue.total_pending === 0) return;
-      if (performance.now() > deadline) return void this.problems.push('jobs are stuck after the space came back');
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    if (!(await untilIdle(this.at, STUCK_AFTER_MS))) this.problems.push('jobs are stuck after the space came back');
   }
 
   /** After the server has ended. */

@@ -9,6 +9,7 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import stringify from 'safe-stable-stringify';
 import { Pool } from 'undici';
+import { inLanes } from '../egress/in-lanes.js';
 import { aCompletedJob, aDelivery, fakeServices, KEYS, serveApp } from '../http/fake-services.js';
 import { aHostileBody, aHostileRequest, type HostileRequest } from './hostile-requests.js';
 import type { TrialResult } from './trial-result.js';
@@ -23,7 +24,6 @@ export interface FuzzOptions {
 }
 
 const STALL_LIMIT_MS = 50;
-const PROBLEMS_MAX = 20;
 const AT_ONCE = 4;
 /** Requests from one seed. */
 const SAMPLE = 50;
@@ -56,7 +56,7 @@ export async function run(options: FuzzOptions): Promise<TrialResult> {
       stalls.start();
       await sendAll({ pool, key }, batch, (sent, status, problem) => {
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        if (problem !== null && problems.length < PROBLEMS_MAX) problems.push(`${sent.method} ${sent.path}: ${problem}`);
+        if (problem !== null) problems.push(`${sent.method} ${sent.path}: ${problem}`);
       });
       stalls.stop();
     }
@@ -86,14 +86,10 @@ interface Server {
 type Told = (sent: HostileRequest, status: number, problem: string | null) => void;
 
 async function sendAll(server: Server, batch: HostileRequest[], told: Told): Promise<void> {
-  const queue = [...batch];
-  const lane = async () => {
-    for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
-      const { status, problem } = await send(server, next);
-      told(next, status, problem);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  await inLanes(batch, AT_ONCE, async (one) => {
+    const { status, problem } = await send(server, one);
+    told(one, status, problem);
+  });
 }
 
 async function send(server: Server, hostile: HostileRequest): Promise<{ status: number; problem: string | null }> {

@@ -9,6 +9,7 @@
 import sharp from 'sharp';
 import { quantile } from '../bench/figure.js';
 import { type BenchServer, startServer } from '../bench/server.js';
+import { inLanes } from '../egress/in-lanes.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { startElsewhere } from './elsewhere.js';
 import { FEW_CASES, HOSTILE_CASES, type HostileCase } from './hostile-cases.js';
@@ -63,14 +64,11 @@ export async function run(options: HostileOptions): Promise<TrialResult> {
   for (let nth = 0; nth < (judge === 1 ? WARM_UP : 0); nth++) await healthy();
   const solo: number[] = [];
   for (let nth = 0; nth < alone; nth++) solo.push(await healthy());
-  const waiting = [...chosen];
   const ended: Ended[] = [];
-  const lane = async () => {
-    for (let one = waiting.shift(); one !== undefined; one = waiting.shift())
-      ended.push(await endOf(one, { server, origin: elsewhere.origin, timeout, collateral: cases !== 'few', problems }));
-  };
   let over = false;
-  const lanes = Promise.all(Array.from({ length: atOnce }, lane)).finally(() => {
+  const lanes = inLanes(chosen, atOnce, async (one) => {
+    ended.push(await endOf(one, { server, origin: elsewhere.origin, timeout, collateral: cases !== 'few', problems }));
+  }).finally(() => {
     over = true;
   });
   const beside: number[] = [];

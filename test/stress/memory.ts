@@ -46,9 +46,8 @@ export async function run({ others = 200, attackers = 4, budgetMb = 3_500, limit
     },
   });
   group?.take(server.pid);
-  const { url, firstKey } = await server.ready;
-  const attacker = { url, key: firstKey ?? '' };
-  const other = { url, key: await anotherKey(dir.dataDir, 'other') };
+  const attacker = await server.door();
+  const other = { ...attacker, key: await anotherKey(dir.dataDir, 'other') };
   let peakBytes = 0;
   const sampler = setInterval(() => {
     peakBytes = Math.max(peakBytes, group?.usedBytes() ?? memoryOf([server.pid, ...browsersOf(server.pid).flatMap(wholeBrowser)]));

@@ -1,5 +1,6 @@
 import type { AttemptOutcome, NewJob } from '../../src/store/store.js';
 import { aNewJob, someOptions } from '../store/factories.js';
+import { seeded } from './seeded.js';
 
 export interface ModelCaller {
   accountId: string;
@@ -11,18 +12,11 @@ export const SECRET = 's'.repeat(20);
 
 /** All that is random in the model trial: the same seed, the same trial. */
 export class Dice {
-  #state: number;
+  /** In [0, 1). */
+  readonly roll: () => number;
 
   constructor(seed: number) {
-    this.#state = seed >>> 0;
-  }
-
-  /** In [0, 1); mulberry32. */
-  roll(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+    this.roll = seeded(seed);
   }
 
   below(limit: number): number {

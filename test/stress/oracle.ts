@@ -1,21 +1,18 @@
 /**
- * Trial "oracle": another key's job against an id that never was, and private names against missing ones. The answers must be the same but
- * for the request id, and take as long.
+ * Trial "oracle": another key's job against an id that never was. The answers must be the same but for the
+ * request id, and take as long. (Names: test/egress/capture-proxy.)
  *
- * Sabotage that turns it red: answer another key's job with 403, or wait a few milliseconds before its 404; in egress/open-egress, refuse
- * without evenRefusal.
+ * Sabotage that turns it red: answer another key's job with 403, or wait a few milliseconds before its 404.
  */
 import { Client } from 'undici';
 import { newId } from '../../src/contract/ids.js';
+import { quantile } from '../bench/figure.js';
 import { aCompletedJob, fakeServices, KEYS, serveApp } from '../http/fake-services.js';
-import { compareNames } from './oracle-names.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface OracleOptions {
   /** Pairs; 10,000 when absent. */
   lookups?: number;
-  /** Captures of each kind of name; 150 when absent. */
-  names?: number;
   /** Whom to ask, with which key, about whose job; a server of our own with nothing behind it when absent. Its read limit must be off. */
   server?: { url: string; key: string; theirs: string };
 }
@@ -25,7 +22,7 @@ const APART_LIMIT_MS = 1;
 const OWN_HEADERS = new Set(['x-request-id', 'date', 'ratelimit']);
 
 export async function run(options: OracleOptions): Promise<TrialResult<number>> {
-  const { lookups = 10_000, names = 150 } = options;
+  const { lookups = 10_000 } = options;
   await using own = await (options.server === undefined ? serveOwn() : null);
   const { url, key, theirs } = options.server ?? { url: own?.url ?? '', key: KEYS.full, theirs: own?.theirs ?? '' };
   const client = new Client(url);
@@ -40,14 +37,12 @@ export async function run(options: OracleOptions): Promise<TrialResult<number>> 
     }
   }
   await client.close();
-  const [one, other] = [median(looks.theirs), median(looks.nobodys)];
+  const [one, other] = [quantile(looks.theirs, 0.5), quantile(looks.nobodys, 0.5)];
   const apartMs = Math.round(Math.abs(one - other) * 1_000) / 1_000;
   const problems: string[] = [];
   if (answers.size > 1) problems.push(`${answers.size} different answers: ${[...answers].join(' | ').slice(0, 2_000)}`);
   if (apartMs > APART_LIMIT_MS) problems.push(`the medians are ${apartMs} ms apart`);
-  const named = names === 0 ? { figures: {}, problems: [] } : await compareNames(names);
-  problems.push(...named.problems);
-  return { figures: { lookups, answers: answers.size, medians_apart_ms: apartMs, ...named.figures }, problems };
+  return { figures: { lookups, answers: answers.size, medians_apart_ms: apartMs }, problems };
 }
 
 async function look(client: Client, key: string, id: string): Promise<{ ms: number; answer: string }> {
@@ -58,10 +53,6 @@ async function look(client: Client, key: string, id: string): Promise<{ ms: numb
   const requestId = String(answer.headers['x-request-id']);
   const headers = Object.entries(answer.headers).filter(([name]) => !OWN_HEADERS.has(name));
   return { ms, answer: JSON.stringify([answer.statusCode, headers, body.replaceAll(requestId, 'ID')]) };
-}
-
-function median(times: number[]): number {
-  return times.toSorted((one, other) => one - other)[Math.floor(times.length / 2)] ?? 0;
 }
 
 async function serveOwn() {

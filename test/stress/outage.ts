@@ -11,7 +11,7 @@ import { type BucketServer, startBucketServer, type Trouble } from '../fixtures/
 import { startDatabaseProxy } from '../fixtures/database-proxy.js';
 import { createDatabase, startPostgres } from '../fixtures/postgres.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
-import { callApi, postCapture } from './call-api.js';
+import { callApi, type Door, postCapture, SMALL } from './call-api.js';
 import { aTrialDir, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
@@ -46,8 +46,7 @@ async function withSqlite(trial: Outage): Promise<void> {
   await using bucket = await startBucketServer();
   using dir = aTrialDir();
   await using server = startServerProcess({ ...dir, env: bucketSettings(bucket) });
-  const { url, firstKey } = await server.ready;
-  await trial.each('sqlite', { url, key: firstKey ?? '' }, { ...ofBucket(bucket), locked: () => lock(dir.dataDir) });
+  await trial.each('sqlite', await server.door(), { ...ofBucket(bucket), locked: () => lock(dir.dataDir) });
 }
 
 async function withPostgres(trial: Outage): Promise<void> {
@@ -62,7 +61,7 @@ async function withPostgres(trial: Outage): Promise<void> {
     STILLFRAME_BASE_URL: 'http://127.0.0.1:1',
   };
   await using one = startServerProcess({ dataDir: join(dirs.dataDir, '1'), env });
-  const { url, firstKey } = await one.ready;
+  const at = await one.door();
   await using other = startServerProcess({ dataDir: join(dirs.dataDir, '2'), env });
   await other.ready;
   const refused = async (): Promise<Away> => {
@@ -77,7 +76,7 @@ async function withPostgres(trial: Outage): Promise<void> {
     await postgres.kill();
     return () => postgres.start();
   };
-  await trial.each('postgres', { url, key: firstKey ?? '' }, { down: ofBucket(bucket).down ?? refused, refused, frozen, killed });
+  await trial.each('postgres', at, { down: ofBucket(bucket).down ?? refused, refused, frozen, killed });
 }
 
 function ofBucket(bucket: BucketServer): Outages {
@@ -116,7 +115,7 @@ class Outage {
     private readonly only: readonly string[] | null,
   ) {}
 
-  async each(engine: string, at: { url: string; key: string }, outages: Outages): Promise<void> {
+  async each(engine: string, at: Door, outages: Outages): Promise<void> {
     for (const [kind, begin] of Object.entries(outages)) {
       if (this.only !== null && !this.only.includes(kind)) continue;
       for (const length of this.lengths) await this.#one(`${engine} ${kind} ${length} s`, at, { begin, length });
@@ -124,7 +123,7 @@ class Outage {
   }
 
   /** Half of the jobs are under way when it begins. */
-  async #one(name: string, at: { url: string; key: string }, { begin, length }: { begin: Outages[string]; length: number }): Promise<void> {
+  async #one(name: string, at: Door, { begin, length }: { begin: Outages[string]; length: number }): Promise<void> {
     const pages = Array.from({ length: JOBS }, () => `/slow?ms=${PAGE_MS}&nth=${++this.#nth}`);
     const ids: string[] = [];
     for (const page of pages) ids.push(await this.#submit(at, page));
@@ -145,9 +144,8 @@ class Outage {
     if (renders > 2) this.problems.push(`${name}: a job was rendered ${renders} times`);
   }
 
-  async #submit(at: { url: string; key: string }, page: string): Promise<string> {
-    const viewport = { width: 320, height: 240, deviceScaleFactor: 1 };
-    const body = { url: this.site.url(page), viewport, format: 'png', cache_ttl: 0 };
+  async #submit(at: Door, page: string): Promise<string> {
+    const body = { ...SMALL, url: this.site.url(page) };
     // The outage before may have left the storage unknown for a moment.
     for (;;) {
       const answer = await postCapture(at, body, { query: '?mode=async' });
@@ -156,7 +154,7 @@ class Outage {
     }
   }
 
-  async #untilEnded(at: { url: string; key: string }, id: string): Promise<string> {
+  async #untilEnded(at: Door, id: string): Promise<string> {
     for (const until = performance.now() + SETTLED_WITHIN_MS; performance.now() < until; await pause(200)) {
       const { status, body } = await callApi(`${at.url}/v1/jobs/${id}`, at.key);
       if (status === 404) return 'lost';

@@ -5,10 +5,10 @@
  *
  * Sabotage that turns it red: leave `retryAfterSeconds` out of capture/submit.
  */
-
 import { Pool } from 'undici';
+import { quantile } from '../bench/figure.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
-import { callApi, postCapture } from './call-api.js';
+import { callApi, type Door, postCapture, untilIdle } from './call-api.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
@@ -52,8 +52,7 @@ export async function run({
   using dir = aTrialDir();
   const env = { STILLFRAME_MAX_QUEUE: String(queue), STILLFRAME_SYNC_WAIT_MS: String(wait) };
   const server = startServerProcess({ ...dir, env });
-  const { url, firstKey } = await server.ready;
-  const at = { url, key: firstKey ?? '' };
+  const at = await server.door();
   try {
     await capacityOf(at, site, Math.min(3, calm));
     const before = await capacityOf(at, site, calm);
@@ -77,10 +76,10 @@ export async function run({
       answered_200: count(heard, 200),
       answered_202: count(heard, 202),
       refused: refused.length,
-      refusal_p50_ms: round(quantile(refused, 0.5)),
-      refusal_p95_ms: round(quantile(refused, 0.95)),
-      refusal_p99_ms: round(quantile(refused, 0.99)),
-      slowest_refusal_ms: round(quantile(refused, 1)),
+      refusal_p50_ms: round(longest(refused, 0.5)),
+      refusal_p95_ms: round(longest(refused, 0.95)),
+      refusal_p99_ms: round(longest(refused, 0.99)),
+      slowest_refusal_ms: round(longest(refused, 1)),
       generator_lag_ms: round(maxLagMs),
       generator_cores: round(generatorShare),
       memory_first_mb: round(memory.first / 1e6),
@@ -89,8 +88,7 @@ export async function run({
     const problems = judge({ heard, refused, wait, capacity, goodput, memory });
     return { figures, problems };
   } finally {
-    server.kill('SIGKILL');
-    await server.exited;
+    await server.end('SIGKILL');
   }
 }
 
@@ -108,7 +106,7 @@ function judge(of: {
   if (others.length > 0) problems.push(`${others.length} answers were ${[...new Set(others.map(({ status }) => status))]}`);
   if (of.goodput < of.capacity * GOODPUT_LEAST) problems.push(`goodput is ${round(of.goodput / of.capacity)} of the capacity`);
   if (refused.length === 0) problems.push('nothing was refused');
-  if (quantile(refused, 0.99) > REFUSAL_MS) problems.push(`a refusal in a hundred takes ${round(quantile(refused, 0.99))} ms`);
+  if (longest(refused, 0.99) > REFUSAL_MS) problems.push(`a refusal in a hundred takes ${round(longest(refused, 0.99))} ms`);
   const admitted = heard
     .filter(({ status }) => status === 200 || status === 202)
     .map(({ at, ms, status }) => (status === 202 ? at - Math.min(ms, wait) : at - ms));
@@ -118,7 +116,7 @@ function judge(of: {
   const lied = refused.filter(({ at, retryAfterS }) => !tellsTheTruth({ at, retryAfterS }, admitted, end));
   if (lied.length > 0) problems.push(`${lied.length} refusals had a Retry-After before which nobody got in`);
   const late = heard.filter(({ status, ms }) => status === 202 && ms > wait + SYNC_GRACE_MS);
-  if (late.length > 0) problems.push(`${late.length} sync submissions got their 202 after ${round(quantile(late, 1))} ms`);
+  if (late.length > 0) problems.push(`${late.length} sync submissions got their 202 after ${round(longest(late, 1))} ms`);
   if (count(heard, 202) === 0) problems.push('no sync submission was answered 202');
   if (memory.last > memory.first * MEMORY_GROWTH)
     problems.push(`memory grew from ${round(memory.first / 1e6)} to ${round(memory.last / 1e6)} MB`);
@@ -133,7 +131,7 @@ function tellsTheTruth({ at, retryAfterS }: { at: number; retryAfterS: number },
 }
 
 /** Captures a second, by clients that wait for each before the next. */
-async function capacityOf(at: Server, site: Site, seconds: number): Promise<number> {
+async function capacityOf(at: Door, site: Site, seconds: number): Promise<number> {
   const from = performance.now();
   let done = 0;
   const lane = async () => {
@@ -146,17 +144,8 @@ async function capacityOf(at: Server, site: Site, seconds: number): Promise<numb
   return (done * 1_000) / (performance.now() - from);
 }
 
-/** Jobs that are queued at the end of the load are completed as well. */
-async function untilIdle(at: Server): Promise<void> {
-  for (;;) {
-    const { body } = await callApi(`${at.url}/v1/health`, at.key);
-    if (body.data.queue.total_pending === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 250));
-  }
-}
-
 interface Storm {
-  at: Server;
+  at: Door;
   site: Site;
   server: ServerProcess;
   ratePerSecond: number;
@@ -202,17 +191,12 @@ async function overload({ at, site, server, ratePerSecond, seconds }: Storm) {
 }
 
 /** With a client that costs little: it shares the machine with what it judges. */
-async function ask(pool: Pool, at: Server, site: Site): Promise<Omit<Heard, 'at'>> {
+async function ask(pool: Pool, at: Door, site: Site): Promise<Omit<Heard, 'at'>> {
   const from = performance.now();
   const headers = { authorization: `Bearer ${at.key}`, 'content-type': 'application/json' };
   const answer = await pool.request({ path: '/v1/screenshot', method: 'POST', headers, body: JSON.stringify(order(site)) });
   await answer.body.dump();
   return { status: answer.statusCode, ms: performance.now() - from, retryAfterS: Number(answer.headers['retry-after'] ?? Number.NaN) };
-}
-
-interface Server {
-  url: string;
-  key: string;
 }
 
 let orders = 0;
@@ -221,7 +205,7 @@ function order(site: Site): Record<string, unknown> {
   return { url: site.url(`/static?${++orders}`), format: 'png', viewport: { width: 640, height: 400, deviceScaleFactor: 1 }, cache_ttl: 0 };
 }
 
-async function completed(at: Server): Promise<number> {
+async function completed(at: Door): Promise<number> {
   const { body } = await callApi(`${at.url}/v1/health`, at.key);
   return body.data.queue.completed;
 }
@@ -230,9 +214,13 @@ function count(heard: readonly Heard[], status: number): number {
   return heard.filter((one) => one.status === status).length;
 }
 
-function quantile(heard: readonly Heard[], share: number): number {
-  const sorted = heard.map(({ ms }) => ms).sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+function longest(heard: readonly Heard[], share: number): number {
+  return heard.length === 0
+    ? 0
+    : quantile(
+        heard.map(({ ms }) => ms),
+        share,
+      );
 }
 
 function round(value: number): number {

@@ -15,7 +15,7 @@ import { INVENTED_PAGES } from '../fixtures/invented-pages/invented-pages.js';
 import { builtThread } from '../render/inspect/thread.js';
 import { aPageSession, launchChromium, options } from '../render/picture/a-page-session.js';
 import { take } from '../render/picture/take.js';
-import type { TrialResult } from './trial-result.js';
+import { listOf, type TrialResult } from './trial-result.js';
 
 export interface RealPagesOptions {
   /** Comma lists; all of the trial's when absent. */
@@ -56,8 +56,8 @@ export async function run(given: RealPagesOptions): Promise<TrialResult> {
 /** @returns the largest share of px that differ */
 async function comparePictures(browser: Browser, page: InventedPage, given: RealPagesOptions, problems: string[]): Promise<number> {
   let worst = 0;
-  for (const width of list(given.widths, [390, 1280])) {
-    for (const deviceScaleFactor of list(given.densities, [1, 2])) {
+  for (const width of listOf(given.widths, [390, 1280])) {
+    for (const deviceScaleFactor of listOf(given.densities, [1, 2])) {
       const wire = { full_page: true, viewport: { width, height: 720, deviceScaleFactor } };
       const sections = await take(browser, page.html, { ...wire, full_page_algorithm: 'by_sections' });
       const native = await take(browser, page.html, { ...wire, full_page_algorithm: 'native' });
@@ -116,8 +116,4 @@ function shingles(text: string): string[] {
 function share(these: string[], those: string[]): number {
   const known = new Set(those);
   return these.filter((one) => known.has(one)).length / Math.max(1, these.length);
-}
-
-function list(given: string | number | undefined, all: number[]): number[] {
-  return given === undefined ? all : String(given).split(',').map(Number);
 }

@@ -9,7 +9,7 @@
 import { join } from 'node:path';
 import { Database } from '../../src/store/sqlite/driver.js';
 import { startSite } from '../fixtures/site/site.js';
-import { callApi, postCapture } from './call-api.js';
+import { type Door, SMALL, submit, untilEnded } from './call-api.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
@@ -34,23 +34,21 @@ export async function run({ rounds = 20 }: RestartOptions = {}): Promise<TrialRe
   await using site = await startSite({ host: '127.0.0.2' });
   using dir = aTrialDir();
   let server = startServerProcess(dir);
-  const { url, firstKey } = await server.ready;
-  const at = { url, key: firstKey ?? '' };
+  const at = await server.door();
+  const { url } = at;
   const restart = () => startServerProcess({ ...dir, port: Number(new URL(url).port) });
   const seen: Seen[] = [];
   for (let round = 0; round < rounds; round++) {
     const kill = hold(site, RUNNING);
-    const jobs = await submitAll(
-      at,
-      Array.from({ length: RUNNING }, (_, nth) => site.url(`/held?${round}-${nth}`)),
-    );
+    const pages = Array.from({ length: RUNNING }, (_, nth) => site.url(`/held?${round}-${nth}`));
+    const jobs = await Promise.all(pages.map((page) => submit(at, { ...SMALL, url: page })));
     await kill.all;
-    await end(server);
+    await server.end('SIGKILL');
     kill.release();
     server = restart();
     seen.push(await watch(server, { url, dataDir: dir.dataDir, jobs }));
     for (const job of jobs) {
-      const { state, attempts_made } = await untilEnded(at, job);
+      const { state, attempts_made } = await untilEnded(at, `jobs/${job}`, PATIENCE_MS);
       if (state !== 'completed' || attempts_made !== 2) problems.push(`round ${round}: ${state} after ${attempts_made} attempts`);
     }
   }
@@ -70,7 +68,7 @@ export async function run({ rounds = 20 }: RestartOptions = {}): Promise<TrialRe
 }
 
 interface PageSession {
-  at: { url: string; key: string };
+  at: Door;
   server: ServerProcess;
   restart(): ServerProcess;
 }
@@ -85,18 +83,19 @@ async function poisoned(site: Awaited<ReturnType<typeof startSite>>, session: Pa
     server.kill('SIGKILL');
     response.destroy();
   });
-  const [poison = ''] = await submitAll(session.at, [site.url('/poison')]);
+  const poison = await submit(session.at, { ...SMALL, url: site.url('/poison') });
   for (let crash = 0; crash < 2; crash++) {
     const exit = await Promise.race([server.exited, after(PATIENCE_MS)]);
     if (exit === null) return { server, problems: ['the page that crashes the server was not tried twice'], attempts: visits };
     server = session.restart();
   }
   await server.ready;
-  const { state, result } = await untilEnded(session.at, poison);
+  const { state, result } = await untilEnded(session.at, `jobs/${poison}`, PATIENCE_MS);
   if (state !== 'failed' || result?.error?.code !== 'render_crashed') problems.push(`the page that crashes the server ended ${state}`);
   if (visits !== 2) problems.push(`the page that crashes the server was tried ${visits} times`);
-  const [sound = ''] = await submitAll(session.at, [site.url('/static')]);
-  if ((await untilEnded(session.at, sound)).state !== 'completed') problems.push('a job after the crashes did not complete');
+  const sound = await submit(session.at, { ...SMALL, url: site.url('/static') });
+  if ((await untilEnded(session.at, `jobs/${sound}`, PATIENCE_MS)).state !== 'completed')
+    problems.push('a job after the crashes did not complete');
   return { server, problems, attempts: visits };
 }
 
@@ -119,17 +118,6 @@ function hold(site: Awaited<ReturnType<typeof startSite>>, count: number) {
   return { all, release };
 }
 
-async function submitAll(at: PageSession['at'], urls: readonly string[]): Promise<string[]> {
-  const viewport = { width: 320, height: 240, deviceScaleFactor: 1 };
-  const answers = await Promise.all(urls.map((url) => postCapture(at, { url, format: 'png', viewport, sync: false, cache_ttl: 0 })));
-  return answers.map(({ body }) => String(body.data.job_id));
-}
-
-async function end(server: ServerProcess): Promise<void> {
-  server.kill('SIGKILL');
-  await server.exited;
-}
-
 /** From the start of the process to health 200, and from there to the claim of the last job, as its row tells. */
 async function watch(server: ServerProcess, of: { url: string; dataDir: string; jobs: string[] }): Promise<Seen> {
   const from = performance.now();
@@ -146,15 +134,6 @@ async function watch(server: ServerProcess, of: { url: string; dataDir: string; 
 async function untilTrue(holds: () => boolean | Promise<boolean>): Promise<number> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10));
   return performance.now();
-}
-
-async function untilEnded(at: PageSession['at'], job: string) {
-  const deadline = performance.now() + PATIENCE_MS;
-  for (;;) {
-    const { body } = await callApi(`${at.url}/v1/jobs/${job}`, at.key);
-    if (body.data.result !== undefined || performance.now() > deadline) return body.data;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }
 
 function after(ms: number): Promise<null> {

@@ -13,7 +13,7 @@ import { startCallerProxy } from '../fixtures/caller-proxy.js';
 import { type Collector, startCollector } from '../fixtures/otlp-collector.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
-import { callApi, postCapture } from './call-api.js';
+import { callApi, type Door, postCapture, untilIdle } from './call-api.js';
 import { aTrialDir, runCommand, type ServerProcess, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
@@ -27,7 +27,7 @@ const VIEWPORT = { width: 320, height: 240, deviceScaleFactor: 1 };
 const MARK = 'a-mark-that-is-no-secret';
 
 interface Ground {
-  at: { url: string; key: string };
+  at: Door;
   site: Site;
   receiver: Receiver;
   proxy: string;
@@ -65,8 +65,7 @@ export async function run({ rounds = 10 }: SecretsOptions = {}): Promise<TrialRe
   const problems = await search(ground, { server, dataDir: dir.dataDir, when: 'while it runs' });
   await leaveWaiting(ground, dir.dataDir, credentials);
   problems.push(...(await search(ground, { server, dataDir: dir.dataDir, when: 'with jobs waiting' })));
-  server.kill('SIGKILL');
-  await server.exited;
+  await server.end('SIGKILL');
   problems.push(...searchFiles(plants, dir.dataDir, 'after a kill'));
   server = startServerProcess({ ...dir, env });
   ground.at.url = (await server.ready).url;
@@ -185,14 +184,6 @@ async function leaveWaiting({ at, site, receiver, proxy, plants }: Ground, dataD
       webhook: { url: receiver.url(), secret: plants.make('webhook-secret') },
     };
     plants.hear('waiting', await postCapture(at, body, { idempotencyKey: `${MARK}-${nth}` }));
-  }
-}
-
-async function untilIdle(at: Ground['at']): Promise<void> {
-  for (;;) {
-    const { body } = await callApi(`${at.url}/v1/health`, at.key);
-    if (body.data.queue.total_pending === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 

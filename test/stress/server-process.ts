@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, stat
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Door } from './call-api.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /** What the built program consists of. */
@@ -61,6 +62,10 @@ export interface ServerProcess extends AsyncDisposable {
   /** What it wrote to stderr so far. */
   readonly said: readonly string[];
   kill(signal: NodeJS.Signals): void;
+  /** The same, and waits for its end. */
+  end(signal: NodeJS.Signals): Promise<Exit>;
+  /** Where it is when it is ready, with the first key of a new directory. */
+  door(): Promise<Door>;
   /** Bytes, of the server process alone. */
   memoryBytes(): number;
 }
@@ -84,13 +89,17 @@ export function startServerProcess(start: ServerStart): ServerProcess {
   // A caller that kills it before it is ready can ignore this.
   ready.catch(() => undefined);
   const kill = (signal: NodeJS.Signals) => void child.kill(signal);
+  const end = (signal: NodeJS.Signals) => {
+    kill(signal);
+    return exited;
+  };
   return {
     pid: child.pid ?? 0,
-    ...{ ready, exited, said, kill },
+    ...{ ready, exited, said, kill, end },
+    door: () => ready.then(({ url, firstKey }) => ({ url, key: firstKey ?? '' })),
     memoryBytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) * 1024,
     async [Symbol.asyncDispose]() {
-      kill('SIGTERM');
-      await exited;
+      await end('SIGTERM');
     },
   };
 }

@@ -9,6 +9,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { profilesRoot } from '../../src/render/pool/profile-dir.js';
 import { type BenchServer, startServer } from '../bench/server.js';
+import { inLanes } from '../egress/in-lanes.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { browsersOf, isService, memoryOf, renderersOf, wholeBrowser } from './browser-processes.js';
 import type { TrialResult } from './trial-result.js';
@@ -99,16 +100,12 @@ export async function run(options: SoakOptions): Promise<TrialResult> {
 }
 
 async function captureMany(count: number, { server, site, problems }: { server: BenchServer; site: Site; problems: string[] }) {
-  let nth = 0;
-  const lane = async () => {
-    while (nth < count) {
-      const one = MIX[nth++ % MIX.length];
-      if (one === undefined) return;
-      const { status, data } = await server.post({ ...SMALL, url: site.url(one.path), ...one.wish });
-      if (!one.statuses.includes(status)) problems.push(`${one.path} ended ${status} ${JSON.stringify(data).slice(0, 200)}`);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  const chosen = Array.from({ length: count }, (_, nth) => MIX[nth % MIX.length]);
+  await inLanes(chosen, AT_ONCE, async (one) => {
+    if (one === undefined) return;
+    const { status, data } = await server.post({ ...SMALL, url: site.url(one.path), ...one.wish });
+    if (!one.statuses.includes(status)) problems.push(`${one.path} ended ${status} ${JSON.stringify(data).slice(0, 200)}`);
+  });
 }
 
 /** The lowest of each figure in a time without work; the time is longer while counts are not back to those given. */

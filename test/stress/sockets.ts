@@ -69,8 +69,7 @@ export async function run(options: SocketsOptions = {}): Promise<TrialResult<num
     await crowd(at, { name: 'readers', size: readers, request: head(picture), seconds }, { figures, problems });
     return { figures, problems };
   } finally {
-    server.kill('SIGKILL');
-    await server.exited;
+    await server.end('SIGKILL');
   }
 }
 

@@ -9,7 +9,7 @@ import type { Account, Store } from '../../src/store/store.js';
 import { startSite } from '../fixtures/site/site.js';
 import { startService, type TestService } from '../fixtures/start-service.js';
 import { openAt } from '../store/factories.js';
-import { type ApiAnswer, callApi, postCapture } from './call-api.js';
+import { type ApiAnswer, postCapture, SMALL, untilEnded } from './call-api.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface StampedeOptions {
@@ -19,7 +19,6 @@ export interface StampedeOptions {
   times?: number;
 }
 
-const VIEWPORT = { width: 320, height: 240, deviceScaleFactor: 1 };
 const SOUND = { url: 'https://example.com/', sync: false };
 const SOUND_TOO = { ...SOUND, format: 'jpeg' };
 
@@ -48,7 +47,7 @@ async function stampede(
   const jobs = new Set<string>();
   const statuses = new Map<number, number>();
   for (let nth = 0; nth < keys; nth++) {
-    const body = { url: url(nth), format: 'png', viewport: VIEWPORT, cache_ttl: 0, sync: nth % 2 === 0 };
+    const body = { ...SMALL, url: url(nth), sync: nth % 2 === 0 };
     const answers = await Promise.all(
       Array.from({ length: times }, () => postCapture(service, body, { idempotencyKey: `stampede-${nth}` })),
     );
@@ -58,20 +57,12 @@ async function stampede(
     }
     const named = answers.filter(({ status }) => status === 202).map(({ body: told }) => told.data.job_id);
     const pictures = new Set(answers.filter(({ status }) => status === 200).map(({ body: told }) => told.data.cdn_url));
-    const found = await untilEnded(service, `stampede-${nth}`);
+    const found = await untilEnded(service, `requests/stampede-${nth}`);
     jobs.add(found.id);
     if (named.some((id) => id !== found.id) || pictures.size > 1) problems.push(`stampede-${nth} became more than one job`);
     if (found.state !== 'completed') problems.push(`stampede-${nth} is ${found.state}`);
   }
   return { jobs: jobs.size, answers_200: statuses.get(200) ?? 0, answers_202: statuses.get(202) ?? 0 };
-}
-
-async function untilEnded(service: TestService, idempotencyKey: string) {
-  for (;;) {
-    const { body } = await callApi(`${service.url}/v1/requests/${idempotencyKey}`, service.key);
-    if (body.data.result !== undefined) return body.data;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }
 
 interface Ground {
@@ -116,11 +107,11 @@ async function refusedByLoad(problems: string[]): Promise<number> {
   const fast = await postCapture(service, SOUND_TOO, { idempotencyKey: 'fast' });
   expectStatus(fast, 429, problems);
   await store.setQueuePaused(false);
-  await untilEnded(service, 'first');
+  await untilEnded(service, 'requests/first');
   for (const idempotencyKey of ['full', 'fast']) {
     await new Promise((resolve) => setTimeout(resolve, 1_000 * Number(fast.headers.get('retry-after'))));
     expectStatus(await postCapture(service, { ...SOUND, format: 'png' }, { idempotencyKey }), 202, problems);
-    await untilEnded(service, idempotencyKey);
+    await untilEnded(service, `requests/${idempotencyKey}`);
   }
   return 2;
 }

@@ -10,7 +10,7 @@ import { type Blot, blotOf } from '../render/picture/blots.js';
 import { PINNED, pinnedPage } from '../render/picture/pinned-page.js';
 import { SHELL_FOOTER, SHELL_HEIGHT, SHELL_NAV, SHELLS } from '../render/picture/shell-pages.js';
 import { take } from '../render/picture/take.js';
-import type { TrialResult } from './trial-result.js';
+import { listOf, type TrialResult } from './trial-result.js';
 
 export interface StickyOptions {
   /** Comma lists; all of the trial's when absent. */
@@ -29,8 +29,8 @@ export async function run(options: StickyOptions): Promise<TrialResult<number>> 
   const figures = { pictures: 0, elements: 0 };
   const browser = await launchChromium();
   try {
-    for (const density of list(options.densities, [1, 1.5, 2, 2.625, 3])) {
-      for (const viewHeight of list(options.viewHeights, [480, 600, 1_000])) {
+    for (const density of listOf(options.densities, [1, 1.5, 2, 2.625, 3])) {
+      for (const viewHeight of listOf(options.viewHeights, [480, 600, 1_000])) {
         const setting = { browser, density, viewHeight };
         for (const judged of [...(await judgePinned(setting)), ...(await judgeShells(setting))]) {
           figures.elements++;
@@ -43,10 +43,6 @@ export async function run(options: StickyOptions): Promise<TrialResult<number>> 
     await browser.close();
   }
   return { figures, problems };
-}
-
-function list(given: string | number | undefined, all: number[]): number[] {
-  return given === undefined ? all : String(given).split(',').map(Number);
 }
 
 /** With and without a place holder that comes when the header is fixed late. */

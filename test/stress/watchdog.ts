@@ -10,7 +10,7 @@ import { type ProcessEntry, processGroup, readProcess, roleOf } from '../../src/
 import { type BenchServer, startServer } from '../bench/server.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { browsersOf, renderersOf } from './browser-processes.js';
-import { callApi } from './call-api.js';
+import { callApi, submit, untilEnded } from './call-api.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface WatchdogOptions {
@@ -94,8 +94,12 @@ async function play(kind: Kind, { server, site, timeout, name }: On): Promise<Ro
   const began = performance.now();
   const jobs = Array.from({ length: AT_ONCE }, async (_, nth) => {
     const url = site.url(`/watched?of=${name}-${nth}`);
-    const { data } = await server.post({ url, timeout, cache_ttl: 0 }, '?mode=async');
-    return await ended(server, String(data.job_id), began);
+    const {
+      state,
+      result,
+      attempts_made: attempts,
+    } = await untilEnded(server, `jobs/${await submit(server, { url, timeout, cache_ttl: 0 })}`);
+    return { ms: performance.now() - began, attempts, end: result.ok ? state : result.error.code };
   });
   await until('the pages', () => site.hits.filter(({ path }) => path.startsWith('/image/') && path.includes(name)).length === AT_ONCE);
   const candidates = browsersOf(server.pid).flatMap((browser) => victimsIn(browser, kind));
@@ -155,15 +159,6 @@ function figuresOf(rounds: Round[]): Record<string, string> {
   return {
     [`${victim} ${signal}`]: `${rounds.length} rounds, ${again} of ${jobs.length} jobs done again, ${failed} failed, slowest ${slowest} ms${replacing}`,
   };
-}
-
-async function ended(server: BenchServer, id: string, began: number): Promise<Round['jobs'][number]> {
-  for (;;) {
-    const { body } = await callApi(`${server.url}/v1/jobs/${id}`, server.key);
-    const { state, result, attempts_made: attempts } = body.data;
-    if (result !== undefined) return { ms: performance.now() - began, attempts, end: result.ok ? state : result.error.code };
-    await pause();
-  }
 }
 
 async function readyBrowsers(server: BenchServer): Promise<number> {
