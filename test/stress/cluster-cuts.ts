@@ -2,8 +2,7 @@
 import { type DatabaseProxy, startDatabaseProxy } from '../fixtures/database-proxy.js';
 import type { PostgresServer } from '../fixtures/postgres.js';
 import { aNewJob, openAt } from '../store/factories.js';
-import { ClusterGround, insist, RULES } from './cluster-ground.js';
-import type { PartFound, PartOptions } from './cluster-part.js';
+import { ClusterGround, insist, type PartFound, type PartOptions, RULES } from './cluster-ground.js';
 
 /** Leases of 30 s, and the next sweep after that. */
 const CLAIMED_AFTER_PARTITION_MS = 35_000;

@@ -6,7 +6,7 @@ import { startDatabaseProxy } from '../fixtures/database-proxy.js';
 import type { PostgresServer } from '../fixtures/postgres.js';
 import { startSite } from '../fixtures/site/site.js';
 import { Callers } from './cluster-callers.js';
-import type { PartFound, PartOptions } from './cluster-part.js';
+import type { PartFound, PartOptions } from './cluster-ground.js';
 import { servePages } from './crowd.js';
 import { nextVersionOf } from './next-version.js';
 import { mainFile, type ServerProcess } from './server-process.js';

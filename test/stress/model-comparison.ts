@@ -3,8 +3,7 @@ import { deepStrictEqual } from 'node:assert';
 import { isTerminal, type JobSnapshot } from '../../src/contract/job.js';
 import { periodOf } from '../../src/contract/pricing.js';
 import type { Store } from '../../src/store/store.js';
-import type { ModelJob } from './model-rows.js';
-import type { ModelState } from './model-state.js';
+import type { ModelJob, ModelState } from './model-state.js';
 import type { Move } from './model-watch.js';
 
 export interface Sides {

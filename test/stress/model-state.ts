@@ -6,9 +6,47 @@ import type { JobState, StoredJobState } from '../../src/contract/job.js';
 import { periodOf } from '../../src/contract/pricing.js';
 import { JOB_BYTES } from '../../src/store/rules.js';
 import type { Claim, NewJob } from '../../src/store/store.js';
-import type { ModelArtifact, ModelJob } from './model-rows.js';
 
 const QUEUED: readonly StoredJobState[] = ['waiting', 'prioritized', 'delayed'];
+
+interface ModelDelivery {
+  event: string | null;
+  state: 'pending' | 'delivered' | 'failed';
+  generation: number;
+  attempts: number;
+  dueAt: number | null;
+  claimedUntil: number | null;
+  origin: string;
+}
+
+export interface ModelJob {
+  order: number;
+  wish: NewJob;
+  state: StoredJobState;
+  lane: 'prioritized' | 'waiting';
+  leader: string | null;
+  attempts: number;
+  dueAt: number;
+  leaseUntil: number;
+  worker: string | null;
+  firstClaimedAt: number | null;
+  claimedAt: number;
+  bookedMs: number;
+  endedAt: number | null;
+  renderedAt: number | null;
+  artifact: string | null;
+  cached: boolean;
+  error: string | null;
+  credits: 'pending' | 'settled' | 'released';
+  delivery: ModelDelivery | null;
+}
+
+interface ModelArtifact {
+  bytes: number;
+  createdAt: number;
+  accountId: string;
+  gone: boolean;
+}
 
 export class ModelState {
   paused = false;
