@@ -20,7 +20,6 @@ test.each<[string, ClusterOptions]>([
     { part: 'rolling', rounds: 1, servers: 3, sameVersion: 0 },
   ],
   ['another server than the renderer answers rightly, also without notifications', { part: 'listen', measured: 0 }],
-  ['a stampede makes one job and one render for each key, and quotas are exact', { part: 'stampede', submissions: 1_000 }],
   ['wrong clocks lose no lease', { part: 'clocks', seconds: 1 }],
 ])('%s', async (_, options) => {
   expect((await runOn(server, options)).problems).toEqual([]);

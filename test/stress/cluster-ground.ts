@@ -33,8 +33,6 @@ export interface PartOptions {
   rounds: number;
   /** Captures of which times are compared; 0: none are. */
   measured: number;
-  /** The number of submissions of the stampede, a hundred for each key. */
-  submissions: number;
   /** Servers that are replaced. */
   servers: number;
   /** 0: they are replaced by servers of the next version alone. */

@@ -8,15 +8,12 @@
  * - partition: a node that the network cuts off from the database
  * - rolling: real servers are replaced one by one, also by those of the next version
  * - listen: synchronous answers of another server than the one that renders, with and without notifications
- * - stampede: each key submitted many times over four connections; a quota under 64 submissions at once
  * - clocks: nodes whose clocks are 10 minutes apart
- * - fair: a quick account beside one with hundreds of slow captures
  *
  * Sabotages: `--trustsOwnClock 1` turns it red ("clocks"). Two more turn tests red whose timing is their own: without FOR NO KEY UPDATE of
  * the render in flight in store/postgres/accept, test/cluster/locks (a follower that only the sweep ends); with removal of the picture
  * whenever `complete` returns nothing in capture/run-job, test/capture/story (a charge without an object).
  */
-import { CaptureError } from '../../src/contract/capture-error.js';
 import { type PostgresServer, startPostgres } from '../fixtures/postgres.js';
 import { aCaller, aNewJob, openAt } from '../store/factories.js';
 import { cuts, partition } from './cluster-cuts.js';
@@ -25,10 +22,7 @@ import { listen, rolling } from './cluster-servers.js';
 import { seeded } from './seeded.js';
 import type { TrialResult } from './trial-result.js';
 
-const PARTS = { scaling, throughput, kills, restarts, cuts, partition, rolling, listen, stampede, clocks, fair } satisfies Record<
-  string,
-  Part
->;
+const PARTS = { scaling, throughput, kills, restarts, cuts, partition, rolling, listen, clocks } satisfies Record<string, Part>;
 
 export type ClusterOptions = Partial<PartOptions> & { part?: keyof typeof PARTS | 'all' };
 
@@ -42,7 +36,6 @@ const AS_PROMISED: PartOptions = {
   seconds: 70,
   rounds: 3,
   measured: 60,
-  submissions: 10_000,
   servers: 3,
   sameVersion: 1,
   trustsOwnClock: 0,
@@ -157,43 +150,6 @@ async function restarts(server: PostgresServer, { restarts: count, seed }: PartO
   return { figures: { restarts: count, jobs, 'taken again after at most (ms)': Math.round(slowest) }, problems };
 }
 
-async function stampede(server: PostgresServer, { submissions }: PartOptions): Promise<PartFound> {
-  const keys = submissions / 100;
-  await using ground = await ClusterGround.make(server);
-  const doors = [ground.store, ...(await Promise.all([1, 2, 3].map(() => openAt(ground.url))))];
-  const nodes = await Promise.all([1, 2, 3, 4].map(() => ground.start({ renderMs: 20 })));
-  const wishes = Array.from({ length: submissions }, (_, i) => `key ${i % keys}`);
-  let unavailable = 0;
-  const accept = async (key: string, i: number): Promise<unknown> => {
-    const job = aNewJob(ground.caller, { idempotencyKey: key, identity: key, cacheIdentity: key, enqueuedAt: ground.store.now() });
-    try {
-      return await doors[i % 4]?.accept(job, RULES);
-    } catch (error) {
-      // On a busy machine, the last of thousands wait too long for a connection.
-      if (!(error instanceof CaptureError) || error.status !== 503) throw error;
-      unavailable += 1;
-      return await accept(key, i);
-    }
-  };
-  await Promise.all(wishes.map(accept));
-  await ground.untilEnded();
-  const jobs = await ground.number('SELECT count(*) FROM jobs');
-  const renders = await ground.countObjects();
-  const poor = await aCaller(ground.store, { quota: 10 });
-  const answers = await Promise.all(
-    Array.from({ length: 64 }, (_, i) => doors[i % 4]?.accept(aNewJob(poor, { enqueuedAt: ground.store.now() }), RULES)),
-  );
-  const taken = answers.filter((answer) => answer?.kind === 'queued').length;
-  await ground.untilEnded();
-  const problems = await ground.audit();
-  if (jobs !== keys) problems.push(`${jobs} jobs for ${keys} keys`);
-  if (renders !== keys) problems.push(`${renders} renders for ${keys} keys`);
-  if (taken !== 10) problems.push(`${taken} jobs with a quota of 10`);
-  await Promise.all(nodes.map((node) => node.end()));
-  await Promise.all(doors.slice(1).map((door) => door[Symbol.asyncDispose]()));
-  return { figures: { jobs, renders, 'taken of a quota of 10': taken, 'answered 503': unavailable }, problems };
-}
-
 async function clocks(server: PostgresServer, { seconds, trustsOwnClock }: PartOptions): Promise<PartFound> {
   await using ground = await ClusterGround.make(server);
   const wrong = { trustsOwnClock: trustsOwnClock === 1, renderMs: 2_000, sweepMs: 500 };
@@ -211,26 +167,4 @@ async function clocks(server: PostgresServer, { seconds, trustsOwnClock }: PartO
   const dates = await ground.number('SELECT max(abs(ended_at - enqueued_at)) FROM jobs');
   if (dates > CLOCKS_APART_MS / 2) problems.push(`a job took ${Math.round(dates / 1_000)} s by its own times`);
   return { figures: { jobs: await ground.number('SELECT count(*) FROM jobs'), 'leases lost': lost }, problems };
-}
-
-async function fair(server: PostgresServer): Promise<PartFound> {
-  await using ground = await ClusterGround.make(server);
-  const quick = await aCaller(ground.store);
-  await ground.submit(400);
-  for (let i = 0; i < 4; i++) await ground.start({ renderMs: 400 });
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
-  for (let i = 0; i < 20; i++) {
-    await ground.submit(1, {}, quick);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-  await ground.untilEnded();
-  const waits = await ground.rows<{ ms: string }>(
-    'SELECT first_claimed_at - enqueued_at AS ms FROM jobs WHERE account_id = $1 ORDER BY 1',
-    [quick.accountId],
-  );
-  const longest = Number(waits.at(-1)?.ms ?? 0);
-  const problems = await ground.audit();
-  // One of sixteen slots is free every 25 ms on average, and at the latest when the oldest render ends.
-  if (longest > 1_000) problems.push(`a job of the quick account waited ${longest} ms`);
-  return { figures: { 'longest wait of the quick account (ms)': longest, jobs: 420 }, problems };
 }
