@@ -14,10 +14,10 @@
  * the render in flight in store/postgres/accept, test/cluster/locks (a follower that only the sweep ends); with removal of the picture
  * whenever `complete` returns nothing in capture/run-job, test/capture/story (a charge without an object).
  */
+import { type DatabaseProxy, startDatabaseProxy } from '../fixtures/database-proxy.js';
 import { type PostgresServer, startPostgres } from '../fixtures/postgres.js';
-import { aCaller, aNewJob, openAt } from '../store/factories.js';
-import { cuts, partition } from './cluster-cuts.js';
-import { ClusterGround, type Part, type PartFound, type PartOptions, RULES } from './cluster-ground.js';
+import { aNewJob, openAt } from '../store/factories.js';
+import { ClusterGround, insist, type Part, type PartFound, type PartOptions, RULES } from './cluster-ground.js';
 import { listen, rolling } from './cluster-servers.js';
 import { seeded } from './seeded.js';
 import type { TrialResult } from './trial-result.js';
@@ -29,6 +29,11 @@ export type ClusterOptions = Partial<PartOptions> & { part?: keyof typeof PARTS 
 /** How soon a job of a killed node must be claimed by another one. */
 const CLAIMED_AGAIN_MS = 2_000;
 const CLOCKS_APART_MS = 600_000;
+/** Leases of 30 s, and the next sweep after that. */
+const CLAIMED_AFTER_PARTITION_MS = 35_000;
+
+/** Statements that change something, by a word of their text. */
+const CHANGES = { accept: /^COMMIT/, claim: /stillframe_claim/, announce: /INSERT INTO removals/, complete: /INSERT INTO artifacts/ };
 
 const AS_PROMISED: PartOptions = {
   kills: 200,
@@ -148,6 +153,76 @@ async function restarts(server: PostgresServer, { restarts: count, seed }: PartO
   if (slowest > 5_000) problems.push(`submissions were taken again only after ${Math.round(slowest)} ms`);
   const jobs = await ground.number('SELECT count(*) FROM jobs');
   return { figures: { restarts: count, jobs, 'taken again after at most (ms)': Math.round(slowest) }, problems };
+}
+
+/** The answer to a committed statement is lost, of each kind so often. */
+async function cuts(server: PostgresServer, { restarts: count }: PartOptions): Promise<PartFound> {
+  await using ground = await ClusterGround.make(server);
+  await using proxy = await startDatabaseProxy(ground.url);
+  await using doorProxy = await startDatabaseProxy(ground.url);
+  await using door = await openAt(doorProxy.url);
+  for (let i = 0; i < 4; i++) await ground.start({ renderMs: 20, sweepMs: 1_000, url: proxy.url });
+  let refused = 0;
+  const submit = async (key: string) => {
+    const job = () => aNewJob(ground.caller, { idempotencyKey: key, identity: key, enqueuedAt: ground.store.now(), attemptBudget: 10 });
+    const accept = () =>
+      door.accept(job(), RULES).catch((error: unknown) => {
+        refused += 1;
+        throw error;
+      });
+    await insist(accept);
+  };
+  let keys = 0;
+  for (let i = 0; i < count; i++) {
+    for (const [step, which] of Object.entries(CHANGES)) {
+      const dropped = (step === 'accept' ? doorProxy : proxy).dropAnswer(which);
+      while (!(await Promise.race([dropped.then(() => true), submit(`key ${keys++}`).then(() => false)])));
+      await submit(`key ${keys++}`);
+    }
+  }
+  await ground.untilEnded();
+  const problems = await ground.audit();
+  const jobs = await ground.number('SELECT count(*) FROM jobs');
+  const lost = await ground.number(`SELECT count(*) FROM jobs WHERE state = 'failed'`);
+  if (jobs !== keys) problems.push(`${jobs} jobs for ${keys} idempotency keys`);
+  if (lost > 0) problems.push(`${lost} jobs failed`);
+  return { figures: { 'lost answers': count * Object.keys(CHANGES).length, jobs, 'submissions repeated': refused }, problems };
+}
+
+/** A node that nothing reaches any more, with captures under way; later everything that it sent arrives after all. */
+async function partition(server: PostgresServer, { rounds }: PartOptions): Promise<PartFound> {
+  await using ground = await ClusterGround.make(server);
+  await using proxy = await startDatabaseProxy(ground.url);
+  for (let i = 0; i < 3; i++) await ground.start({ renderMs: 300, sweepMs: 5_000 });
+  const victim = await ground.start({ renderMs: 300, sweepMs: 5_000, url: proxy.url });
+  let slowest = 0;
+  let orphans = 0;
+  const problems: string[] = [];
+  for (let i = 0; i < rounds; i++) {
+    await ground.submit(60, { attemptBudget: 10 });
+    await ground.untilHeldBy(victim);
+    const { found, ms } = await cutOff(ground, proxy, victim.pid);
+    orphans += found;
+    slowest = Math.max(slowest, ms);
+    await ground.untilEnded();
+    proxy.speak();
+    // It works again, with what it has sent long ago having arrived.
+    await ground.submit(60, { attemptBudget: 10 });
+    await ground.untilHeldBy(victim);
+    await ground.untilEnded();
+    problems.push(...(await ground.audit()));
+  }
+  if (orphans === 0) problems.push('the node held no job when it was cut off');
+  if (slowest > CLAIMED_AFTER_PARTITION_MS) problems.push(`a job of the node was claimed again after ${Math.round(slowest)} ms`);
+  const jobs = await ground.number('SELECT count(*) FROM jobs');
+  const failed = await ground.number(`SELECT count(*) FROM jobs WHERE state = 'failed'`);
+  if (failed > 0) problems.push(`${failed} jobs failed`);
+  return { figures: { partitions: rounds, jobs, orphans, 'claimed again after at most (ms)': Math.round(slowest) }, problems };
+}
+
+async function cutOff(ground: ClusterGround, proxy: DatabaseProxy, pid: number): Promise<{ found: number; ms: number }> {
+  proxy.silence();
+  return await ground.untilClaimedAgain(pid);
 }
 
 async function clocks(server: PostgresServer, { seconds, trustsOwnClock }: PartOptions): Promise<PartFound> {
