@@ -93,19 +93,6 @@ describe('a page with backdrop filters', () => {
     expect(await furthestApart(scrolledTo?.content, inOne?.content)).toBeLessThan(4);
   });
 
-  it('keeps its columns if it is written from right to left and wider than the view', async () => {
-    const html = (filter: string) => `<html dir="rtl"><style>body{margin:0;height:1800px;background:linear-gradient(45deg, #f00, #00f)}
-      i{position:absolute;right:0;width:600px;height:9px}main{position:absolute;top:100px;left:350px;width:50px;height:1600px;backdrop-filter:${filter}}</style>
-      <i></i><main></main>`;
-    const viewport = { width: 400, height: 600, deviceScaleFactor: 2 };
-    const [glass, clear] = await Promise.all(
-      ['blur(10px)', 'none'].map((filter) => take(browser, html(filter), { full_page: true, viewport })),
-    );
-    const left = (content?: Uint8Array) =>
-      sharp(content).extract({ left: 0, top: 0, width: 600, height: 3_600 }).png({ compressionLevel: 0 }).toBuffer();
-    expect(await furthestApart(await left(glass?.content), await left(clear?.content))).toBe(0);
-  });
-
   it('takes no additional sections for invisible blurs', async () => {
     const shade = (how: string) => `<div style="position:absolute;inset:0;backdrop-filter:blur(40px);${how}"></div>`;
     const html = `<style>body{margin:0;height:1800px;position:relative;background:red}</style>${shade('visibility:hidden')}${shade('opacity:0')}`;

@@ -61,15 +61,6 @@ describe.concurrent('the rows of a full page', () => {
   });
 });
 
-describe.concurrent('a page wider than the view', () => {
-  it.each(['by_sections', 'native'])('looks like the view when it is written from right to left (%s)', async (algorithm) => {
-    const half = (colour: string) => `<div style="flex:1;background:${colour}"></div>`;
-    const html = `<html dir=rtl><body style="margin:0"><div style="display:flex;width:1600px;height:900px">${half('rgb(1,2,3)')}${half('red')}</div>`;
-    const { content } = await take(browser, html, { full_page: true, full_page_algorithm: algorithm });
-    expect(await blotOf(content, [1, 2, 3])).toMatchObject({ width: 800, height: 900, pixels: 720_000 });
-  });
-});
-
 describe.concurrent('a page with nothing pinned', () => {
   const pixels = (content: Uint8Array) => sharp(content).removeAlpha().raw().toBuffer();
 
@@ -277,25 +268,6 @@ describe.concurrent('scrolling through', () => {
     expect(await blotOf(content, [1, 2, 3]), 'top bar').toMatchObject(once(0));
     expect(await blotOf(content, [4, 5, 6]), 'bottom bar').toMatchObject(once(1_960));
     expect(await blotOf(content, [7, 8, 9]), 'pseudo-element').toMatchObject(once(0));
-  });
-
-  it('shows all rows of a virtualised list that keeps only those in view', async () => {
-    const rows = `<style>body{margin:0}main{position:relative;height:3000px}main p{position:absolute;left:0;right:0;height:100px;margin:0}</style><main></main><script>
-      const draw = () => {
-        const first = Math.max(0, Math.floor(scrollY / 100) - 1);
-        document.querySelector('main').innerHTML = Array.from({ length: Math.ceil(innerHeight / 100) + 2 }, (_, i) => first + i)
-          .filter((row) => row < 30)
-          .map((row) => '<p style="top:' + row * 100 + 'px;background:rgb(1,2,' + (3 + row) + ')">' + row + '</p>').join('');
-      };
-      addEventListener('scroll', draw); draw()</script>`;
-    const { content, height } = await take(browser, rows, { full_page: true });
-    expect(height).toBe(3_000);
-    const column = sharp(content).extract({ left: 700, top: 0, width: 1, height }).removeAlpha();
-    const data = await column.raw().toBuffer();
-    for (let row = 0; row < 30; row++) {
-      const at = (row * 100 + 50) * 3;
-      expect([...data.subarray(at, at + 3)], `row ${row}`).toEqual([1, 2, 3 + row]);
-    }
   });
 });
 

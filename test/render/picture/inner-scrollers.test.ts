@@ -55,17 +55,6 @@ describe.concurrent('a list in an inner scroller', () => {
       let left = ${adds}, asked = false; s.innerHTML = '<div style="height:1800px">';
       s.addEventListener('scroll', () => { if (asked || left === 0 || s.scrollTop + s.clientHeight < s.scrollHeight - 200) return; left--; asked = true; ${later} })</script>`;
 
-  it.each(['s', 'window'])('renders all rows once it is expanded, although it renders only visible ones (%s)', async (heard) => {
-    const event = heard === 's' ? 'scroll' : 'resize';
-    const html = `${scroller}<script>s.innerHTML = '<div style="position:relative;height:4000px"></div>';
-      const draw = () => { s.firstChild.innerHTML = ''; for (let i = Math.floor(s.scrollTop / 40); i < Math.min(100, (s.scrollTop + s.clientHeight) / 40); i++)
-        s.firstChild.insertAdjacentHTML('beforeend', '<div style="position:absolute;width:100px;height:40px;background:rgb(${MARK});top:' + i * 40 + 'px">') };
-      ${heard}.addEventListener('${event}', draw); draw()</script>`;
-    const { content, height } = await take(browser, html, { full_page: true });
-    expect(height).toBe(4_000);
-    expect(await blotOf(content, MARK)).toMatchObject({ height: 4_000, pixels: 400_000 });
-  });
-
   it.each([
     { what: 'at once', later: 'add()', adds: 3, height: 1_800 + 3 * 400 },
     { what: 'after a sign that it loads', later: 's.append(new Comment()); setTimeout(add, 150)', adds: 2, height: 1_800 + 2 * 400 },
