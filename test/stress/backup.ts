@@ -15,16 +15,11 @@ import { damageOf, judgeArtifacts } from './ledger.js';
 import { aTrialDir, runCommand, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
-export interface BackupOptions {
-  /** Backups. */
-  rounds?: number;
-}
-
 const CLIENTS = 3;
 /** Every so many backups the pictures are copied as well. */
 const PICTURES_EVERY = 10;
 
-export async function run({ rounds = 100 }: BackupOptions = {}): Promise<TrialResult<number>> {
+export async function run({ rounds = 100 } = {}): Promise<TrialResult<number>> {
   const problems: string[] = [];
   await using site = await startSite({ host: '127.0.0.2' });
   servePages(site);

@@ -1,7 +1,7 @@
 /**
  * Trial "channels": one page that tries every network channel of a browser, towards addresses that it must not reach, captured in each
  * browser of this machine, in every mode and format. Nothing may arrive at the canaries, by TCP or UDP, and the browsers' processes
- * may be connected to nothing but proxies.
+ * may be connected to nothing but proxies. `shapes` and `sources` limit how many of the modes and of the other ways to a page are tried.
  *
  * Sabotage that turns it red: add `,127.0.0.1` to the bypass list in render/pool/open-page-session (connections pass by the proxy),
  * or take `webrtc-ip-handling-policy`, both spellings, out of render/launch/chromium-flags (datagrams).
@@ -16,13 +16,6 @@ import { openTestEgress } from '../egress/open-test-egress.js';
 import { type PlainSite, startPlainSite, startPlainSites } from '../egress/plain-site.js';
 import { EACH_KIND } from '../render/install/any-browser.js';
 import type { TrialResult } from './trial-result.js';
-
-export interface ChannelsOptions {
-  /** So many of the modes and formats, the first ones. */
-  shapes?: number;
-  /** So many of the other ways in which a page comes to the browser, the first ones. */
-  sources?: number;
-}
 
 const PICTURES = ['png', 'jpeg', 'webp'];
 const FULL = { full_page: true };
@@ -40,7 +33,7 @@ const WAITED_FOR = ['fetch', 'wss', 'worker', 'service worker', 'webtransport', 
 const REFUSED_MIN = 25;
 const WATCH_MS = 25;
 
-export async function run({ shapes = SHAPES.length, sources = SOURCES.length - 1 }: ChannelsOptions = {}): Promise<TrialResult> {
+export async function run({ shapes = SHAPES.length, sources = SOURCES.length - 1 } = {}): Promise<TrialResult> {
   const problems: string[] = [];
   const figures = { browsers: EACH_KIND.length, captures: 0, refused: 0, connections: 0, datagrams: 0, ends_seen: 0 };
   await using canaries = await openCanaries();

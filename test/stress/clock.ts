@@ -1,6 +1,6 @@
 /**
  * Trial "clock": a server is started with a clock that is a year ahead, killed and started again, then a year behind. No job and no picture
- * is deleted; the log and `stillframe doctor` say why. After `stillframe clock accept` what is too old by the new clock goes.
+ * is deleted; the log and `stillframe doctor` say why. After `stillframe clock accept` what is too old by the new clock goes. `starts` limits the starts to the last ones.
  *
  * Sabotage that turns it red: let `keptClock` of store/sqlite return null.
  */
@@ -13,14 +13,6 @@ import { SMALL, submit, untilIdle } from './call-api.js';
 import { damageOf, openCopy } from './ledger.js';
 import { aTrialDir, runCommand, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
-
-export interface ClockOptions {
-  /** How long a server with a wrong clock runs: two sweeps and more. */
-  holdMs?: number;
-  jobs?: number;
-  /** The last so many of the starts with a wrong clock; all when absent. */
-  starts?: number;
-}
 
 const YEAR_MS = 365 * 86_400_000;
 const HOLD_MS = 12_000;
@@ -35,7 +27,7 @@ const STARTS: [aheadMs: number, signal: NodeJS.Signals][] = [
 const ACCEPTED_WITHIN_MS = 60_000;
 const TOLD = 'days ahead of the last run';
 
-export async function run({ holdMs = HOLD_MS, jobs = 6, starts = STARTS.length }: ClockOptions = {}): Promise<TrialResult> {
+export async function run({ holdMs = HOLD_MS, jobs = 6, starts = STARTS.length } = {}): Promise<TrialResult> {
   await using site = await startSite({ host: '127.0.0.2' });
   await using preload = await buildProgram(new URL('set-clock.ts', import.meta.url));
   using dir = aTrialDir();

@@ -1,6 +1,6 @@
 /**
  * Trial "clocks": the server's clock jumps 31 days ahead and back, twice each way, while captures run and house is kept. No render is
- * done twice or void, and no picture or job is deleted, neither one from before the jumps nor one made while the clock was wrong.
+ * done twice or void, and no picture or job is deleted, neither one from before the jumps nor one made while the clock was wrong. Jumps are days from the true time, `holdMs` apart: two sweeps and more.
  *
  * Sabotage that turns it red: let `now` and `cautious` of work/steady-clock return the wall clock (pictures from before a jump ahead, and
  * those made while it was behind, are deleted); or leave `own` out of service's recoverDeps (running captures are taken back).
@@ -15,13 +15,6 @@ import { auditBooks, damageOf, openCopy, readJobs } from './ledger.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
-export interface ClocksOptions {
-  /** Each is a time from the true one, in days. */
-  jumps?: number[];
-  /** Between two jumps: two sweeps and more. */
-  holdMs?: number;
-}
-
 const DAY_MS = 86_400_000;
 const JUMPS_DAYS = [31, 0, -31, 0, 31, -31, 31, 0];
 const HOLD_MS = 12_000;
@@ -30,7 +23,7 @@ const SLOW_MS = 8_000;
 const QUICK_JOBS = 4;
 const SECRET = 'a webhook secret of this trial';
 
-export async function run({ jumps = JUMPS_DAYS, holdMs = HOLD_MS }: ClocksOptions = {}): Promise<TrialResult> {
+export async function run({ jumps = JUMPS_DAYS, holdMs = HOLD_MS } = {}): Promise<TrialResult> {
   await using site = await startSite({ host: '127.0.0.2' });
   await using receiver = await startReceiver();
   await using preload = await buildProgram(new URL('set-clock.ts', import.meta.url));

@@ -21,25 +21,26 @@ export interface RunningNode {
   end(): Promise<void>;
 }
 
-/** What the parts of the trial have in common. */
-export interface PartOptions {
+/** What the parts of the trial do in full. */
+export const AS_PROMISED = {
   /** Kills of nodes. */
-  kills: number;
+  kills: 200,
   /** Restarts of the database; statements whose answer is lost, of each kind. */
-  restarts: number;
+  restarts: 50,
   /** Seconds that nodes work with wrong clocks; a lease lasts 30. */
-  seconds: number;
+  seconds: 70,
   /** Partitions of a node from the database; replacements of all servers. */
-  rounds: number;
+  rounds: 3,
   /** Captures of which times are compared; 0: none are. */
-  measured: number;
+  measured: 60,
   /** Servers that are replaced. */
-  servers: number;
+  servers: 3,
   /** 0: they are replaced by servers of the next version alone. */
-  sameVersion: number;
-  trustsOwnClock: number;
-  seed: number;
-}
+  sameVersion: 1,
+  trustsOwnClock: 0,
+  seed: 1,
+};
+export type PartOptions = typeof AS_PROMISED;
 
 export interface PartFound {
   figures: Record<string, number | string>;

@@ -17,7 +17,7 @@
 import { type DatabaseProxy, startDatabaseProxy } from '../fixtures/database-proxy.js';
 import { type PostgresServer, startPostgres } from '../fixtures/postgres.js';
 import { aNewJob, openAt } from '../store/factories.js';
-import { ClusterGround, insist, type Part, type PartFound, type PartOptions, RULES } from './cluster-ground.js';
+import { AS_PROMISED, ClusterGround, insist, type Part, type PartFound, type PartOptions, RULES } from './cluster-ground.js';
 import { listen, rolling } from './cluster-servers.js';
 import { seeded } from './seeded.js';
 import type { TrialResult } from './trial-result.js';
@@ -34,18 +34,6 @@ const CLAIMED_AFTER_PARTITION_MS = 35_000;
 
 /** Statements that change something, by a word of their text. */
 const CHANGES = { accept: /^COMMIT/, claim: /stillframe_claim/, announce: /INSERT INTO removals/, complete: /INSERT INTO artifacts/ };
-
-const AS_PROMISED: PartOptions = {
-  kills: 200,
-  restarts: 50,
-  seconds: 70,
-  rounds: 3,
-  measured: 60,
-  servers: 3,
-  sameVersion: 1,
-  trustsOwnClock: 0,
-  seed: 1,
-};
 
 export async function run({ part = 'all', ...given }: ClusterOptions = {}): Promise<TrialResult> {
   await using server = await startPostgres();

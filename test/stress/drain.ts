@@ -1,6 +1,6 @@
 /**
  * Trial "drain": the built server gets SIGTERM under load, again and again: it is not ready at once, takes nothing more, ends with 0
- * within 35 s, and nothing that it had accepted is lost. A second signal ends it within 2 s.
+ * within 35 s, and nothing that it had accepted is lost. A second signal ends it within 2 s. Every `secondEvery` rounds a second signal follows.
  *
  * Sabotage that turns it red: let service.drain say `draining` only when the loops have drained.
  */
@@ -12,14 +12,6 @@ import { seeded } from './seeded.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
-export interface DrainOptions {
-  /** Signals. */
-  rounds?: number;
-  /** Every so many rounds a second signal follows; 5 when absent. */
-  secondEvery?: number;
-  seed?: number;
-}
-
 const EXIT_MS = 35_000;
 const SECOND_EXIT_MS = 2_000;
 const LOAD_MAX_MS = 800;
@@ -28,7 +20,7 @@ const PAGE_MS = 300;
 const CLIENTS = 5;
 const STUCK_AFTER_MS = 60_000;
 
-export async function run({ rounds = 50, secondEvery = 5, seed = 3 }: DrainOptions = {}): Promise<TrialResult<number>> {
+export async function run({ rounds = 50, secondEvery = 5, seed = 3 } = {}): Promise<TrialResult<number>> {
   await using site = await startSite({ host: '127.0.0.2' });
   servePages(site, PAGE_MS);
   using dir = aTrialDir();

@@ -10,14 +10,10 @@ import { startPlainSite } from '../egress/plain-site.js';
 import { EACH_KIND } from '../render/install/any-browser.js';
 import type { TrialResult } from './trial-result.js';
 
-export interface FailClosedOptions {
-  kills?: number;
-}
-
 const PICTURES = 30;
 const SENT_BEFORE = 10;
 
-export async function run({ kills = 50 }: FailClosedOptions = {}): Promise<TrialResult> {
+export async function run({ kills = 50 } = {}): Promise<TrialResult> {
   const problems: string[] = [];
   const figures = { kills: 0, direct_connections: 0, canary_connections: 0 };
   for (const executable of EACH_KIND) {

@@ -13,35 +13,23 @@ import { postCapture, SMALL, submit } from './call-api.js';
 import { anotherKey, aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
-export interface FairOptions {
-  /** That a slow capture takes; 30 when absent. */
-  seconds?: number;
-  slowJobs?: number;
-  quickJobs?: number;
-  /** When the last quick capture must have started, without a kept slot and with one. */
-  startMs?: number;
-  keptStartMs?: number;
-  /** When it must have ended, without a kept slot. */
-  endMs?: number;
-  /** Receivers that hang, and how late another account's callback may be. */
-  hanging?: number;
-  callbackMs?: number;
-}
-
 const AS_PROMISED = {
+  /** That a slow capture takes. */
   seconds: 30,
   slowJobs: 40,
   quickJobs: 10,
+  /** When the last quick capture must have started, without a kept slot and with one; and ended, without. */
   startMs: 31_000,
   keptStartMs: 5_000,
   endMs: 36_000,
+  /** Receivers that hang, and how late another account's callback may be. */
   hanging: 100,
   callbackMs: 1_000,
 };
 const SLOTS = 4;
 const SECRET = 'a webhook secret of this trial';
 
-export async function run(given: FairOptions = {}): Promise<TrialResult> {
+export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<TrialResult> {
   const options = { ...AS_PROMISED, ...given };
   const plain = await compete(options, 0);
   const kept = await compete(options, 1);
@@ -64,7 +52,7 @@ export async function run(given: FairOptions = {}): Promise<TrialResult> {
   };
 }
 
-async function compete(options: Required<FairOptions>, keepSlots: number): Promise<{ startMs: number; endMs: number }> {
+async function compete(options: typeof AS_PROMISED, keepSlots: number): Promise<{ startMs: number; endMs: number }> {
   await using site = await startSite({ host: '127.0.0.2' });
   using dir = aTrialDir();
   await using server = startServerProcess({

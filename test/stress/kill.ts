@@ -1,7 +1,7 @@
 /**
  * Trial "kill": the built server is killed (SIGKILL) again and again, at named points and at any instant, its start included, while
  * clients submit and retry by idempotency key. Of everything answered 200 or 202 nothing may be lost, done twice, charged twice or
- * charged without a picture; the database stays whole; no browser outlives its server, and no profile the next start.
+ * charged without a picture; the database stays whole; no browser outlives its server, and no profile the next start. By `orphanMs` the browsers of a killed server must have ended.
  *
  * Sabotage that turns it red: let artifacts/directory rename a moment after it has said that it did; or take `sweepProfiles` out of
  * the browser pool's start.
@@ -17,15 +17,6 @@ import { auditBooks, damageOf, type JobFacts, openCopy, readJobs } from './ledge
 import { seeded } from './seeded.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
-
-export interface KillOptions {
-  /** Kills. */
-  rounds?: number;
-  /** For a repetition. */
-  seed?: number;
-  /** By when the browsers of a killed server must have ended; 1,000 when absent. */
-  orphanMs?: number;
-}
 
 /** Inside the server (kill-points.ts). */
 const INNER_POINTS = [
@@ -44,7 +35,7 @@ const INSTANT_MAX_MS = 2_500;
 const STUCK_AFTER_MS = 60_000;
 const SECRET = 'a webhook secret of this trial';
 
-export async function run({ rounds = 200, seed = 20_261_121, orphanMs = 1_000 }: KillOptions = {}): Promise<TrialResult> {
+export async function run({ rounds = 200, seed = 20_261_121, orphanMs = 1_000 } = {}): Promise<TrialResult> {
   await using trial = await KillTrial.begin(seed, orphanMs);
   for (let round = 0; round < rounds; round++) await trial.round(round);
   return await trial.conclude(rounds);

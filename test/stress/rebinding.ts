@@ -11,16 +11,12 @@ import { ALLOWED, openTestEgress } from '../egress/open-test-egress.js';
 import { type PlainSiteOptions, startPlainSites } from '../egress/plain-site.js';
 import type { TrialResult } from './trial-result.js';
 
-export interface RebindingOptions {
-  captures?: number;
-}
-
 const NAME = 'rebind.example.net';
 const FORBIDDEN = '127.0.0.3';
 const AT_ONCE = 4;
 const PICTURES_A_PAGE = 3;
 
-export async function run({ captures = 1_000 }: RebindingOptions = {}): Promise<TrialResult> {
+export async function run({ captures = 1_000 } = {}): Promise<TrialResult> {
   // Each answer on a connection of its own, so that each is a chance to be led astray.
   const page = (port: number, secure: number) =>
     `<!doctype html><title>page</title><h1>Words</h1><img src="https://${NAME}:${secure}/">${Array.from({ length: PICTURES_A_PAGE }, (_, index) => `<img src="http://${NAME}:${port}/${index}">`).join('')}`;

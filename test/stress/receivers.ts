@@ -19,13 +19,6 @@ import { aFinishedJob } from '../webhook/job-factory.js';
 import { MemoryDeliveries } from '../webhook/memory-deliveries.js';
 import type { TrialResult } from './trial-result.js';
 
-export interface ReceiversOptions {
-  /** One attempt at a receiver that never ends its answer; the promise of decisions.md is for 10,000, which all others have. */
-  timeoutMs: number;
-  /** How much longer than that an attempt may take by the clock. */
-  graceMs: number;
-}
-
 interface Case {
   name: string;
   /** How the receiver behaves, or where the delivery is sent when there is none. */
@@ -44,10 +37,10 @@ const AT_ONCE = 4;
 /** The most that the kernel's socket buffers hold of an unread response. */
 const BUFFERED_BYTES = 16 * 1024 * 1024;
 
-/** decisions.md, Webhooks: 10 s an attempt. */
-const AS_PROMISED: ReceiversOptions = { timeoutMs: 10_000, graceMs: 500 };
+/** decisions.md, Webhooks: 10 s an attempt. A shorter limit is for receivers that never end their answer; the grace is by the clock. */
+const AS_PROMISED = { timeoutMs: 10_000, graceMs: 500 };
 
-export async function run(given: Partial<ReceiversOptions> = {}): Promise<TrialResult> {
+export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<TrialResult> {
   const options = { ...AS_PROMISED, ...given };
   await using canary = await startReceiver();
   await using places = await openPlaces();
@@ -155,7 +148,7 @@ interface Met {
   problems: string[];
 }
 
-async function meet(one: Case, egress: Egress, options: ReceiversOptions): Promise<Met> {
+async function meet(one: Case, egress: Egress, options: typeof AS_PROMISED): Promise<Met> {
   const scripted = typeof one.meets === 'object' && 'url' in one.meets ? null : one.meets;
   await using receiver = await startReceiver(scripted === null ? {} : { script: [scripted] });
   const url = typeof one.meets === 'object' && 'url' in one.meets ? one.meets.url : receiver.url();

@@ -14,14 +14,10 @@ import { aCaller, aDataDir } from '../store/factories.js';
 import { finishJob, openStoreAt, WEBHOOK_SECRET } from '../webhook/finish-jobs.js';
 import type { TrialResult } from './trial-result.js';
 
-export interface RedeliverOptions {
-  rounds?: number;
-}
-
 const AT_ONCE = 50;
 const REASONS = ['delivery_pending', 'generation_changed'];
 
-export async function run({ rounds = 20 }: RedeliverOptions = {}): Promise<TrialResult> {
+export async function run({ rounds = 20 } = {}): Promise<TrialResult> {
   await using receiver = await startReceiver();
   const dataDir = aDataDir();
   const { secret, jobId } = await seed(dataDir, receiver.url());

@@ -1,6 +1,6 @@
 /**
  * Trial "redirects": chains of 1 to 20 redirects of every kind, from an allowed page and from documents of the caller's, logged in, into
- * every class of forbidden destination, by literal and by name. The last hop is never dialled: the gate refuses it, and nothing arrives at the canaries.
+ * every class of forbidden destination, by literal and by name. The last hop is never dialled: the gate refuses it, and nothing arrives at the canaries. With `every` n, every nth of all cases.
  *
  * Sabotage that turns it red: let egress/judge-address call every address public, whatever its range.
  */
@@ -12,13 +12,6 @@ import { startPlainSite, startPlainSites } from '../egress/plain-site.js';
 import { answerRedirect, REDIRECT_KINDS, type RedirectKind, redirectPath } from '../egress/redirect-site.js';
 import { ANY_BROWSER } from '../render/install/any-browser.js';
 import type { TrialResult } from './trial-result.js';
-
-export interface RedirectsOptions {
-  /** Up to so many. */
-  hops?: number;
-  /** Every so-manieth of all cases. */
-  every?: number;
-}
 
 /** A destination of each class that is refused. */
 const PLACES = {
@@ -58,7 +51,7 @@ interface Case {
   place: string;
 }
 
-export async function run({ hops = LONGEST, every = 1 }: RedirectsOptions = {}): Promise<TrialResult> {
+export async function run({ hops = LONGEST, every = 1 } = {}): Promise<TrialResult> {
   await using canaries = await startPlainSites({ address: '127.0.0.1' }, { address: '127.0.0.3' });
   const [canary, other] = canaries;
   await using site = await startPlainSite({ answer: answerRedirect });

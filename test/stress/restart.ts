@@ -13,11 +13,6 @@ import { type Door, SMALL, submit, untilEnded } from './call-api.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
-export interface RestartOptions {
-  /** Kills while captures run. */
-  rounds?: number;
-}
-
 const HEALTHY_MS = 3_000;
 const CLAIMED_MS = 1_000;
 const RUNNING = 2;
@@ -29,7 +24,7 @@ interface Seen {
   claimedMs: number;
 }
 
-export async function run({ rounds = 20 }: RestartOptions = {}): Promise<TrialResult<number>> {
+export async function run({ rounds = 20 } = {}): Promise<TrialResult<number>> {
   const problems: string[] = [];
   await using site = await startSite({ host: '127.0.0.2' });
   using dir = aTrialDir();

@@ -1,6 +1,6 @@
 /**
  * Trial "sandbox": while captures of pages with frames of several sites are made, every renderer has a seccomp filter, as the kernel
- * tells it, and no process of the browser is root's, although the server may be. Where the system refuses the sandbox it cannot hold.
+ * tells it, and no process of the browser is root's, although the server may be. Where the system refuses the sandbox it cannot hold. `captures` are made in each browser.
  *
  * Sabotage that turns it red: let render/launch/unprivileged name nobody (as root: no other user, and so no sandbox either), or give
  * the captures `sandbox: false`.
@@ -15,18 +15,13 @@ import { EACH_KIND } from '../render/install/any-browser.js';
 import { browserPids } from '../render/pool/fixture.js';
 import type { TrialResult } from './trial-result.js';
 
-export interface SandboxOptions {
-  /** In each browser. */
-  captures?: number;
-}
-
 const AT_ONCE = 4;
 const SITES = 7;
 const LOOK_MS = 20;
 /** A renderer puts its filter on after it was forked and before it runs anything of a page. */
 const START_MS = 500;
 
-export async function run({ captures = 60 }: SandboxOptions = {}): Promise<TrialResult> {
+export async function run({ captures = 60 } = {}): Promise<TrialResult> {
   const problems: string[] = [];
   const figures = { browsers: EACH_KIND.length, captures: 0, renderers: 0, confined: 0, other_processes: 0, as_root: 0 };
   await using site = await startPlainSite({

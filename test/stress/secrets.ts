@@ -17,11 +17,6 @@ import { callApi, type Door, postCapture, untilIdle } from './call-api.js';
 import { aTrialDir, runCommand, type ServerProcess, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
-export interface SecretsOptions {
-  /** Times that every fate is gone through. */
-  rounds?: number;
-}
-
 const VIEWPORT = { width: 320, height: 240, deviceScaleFactor: 1 };
 /** Must be found: a search that finds nothing proves nothing. */
 const MARK = 'a-mark-that-is-no-secret';
@@ -34,7 +29,7 @@ interface Ground {
   plants: Plants;
 }
 
-export async function run({ rounds = 10 }: SecretsOptions = {}): Promise<TrialResult<number>> {
+export async function run({ rounds = 10 } = {}): Promise<TrialResult<number>> {
   const plants = new Plants();
   await using site = await startSite({ host: '127.0.0.2' });
   await using receiver = await startReceiver({ script: (_, nth) => (nth % 3 === 0 ? { status: 500 } : { status: 204 }) });

@@ -12,17 +12,10 @@ import { openAt } from '../store/factories.js';
 import { type ApiAnswer, postCapture, SMALL, untilEnded } from './call-api.js';
 import type { TrialResult } from './trial-result.js';
 
-export interface StampedeOptions {
-  /** Idempotency keys. */
-  keys?: number;
-  /** Simultaneous submissions with each. */
-  times?: number;
-}
-
 const SOUND = { url: 'https://example.com/', sync: false };
 const SOUND_TOO = { ...SOUND, format: 'jpeg' };
 
-export async function run({ keys = 100, times = 100 }: StampedeOptions = {}): Promise<TrialResult<number>> {
+export async function run({ keys = 100, times = 100 } = {}): Promise<TrialResult<number>> {
   const problems: string[] = [];
   await using site = await startSite({ host: '127.0.0.2' });
   await using service = await startService();

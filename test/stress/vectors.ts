@@ -2,7 +2,7 @@
  * Trial "vectors": every row of test/fixtures/destinations.json through the public API of a whole service. A row that is to be
  * blocked is refused at submission, without a look-up, or (a name) as its capture connects; one that is allowed gets as far as the
  * caller's proxy, which all these captures are given and which says that its targets are dead: so nothing leaves this machine. A
- * private answer and a missing name read the same.
+ * private answer and a missing name read the same. With `every` n, every nth of the rows that need a capture.
  *
  * Sabotage that turns it red: let egress/judge-address refuse the loopback range alone.
  */
@@ -14,11 +14,6 @@ import { NOTED_NAMES, PUBLIC, VECTORS, type Vector } from '../fixtures/destinati
 import { type DnsServer, startDnsServer } from '../fixtures/dns-server.js';
 import { type Answer, startService, type TestService } from '../fixtures/start-service.js';
 import type { TrialResult } from './trial-result.js';
-
-export interface VectorsOptions {
-  /** Every so-manieth of the rows that need a capture to be judged. */
-  every?: number;
-}
 
 const BY_SPELLING = ['bare', 'ipv4', 'ipv4-encoding', 'ipv6', 'name', 'parser', 'scheme'];
 const ZONE = {
@@ -42,7 +37,7 @@ interface World {
   canary: PlainSite;
 }
 
-export async function run({ every = 1 }: VectorsOptions = {}): Promise<TrialResult> {
+export async function run({ every = 1 } = {}): Promise<TrialResult> {
   await using dns = await startDnsServer(ZONE);
   await using proxy = await startCallerProxy({ kind: 'http', mood: 'dead targets' });
   await using canary = await startPlainSite({ address: '127.0.0.1' });

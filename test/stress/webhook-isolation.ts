@@ -17,20 +17,12 @@ import { aCaller, aDataDir } from '../store/factories.js';
 import { finishJob, openStoreAt } from '../webhook/finish-jobs.js';
 import type { TrialResult } from './trial-result.js';
 
-export interface IsolationOptions {
-  /** Deliveries that hang, in all. */
-  hanging: number;
-  /** Deliveries to a good receiver, one after the other. */
-  good: number;
-  /** How late one of these may be. */
-  limitMs: number;
-}
-
-const AS_PROMISED: IsolationOptions = { hanging: 200, good: 100, limitMs: 1_000 };
+/** Deliveries that hang, in all; those to a good receiver, one after the other; and how late one of these may be. */
+const AS_PROMISED = { hanging: 200, good: 100, limitMs: 1_000 };
 const ATTEMPT_MS = 10_000;
 const PER_RECEIVER = 4;
 
-export async function run(given: Partial<IsolationOptions> = {}): Promise<TrialResult> {
+export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<TrialResult> {
   const options = { ...AS_PROMISED, ...given };
   const one = await meetBadReceivers(1, options);
   const eight = await meetBadReceivers(8, options);
@@ -40,7 +32,7 @@ export async function run(given: Partial<IsolationOptions> = {}): Promise<TrialR
   };
 }
 
-async function meetBadReceivers(count: number, options: IsolationOptions): Promise<TrialResult> {
+async function meetBadReceivers(count: number, options: typeof AS_PROMISED): Promise<TrialResult> {
   const dataDir = aDataDir();
   await using _directory = { [Symbol.asyncDispose]: () => rm(dataDir, { recursive: true }) };
   await using store = await openStoreAt(dataDir);

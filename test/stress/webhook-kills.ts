@@ -18,20 +18,11 @@ import { openStoreAt, queueJob, WEBHOOK_SECRET } from '../webhook/finish-jobs.js
 import { seeded } from './seeded.js';
 import type { TrialResult } from './trial-result.js';
 
-export interface KillsOptions {
-  /** Kills. */
-  rounds?: number;
-  /** Queued before each kill. */
-  jobs?: number;
-  /** For a repetition. */
-  seed?: number;
-}
-
 type Moment = 'before the answer' | 'after the answer' | 'at any time';
 const MOMENTS: readonly Moment[] = ['before the answer', 'after the answer', 'at any time'];
 const PROBLEMS_MAX = 20;
 
-export async function run({ rounds = 100, jobs: jobsPerKill = 6, seed = 20_261_121 }: KillsOptions = {}): Promise<TrialResult> {
+export async function run({ rounds = 100, jobs: jobsPerKill = 6, seed = 20_261_121 } = {}): Promise<TrialResult> {
   const random = seeded(seed);
   const dataDir = aDataDir();
   await using _directory = { [Symbol.asyncDispose]: () => rm(dataDir, { recursive: true }) };
