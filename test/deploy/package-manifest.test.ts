@@ -15,12 +15,16 @@ interface Manifest {
 }
 
 let dir = '';
+let packed: Manifest;
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'stillframe-manifest-'));
   mkdirSync(join(dir, 'scripts'));
   for (const name of SCRIPTS) cpSync(join(ROOT, 'scripts', name), join(dir, 'scripts', name));
   for (const name of ['package.json', 'package-lock.json']) cpSync(join(ROOT, name), join(dir, name));
   symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'));
+  run();
+  packed = read<Manifest>('package.json');
+  run('--restore');
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
@@ -33,9 +37,9 @@ describe('the manifest that npm packs', () => {
     });
     const before = readFileSync(join(dir, 'package.json'), 'utf8');
     run();
-    const packed = readFileSync(join(dir, 'package.json'), 'utf8');
+    const written = readFileSync(join(dir, 'package.json'), 'utf8');
     run();
-    expect(readFileSync(join(dir, 'package.json'), 'utf8')).toBe(packed);
+    expect(readFileSync(join(dir, 'package.json'), 'utf8')).toBe(written);
     run('--restore');
     expect(readFileSync(join(dir, 'package.json'), 'utf8')).toBe(before);
   });
@@ -58,20 +62,16 @@ describe('the manifest that npm packs', () => {
   });
 
   it('bundles each dependency but sharp, whose binaries differ by platform, and has nothing for developers', () => {
-    run();
-    const packed = read<Manifest>('package.json');
     const names = Object.keys(packed.dependencies);
     expect(packed.bundleDependencies).toEqual(names.filter((name) => name !== 'sharp'));
     for (const version of Object.values(packed.dependencies)) expect(version).toMatch(/^\d+\.\d+\.\d+$/);
     expect(packed).not.toHaveProperty('devDependencies');
-    run('--restore');
   });
 
   it('has no dependency that would be compiled; its install script gets the driver of Node 20 from a lock file, each part by its sha512', () => {
     const version = read<Manifest>('package.json').optionalDependencies?.['better-sqlite3-node20']?.split('@').at(-1);
-    run();
-    expect(read<Manifest>('package.json')).not.toHaveProperty('optionalDependencies');
-    expect(read<Manifest>('package.json').scripts).toEqual({ install: 'node dist/node20/install.mjs' });
+    expect(packed).not.toHaveProperty('optionalDependencies');
+    expect(packed.scripts).toEqual({ install: 'node dist/node20/install.mjs' });
     const printed = readFileSync(join(dir, 'dist/node20/lock.json'), 'utf8');
     const { '': root, ...others } = (JSON.parse(printed) as { packages: Record<string, { integrity?: string }> }).packages;
     expect(root).toMatchObject(read<object>('dist/node20/package.json'));
@@ -79,7 +79,6 @@ describe('the manifest that npm packs', () => {
     expect(others).toHaveProperty(['node_modules/prebuild-install']);
     for (const [path, entry] of Object.entries(others)) expect(entry.integrity, path).toMatch(/^sha512-[\w+/]{86}==$/);
     expect(printed).not.toContain('"resolved"');
-    run('--restore');
   });
 
   it('refuses to pack dependencies that differ from the locked ones', () => {
