@@ -6,7 +6,6 @@ import { benchCaptures } from './captures.js';
 import { benchEdge } from './edge.js';
 import { benchExtensions } from './extensions.js';
 import type { Figure } from './figure.js';
-import { benchMulti } from './multi.js';
 import { benchOrdinary } from './ordinary.js';
 import { benchStart } from './start.js';
 
@@ -16,7 +15,6 @@ const BENCHES: Record<string, () => Promise<Figure[]>> = {
   captures: benchCaptures,
   ordinary: benchOrdinary,
   extensions: benchExtensions,
-  multi: benchMulti,
 };
 
 async function main(names: string[]): Promise<number> {
