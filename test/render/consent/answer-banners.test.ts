@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { guardPage } from '../../../src/render/filter/guard-page.js';
-import { type GuardedWeb, openGuardedWeb } from '../filter/guarded-web.js';
+import { guardedWeb } from '../filter/guarded-web.js';
 import { aPageSession, someOptions } from '../filter/site.js';
 
 const PAGE = 'http://page.test/';
@@ -8,13 +8,7 @@ const ARTICLE = `<main><h1>Bread</h1>${'<p>Flour, water, salt and time make brea
 /** Leaves a trace of each click in the page. */
 const TRACE = `<script>window.clicks = []; addEventListener('click', (e) => clicks.push(e.target.id || e.target.textContent.trim()), true)</script>`;
 
-let rig: GuardedWeb;
-
-beforeAll(async () => {
-  rig = await openGuardedWeb();
-});
-
-afterAll(() => rig[Symbol.asyncDispose]());
+const rig = await guardedWeb();
 
 beforeEach(() => {
   rig.web.seen.length = 0;

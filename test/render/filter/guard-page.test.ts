@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type Guard, guardPage } from '../../../src/render/filter/guard-page.js';
 import { AD_VENDORS } from '../../fixtures/vendors/ads.js';
 import { CHAT_VENDORS } from '../../fixtures/vendors/chats.js';
@@ -7,18 +7,12 @@ import { markupOf } from '../../fixtures/vendors/markup.js';
 import { TRACKER_VENDORS } from '../../fixtures/vendors/trackers.js';
 import type { VendorRequest } from '../../fixtures/vendors/vendor.js';
 import { aPool, aSite } from '../pool/fixture.js';
-import { type GuardedWeb, openGuardedWeb } from './guarded-web.js';
+import { guardedWeb } from './guarded-web.js';
 import { aPageSession, launchOnto, someOptions } from './site.js';
 
 const PAGE = 'http://page.test/';
 
-let rig: GuardedWeb;
-
-beforeAll(async () => {
-  rig = await openGuardedWeb();
-});
-
-afterAll(() => rig[Symbol.asyncDispose]());
+const rig = await guardedWeb();
 
 beforeEach(() => {
   rig.web.seen.length = 0;

@@ -1,5 +1,6 @@
 import { FiltersEngine } from '@ghostery/adblocker';
 import type { Browser } from 'playwright-core';
+import { afterAll } from 'vitest';
 import type { Category } from '../../../src/render/filter/category.js';
 import { commonSyntax } from '../../../src/render/filter/common-syntax.js';
 import { ENGINE_OPTIONS, type Engines, engineSet } from '../../../src/render/filter/engines.js';
@@ -7,26 +8,16 @@ import type { PageGuardParts } from '../../../src/render/filter/guard-page.js';
 import { guardPartsForTests } from './built.js';
 import { FixtureWeb, launchOnto } from './site.js';
 
-/** A web, a browser that reaches nothing else, and what pages are guarded with. */
-export interface GuardedWeb extends AsyncDisposable {
-  web: FixtureWeb;
-  browser: Browser;
-  parts: PageGuardParts;
-}
-
-export async function openGuardedWeb(): Promise<GuardedWeb> {
+/** A web, a browser that reaches nothing else, and what pages are guarded with, for all tests of a file; closed after the last. */
+export async function guardedWeb(): Promise<{ web: FixtureWeb; browser: Browser; parts: PageGuardParts }> {
   const parts = await guardPartsForTests();
   const web = await FixtureWeb.open();
   const browser = await launchOnto(web);
-  return {
-    web,
-    browser,
-    parts,
-    async [Symbol.asyncDispose]() {
-      await browser.close();
-      await web[Symbol.asyncDispose]();
-    },
-  };
+  afterAll(async () => {
+    await browser.close();
+    await web[Symbol.asyncDispose]();
+  });
+  return { web, browser, parts };
 }
 
 /** A page, and the lists that hold for it. */

@@ -1,20 +1,14 @@
 import type { Frame } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { commonSyntax } from '../../../src/render/filter/common-syntax.js';
 import { guardPage } from '../../../src/render/filter/guard-page.js';
 import { parseProcedural } from '../../../src/render/filter/parse-procedural.js';
-import { enginesOf, type GuardedWeb, type ListedPage, openGuardedWeb } from './guarded-web.js';
+import { enginesOf, guardedWeb, type ListedPage } from './guarded-web.js';
 import { aPageSession, someOptions } from './site.js';
 
 const PAGE = 'http://page.test/feed?tab=home';
 
-let rig: GuardedWeb;
-
-beforeAll(async () => {
-  rig = await openGuardedWeb();
-});
-
-afterAll(() => rig[Symbol.asyncDispose]());
+const rig = await guardedWeb();
 
 async function visit({ html, lists, wire = { block_ads: true } }: ListedPage) {
   rig.web.page('http://page.test/feed', `<!doctype html>${html}`);

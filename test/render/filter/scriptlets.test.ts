@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { guardPage, scriptletSource } from '../../../src/render/filter/guard-page.js';
-import { enginesOf, type GuardedWeb, type ListedPage, openGuardedWeb } from './guarded-web.js';
+import { enginesOf, guardedWeb, type ListedPage } from './guarded-web.js';
 import { aPageSession, someOptions } from './site.js';
 
 const PAGE = 'http://page.test/';
 
-let rig: GuardedWeb;
-
-beforeAll(async () => {
-  rig = await openGuardedWeb();
-});
-
-afterAll(() => rig[Symbol.asyncDispose]());
+const rig = await guardedWeb();
 
 /** The value that the page's scripts have left in `told`, which may be a promise. */
 async function told({ html, lists, wire = { block_ads: true } }: ListedPage): Promise<unknown> {

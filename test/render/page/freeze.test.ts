@@ -1,10 +1,9 @@
 import type { Page } from 'playwright-core';
 import sharp from 'sharp';
-import { afterAll, expect, it } from 'vitest';
-import { aPageSession, launchChromium, options } from '../picture/a-page-session.js';
+import { expect, it } from 'vitest';
+import { aPageSession, browserOfFile, options } from '../picture/a-page-session.js';
 
-const browser = await launchChromium();
-afterAll(() => browser.close());
+const browser = await browserOfFile();
 
 const TRIES = 10;
 const DELAY_MS = 100;

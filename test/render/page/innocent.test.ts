@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { recogniseWall } from '../../../src/render/page/bot-wall.js';
 import type { DocumentState } from '../../../src/render/page/main-document.js';
 import { isRefusal, WALL_SIGNS } from '../../../src/render/page/wall-signs.js';
 import { document } from '../../fixtures/site/answer.js';
 import { INNOCENT_PAGES } from '../../fixtures/site/innocent-pages.js';
 import { WALL_SHAPES, type WallShape } from '../../fixtures/site/wall-shapes.js';
-import { aPageSession, launchChromium, options } from '../picture/a-page-session.js';
+import { aPageSession, browserOfFile, options } from '../picture/a-page-session.js';
 
 const ORIGIN = 'https://walls.test';
 
-let browser: Awaited<ReturnType<typeof launchChromium>>;
-beforeAll(async () => {
-  browser = await launchChromium();
-});
-afterAll(() => browser.close());
+const browser = await browserOfFile();
 
 type Answer = Pick<WallShape, 'path' | 'status' | 'headers' | 'html'>;
 

@@ -1,13 +1,8 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { DocumentReplaced } from '../../../src/render/page/document-replaced.js';
-import { aPageSession, launchChromium, options } from '../picture/a-page-session.js';
+import { aPageSession, browserOfFile, options } from '../picture/a-page-session.js';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launchChromium();
-});
-afterAll(() => browser.close());
+const browser = await browserOfFile();
 
 const EDITS = { css: null, imports: '', hide: [], remove: ['p'] };
 

@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import type { Browser } from 'playwright-core';
+import { afterAll } from 'vitest';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import type { CaptureProxy } from '../../../src/egress/egress.js';
 import { chromiumFlags } from '../../../src/render/launch/chromium-flags.js';
@@ -12,6 +13,13 @@ import { launchAnyBrowser } from '../install/any-browser.js';
 export function launchChromium(): Promise<Browser> {
   const flags = chromiumFlags({ profile: '', sandbox: false, userAgent: null, roomyShm: true });
   return launchAnyBrowser({ ignoreDefaultArgs: true, args: flags.filter((flag) => !flag.startsWith('--user-data-dir')) });
+}
+
+/** A browser for all tests of a file, closed after the last. */
+export async function browserOfFile(): Promise<Browser> {
+  const browser = await launchChromium();
+  afterAll(() => browser.close());
+  return browser;
 }
 
 const CLOCK = 'clock-of-tests';

@@ -1,14 +1,9 @@
-import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchChromium } from './a-page-session.js';
+import { describe, expect, it } from 'vitest';
+import { browserOfFile } from './a-page-session.js';
 import { take } from './take.js';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launchChromium();
-});
-afterAll(() => browser.close());
+const browser = await browserOfFile();
 
 describe('a page with backdrop filters', () => {
   it('shows blurred content like one large view of it', async () => {

@@ -1,19 +1,14 @@
-import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { INVENTED_PAGES } from '../../fixtures/invented-pages/invented-pages.js';
-import { launchChromium } from './a-page-session.js';
+import { browserOfFile } from './a-page-session.js';
 import { blotOf } from './blots.js';
 import { PINNED, pinnedPage } from './pinned-page.js';
 import { judgeRows, rowsPage } from './rows.js';
 import { SHELL_FOOTER, SHELL_HEIGHT, SHELL_NAV, SHELL_ROWS, SHELLS } from './shell-pages.js';
 import { type Taken, take } from './take.js';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launchChromium();
-});
-afterAll(() => browser.close());
+const browser = await browserOfFile();
 
 const density = (deviceScaleFactor: number, size = { width: 320, height: 600 }) => ({ viewport: { ...size, deviceScaleFactor } });
 

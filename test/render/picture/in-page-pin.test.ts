@@ -1,14 +1,9 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchChromium } from './a-page-session.js';
+import { describe, expect, it } from 'vitest';
+import { browserOfFile } from './a-page-session.js';
 import { blotOf } from './blots.js';
 import { take } from './take.js';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launchChromium();
-});
-afterAll(() => browser.close());
+const browser = await browserOfFile();
 
 const ROWS =
   '<div style="height:100px;background:rgb(240,240,240)"></div><div style="height:100px;background:rgb(225,225,225)"></div>'.repeat(10);

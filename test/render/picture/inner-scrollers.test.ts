@@ -1,15 +1,10 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchChromium } from './a-page-session.js';
+import { describe, expect, it } from 'vitest';
+import { browserOfFile } from './a-page-session.js';
 import { blotOf } from './blots.js';
 import { SHELL_ROWS } from './shell-pages.js';
 import { take } from './take.js';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launchChromium();
-});
-afterAll(() => browser.close());
+const browser = await browserOfFile();
 
 const MARK = [1, 2, 3] as const;
 const END = `<div style="height:40px;background:rgb(${MARK})"></div>`;

@@ -1,15 +1,10 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchChromium } from './a-page-session.js';
+import { describe, expect, it } from 'vitest';
+import { browserOfFile } from './a-page-session.js';
 import { blotOf } from './blots.js';
 import { joinedImages, printedBoxes } from './pdf-pages.js';
 import { take } from './take.js';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launchChromium();
-});
-afterAll(() => browser.close());
+const browser = await browserOfFile();
 
 const NATIVE = { format: 'pdf', full_page: true, full_page_algorithm: 'native' };
 const HERO = 'rgb(10,20,30)';

@@ -1,16 +1,11 @@
-import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { readPdf } from '../../../src/render/picture/read-pdf.js';
-import { launchChromium } from './a-page-session.js';
+import { browserOfFile } from './a-page-session.js';
 
 const FORGED = '\n9 0 obj\n<</Type /Page\n/MediaBox [0 0 9 9]\n';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launchChromium();
-});
-afterAll(() => browser.close());
+const browser = await browserOfFile();
 
 async function printed(html: string): Promise<Buffer> {
   const page = await browser.newPage();

@@ -1,19 +1,14 @@
-import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { CaptureError } from '../../../src/contract/capture-error.js';
-import { launchChromium } from './a-page-session.js';
+import { browserOfFile } from './a-page-session.js';
 import { blotOf } from './blots.js';
 import { imagesOf, joinedImages, pageSizes } from './pdf-pages.js';
 import { PINNED, pinnedPage } from './pinned-page.js';
 import { judgeRows, rowsPage } from './rows.js';
 import { take } from './take.js';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launchChromium();
-});
-afterAll(() => browser.close());
+const browser = await browserOfFile();
 
 describe.concurrent('a picture of the view', () => {
   it.each(['png', 'webp'])("has the view's size at its density, as %s, read from the encoded bytes", async (format) => {

@@ -1,18 +1,13 @@
-import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { monotonicNow } from '../../../src/render/monotonic-now.js';
 import { Deadlines } from '../../../src/render/page/deadline.js';
 import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
 import { takeView } from '../../../src/render/picture/view-picture.js';
-import { aPageSession, launchChromium, options } from './a-page-session.js';
+import { aPageSession, browserOfFile, options } from './a-page-session.js';
 import { timedPage } from './take.js';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launchChromium();
-});
-afterAll(() => browser.close());
+const browser = await browserOfFile();
 
 const PAGE = `<!doctype html><style>
   body { margin: 0; height: 3000px; background: linear-gradient(45deg, red, blue 300px, lime) }
