@@ -2,36 +2,26 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/log.js';
 import { Blocker } from '../../src/render/filter/blocker.js';
 import { document, html } from '../fixtures/site/answer.js';
-import { type Site, startSite } from '../fixtures/site/site.js';
+import { startSite } from '../fixtures/site/site.js';
 import { builtForTests } from './filter/built.js';
-import { type CaptureRig, openRig } from './page/capture-rig.js';
+import { openRig } from './page/capture-rig.js';
+import { ofFile } from './pool/fixture.js';
 
 const BAR = `<div id="bar" style="position:fixed;left:0;right:0;bottom:0;height:200px;background:#f0f">We use cookies. <button>Accept</button></div>`;
 const SHOW = `document.body.insertAdjacentHTML('beforeend', ${JSON.stringify(BAR)})`;
 const TEXT = '<p>Flour, water, salt and time make bread that keeps for days.</p>'.repeat(80);
 
-let site: Site;
-let dataDir: string;
-let blocker: Blocker;
-let rig: CaptureRig;
-
-beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'stillframe-late-'));
-  const egress = { fetch: async () => Promise.reject(new Error('nothing is fetched here')) };
-  blocker = await Blocker.start({ dataDir, built: await builtForTests(), lists: { enabled: false }, egress, log: silentLog() });
-  [site, rig] = await Promise.all([startSite(), openRig({ blocker })]);
-});
-
-afterAll(async () => {
-  await rig[Symbol.asyncDispose]();
-  await blocker[Symbol.asyncDispose]();
-  await site[Symbol.asyncDispose]();
-  await rm(dataDir, { recursive: true, force: true });
-});
+const dataDir = await mkdtemp(join(tmpdir(), 'stillframe-late-'));
+afterAll(() => rm(dataDir, { recursive: true, force: true }));
+const egress = { fetch: async () => Promise.reject(new Error('nothing is fetched here')) };
+const options = { dataDir, built: await builtForTests(), lists: { enabled: false }, egress, log: silentLog() };
+const blocker = await ofFile(Blocker.start(options));
+const rig = await ofFile(openRig({ blocker }));
+const site = await ofFile(startSite());
 
 async function magentaIn(script: string, wish: Record<string, unknown>): Promise<number> {
   const path = `/late-${Math.random()}`;

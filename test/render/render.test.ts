@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { shouldRetry } from '../../src/capture/second-attempt.js';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { captureRequestSchema, toCaptureOptions } from '../../src/contract/capture-request.js';
@@ -10,20 +10,9 @@ import { type PageSession, SharedLoss } from '../../src/render/page-session.js';
 import type { OpenPageSession } from '../../src/render/pool/open-page-session.js';
 import { render } from '../../src/render/render.js';
 import { document, html } from '../fixtures/site/answer.js';
-import { type Site, startSite } from '../fixtures/site/site.js';
-import { type CaptureRig, openRig } from './page/capture-rig.js';
+import { openRig, siteAndRig } from './page/capture-rig.js';
 
-let site: Site;
-let rig: CaptureRig;
-
-beforeAll(async () => {
-  [site, rig] = await Promise.all([startSite(), openRig()]);
-});
-
-afterAll(async () => {
-  await rig[Symbol.asyncDispose]();
-  await site[Symbol.asyncDispose]();
-});
+const { site, rig } = await siteAndRig();
 
 /** The rig's pool, with a look at each page session and a count of what is out. */
 function watchedPool(onStage: (session: PageSession, how: string) => void = () => {}): { pool: RenderDeps['pool']; out: () => number } {

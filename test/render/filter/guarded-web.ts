@@ -5,18 +5,16 @@ import type { Category } from '../../../src/render/filter/category.js';
 import { commonSyntax } from '../../../src/render/filter/common-syntax.js';
 import { ENGINE_OPTIONS, type Engines, engineSet } from '../../../src/render/filter/engines.js';
 import type { PageGuardParts } from '../../../src/render/filter/guard-page.js';
+import { ofFile } from '../pool/fixture.js';
 import { guardPartsForTests } from './built.js';
 import { FixtureWeb, launchOnto } from './site.js';
 
 /** A web, a browser that reaches nothing else, and what pages are guarded with, for all tests of a file; closed after the last. */
 export async function guardedWeb(): Promise<{ web: FixtureWeb; browser: Browser; parts: PageGuardParts }> {
   const parts = await guardPartsForTests();
-  const web = await FixtureWeb.open();
+  const web = await ofFile(FixtureWeb.open());
   const browser = await launchOnto(web);
-  afterAll(async () => {
-    await browser.close();
-    await web[Symbol.asyncDispose]();
-  });
+  afterAll(() => browser.close());
   return { web, browser, parts };
 }
 

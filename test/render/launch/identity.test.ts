@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEVICE_PRESETS } from '../../../src/contract/device-presets.js';
 import { EACH_KIND } from '../install/any-browser.js';
-import { aPool, aSite, NEVER, type Site, someOptions, type TestPool } from '../pool/fixture.js';
+import { aPool, aSite, NEVER, ofFile, someOptions, type TestPool } from '../pool/fixture.js';
 
 const REPORT = `({
   agent: navigator.userAgent,
@@ -19,16 +19,14 @@ interface Report {
   hints: { brands: { brand: string; version: string }[]; mobile: boolean; platform: string } | null;
 }
 
-let site: Site;
-beforeAll(async () => {
-  site = await aSite({
+const site = await ofFile(
+  aSite({
     '/worker.js': `postMessage(${REPORT})`,
     '/shared.js': `onconnect = (event) => event.ports[0].postMessage(${REPORT})`,
     '/service.js': `onmessage = (event) => event.source.postMessage(${REPORT})`,
     '/frame': `<!doctype html><script>parent.postMessage(${REPORT}, '*')</script>`,
-  });
-});
-afterAll(() => site[Symbol.asyncDispose]());
+  }),
+);
 
 describe.each(EACH_KIND)('in $kind', (executable) => {
   let test: TestPool;

@@ -21,15 +21,11 @@ import { renderersSandboxed } from '../../../src/render/launch/process-table.js'
 import { reachableBy, unprivilegedUser } from '../../../src/render/launch/unprivileged.js';
 import { profilesRoot } from '../../../src/render/pool/profile-dir.js';
 import { ANY_BROWSER, EACH_KIND } from '../install/any-browser.js';
-import { aPool, aSite, browserPids, NEVER, type Site, someOptions, type TestPool } from '../pool/fixture.js';
+import { aPool, aSite, browserPids, NEVER, ofFile, someOptions, type TestPool } from '../pool/fixture.js';
 
 const root = process.getuid?.() === 0;
 
-let site: Site;
-beforeAll(async () => {
-  site = await aSite();
-});
-afterAll(() => site[Symbol.asyncDispose]());
+const site = await ofFile(aSite());
 
 describe.each(EACH_KIND)('$kind', (executable) => {
   let test: TestPool;

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import { CaptureError } from '../../../src/contract/capture-error.js';
 import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import { openEgress } from '../../../src/egress/open-egress.js';
@@ -15,6 +14,7 @@ import { BrowserPool } from '../../../src/render/pool/browser-pool.js';
 import { render } from '../../../src/render/render.js';
 import { type Site, startSite } from '../../fixtures/site/site.js';
 import { ANY_BROWSER } from '../install/any-browser.js';
+import { ofFile } from '../pool/fixture.js';
 
 /** More than tests run at once: none waits for a page (vitest.config.ts, maxConcurrency). */
 const PAGES = 3;
@@ -91,14 +91,10 @@ export async function openRig({ allow, executable, clock, ...parts }: Partial<Re
 
 /** A fixture site, and captures of it by a browser that has started, for all tests of a file; both are closed after the last. */
 export async function siteAndRig(): Promise<{ site: Site; rig: CaptureRig }> {
-  const [site, rig] = await Promise.all([startSite(), openRig()]);
+  const [site, rig] = await Promise.all([ofFile(startSite()), ofFile(openRig())]);
   const options = toCaptureOptions(captureRequestSchema.parse({ url: site.url('/static') }));
   const lease = await rig.deps.pool.acquire(options, AbortSignal.timeout(120_000), {});
   await lease.release();
-  afterAll(async () => {
-    await rig[Symbol.asyncDispose]();
-    await site[Symbol.asyncDispose]();
-  });
   return { site, rig };
 }
 

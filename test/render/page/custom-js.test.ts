@@ -1,30 +1,19 @@
 import sharp from 'sharp';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { document, html } from '../../fixtures/site/answer.js';
-import { type Site, startSite } from '../../fixtures/site/site.js';
-import { type CaptureRig, openRig } from './capture-rig.js';
+import { startSite } from '../../fixtures/site/site.js';
+import { ofFile } from '../pool/fixture.js';
+import { siteAndRig } from './capture-rig.js';
 
-let site: Site;
-let other: Site;
-let rig: CaptureRig;
+const { site, rig } = await siteAndRig();
+const other = await ofFile(startSite({ host: '127.0.0.2' }));
 
-beforeAll(async () => {
-  [site, other, rig] = await Promise.all([startSite(), startSite({ host: '127.0.0.2' }), openRig()]);
-  const policy = "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'none'";
-  const trust = "require-trusted-types-for 'script'; trusted-types none";
-  for (const one of [site, other]) {
-    one.route('/strict', (_request, response) => {
-      const body = '<h1>Strict</h1><p id="t">old</p><img src="/image/20x20/ff0000.png">';
-      html(response, document('Strict', body), { headers: { 'content-security-policy': `${policy}; ${trust}` } });
-    });
-  }
-});
-
-afterAll(async () => {
-  await rig[Symbol.asyncDispose]();
-  await site[Symbol.asyncDispose]();
-  await other[Symbol.asyncDispose]();
-});
+const policy =
+  "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'none'; require-trusted-types-for 'script'; trusted-types none";
+for (const one of [site, other]) {
+  const strict = document('Strict', '<h1>Strict</h1><p id="t">old</p><img src="/image/20x20/ff0000.png">');
+  one.route('/strict', (_request, response) => html(response, strict, { headers: { 'content-security-policy': policy } }));
+}
 
 it('a script that throws an error of 250,000 lines does not delay the server', async () => {
   const before = process.cpuUsage();

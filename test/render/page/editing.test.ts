@@ -1,23 +1,13 @@
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { document, html } from '../../fixtures/site/answer.js';
-import { type Site, startSite } from '../../fixtures/site/site.js';
+import { startSite } from '../../fixtures/site/site.js';
 import { blotOf } from '../picture/blots.js';
-import { type CaptureRig, openRig } from './capture-rig.js';
+import { ofFile } from '../pool/fixture.js';
+import { siteAndRig } from './capture-rig.js';
 
-let site: Site;
-let other: Site;
-let rig: CaptureRig;
-
-beforeAll(async () => {
-  [site, other, rig] = await Promise.all([startSite(), startSite({ host: '127.0.0.2' }), openRig()]);
-});
-
-afterAll(async () => {
-  await rig[Symbol.asyncDispose]();
-  await site[Symbol.asyncDispose]();
-  await other[Symbol.asyncDispose]();
-});
+const { site, rig } = await siteAndRig();
+const other = await ofFile(startSite({ host: '127.0.0.2' }));
 
 const STRICT = { 'content-security-policy': "default-src 'none'; script-src 'nonce-x'; frame-src *" };
 const RED_BOX = '<style nonce="x"></style><div class="box"></div>';

@@ -1,31 +1,21 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { askMainWorld, runInMainWorld } from '../../../src/render/page/main-world.js';
 import type { PageSession } from '../../../src/render/page-session.js';
-import { aPool, aSite, NEVER, type Site, someOptions, type TestPool } from '../pool/fixture.js';
+import { aPool, aSite, NEVER, ofFile, someOptions } from '../pool/fixture.js';
 
 const LONG = '"x".repeat(5_000_000)';
 const HOW = { schema: z.string().max(100), timeoutMs: 120_000 };
 
-let site: Site;
-let pool: TestPool;
-
-beforeAll(async () => {
-  [pool, site] = await Promise.all([
-    aPool(),
-    aSite({
-      '/': '<!doctype html><iframe src="/frame"></iframe>',
-      '/frame': '<!doctype html><p>frame</p>',
-      '/listeners': `<!doctype html><script>for (let i = 0; i < 200; i++) addEventListener(i + 'x'.repeat(5_000), () => {})</script>`,
-    }),
-  ]);
-});
-
-afterAll(async () => {
-  await pool[Symbol.asyncDispose]();
-  await site[Symbol.asyncDispose]();
-});
+const pool = await ofFile(aPool());
+const site = await ofFile(
+  aSite({
+    '/': '<!doctype html><iframe src="/frame"></iframe>',
+    '/frame': '<!doctype html><p>frame</p>',
+    '/listeners': `<!doctype html><script>for (let i = 0; i < 200; i++) addEventListener(i + 'x'.repeat(5_000), () => {})</script>`,
+  }),
+);
 
 async function opened(path: string, use: (page: Page, session: PageSession) => Promise<void>): Promise<void> {
   const lease = await pool.pool.acquire(someOptions({ url: site.url }), NEVER);

@@ -4,13 +4,9 @@ import { CaptureError } from '../../../src/contract/capture-error.js';
 import { GroupWatch, isRenderer, killProcess, readProcess } from '../../../src/render/launch/process-table.js';
 import type { PageLease } from '../../../src/render/pool/browser-pool.js';
 import { profilesRoot } from '../../../src/render/pool/profile-dir.js';
-import { aPool, aSite, browserPids, NEVER, type Site, someOptions, type TestPool, until } from './fixture.js';
+import { aPool, aSite, browserPids, NEVER, ofFile, someOptions, type TestPool, until } from './fixture.js';
 
-let site: Site;
-beforeAll(async () => {
-  site = await aSite();
-});
-afterAll(() => site[Symbol.asyncDispose]());
+const site = await ofFile(aSite());
 
 describe('a page session', () => {
   let test: TestPool;

@@ -12,22 +12,21 @@ import { sweepAbandoned, sweepTemporary } from '../../../src/render/pool/browser
 import { ownedName } from '../../../src/render/pool/owned-name.js';
 import { profilesRoot, sweepProfiles } from '../../../src/render/pool/profile-dir.js';
 import { EACH_KIND } from '../install/any-browser.js';
-import { aPool, aSite, browserPids, NEVER, type Site, serverProgram, someOptions, type TestPool, until } from './fixture.js';
+import { aPool, aSite, browserPids, NEVER, ofFile, serverProgram, someOptions, type TestPool, until } from './fixture.js';
 
 /** The promises are 2 to 3 s, and the trials hold them; here the machine may be busy with anything. */
 const GENEROUS_MS = 20_000;
 
-let site: Site;
+const LAYERS = `<!doctype html><title>layers</title><body>${'<i></i>'.repeat(400)}<style>
+  i { position: fixed; inset: 0; backdrop-filter: blur(9px); background: rgba(9, 9, 90, 0.01) }
+</style><script>
+  let turn = 0;
+  (function draw() { document.body.style.paddingTop = (turn++ % 9) + 'px'; requestAnimationFrame(draw) })()
+</script>`;
+
+const site = await ofFile(aSite({ '/layers': LAYERS, '/busy': '<!doctype html><title>busy</title><script>for (;;) {}</script>' }));
 /** One browser with one page: many tests leave it, or its successor, as they found it. */
-let shared: TestPool;
-beforeAll(async () => {
-  site = await aSite({ '/layers': LAYERS, '/busy': '<!doctype html><title>busy</title><script>for (;;) {}</script>' });
-  shared = await aPool();
-});
-afterAll(async () => {
-  await shared[Symbol.asyncDispose]();
-  await site[Symbol.asyncDispose]();
-});
+const shared = await ofFile(aPool());
 
 /** A page of the shared pool, and its browser. */
 async function aVisit() {
@@ -170,13 +169,6 @@ it('a page that uses too much memory loses its own capture, and the others stay'
   expect(modest.session.lost.aborted).toBe(false);
   await Promise.all([greedy.release(), modest.release()]);
 });
-
-const LAYERS = `<!doctype html><title>layers</title><body>${'<i></i>'.repeat(400)}<style>
-  i { position: fixed; inset: 0; backdrop-filter: blur(9px); background: rgba(9, 9, 90, 0.01) }
-</style><script>
-  let turn = 0;
-  (function draw() { document.body.style.paddingTop = (turn++ % 9) + 'px'; requestAnimationFrame(draw) })()
-</script>`;
 
 describe.each(EACH_KIND)('a GPU process that uses too much memory ($kind)', (executable) => {
   it('is ended with the captures that may be the cause, and the browser stays', async () => {
