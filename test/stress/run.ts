@@ -2,6 +2,7 @@
  * `npm run trial -- <id> [--name value …]`: runs one trial in full and prints its figures; `npm run trial -- list` names them.
  * A trial is a program under test/stress/ that exports `run(args)`. Exit code 0 when it held, 1 when not, 2 for wrong usage.
  */
+import { spawnSync } from 'node:child_process';
 import type { TrialResult } from './trial-result.js';
 
 export type TrialArgs = Record<string, number | string | undefined>;
@@ -13,6 +14,26 @@ interface Trial {
 
 const PROBLEMS_TOLD = 30;
 
+/** Promises that ordinary tests show whole: their trial runs these, by a part of their titles. They take no options. */
+const TESTS: Record<string, { title: string; files: string[]; named: string }> = {
+  stampede: {
+    title: 'one job and one charge for each idempotency key',
+    files: ['test/store/accept.test.ts', 'test/contract/submission.test.ts'],
+    named: 'duplicates|never binds|exceed the quota|equal to',
+  },
+  redeliver: {
+    title: 'fifty redeliveries at once with one ETag',
+    files: ['test/webhook/redeliver.test.ts', 'test/store/deliveries.test.ts'],
+    named: 'fifty',
+  },
+  rebinding: { title: 'a name server that changes its answers', files: ['test/egress/capture-proxy.test.ts'], named: 'rebinding' },
+  'caller-proxy': {
+    title: "callers' proxies of every kind and mood",
+    files: ['test/egress/caller-proxy.test.ts', 'test/render/page/failures.test.ts'],
+    named: 'proxy|bypass',
+  },
+};
+
 /** In the order of the issues that they judge. Loaded when asked for. */
 const TRIALS: Record<string, () => Promise<Trial>> = {
   model: async () => ({ title: 'random operations on the store against a state model', ...(await import('./model.js')) }),
@@ -21,7 +42,6 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   kill: async () => ({ title: 'SIGKILL of the server at named points and any instant', ...(await import('./kill.js')) }),
   restart: async () => ({ title: 'SIGKILL, and how soon all goes on', ...(await import('./restart.js')) }),
   cluster: async () => ({ title: 'several nodes on one PostgreSQL, killed, cut off and restarted', ...(await import('./cluster.js')) }),
-  stampede: async () => ({ title: 'one job and one charge for each idempotency key', ...(await import('./stampede.js')) }),
   drain: async () => ({ title: 'SIGTERM under load', ...(await import('./drain.js')) }),
   overload: async () => ({ title: 'ten times what the server can do', ...(await import('./overload.js')) }),
   'full-disk': async () => ({ title: 'a data directory without space', ...(await import('./full-disk.js')) }),
@@ -35,7 +55,6 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   sockets: async () => ({ title: 'pipelined, aborted, idle and slow requests', ...(await import('./sockets.js')) }),
   oracle: async () => ({ title: "another key's job against a random id", ...(await import('./oracle.js')) }),
   receivers: async () => ({ title: 'scripted webhook receivers, well-behaved and not', ...(await import('./receivers.js')) }),
-  redeliver: async () => ({ title: 'fifty redeliveries at once with one ETag', ...(await import('./redeliver.js')) }),
   'webhook-kills': async () => ({ title: 'SIGKILL during deliveries', ...(await import('./webhook-kills.js')) }),
   'webhook-isolation': async () => ({ title: 'a receiver that hangs delays no other', ...(await import('./webhook-isolation.js')) }),
   'webhook-captures': async () => ({ title: 'a receiver that hangs delays no capture', ...(await import('./webhook-captures.js')) }),
@@ -44,9 +63,7 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
   still: async () => ({ title: 'one picture each of pages beside busy loops, and pages at their end', ...(await import('./still.js')) }),
   vectors: async () => ({ title: 'every spelling of a destination, through the public API', ...(await import('./vectors.js')) }),
   channels: async () => ({ title: 'every way out that a browser has, in every mode and format', ...(await import('./channels.js')) }),
-  rebinding: async () => ({ title: 'a name server that changes its answers', ...(await import('./rebinding.js')) }),
   redirects: async () => ({ title: 'chains of redirects into forbidden places', ...(await import('./redirects.js')) }),
-  'caller-proxy': async () => ({ title: "callers' proxies of every kind and mood", ...(await import('./caller-proxy.js')) }),
   'fail-closed': async () => ({ title: 'the proxy dies under a capture', ...(await import('./fail-closed.js')) }),
   sandbox: async () => ({ title: 'every renderer confined, no process as root', ...(await import('./sandbox.js')) }),
   hostile: async () => ({ title: 'hostile pages beside an ordinary one', ...(await import('./hostile.js')) }),
@@ -71,12 +88,21 @@ const TRIALS: Record<string, () => Promise<Trial>> = {
 
 async function main([id = 'list', ...rest]: string[]): Promise<number> {
   if (id === 'list') {
-    for (const name of Object.keys(TRIALS)) process.stdout.write(`${name.padEnd(14)} ${(await TRIALS[name]?.())?.title}\n`);
+    const titles = [...Object.keys(TRIALS), ...Object.keys(TESTS)].map(async (name) => [
+      name,
+      ((await TRIALS[name]?.()) ?? TESTS[name])?.title,
+    ]);
+    for (const [name, title] of await Promise.all(titles)) process.stdout.write(`${name?.padEnd(17)} ${title}\n`);
     return 0;
+  }
+  const test = TESTS[id];
+  if (test !== undefined) {
+    const words = ['node_modules/vitest/vitest.mjs', 'run', ...test.files, '-t', test.named];
+    return spawnSync(process.execPath, words, { stdio: 'inherit' }).status ?? 1;
   }
   const load = TRIALS[id];
   if (load === undefined) {
-    process.stderr.write(`There is no trial "${id}". They are: ${Object.keys(TRIALS).join(', ')}\n`);
+    process.stderr.write(`There is no trial "${id}". They are: ${[...Object.keys(TRIALS), ...Object.keys(TESTS)].join(', ')}\n`);
     return 2;
   }
   const trial = await load();

@@ -92,6 +92,12 @@ describe.concurrent('the connection to the target', () => {
     expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, details: { net_error: 'ERR_TOO_MANY_REDIRECTS' } });
   });
 
+  it('through a proxy of the caller’s that nobody serves is egress_unavailable, and goes no other way', async () => {
+    const error = await rig.failure(site.url('/by-proxy-only'), { proxy: { server: 'http://127.0.0.2:1' } });
+    expect(error).toMatchObject({ code: 'egress_unavailable' });
+    expect(site.hits.map(({ path }) => path)).not.toContain('/by-proxy-only');
+  });
+
   it('a redirect to a file is not followed', async () => {
     const error = await rig.failure(site.url('/redirect-to-file'));
     expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, details: { net_error: 'ERR_UNSAFE_REDIRECT' } });
