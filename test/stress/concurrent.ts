@@ -3,16 +3,16 @@
  * change of a job's state is a legal one, ended jobs never change, each end and each attempt of a delivery is told once, an idempotency key
  * leads to one job, sums and quotas are exact, nothing is charged without a picture, no follower waits for ever; and no caller sees a
  * deadlock or any other error.
- *
  */
+
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import type { Store } from '../../src/store/store.js';
+import { periodOf } from '../../src/contract/pricing.js';
+import type { Acceptance, Claim, DueDelivery, EndedJob, NewJob, Store } from '../../src/store/store.js';
 import { createDatabase, startPostgres } from '../fixtures/postgres.js';
-import { aKey, NOON, openAt } from '../store/factories.js';
-import { Actor, LEASE_MS, type Stage } from './concurrent-actor.js';
-import { Books } from './concurrent-books.js';
+import { aCapture, aKey, NOON, openAt } from '../store/factories.js';
 import { isLegalMove } from './model-comparison.js';
-import type { ModelCaller } from './model-dice.js';
+import { Dice, type ModelCaller } from './model-dice.js';
 import { watchStore } from './model-watch.js';
 import type { TrialResult } from './trial-result.js';
 
@@ -109,4 +109,236 @@ async function audit(place: string, books: Books): Promise<number> {
   const found = await client.query<{ n: string }>('SELECT deadlocks AS n FROM pg_stat_database WHERE datname = current_database()');
   await client.end();
   return Number(found.rows[0]?.n ?? 0);
+}
+
+const MAX_QUEUE = 60;
+const LEASE_MS = 2_000;
+const FAILURE = { code: 'target_error', message: 'no', retriable: false, status: 502 } as const;
+
+/** What the actors share: each may use what another one claimed, as a server would that comes too late. */
+interface Stage {
+  callers: readonly ModelCaller[];
+  claims: Claim[];
+  deliveries: DueDelivery[];
+  /** Moves on with each step of anybody. */
+  now: number;
+}
+
+/** One of the connections: does random steps, and tells the books what the store answered. */
+class Actor {
+  readonly #dice: Dice;
+  #claimed = 0;
+
+  constructor(
+    private readonly store: Store,
+    private readonly stage: Stage,
+    private readonly books: Books,
+    private readonly seed: number,
+  ) {
+    this.#dice = new Dice(seed);
+  }
+
+  async step(): Promise<void> {
+    this.stage.now += 1 + this.#dice.below(10);
+    const [name, , run] = this.#dice.byWeight(STEPS);
+    try {
+      await run(this);
+    } catch (error) {
+      this.books.blame(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  async accept(): Promise<void> {
+    const wishes = Array.from({ length: 1 + this.#dice.below(3) }, () => {
+      const caller = this.#dice.anyOf(this.stage.callers);
+      if (caller === null) throw new Error('no caller');
+      return this.#dice.wish(caller, this.stage.now);
+    });
+    const rules = { maxQueue: MAX_QUEUE, webhookMaxAttempts: 5 };
+    await Promise.all(wishes.map(async (wish) => this.books.accepted(this.store, wish, await this.store.accept(wish, rules))));
+  }
+
+  async claim(): Promise<void> {
+    const slots = Array.from({ length: 1 + this.#dice.below(4) }, () => `w-${this.seed}-${this.#claimed++}`);
+    const jobs = await this.store.claimNextJobs(slots.map((workerId) => ({ workerId, now: this.stage.now, leaseMs: LEASE_MS })));
+    for (const { id, workerId, attempt } of jobs) {
+      this.books.claimed(`${id} ${attempt}`);
+      this.stage.claims.push({ id, workerId, attempt });
+    }
+  }
+
+  async renew(): Promise<void> {
+    const claim = this.#anyClaim();
+    if (claim !== null) await this.store.renewLease(claim, { now: this.stage.now, leaseMs: LEASE_MS, progress: this.#dice.below(100) });
+  }
+
+  async complete(claim = this.#anyClaim()): Promise<void> {
+    if (claim === null) return;
+    const capture = aCapture({ bytes: 1 + this.#dice.below(1_000) });
+    if (await this.store.announceArtifact(claim, capture.artifact.name))
+      await this.#end(await this.store.complete(claim, capture, this.stage.now));
+  }
+
+  async fail(): Promise<void> {
+    const claim = this.#anyClaim();
+    if (claim !== null) await this.#end(await this.store.fail(claim, FAILURE, this.stage.now));
+  }
+
+  async retryLater(): Promise<void> {
+    const claim = this.#anyClaim();
+    if (claim !== null) await this.store.retryLater(claim, this.stage.now + this.#dice.below(200), this.stage.now);
+  }
+
+  async release(): Promise<void> {
+    const claim = this.#anyClaim();
+    if (claim !== null && (await this.store.release(claim))) this.books.released(`${claim.id} ${claim.attempt}`);
+  }
+
+  async recover(): Promise<void> {
+    const { ended } = await this.store.recover({ now: this.stage.now, starting: false });
+    this.books.ended(ended);
+    for (const leaderId of await this.store.endedLeaders()) {
+      for (let slice: EndedJob[] | null = []; slice !== null; slice = await this.store.endFollowers(leaderId)) this.books.ended(slice);
+    }
+  }
+
+  async pause(): Promise<void> {
+    await this.store.setQueuePaused(true);
+    await pause(this.#dice.below(5));
+    await this.store.setQueuePaused(false);
+  }
+
+  async deliver(): Promise<void> {
+    const due = await this.store.claimNextDelivery({ now: this.stage.now, leaseMs: LEASE_MS, perReceiver: 2 });
+    if (due !== null) this.stage.deliveries.push(due);
+    const any = this.#dice.anyOf(this.stage.deliveries.slice(-8));
+    if (any !== null && (await this.store.recordAttempt(any, this.#dice.outcome(this.stage.now), this.stage.now)))
+      this.books.attempted(`${any.deliveryId} ${any.generation} ${any.attempt}`);
+  }
+
+  async redeliver(): Promise<void> {
+    const any = this.#dice.anyOf(this.stage.deliveries.slice(-20));
+    if (any !== null) await this.store.redeliver(any.jobId, any.generation, this.stage.now);
+  }
+
+  async keepHouse(): Promise<void> {
+    const before = this.stage.now - 20_000;
+    await this.store.expireArtifacts({ before, maxBytes: 20_000, limit: 1_000, now: this.stage.now });
+    await this.store.expireDeliveries({ now: this.stage.now, limit: 100 });
+    await this.store.deleteJobs({ before, limit: 1_000 });
+  }
+
+  async #end(ended: EndedJob[]): Promise<void> {
+    this.books.ended(ended);
+    const [own] = ended;
+    if (own?.isFollowed !== true) return;
+    for (let slice: EndedJob[] | null = []; slice !== null; slice = await this.store.endFollowers(own.id)) this.books.ended(slice);
+  }
+
+  #anyClaim(): Claim | null {
+    return this.#dice.anyOf(this.#dice.chance(0.9) ? this.stage.claims.slice(-20) : this.stage.claims);
+  }
+}
+
+const STEPS: [keyof Actor & string, number, (actor: Actor) => Promise<void>][] = [
+  ['accept', 24, (actor) => actor.accept()],
+  ['claim', 18, (actor) => actor.claim()],
+  ['renew', 4, (actor) => actor.renew()],
+  ['complete', 30, (actor) => actor.complete()],
+  ['fail', 4, (actor) => actor.fail()],
+  ['retryLater', 3, (actor) => actor.retryLater()],
+  ['release', 3, (actor) => actor.release()],
+  ['recover', 3, (actor) => actor.recover()],
+  ['pause', 1, (actor) => actor.pause()],
+  ['deliver', 8, (actor) => actor.deliver()],
+  ['redeliver', 2, (actor) => actor.redeliver()],
+  ['keepHouse', 1, (actor) => actor.keepHouse()],
+];
+
+/** What trial "concurrent" was told, in whatever order, and what contradicts itself. */
+class Books {
+  readonly problems: string[] = [];
+  readonly counts = { jobs: 0, ended: 0, claims: 0 };
+  /** Accepted jobs that were queued or share a render. */
+  readonly #open = new Map<string, NewJob>();
+  readonly #ended = new Set<string>();
+  /** Claims of a job's attempt, less those that were undone. */
+  readonly #claims = new Map<string, number>();
+  readonly #attempts = new Set<string>();
+  readonly #keys = new Map<string, string>();
+  /** Credits by `account period`. */
+  readonly #settled = new Map<string, number>();
+
+  blame(what: string): void {
+    this.problems.push(what);
+  }
+
+  async accepted(store: Store, wish: NewJob, answer: Acceptance): Promise<void> {
+    if (!('job' in answer)) return;
+    await this.#bind(store, wish, answer.job.id);
+    if (answer.kind === 'replayed') return;
+    this.counts.jobs += 1;
+    if (answer.kind === 'cached') this.#charge(wish);
+    else this.#open.set(wish.id, wish);
+    // Its render may have ended before this answer was read.
+    if (this.#early.delete(wish.id)) this.#charge(wish);
+  }
+
+  /** Completed jobs that were told before their acceptance. */
+  readonly #early = new Set<string>();
+
+  claimed(attempt: string): void {
+    this.counts.claims += 1;
+    const count = (this.#claims.get(attempt) ?? 0) + 1;
+    this.#claims.set(attempt, count);
+  }
+
+  released(attempt: string): void {
+    this.#claims.set(attempt, (this.#claims.get(attempt) ?? 0) - 1);
+  }
+
+  ended(jobs: readonly EndedJob[]): void {
+    for (const { id, state } of jobs) {
+      if (this.#ended.has(id)) this.blame(`job ${id} was told to have ended twice`);
+      this.#ended.add(id);
+      this.counts.ended += 1;
+      const wish = this.#open.get(id);
+      if (state !== 'completed') continue;
+      if (wish === undefined) this.#early.add(id);
+      else this.#charge(wish);
+    }
+  }
+
+  attempted(attempt: string): void {
+    if (this.#attempts.has(attempt)) this.blame(`attempt ${attempt} was recorded twice`);
+    this.#attempts.add(attempt);
+  }
+
+  /** To be called when nothing is under way any more. */
+  async compare(store: Store, accountIds: readonly string[], now: number): Promise<void> {
+    for (const [attempt, count] of this.#claims) if (count > 1) this.blame(`attempt ${attempt} was claimed ${count} times`);
+    for (const id of this.#open.keys()) if (!this.#ended.has(id)) this.blame(`nobody was told that job ${id} ended`);
+    for (const accountId of accountIds) {
+      const { credits, reserved } = await store.usage(accountId, now);
+      const expected = this.#settled.get(`${accountId} ${periodOf(now)}`) ?? 0;
+      if (credits !== expected || reserved !== 0)
+        this.blame(`${credits} credits are settled and ${reserved} reserved, instead of ${expected} and 0`);
+    }
+  }
+
+  #charge({ accountId, enqueuedAt, price }: NewJob): void {
+    const account = `${accountId} ${periodOf(enqueuedAt)}`;
+    this.#settled.set(account, (this.#settled.get(account) ?? 0) + price);
+  }
+
+  /** A key leads to one job, until that is deleted. */
+  async #bind(store: Store, { accountId, idempotencyKey }: NewJob, jobId: string): Promise<void> {
+    if (idempotencyKey === null) return;
+    const key = `${accountId} ${idempotencyKey}`;
+    const known = this.#keys.get(key);
+    this.#keys.set(key, jobId);
+    if (known === undefined || known === jobId) return;
+    const [before, after] = [await store.findJob(known), await store.findJob(jobId)];
+    if (before !== null && after !== null) this.blame(`key ${key} leads to two jobs`);
+  }
 }
