@@ -5,11 +5,11 @@ import sharp from 'sharp';
 import { afterAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/log.js';
 import { Blocker } from '../../src/render/filter/blocker.js';
+import { ofFile } from '../fixtures/of-file.js';
 import { document, html } from '../fixtures/site/answer.js';
 import { startSite } from '../fixtures/site/site.js';
 import { builtForTests } from './filter/built.js';
 import { openRig } from './page/capture-rig.js';
-import { ofFile } from './pool/fixture.js';
 
 const BAR = `<div id="bar" style="position:fixed;left:0;right:0;bottom:0;height:200px;background:#f0f">We use cookies. <button>Accept</button></div>`;
 const SHOW = `document.body.insertAdjacentHTML('beforeend', ${JSON.stringify(BAR)})`;

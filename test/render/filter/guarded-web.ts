@@ -5,7 +5,7 @@ import type { Category } from '../../../src/render/filter/category.js';
 import { commonSyntax } from '../../../src/render/filter/common-syntax.js';
 import { ENGINE_OPTIONS, type Engines, engineSet } from '../../../src/render/filter/engines.js';
 import type { PageGuardParts } from '../../../src/render/filter/guard-page.js';
-import { ofFile } from '../pool/fixture.js';
+import { ofFile } from '../../fixtures/of-file.js';
 import { guardPartsForTests } from './built.js';
 import { FixtureWeb, launchOnto } from './site.js';
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEVICE_PRESETS } from '../../../src/contract/device-presets.js';
+import { ofFile } from '../../fixtures/of-file.js';
 import { EACH_KIND } from '../install/any-browser.js';
-import { aPool, aSite, NEVER, ofFile, someOptions, type TestPool } from '../pool/fixture.js';
+import { aPool, aSite, NEVER, someOptions, type TestPool } from '../pool/fixture.js';
 
 const REPORT = `({
   agent: navigator.userAgent,
@@ -38,10 +39,6 @@ describe.each(EACH_KIND)('in $kind', (executable) => {
   it.each([
     ['an ordinary capture', {}],
     ['an iPhone 15 Pro', { device: 'iphone_15_pro', locale: 'de-DE' }],
-    [
-      'an explicit agent',
-      { user_agent: 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36' },
-    ],
   ])('%s reports the same in its page, frames and workers, and never Headless', async (_, fields) => {
     const options = someOptions(fields);
     const lease = await test.pool.acquire(options, NEVER);

@@ -20,8 +20,9 @@ import { launchSandboxed } from '../../../src/render/launch/launch-mode.js';
 import { renderersSandboxed } from '../../../src/render/launch/process-table.js';
 import { reachableBy, unprivilegedUser } from '../../../src/render/launch/unprivileged.js';
 import { profilesRoot } from '../../../src/render/pool/profile-dir.js';
+import { ofFile } from '../../fixtures/of-file.js';
 import { ANY_BROWSER, EACH_KIND } from '../install/any-browser.js';
-import { aPool, aSite, browserPids, NEVER, ofFile, someOptions, type TestPool } from '../pool/fixture.js';
+import { aPool, aSite, browserPids, NEVER, someOptions, type TestPool } from '../pool/fixture.js';
 
 const root = process.getuid?.() === 0;
 
@@ -78,7 +79,7 @@ describe.each(EACH_KIND)('$kind', (executable) => {
 
   it('opens no popup, sends no request for it, and continues', async () => {
     // Opener and popup may share a thread that only one of them can let go: once is no proof.
-    for (let turn = 0; turn < 4; turn++) {
+    for (let turn = 0; turn < 2; turn++) {
       const lease = await test.pool.acquire(someOptions(), NEVER);
       const { page, context } = lease.session;
       await page.goto(site.url);

@@ -12,9 +12,9 @@ import { MemoryBudget } from '../../../src/render/memory-budget.js';
 import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
 import { BrowserPool } from '../../../src/render/pool/browser-pool.js';
 import { render } from '../../../src/render/render.js';
+import { ofFile } from '../../fixtures/of-file.js';
 import { type Site, startSite } from '../../fixtures/site/site.js';
 import { ANY_BROWSER } from '../install/any-browser.js';
-import { ofFile } from '../pool/fixture.js';
 
 /** More than tests run at once: none waits for a page (vitest.config.ts, maxConcurrency). */
 const PAGES = 3;

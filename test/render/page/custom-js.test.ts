@@ -1,8 +1,8 @@
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
+import { ofFile } from '../../fixtures/of-file.js';
 import { document, html } from '../../fixtures/site/answer.js';
 import { startSite } from '../../fixtures/site/site.js';
-import { ofFile } from '../pool/fixture.js';
 import { siteAndRig } from './capture-rig.js';
 
 const { site, rig } = await siteAndRig();

@@ -1,9 +1,9 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
+import { ofFile } from '../../fixtures/of-file.js';
 import { document, html } from '../../fixtures/site/answer.js';
 import { startSite } from '../../fixtures/site/site.js';
 import { blotOf } from '../picture/blots.js';
-import { ofFile } from '../pool/fixture.js';
 import { siteAndRig } from './capture-rig.js';
 
 const { site, rig } = await siteAndRig();

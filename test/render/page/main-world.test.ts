@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { askMainWorld, runInMainWorld } from '../../../src/render/page/main-world.js';
 import type { PageSession } from '../../../src/render/page-session.js';
-import { aPool, aSite, NEVER, ofFile, someOptions } from '../pool/fixture.js';
+import { ofFile } from '../../fixtures/of-file.js';
+import { aPool, aSite, NEVER, someOptions } from '../pool/fixture.js';
 
 const LONG = '"x".repeat(5_000_000)';
 const HOW = { schema: z.string().max(100), timeoutMs: 120_000 };

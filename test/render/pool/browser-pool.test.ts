@@ -4,7 +4,8 @@ import { CaptureError } from '../../../src/contract/capture-error.js';
 import { GroupWatch, isRenderer, killProcess, readProcess } from '../../../src/render/launch/process-table.js';
 import type { PageLease } from '../../../src/render/pool/browser-pool.js';
 import { profilesRoot } from '../../../src/render/pool/profile-dir.js';
-import { aPool, aSite, browserPids, NEVER, ofFile, someOptions, type TestPool, until } from './fixture.js';
+import { ofFile } from '../../fixtures/of-file.js';
+import { aPool, aSite, browserPids, NEVER, someOptions, type TestPool, until } from './fixture.js';
 
 const site = await ofFile(aSite());
 

@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Server as ProxyServer } from 'proxy-chain';
-import { afterAll } from 'vitest';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import type { CallerProxy, CaptureProxy, Egress } from '../../../src/egress/egress.js';
 import { silentLog } from '../../../src/log.js';
@@ -110,13 +109,6 @@ export async function aPool(options: Partial<PoolOptions> = {}): Promise<TestPoo
       rmSync(runDir, { recursive: true, force: true });
     },
   };
-}
-
-/** Opened for all tests of a file, and closed after the last. */
-export async function ofFile<Resource extends AsyncDisposable>(opening: Promise<Resource>): Promise<Resource> {
-  const resource = await opening;
-  afterAll(() => resource[Symbol.asyncDispose]());
-  return resource;
 }
 
 export const NEVER = new AbortController().signal;

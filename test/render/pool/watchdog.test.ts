@@ -11,8 +11,9 @@ import { SharedLoss } from '../../../src/render/page-session.js';
 import { sweepAbandoned, sweepTemporary } from '../../../src/render/pool/browser-pool.js';
 import { ownedName } from '../../../src/render/pool/owned-name.js';
 import { profilesRoot, sweepProfiles } from '../../../src/render/pool/profile-dir.js';
+import { ofFile } from '../../fixtures/of-file.js';
 import { EACH_KIND } from '../install/any-browser.js';
-import { aPool, aSite, browserPids, NEVER, ofFile, serverProgram, someOptions, type TestPool, until } from './fixture.js';
+import { aPool, aSite, browserPids, NEVER, serverProgram, someOptions, type TestPool, until } from './fixture.js';
 
 /** The promises are 2 to 3 s, and the trials hold them; here the machine may be busy with anything. */
 const GENEROUS_MS = 20_000;
@@ -72,10 +73,8 @@ describe('a browser that gets', () => {
 });
 
 describe.each([
-  ['network service', '--utility-sub-type=network.mojom.NetworkService', 'SIGKILL'],
   ['network service', '--utility-sub-type=network.mojom.NetworkService', 'SIGSTOP'],
   ['zygotes', '--type=zygote', 'SIGKILL'],
-  ['zygotes', '--type=zygote', 'SIGSTOP'],
   ['GPU process', '--type=gpu-process', 'SIGSTOP'],
 ] as const)('a browser whose %s (%s) gets %s', (_, flag, signal) => {
   it('is replaced, and its captures are lost', async () => {
@@ -233,15 +232,36 @@ it('a page whose renderer is stopped is released in bounded time', async () => {
 });
 
 describe('a killed server', () => {
-  it('leaves no browser process behind', async () => {
+  it('leaves no browser process behind, and its profile to the next start of another, unless its processes may be invisible from here', async () => {
     await using server = await serverProgram();
+    const root = profilesRoot(server.runDir);
     const [browser = 0] = browserPids(server.runDir);
+    const [profile = ''] = readdirSync(root);
+    const sweep = () => sweepAbandoned(profilesRoot(shared.runDir));
     expect(readProcess(browser)).not.toBeNull();
+    age(root);
+    await sweep();
+    expect(existsSync(join(root, profile))).toBe(true);
+    // So that no other test's pool sweeps it before it is renamed.
+    utimesSync(root, new Date(), new Date());
     server.child.kill('SIGKILL');
     await once(server.child, 'exit');
     const killed = performance.now();
-    await until(() => processesNaming(profilesRoot(server.runDir)).length === 0 && groupOf(browser).length === 0);
+    await until(() => processesNaming(root).length === 0 && groupOf(browser).length === 0);
     expect(performance.now() - killed).toBeLessThan(GENEROUS_MS);
+    const elsewhere = profile.replace(
+      /-(..)(....)$/,
+      (_, namespace: string, rest: string) => `-${namespace === '00' ? '01' : '00'}${rest}`,
+    );
+    renameSync(join(root, profile), join(root, elsewhere));
+    age(root);
+    await sweep();
+    expect(readdirSync(root)).toEqual([elsewhere]);
+    renameSync(join(root, elsewhere), join(root, profile));
+    mkdirSync(`${root}-browser/copy`, { recursive: true });
+    age(root, `${root}-browser`);
+    await using _other = await aPool();
+    expect([root, `${root}-browser`].filter((place) => existsSync(place))).toEqual([]);
   });
 
   it('leaves stopped browsers to the next start, which kills them and removes their profiles', async () => {
@@ -256,43 +276,6 @@ describe('a killed server', () => {
     expect(await sweepProfiles(root)).toBe(1);
     await until(() => members.every((pid) => readProcess(pid) === null));
     expect(readdirSync(root)).toEqual([]);
-  });
-});
-
-describe('a killed server that never starts again', () => {
-  it('leaves its profiles to the next start of another, with the copy of its browser', async () => {
-    await using server = await serverProgram();
-    const root = profilesRoot(server.runDir);
-    server.child.kill('SIGKILL');
-    await once(server.child, 'exit');
-    await until(() => processesNaming(root).length === 0);
-    mkdirSync(`${root}-browser/copy`, { recursive: true });
-    age(root, `${root}-browser`);
-    await using _other = await aPool();
-    expect([root, `${root}-browser`].filter((place) => existsSync(place))).toEqual([]);
-  });
-
-  it('is not confused with one whose processes are not visible from here', async () => {
-    await using server = await serverProgram();
-    const root = profilesRoot(server.runDir);
-    age(root);
-    await using test = await aPool();
-    await sweepAbandoned(profilesRoot(test.runDir));
-    const [profile = ''] = readdirSync(root);
-    expect(existsSync(join(root, profile))).toBe(true);
-    // So that no other test's pool sweeps it before it is renamed.
-    utimesSync(root, new Date(), new Date());
-    server.child.kill('SIGKILL');
-    await once(server.child, 'exit');
-    await until(() => processesNaming(root).length === 0);
-    const elsewhere = profile.replace(
-      /-(..)(....)$/,
-      (_, namespace: string, rest: string) => `-${namespace === '00' ? '01' : '00'}${rest}`,
-    );
-    renameSync(join(root, profile), join(root, elsewhere));
-    age(root);
-    await sweepAbandoned(profilesRoot(test.runDir));
-    expect(readdirSync(root)).toEqual([elsewhere]);
   });
 });
 
