@@ -31,7 +31,7 @@ export const AS_PROMISED = {
   seconds: 70,
   /** Partitions of a node from the database; replacements of all servers. */
   rounds: 3,
-  /** Captures of which times are compared; 0: none are. */
+  /** Captures of which times are compared. */
   measured: 60,
   /** Servers that are replaced. */
   servers: 3,

@@ -66,13 +66,11 @@ export async function rolling(server: PostgresServer, { rounds, servers: count, 
 /** The same captures by a server that does everything, through one that leaves them to another, and so without notifications. */
 export async function listen(server: PostgresServer, { measured }: PartOptions): Promise<PartFound> {
   await using site = await aSite(0);
-  // Without times to compare, nothing is taken of a server that does everything.
-  const isCompared = measured > 0;
   await using alone = await aCluster(server.adminUrl);
   await using shared = await aCluster(server.adminUrl);
   await using proxy = await startDatabaseProxy(shared.databaseUrl);
   const through = { STILLFRAME_DATABASE_URL: proxy.url };
-  const one = isCompared ? await shot(alone.start()) : null;
+  const one = await shot(alone.start());
   const api = await shot(shared.start({ ...through, STILLFRAME_ROLES: 'api,webhook' }));
   await shared.start({ ...through, STILLFRAME_ROLES: 'capture' }).ready;
   const problems: string[] = [];
@@ -84,21 +82,20 @@ export async function listen(server: PostgresServer, { measured }: PartOptions):
     if ((data as { url?: string } | null)?.url !== page) problems.push(`a wrong answer: ${JSON.stringify(data)?.slice(0, 200)}`);
     return performance.now() - from;
   };
-  const count = Math.max(measured, 2);
   const own: number[] = [];
   const others: number[] = [];
-  for (let i = 0; i < 5 && one !== null; i++) await Promise.all([time(one), time(api)]);
-  for (let i = 0; i < count; i++) {
-    if (one !== null) own.push(await time(one));
+  for (let i = 0; i < 5; i++) await Promise.all([time(one), time(api)]);
+  for (let i = 0; i < measured; i++) {
+    own.push(await time(one));
     others.push(await time(api));
   }
   proxy.cutListeners(true);
   const deaf: number[] = [];
-  for (let i = 0; i < count; i++) deaf.push(await time(api));
+  for (let i = 0; i < measured; i++) deaf.push(await time(api));
   proxy.cutListeners(false);
   const later = median(others) - median(own);
-  if (isCompared && later > ANSWERS_LATER_MS) problems.push(`${later} ms more at p50 through another server`);
-  if (isCompared && median(deaf) > median(own) + 2 * LOOKS_EVERY_MS) problems.push(`p50 ${median(deaf)} ms without notifications`);
+  if (later > ANSWERS_LATER_MS) problems.push(`${later} ms more at p50 through another server`);
+  if (median(deaf) > median(own) + 2 * LOOKS_EVERY_MS) problems.push(`p50 ${median(deaf)} ms without notifications`);
   problems.push(...(await auditOf(shared)));
   return { figures: { 'p50 of one (ms)': median(own), 'of another (ms)': median(others), 'without LISTEN (ms)': median(deaf) }, problems };
 }
@@ -143,7 +140,7 @@ async function auditOf({ databaseUrl, bucket }: Cluster): Promise<string[]> {
 }
 
 function median(times: readonly number[]): number {
-  return times.length === 0 ? 0 : Math.round(quantile(times, 0.5));
+  return Math.round(quantile(times, 0.5));
 }
 
 interface CallersOptions {
