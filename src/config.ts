@@ -8,7 +8,7 @@ import { availableParallelism, homedir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { ConfigError } from './contract/config-error.js';
-import { nearestName } from './contract/nearest-name.js';
+import { nearestName } from './contract/meant-field.js';
 import { TOLERATED_CODES } from './contract/request-fields.js';
 import { parseTracing, type TracingConfig } from './tracing-config.js';
 

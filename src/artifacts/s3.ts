@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import pTimeout from 'p-timeout';
-import { contentTypeOf } from '../contract/content-type.js';
+import { contentTypeOf } from '../contract/capture-data.js';
 import type { Log } from '../log.js';
 import { isArtifactName, newArtifactName } from './artifact-name.js';
 import {

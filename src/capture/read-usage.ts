@@ -1,5 +1,4 @@
-import { periodEnd } from '../contract/pricing.js';
-import type { WireUsage } from '../contract/usage.js';
+import { periodEnd, type WireUsage } from '../contract/pricing.js';
 import type { AccountStore } from '../store/store.js';
 
 /** Reads an account's credits and jobs of the current period. */

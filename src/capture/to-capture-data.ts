@@ -1,6 +1,5 @@
-import type { CaptureData, CaptureNotes } from '../contract/capture-data.js';
+import { type CaptureData, type CaptureNotes, keepFinalUrl } from '../contract/capture-data.js';
 import { type CaptureOptions, shownUrl } from '../contract/capture-request.js';
-import { keepFinalUrl } from '../contract/final-url.js';
 import type { Rendering } from '../render/capture.js';
 
 export interface Kept {

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { ACCOUNT_NAME_PATTERN, ACCOUNT_NAME_RULE } from '../contract/account-name.js';
+import { ACCOUNT_NAME_PATTERN, ACCOUNT_NAME_RULE } from '../contract/pricing.js';
 import { credits } from './credits.js';
 import { OperatorError } from './operator-error.js';
 import { addSettings } from './settings-flags.js';

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { ownLocale } from '../config.js';
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
-import { printedOnPaper } from '../contract/paper-default.js';
+import { printedOnPaper } from '../contract/pdf-schema.js';
 import { parseSubmission } from '../contract/submission.js';
 import { addNetworkFlags, localNetworkOf, type NetworkFlags } from './allowed-here.js';
 import { addCaptureFlags, readCaptureFlags, sayFlags } from './capture-flags.js';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { issueConsoleLink, LINK_MINUTES, SESSION_HOURS } from '../account/console-access.js';
 import type { Config } from '../config.js';
-import { localUrl } from '../http/local-url.js';
+import { localUrl } from '../http/client-address.js';
 import { OperatorError } from './operator-error.js';
 import { addSettings } from './settings-flags.js';
 import { print, withStore } from './with-store.js';

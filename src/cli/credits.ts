@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { CREDITS_PATTERN } from '../contract/account-name.js';
+import { CREDITS_PATTERN } from '../contract/pricing.js';
 
 /** Reads an argument that is a number of monthly credits, or `none` for no limit. */
 export function credits(value: string): number | 'none' {

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { type Config, hasDisplay } from '../config.js';
 import { storageStateSchema } from '../contract/login-schema.js';
-import { normalizeTargetUrl } from '../contract/target-url.js';
+import { normalizeTargetUrl } from '../contract/read-url.js';
 import type { StorageState } from '../render/launch/login-window.js';
 import { readTarget } from './capture-target.js';
 import { OperatorError, UsageError } from './operator-error.js';

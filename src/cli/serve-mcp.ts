@@ -2,7 +2,7 @@ import { pictureDeleted } from '../capture/open-picture.js';
 import type { Config } from '../config.js';
 import { newId } from '../contract/ids.js';
 import type { McpBackend } from '../http/mcp/backend.js';
-import { serveStdio } from '../http/mcp/serve-stdio.js';
+import { serveStdio } from '../http/mcp/server.js';
 import { createLog, type Log } from '../log.js';
 import { packageVersion } from '../package-files.js';
 import { EncodeQueue } from '../render/picture/encode-queue.js';

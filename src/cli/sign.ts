@@ -3,7 +3,7 @@ import { CaptureError } from '../contract/capture-error.js';
 import { isId } from '../contract/ids.js';
 import { bodyOf, canonicalQuery, pairsOf, type QueryPair, RENDER_LINK_PATH, signQuery } from '../contract/render-link.js';
 import { parseSubmission, type Submission } from '../contract/submission.js';
-import { localUrl } from '../http/local-url.js';
+import { localUrl } from '../http/client-address.js';
 import { addCaptureFlags, readCaptureFlags, sayFlags } from './capture-flags.js';
 import { OperatorError, UsageError } from './operator-error.js';
 import { addSettings } from './settings-flags.js';

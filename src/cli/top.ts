@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { WireHealth } from '../contract/health.js';
-import { localUrl } from '../http/local-url.js';
+import { localUrl } from '../http/client-address.js';
 import { OperatorError } from './operator-error.js';
 import { readSamples, type Samples, type StageTimes, stageTimes } from './prometheus-samples.js';
 import { addSettings, readSettings } from './settings-flags.js';

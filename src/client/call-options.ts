@@ -1,6 +1,6 @@
 import { invalidArgument } from './stillframe-error.js';
 import type { Fetch } from './transport.js';
-import type { JobSnapshot } from './wire.js';
+import type { CaptureRequest as Fields, JobSnapshot } from './wire.js';
 
 export const TIMEOUT_MS = 180_000;
 export const MAX_RETRIES = 4;
@@ -43,35 +43,38 @@ export interface JobQuery {
   cursor?: string | undefined;
 }
 
+/** A capture of a web page. */
+export interface CaptureUrlRequest extends Omit<Fields, 'html' | 'base_url'> {
+  html?: undefined;
+  base_url?: undefined;
+}
+
+/** A capture of a document that is part of the request. */
+export interface CaptureHtmlRequest extends Omit<Fields, 'url' | 'html'> {
+  /** HTML document, at most 196,608 bytes. */
+  html: string;
+  url?: undefined;
+}
+
+/** A capture request. Exactly one of `url` and `html` is required. */
+export type CaptureRequest = CaptureUrlRequest | CaptureHtmlRequest;
+
 /**
  * @param name of the argument, for the error
  * @throws StillframeError `invalid_request`
  */
 export function checkedText(value: unknown, name: string, example: string): string {
   if (typeof value === 'string' && value !== '') return value;
-  throw invalidArgument(`\`${name}\` must be a non-empty string, such as ${example}, not ${describe(value)}.`);
-}
-
-/** @throws StillframeError `invalid_request` */
-export function checkedRequest<Request>(request: Request): Request {
-  if (typeof request === 'object' && request !== null && !Array.isArray(request)) return request;
-  throw invalidArgument(`\`request\` must be an object such as { url: 'https://example.com' }, not ${describe(request)}.`);
+  throw invalidArgument(`\`${name}\` must be a non-empty string, such as ${example}.`);
 }
 
 /**
  * @param name of the argument, for the error
  * @throws StillframeError `invalid_request`
  */
-export function checkedOptions<Options>(options: Options, name: string): Options {
-  if (typeof options === 'object' && options !== null && !Array.isArray(options)) return options;
-  throw invalidArgument(`\`${name}\` must be an object, not ${describe(options)}.`);
-}
-
-/** Describes a value without repeating a text, which may be a secret. */
-function describe(value: unknown): string {
-  if (value === '') return 'an empty one';
-  if (value === null || typeof value === 'undefined') return String(value);
-  return Array.isArray(value) ? 'a list' : `a value of type ${typeof value}`;
+export function checkedObject<Value>(value: Value, name: string): Value {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw invalidArgument(`\`${name}\` must be an object.`);
 }
 
 /** @throws TypeError */
@@ -86,14 +89,7 @@ export function checkedTimeout(ms: number): number {
  */
 export function checkedBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (
-    url === null ||
-    !/^https?:$/.test(url.protocol) ||
-    url.username !== '' ||
-    url.password !== '' ||
-    url.search !== '' ||
-    url.hash !== ''
-  ) {
+  if (url === null || !/^https?:$/.test(url.protocol) || `${url.username}${url.password}${url.search}${url.hash}` !== '') {
     throw new TypeError('`baseUrl` must be the http or https address of the server, such as https://shots.example.com');
   }
   return (url.origin + url.pathname).replace(/\/+$/, '');

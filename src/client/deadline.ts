@@ -4,24 +4,16 @@ export class Deadline {
   readonly signal: AbortSignal;
   private readonly endsAt: number;
   private readonly timer: ReturnType<typeof setTimeout>;
-  private readonly follow: () => void;
 
   /**
    * @param ms from now
    * @param lateness makes the reason for an expired time
    */
-  constructor(
-    ms: number,
-    private readonly outer: AbortSignal | undefined,
-    lateness: () => unknown,
-  ) {
-    const controller = new AbortController();
-    this.signal = controller.signal;
+  constructor(ms: number, outer: AbortSignal | undefined, lateness: () => unknown) {
+    const late = new AbortController();
+    this.signal = outer === undefined ? late.signal : AbortSignal.any([late.signal, outer]);
     this.endsAt = performance.now() + ms;
-    this.timer = setTimeout(() => controller.abort(lateness()), ms);
-    this.follow = () => controller.abort(outer?.reason);
-    if (outer?.aborted) this.follow();
-    else outer?.addEventListener('abort', this.follow, { once: true });
+    this.timer = setTimeout(() => late.abort(lateness()), ms);
   }
 
   /** Returns the remaining ms; 0 when the time has passed. */
@@ -30,13 +22,8 @@ export class Deadline {
   }
 
   /** Cancels the time limit, so that only the outer signal ends the work. */
-  lift(): void {
-    clearTimeout(this.timer);
-  }
-
   release(): void {
-    this.lift();
-    this.outer?.removeEventListener('abort', this.follow);
+    clearTimeout(this.timer);
   }
 }
 

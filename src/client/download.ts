@@ -31,7 +31,7 @@ export function downloadStream(transport: Transport, from: Downloadable, deadlin
   const read = async ({ headers, body }: Response): Promise<PictureStream> => {
     const length = headers.get('content-length');
     return {
-      body: withDeadline(body ?? new Blob([]).stream(), deadline),
+      body: withDeadline((body ?? new Blob([]).stream()) as ReadableStream<Uint8Array<ArrayBuffer>>, deadline),
       contentType: headers.get('content-type') ?? 'application/octet-stream',
       contentLength: length === null ? null : Number(length),
     };
@@ -44,47 +44,21 @@ function addressOf(from: Downloadable): string {
     throw invalidArgument('`from` must be a picture, a job that has one, or its address.');
   }
   const address = typeof from === 'string' || from instanceof URL ? String(from) : 'cdn_url' in from ? from.cdn_url : dataOf(from)?.cdn_url;
-  if (address !== undefined && /^https?:\/\//i.test(address) && URL.canParse(address)) return address;
-  throw invalidArgument(
-    address === undefined ? 'There is no picture to download: the job has not completed.' : 'The address must be an http or https URL.',
-  );
+  if (address === undefined) throw invalidArgument('There is no picture to download: the job has not completed.');
+  if (/^https?:\/\//i.test(address) && URL.canParse(address)) return address;
+  throw invalidArgument('The address must be an http or https URL.');
 }
 
 function dataOf(from: object): { cdn_url?: string | undefined } | undefined {
   return 'result' in from ? (from.result as { data?: { cdn_url?: string } } | undefined)?.data : undefined;
 }
 
-function withDeadline(body: ReadableStream<Uint8Array>, deadline: Deadline): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const reader = body.getReader();
+function withDeadline(body: ReadableStream<Uint8Array<ArrayBuffer>>, deadline: Deadline): ReadableStream<Uint8Array<ArrayBuffer>> {
   const { signal } = deadline;
-  let end = () => undefined;
-  return new ReadableStream({
-    start(controller) {
-      const late = () => {
-        controller.error(signal.reason);
-        reader.cancel(signal.reason).catch(() => undefined);
-      };
-      end = () => {
-        signal.removeEventListener('abort', late);
-        deadline.release();
-      };
-      signal.addEventListener('abort', late, { once: true });
-    },
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read();
-        if (signal.aborted) return;
-        if (!done) return controller.enqueue(value as Uint8Array<ArrayBuffer>);
-        end();
-        controller.close();
-      } catch (cause) {
-        end();
-        throw connectionError(cause);
-      }
-    },
-    cancel(reason) {
-      end();
-      return reader.cancel(reason);
-    },
-  });
+  const { readable, writable } = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>();
+  body
+    .pipeTo(writable, { signal, preventAbort: true })
+    .catch((cause) => writable.abort(signal.aborted ? signal.reason : connectionError(cause)))
+    .finally(() => deadline.release());
+  return readable;
 }

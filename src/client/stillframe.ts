@@ -1,9 +1,9 @@
 import {
   type CallOptions,
+  type CaptureRequest,
   checkedBaseUrl,
   checkedKey,
-  checkedOptions,
-  checkedRequest,
+  checkedObject,
   checkedRetries,
   checkedText,
   checkedTimeout,
@@ -13,16 +13,13 @@ import {
   type SubmitOptions,
   TIMEOUT_MS,
 } from './call-options.js';
-import type { CaptureRequest } from './capture-request.js';
 import { Deadline } from './deadline.js';
 import { type Downloadable, downloadBytes, downloadStream, type PictureStream } from './download.js';
+import { captureAndWait, type Delivery, jobCall, type Picture, readDelivery, redeliver, submitOnly, waitForJob } from './jobs.js';
 import { readAnswer } from './read-answer.js';
-import { type LinkRequest, type LinkSigning, signedLink } from './signed-link.js';
+import { type LinkRequest, type LinkSigning, signedLink } from './signatures.js';
 import { invalidArgument, StillframeError } from './stillframe-error.js';
-import { captureAndWait, submitOnly } from './submit.js';
 import { Transport } from './transport.js';
-import { jobCall, type Picture, waitForJob } from './wait-for-job.js';
-import { type Delivery, readDelivery, redeliver } from './webhook-delivery.js';
 import type { AcceptedJob, Health, JobPage, JobSnapshot, Usage } from './wire.js';
 
 /** A client of one stillframe server. Calls reject with a StillframeError. */
@@ -76,7 +73,7 @@ export class Stillframe {
 
   /** Lists a page of the key's jobs, newest first. */
   async jobs(query: JobQuery = {}, options: CallOptions = {}): Promise<JobPage> {
-    const { state, limit, cursor } = checkedOptions(query, 'query');
+    const { state, limit, cursor } = checkedObject(query, 'query');
     const given = Object.entries({ state, limit, cursor }).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
     const parameters = new URLSearchParams(given);
     return this.#read({ method: 'GET', to: `/v1/jobs?${parameters}`, repeatable: true, read: readAnswer<JobPage> }, options);
@@ -84,7 +81,7 @@ export class Stillframe {
 
   /** Lists all of the key's jobs, newest first, page after page. `timeout` applies to each page. */
   async *eachJob(query: JobQuery = {}, options: CallOptions = {}): AsyncGenerator<JobSnapshot, void, undefined> {
-    for (let { cursor } = checkedOptions(query, 'query'); ; ) {
+    for (let { cursor } = checkedObject(query, 'query'); ; ) {
       const page = await this.jobs({ ...query, cursor }, options);
       yield* page.jobs;
       if (page.next_cursor === null) return;
@@ -158,7 +155,7 @@ export class Stillframe {
   }
 
   #deadline(options: CallOptions): Deadline {
-    const { signal, timeout } = checkedOptions(options, 'options');
+    const { signal, timeout } = checkedObject(options, 'options');
     if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalidArgument('`signal` must be an AbortSignal.');
     const ms = timeout === undefined ? this.#timeout : checkedTimeout(timeout);
     const message = `The call has not ended within ${ms} ms`;
@@ -169,8 +166,8 @@ export class Stillframe {
 const A_JOB_ID = 'job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8';
 
 function submissionOf(request: CaptureRequest, { idempotencyKey }: SubmitOptions) {
-  if (idempotencyKey === undefined) return { request: checkedRequest(request), idempotencyKey: crypto.randomUUID() };
-  return { request: checkedRequest(request), idempotencyKey: checkedText(idempotencyKey, 'idempotencyKey', 'order-4711') };
+  const key = idempotencyKey === undefined ? crypto.randomUUID() : checkedText(idempotencyKey, 'idempotencyKey', 'order-4711');
+  return { request: checkedObject(request, 'request'), idempotencyKey: key };
 }
 
 function idOf(job: string | AcceptedJob | JobSnapshot | undefined): string {

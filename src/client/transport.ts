@@ -65,7 +65,8 @@ export class Transport {
     const attempt = new Deadline(ATTEMPT_MS, signal, () => new Error(`no answer within ${ATTEMPT_MS / 1000} s`));
     try {
       const response = await this.options.fetch(...this.request(call, attempt.signal));
-      attempt.lift();
+      // From here on, only the call's own time is limited.
+      attempt.release();
       if (!response.ok && call.alsoReads?.includes(response.status) !== true) throw await readFailure(response);
       return await call.read(response);
     } catch (thrown) {

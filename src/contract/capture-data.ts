@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { snakeNames } from './field-rules.js';
 import { INSPECTION_LIMIT_CHARS, URL_MAX_BYTES } from './limits.js';
 import { TOLERATED_CODES } from './request-fields.js';
 
@@ -246,64 +247,53 @@ export type WireCaptureData = z.output<typeof captureDataSchema>;
 
 /** @param publicBase what `cdn_url` begins with, no trailing slash */
 export function toWireCaptureData(data: CaptureData, publicBase: string): WireCaptureData {
-  const { diagnostics, inspection, notes } = data;
+  const { artifact, region, egressCountry, diagnostics, notes, inspection, ...others } = data;
   return {
-    url: data.url,
-    final_url: data.finalUrl,
-    format: data.format,
-    width: data.width,
-    height: data.height,
-    bytes: data.bytes,
-    duration_ms: data.durationMs,
-    cached: data.cached,
-    blocked_requests: data.blockedRequests,
-    cdn_url: `${publicBase}/artifacts/${data.artifact}`,
-    ...(data.region === null ? {} : { region: data.region }),
-    ...(data.egressCountry === null ? {} : { egress_country: data.egressCountry }),
-    render_diagnostics: {
-      version: RENDER_DIAGNOSTICS_VERSION,
-      algorithm: diagnostics.algorithm,
-      sections: diagnostics.sections,
-      device_scale_factor: diagnostics.deviceScaleFactor,
-      scroll_height: diagnostics.scrollHeight,
-      stopped_reason: diagnostics.stoppedReason,
-      truncated: diagnostics.truncated,
-    },
+    ...snakeNames(others),
+    cdn_url: `${publicBase}/artifacts/${artifact}`,
+    ...(region === null ? {} : { region }),
+    ...(egressCountry === null ? {} : { egress_country: egressCountry }),
+    render_diagnostics: { version: RENDER_DIAGNOSTICS_VERSION, ...snakeNames(diagnostics) },
     ...(notes === undefined ? {} : { diagnostics: toWireNotes(notes) }),
     ...(inspection === null
       ? {}
-      : {
-          inspection: {
-            markdown: inspection.markdown,
-            accessible_tree: inspection.accessibleTree,
-            untrusted_content: true,
-            character_limit: INSPECTION_LIMIT_CHARS,
-          },
-        }),
+      : { inspection: { ...snakeNames(inspection), untrusted_content: true, character_limit: INSPECTION_LIMIT_CHARS } }),
   };
 }
 
-function toWireNotes({ finalUrlCut, warnings, changed }: CaptureNotes): WireCaptureData['diagnostics'] {
-  return {
-    ...(finalUrlCut === true ? { final_url_cut: true } : {}),
-    ...(warnings === undefined ? {} : { warnings }),
-    ...(changed === undefined ? {} : { changed: toWireChanges(changed) }),
-  };
+function toWireNotes({ changed, ...others }: CaptureNotes): WireCaptureData['diagnostics'] {
+  return { ...snakeNames(others), ...(changed === undefined ? {} : { changed: toWireChanges(changed) }) };
 }
 
-function toWireChanges({ banner, clock, scrollUnlocked, ...same }: CaptureChanges): z.output<typeof changesSchema> {
-  const { aheadMs, realTimeMs, heldMs, heldBy, realTimeBecause } = clock;
+function toWireChanges({ banner: { outcome, platform }, clock, ...others }: CaptureChanges): z.output<typeof changesSchema> {
+  const { realTimeBecause, ...times } = clock;
   return {
-    ...same,
-    banner: { outcome: banner.outcome, ...(banner.platform === null ? {} : { platform: banner.platform }) },
-    scroll_unlocked: scrollUnlocked,
-    clock: {
-      ahead_ms: aheadMs,
-      real_time_ms: realTimeMs,
-      held_ms: heldMs,
-      held_by: heldBy,
-      ...(realTimeBecause === null ? {} : { real_time_because: realTimeBecause }),
-    },
+    ...snakeNames(others),
+    banner: { outcome, ...(platform === null ? {} : { platform }) },
+    clock: { ...snakeNames(times), ...(realTimeBecause === null ? {} : { real_time_because: realTimeBecause }) },
     untrusted_content: true,
   };
+}
+
+const CONTENT_TYPES: Record<string, string> = {
+  png: 'image/png',
+  jpeg: 'image/jpeg',
+  jpg: 'image/jpeg',
+  webp: 'image/webp',
+  pdf: 'application/pdf',
+};
+
+/** Media type of an artifact, or of a format, by its extension. */
+export function contentTypeOf(nameOrFormat: string): string {
+  return CONTENT_TYPES[nameOrFormat.slice(nameOrFormat.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
+}
+
+/** Limits the length of a page's final URL, which a script can make megabytes long with one `history.replaceState`. */
+export function keepFinalUrl(finalUrl: string): Pick<CaptureData, 'finalUrl' | 'notes'> {
+  // Browsers serialise URLs as ASCII; anything else is cut between characters.
+  const bytes = Buffer.from(finalUrl.slice(0, URL_MAX_BYTES + 1));
+  if (bytes.length <= URL_MAX_BYTES) return { finalUrl };
+  let end = URL_MAX_BYTES;
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return { finalUrl: bytes.subarray(0, end).toString(), notes: { finalUrlCut: true } };
 }

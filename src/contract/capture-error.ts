@@ -7,52 +7,28 @@
 export const ALLOW_OWN_NETWORK =
   'To capture a page of your own network, start the server with STILLFRAME_ALLOW_DESTINATIONS (--allow-destinations), or run `stillframe capture` on a machine that reaches it.';
 
-export const ERROR_CODES = [
-  'invalid_request',
-  'idempotency_conflict',
-  'unauthorized',
-  'forbidden',
-  'quota_exceeded',
-  'rate_limited',
-  'render_timeout',
-  'render_incomplete',
-  'navigation_failed',
-  'blocked_by_target',
-  'target_error',
-  'render_crashed',
-  'internal_error',
-  'unsupported_option',
-  'egress_unavailable',
-  'egress_mismatch',
-] as const;
-
-export type ErrorCode = (typeof ERROR_CODES)[number];
-
-interface ErrorRule {
-  /** HTTP status when the error answers a request directly. */
-  status: number;
-  /** The default; individual errors may differ (CaptureErrorInit.retriable). */
-  retriable: boolean;
-}
-
-export const ERROR_TABLE: Record<ErrorCode, ErrorRule> = {
+/** HTTP status when the error answers a request directly, and whether a retry may help; individual errors may differ (CaptureErrorInit). */
+export const ERROR_TABLE = {
   invalid_request: { status: 400, retriable: false },
-  unsupported_option: { status: 400, retriable: false },
+  idempotency_conflict: { status: 409, retriable: false },
   unauthorized: { status: 401, retriable: false },
   forbidden: { status: 403, retriable: false },
-  idempotency_conflict: { status: 409, retriable: false },
   quota_exceeded: { status: 429, retriable: false },
   rate_limited: { status: 429, retriable: true },
+  render_timeout: { status: 504, retriable: true },
+  render_incomplete: { status: 502, retriable: true },
+  navigation_failed: { status: 502, retriable: true },
   blocked_by_target: { status: 451, retriable: false },
   target_error: { status: 502, retriable: true },
-  navigation_failed: { status: 502, retriable: true },
-  render_incomplete: { status: 502, retriable: true },
-  egress_mismatch: { status: 502, retriable: false },
-  egress_unavailable: { status: 503, retriable: true },
-  render_timeout: { status: 504, retriable: true },
   render_crashed: { status: 500, retriable: true },
   internal_error: { status: 500, retriable: true },
+  unsupported_option: { status: 400, retriable: false },
+  egress_unavailable: { status: 503, retriable: true },
+  egress_mismatch: { status: 502, retriable: false },
 };
+
+export type ErrorCode = keyof typeof ERROR_TABLE;
+export const ERROR_CODES = Object.keys(ERROR_TABLE) as ErrorCode[];
 
 export type ErrorDetails = Record<string, unknown>;
 
@@ -92,6 +68,11 @@ export class CaptureError extends Error {
   }
 }
 
+/** The error for what does not exist, or may not be seen. */
+export function notFound(message: string): CaptureError {
+  return new CaptureError({ code: 'invalid_request', status: 404, message });
+}
+
 /** The part of an error that a job row stores: all that the client may see. */
 export interface StoredError {
   code: ErrorCode;
@@ -101,47 +82,22 @@ export interface StoredError {
   details?: ErrorDetails;
 }
 
-/** The public form of anything thrown: a CaptureError unchanged, everything else as `internal_error` with a fixed text. */
-export function toStoredError(thrown: unknown): StoredError {
-  if (thrown instanceof CaptureError) {
-    return {
-      code: thrown.code,
-      message: thrown.message,
-      retriable: thrown.retriable,
-      status: thrown.status,
-      ...(thrown.details === undefined ? {} : { details: thrown.details }),
-    };
-  }
-  return {
-    code: 'internal_error',
-    message: INTERNAL_ERROR_MESSAGE,
-    retriable: ERROR_TABLE.internal_error.retriable,
-    status: ERROR_TABLE.internal_error.status,
-  };
-}
-
 export const INTERNAL_ERROR_MESSAGE = 'An internal error occurred. The capture can be retried.';
 
-/** The capture error object of interface.md. */
-export interface WireError {
-  code: ErrorCode;
-  message: string;
-  retriable: boolean;
-  request_id: string;
-  docs_url?: string;
-  details?: ErrorDetails;
+/** The public form of anything thrown: a CaptureError unchanged, everything else as `internal_error` with a fixed text. */
+export function toStoredError(thrown: unknown): StoredError {
+  if (!(thrown instanceof CaptureError)) return { code: 'internal_error', message: INTERNAL_ERROR_MESSAGE, ...ERROR_TABLE.internal_error };
+  const { code, message, retriable, status, details } = thrown;
+  return { code, message, retriable, status, ...(details === undefined ? {} : { details }) };
 }
 
 /**
+ * The capture error object of interface.md.
  * @param docsBase origin (and path prefix) of this server, without a trailing slash; the docs page has a section per code
  */
-export function toWireError(error: StoredError, requestId: string, docsBase: string): WireError {
+export function toWireError({ code, message, retriable, details }: StoredError, requestId: string, docsBase: string) {
   return {
-    code: error.code,
-    message: error.message,
-    retriable: error.retriable,
-    request_id: requestId,
-    docs_url: `${docsBase}/docs#${error.code}`,
-    ...(error.details === undefined ? {} : { details: error.details }),
+    ...{ code, message, retriable, request_id: requestId, docs_url: `${docsBase}/docs#${code}` },
+    ...(details === undefined ? {} : { details }),
   };
 }

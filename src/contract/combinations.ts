@@ -1,6 +1,6 @@
-import { cookieDomainProblem } from './cookie-domain.js';
 import { COOKIES_MAX_ITEMS } from './limits.js';
-import { normalizeTargetUrl } from './target-url.js';
+import { cookieDomainProblem } from './login-schema.js';
+import { normalizeTargetUrl } from './read-url.js';
 
 /** Fields that need or exclude each other. Checked on the raw body, so that these problems are reported together with its others. */
 
@@ -12,78 +12,50 @@ export interface CombinationIssue {
 }
 
 type Body = Record<string, unknown>;
+type Rule = [path: string, isBroken: boolean, message: string];
 
-interface Rule {
-  path: string;
-  breaks(body: Body): boolean;
-  message: string;
-}
-
-const given = (value: unknown): boolean => value !== undefined;
-const isPdf = (body: Body): boolean => body.format === 'pdf';
-const isFullPage = (body: Body): boolean => body.full_page === true && !given(body.selector) && !given(body.clip);
-
-/** Fields that cannot be combined with the format or another field: 400 `unsupported_option`. */
-const UNSUPPORTED: readonly Rule[] = [
-  {
-    path: 'selector',
-    breaks: (body) => isPdf(body) && given(body.selector),
-    message: 'cannot be combined with format `pdf`. Use png, jpeg or webp, or leave `selector` out.',
-  },
-  { path: 'pdf', breaks: (body) => !isPdf(body) && given(body.pdf), message: 'needs format `pdf`.' },
-  { path: 'clip', breaks: (body) => isPdf(body) && given(body.clip), message: 'cannot be combined with format `pdf`.' },
-  { path: 'clip', breaks: (body) => given(body.selector) && given(body.clip), message: 'cannot be combined with `selector`.' },
-  { path: 'padding', breaks: (body) => isSet(body.padding) && !given(body.selector), message: 'needs `selector`.' },
-  {
-    path: 'omit_background',
-    breaks: (body) => body.omit_background === true && (isPdf(body) || body.format === 'jpeg'),
-    message: 'needs format `png` or `webp`.',
-  },
-  {
-    path: 'full_width',
-    breaks: (body) => body.full_width === true && (!isFullPage(body) || isPdf(body)),
-    message: 'needs `full_page` and format `png`, `jpeg` or `webp`, without `selector` and `clip`.',
-  },
-  {
-    path: 'max_height',
-    breaks: (body) => given(body.max_height) && (!isFullPage(body) || given(body.pdf)),
-    message: 'needs `full_page`, without `selector`, `clip` and `pdf`.',
-  },
-  { path: 'resize', breaks: (body) => isPdf(body) && given(body.resize), message: 'cannot be combined with format `pdf`.' },
-];
-
-/** 400 `invalid_request`. */
-const INVALID: readonly Rule[] = [
-  { path: 'url', breaks: (body) => !given(body.url) && !given(body.html), message: 'is required' },
-  {
-    path: 'html',
-    breaks: (body) => given(body.url) && given(body.html),
-    message: 'cannot be combined with `url`: give exactly one of them',
-  },
-  { path: 'base_url', breaks: (body) => given(body.base_url) && !given(body.html), message: 'needs `html`' },
-  {
-    path: 'cookies',
-    breaks: (body) => Array.isArray(body.cookies) && body.cookies.length > 0 && given(body.html) && !given(body.base_url),
-    message: 'need a `url` or a `base_url` with the host that they belong to',
-  },
-];
-
+/** @param body as it was sent */
 export function combinationIssues(body: unknown): CombinationIssue[] {
   if (body === null || typeof body !== 'object' || Array.isArray(body)) return [];
   const request = body as Body;
+  return [...broken('invalid_request', invalid(request)), ...cookieIssues(request), ...broken('unsupported_option', unsupported(request))];
+}
+
+function broken(code: CombinationIssue['code'], rules: readonly Rule[]): CombinationIssue[] {
+  return rules.flatMap(([path, isBroken, message]) => (isBroken ? [{ code, path, message }] : []));
+}
+
+function invalid({ url, html, base_url: baseUrl, cookies }: Body): Rule[] {
+  const [hasUrl, hasHtml, hasBase] = [url !== undefined, html !== undefined, baseUrl !== undefined];
+  const hasCookies = Array.isArray(cookies) && cookies.length > 0;
   return [
-    ...issuesOf(INVALID, 'invalid_request', request),
-    ...cookieIssues(request),
-    ...issuesOf(UNSUPPORTED, 'unsupported_option', request),
+    ['url', !hasUrl && !hasHtml, 'is required'],
+    ['html', hasUrl && hasHtml, 'cannot be combined with `url`: give exactly one of them'],
+    ['base_url', hasBase && !hasHtml, 'needs `html`'],
+    ['cookies', hasCookies && hasHtml && !hasBase, 'need a `url` or a `base_url` with the host that they belong to'],
   ];
 }
 
-function issuesOf(rules: readonly Rule[], code: CombinationIssue['code'], body: Body): CombinationIssue[] {
-  return rules.filter((rule) => rule.breaks(body)).map(({ path, message }) => ({ code, path, message }));
-}
-
-function isSet(padding: unknown): boolean {
-  return padding !== undefined && padding !== 0;
+function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage, max_height: maxHeight, ...others }: Body): Rule[] {
+  const isPdf = format === 'pdf';
+  const [hasSelector, hasClip, hasPdf] = [selector !== undefined, clip !== undefined, pdf !== undefined];
+  const isFullPage = fullPage === true && !hasSelector && !hasClip;
+  const notWithPdf = 'cannot be combined with format `pdf`.';
+  return [
+    ['selector', isPdf && hasSelector, 'cannot be combined with format `pdf`. Use png, jpeg or webp, or leave `selector` out.'],
+    ['pdf', !isPdf && hasPdf, 'needs format `pdf`.'],
+    ['clip', isPdf && hasClip, notWithPdf],
+    ['clip', hasSelector && hasClip, 'cannot be combined with `selector`.'],
+    ['padding', padding !== undefined && padding !== 0 && !hasSelector, 'needs `selector`.'],
+    ['omit_background', others.omit_background === true && (isPdf || format === 'jpeg'), 'needs format `png` or `webp`.'],
+    [
+      'full_width',
+      others.full_width === true && (!isFullPage || isPdf),
+      'needs `full_page` and format `png`, `jpeg` or `webp`, without `selector` and `clip`.',
+    ],
+    ['max_height', maxHeight !== undefined && (!isFullPage || hasPdf), 'needs `full_page`, without `selector`, `clip` and `pdf`.'],
+    ['resize', isPdf && others.resize !== undefined, notWithPdf],
+  ];
 }
 
 /** Checks at most COOKIES_MAX_ITEMS: more are rejected anyway. */

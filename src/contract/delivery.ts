@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { captureDataSchema } from './capture-data.js';
+import { snakeNames } from './field-rules.js';
 import {
   EXAMPLE_TIME_MS,
   errorEnvelopeSchema,
@@ -7,7 +8,7 @@ import {
   type JobSnapshot,
   jobFields,
   type PublicPlaces,
-  toWireOutcome,
+  toWireResult,
   WEBHOOK_EVENTS,
   type WebhookEvent,
 } from './job.js';
@@ -68,21 +69,7 @@ export const deliveryStatusSchema = z
 export type WireDeliveryStatus = z.output<typeof deliveryStatusSchema>;
 
 export function toWireDeliveryStatus(status: DeliveryStatus): WireDeliveryStatus {
-  return {
-    job_id: status.jobId,
-    delivery_id: status.deliveryId,
-    event: status.event,
-    url: status.url,
-    state: status.state,
-    attempts: status.attempts,
-    max_attempts: status.maxAttempts,
-    generation: status.generation,
-    last_status: status.lastStatus,
-    last_error: status.lastError,
-    last_attempt_at: status.lastAttemptAt,
-    next_attempt_at: status.nextAttemptAt,
-    delivered_at: status.deliveredAt,
-  };
+  return snakeNames(status);
 }
 
 /** The strong ETag of a delivery: it changes with each redelivery (decisions.md, Webhooks). */
@@ -116,17 +103,11 @@ export function toWebhookPayload(
 ): Record<string, unknown> {
   const { result } = job;
   if (result === null) throw new Error(`job ${job.id} is not terminal: nothing to announce`);
+  const { worker_id: _, ...told } = toWireResult(job, result, places);
   return {
     event: eventOf(result.outcome.ok ? 'completed' : 'failed'),
     job_id: job.id,
-    request_id: job.requestId,
-    ok: result.outcome.ok,
-    ...toWireOutcome(job, result.outcome, places),
-    mode: job.mode,
-    attempts_made: job.attemptsMade,
-    duration_ms: result.durationMs,
-    enqueued_at: job.enqueuedAt,
-    completed_at: result.completedAt,
+    ...told,
     delivery_id: delivery.deliveryId,
     delivery_generation: delivery.generation,
   };

@@ -16,45 +16,20 @@ export interface DevicePreset {
   clientHints: { platform: string; platformVersion: string; model: string; mobile: boolean } | null;
 }
 
-const desktop = (width: number, height: number): DevicePreset => ({
-  width,
-  height,
-  deviceScaleFactor: 1,
-  isMobile: false,
-  hasTouch: false,
-  userAgent: null,
+const screen = (width: number, height: number, deviceScaleFactor: number, isMobile: boolean, userAgent: string | null): DevicePreset => ({
+  ...{ width, height, deviceScaleFactor, isMobile, hasTouch: isMobile, userAgent },
   clientHints: null,
 });
+const desktop = (width: number, height: number) => screen(width, height, 1, false, null);
 
 /** Safari's user agent does not name the device model. */
 const safari = (device: string): string =>
   `Mozilla/5.0 (${device} like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/27.2 Mobile/15E148 Safari/604.1`;
 
-const phone = (width: number, height: number, deviceScaleFactor: number, userAgent: string): DevicePreset => ({
-  width,
-  height,
-  deviceScaleFactor,
-  isMobile: true,
-  hasTouch: true,
-  userAgent,
-  clientHints: null,
-});
+const phone = (width: number, height: number, deviceScaleFactor: number, userAgent: string) =>
+  screen(width, height, deviceScaleFactor, true, userAgent);
 
-export const DEVICE_NAMES = [
-  'desktop_standard',
-  'desktop_hd',
-  'desktop_2k',
-  'desktop_4k',
-  'iphone_15_pro',
-  'iphone_15_pro_max',
-  'iphone_17_pro_max',
-  'pixel_8',
-  'ipad_pro_11',
-] as const;
-
-export type DeviceName = (typeof DEVICE_NAMES)[number];
-
-export const DEVICE_PRESETS: Record<DeviceName, DevicePreset> = {
+export const DEVICE_PRESETS = {
   desktop_standard: desktop(1280, 720),
   desktop_hd: desktop(1920, 1080),
   desktop_2k: desktop(2560, 1440),
@@ -72,4 +47,7 @@ export const DEVICE_PRESETS: Record<DeviceName, DevicePreset> = {
     clientHints: { platform: 'Android', platformVersion: '14.0.0', model: 'Pixel 8', mobile: true },
   },
   ipad_pro_11: phone(834, 1194, 2, safari('iPad; CPU OS 12_2')),
-};
+} satisfies Record<string, DevicePreset>;
+
+export type DeviceName = keyof typeof DEVICE_PRESETS;
+export const DEVICE_NAMES = Object.keys(DEVICE_PRESETS) as DeviceName[];

@@ -1,4 +1,10 @@
-/** Rules for single fields that the schema library does not have. */
+/** Rules for single fields that the schema library does not have, and the two spellings of their names. */
+import { z } from 'zod';
+
+/** A string of limited length. Further checks of a longer one are skipped, so that none of them sees more than `maxChars`. */
+export function limited(maxChars: number) {
+  return z.string().max(maxChars, { abort: true });
+}
 
 export function hasLineBreak(text: string): boolean {
   return /[\r\n\0]/.test(text);
@@ -55,3 +61,34 @@ export function forbiddenHeader(name: string): string | null {
 export function hasControlCharacter(text: string): boolean {
   return /[\u0000-\u001f\u007f]/.test(text);
 }
+
+/** Headers with their names in lower case; of two names that differ in case only, the later one's value counts. */
+export function lowerCaseNames(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** `full_page` becomes `fullPage`. */
+export function camelName(name: string): string {
+  return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** An object's members under names in camelCase, with null for those that may be missing. */
+export type CamelNames<Fields> = {
+  [Name in keyof Fields & string as CamelName<Name>]-?: undefined extends Fields[Name]
+    ? Exclude<Fields[Name], undefined> | null
+    : Fields[Name];
+};
+
+type CamelName<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelName<Tail>>}` : Name;
+
+/** An object with its names in snake_case: `finalUrl` becomes `final_url`. */
+export function snakeNames<Fields extends object>(fields: Fields): SnakeNames<Fields> {
+  const pairs = Object.entries(fields).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]);
+  return Object.fromEntries(pairs) as SnakeNames<Fields>;
+}
+
+type SnakeNames<Fields> = { [Name in keyof Fields & string as SnakeName<Name>]: Fields[Name] };
+
+type SnakeName<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeName<Rest>}`
+  : '';

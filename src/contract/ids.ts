@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 
 export const ID_PREFIXES = {
   job: 'job_',
@@ -34,15 +34,6 @@ function encodeTime(now: number): string {
   return text;
 }
 
-const pool = Buffer.alloc(RANDOM_CHARS * 256);
-let used = pool.length;
-
 function encodeRandom(): string {
-  if (used >= pool.length) {
-    randomFillSync(pool);
-    used = 0;
-  }
-  let text = '';
-  for (let i = 0; i < RANDOM_CHARS; i++) text += ALPHABET.charAt((pool[used++] ?? 0) & 31);
-  return text;
+  return Array.from(randomBytes(RANDOM_CHARS), (byte) => ALPHABET.charAt(byte & 31)).join('');
 }

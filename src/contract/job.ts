@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { type CaptureData, captureDataSchema, durationMsSchema, toWireCaptureData, type WireCaptureData } from './capture-data.js';
-import { ERROR_CODES, type StoredError, toWireError, type WireError } from './capture-error.js';
+import { type CaptureData, captureDataSchema, durationMsSchema, toWireCaptureData } from './capture-data.js';
+import { ERROR_CODES, type StoredError, toWireError } from './capture-error.js';
 import type { ExecutionMode } from './capture-request.js';
+import { snakeNames } from './field-rules.js';
 import { EXTENSION } from './request-fields.js';
 
 /** States that a job row can have; `paused` and `unknown` exist only in responses. */
@@ -179,27 +180,16 @@ export function toWireJobSnapshot(job: JobSnapshot, places: PublicPlaces): WireJ
   };
 }
 
-function toWireResult(job: JobSnapshot, result: JobResult, places: PublicPlaces) {
+/** `result` of a terminal job. */
+export function toWireResult(job: JobSnapshot, { outcome, workerId, ...times }: JobResult, { baseUrl }: PublicPlaces) {
   return {
     request_id: job.requestId,
     mode: job.mode,
-    ok: result.outcome.ok,
-    duration_ms: result.durationMs,
+    ok: outcome.ok,
     attempts_made: job.attemptsMade,
     enqueued_at: job.enqueuedAt,
-    completed_at: result.completedAt,
-    ...toWireOutcome(job, result.outcome, places),
-    worker_id: result.workerId,
+    ...snakeNames(times),
+    ...(outcome.ok ? { data: toWireCaptureData(outcome.data, baseUrl) } : { error: toWireError(outcome.error, job.requestId, baseUrl) }),
+    worker_id: workerId,
   };
-}
-
-/** `data` or `error` of a terminal job, as in look-ups, responses and webhooks. */
-export function toWireOutcome(
-  job: Pick<JobSnapshot, 'requestId'>,
-  outcome: JobResult['outcome'],
-  places: PublicPlaces,
-): { data: WireCaptureData } | { error: WireError } {
-  return outcome.ok
-    ? { data: toWireCaptureData(outcome.data, places.baseUrl) }
-    : { error: toWireError(outcome.error, job.requestId, places.baseUrl) };
 }

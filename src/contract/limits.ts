@@ -42,6 +42,7 @@ export const ATTEMPT_BUDGET = 2;
 
 export const REQUEST_ID_PATTERN = /^[A-Za-z0-9_.-]{1,100}$/;
 export const IDEMPOTENCY_KEY_PATTERN = /^[A-Za-z0-9._-]{1,128}$/;
+export const IDEMPOTENCY_KEY_RULE = 'must be 1 to 128 letters, digits, dots, underscores or hyphens';
 
 /** Largest side of one encoded picture, in output pixels. PNG's own limit is far beyond what Chromium paints. */
 export const FORMAT_MAX_SIDE_PX = { webp: 16_383, jpeg: 65_535, png: 2_147_483_647 } as const;

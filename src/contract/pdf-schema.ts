@@ -1,9 +1,19 @@
 import { z } from 'zod';
-import { lengthToInches } from './lengths.js';
-import { limited } from './limited.js';
+import { limited } from './field-rules.js';
 import * as limits from './limits.js';
 
-/** `pdf` of a capture request (extensions.md). */
+/** `pdf` of a capture request (extensions.md). CSS lengths are as Playwright accepts them: a number is CSS px. */
+
+export const CSS_PX_PER_INCH = 96;
+const UNITS_PER_INCH: Record<string, number> = { px: CSS_PX_PER_INCH, in: 1, cm: 2.54, mm: 25.4, pt: 72 };
+
+/** @returns inches; null if it is not a length of 0 or more */
+export function lengthToInches(length: number | string): number | null {
+  if (typeof length === 'number') return Number.isFinite(length) && length >= 0 ? length / CSS_PX_PER_INCH : null;
+  const [, amount = '', unit = 'px'] = /^(\d{1,6}(?:\.\d{1,6})?|\.\d{1,6})(px|in|cm|mm|pt)?$/.exec(length.trim().toLowerCase()) ?? [];
+  const perInch = UNITS_PER_INCH[unit];
+  return amount === '' || perInch === undefined ? null : Number(amount) / perInch;
+}
 
 /** ISO 216 sizes to a ten-thousandth of an inch: rounded to a hundredth, A4 would be a point too wide and too high. */
 export const PAPER_INCHES = {
@@ -132,3 +142,29 @@ function isPageRanges(text: string): boolean {
 }
 
 export type WirePdf = z.output<typeof pdfSchema>;
+
+/** Regions whose paper is Letter. */
+const LETTER_REGIONS = new Set(['US', 'CA']);
+
+/**
+ * A request of somebody who wants a document: a PDF that is not of the full page is printed on paper, and the paper is that of the locale
+ * unless the request names one. The API itself prints as the request says.
+ *
+ * @param fallbackLocale of the person, BCP 47, for a request without `locale` and `region`
+ */
+export function printedOnPaper(request: Record<string, unknown>, fallbackLocale: string): Record<string, unknown> {
+  const { format, full_page: fullPage, pdf = {}, locale, region } = request;
+  if (format !== 'pdf' || (fullPage === true && request.pdf === undefined)) return request;
+  if (pdf === null || typeof pdf !== 'object' || Array.isArray(pdf) || 'paper' in pdf) return request;
+  const asked =
+    typeof locale === 'string' ? regionOf(locale) : typeof region === 'string' ? region.toUpperCase() : regionOf(fallbackLocale);
+  return { ...request, pdf: { ...pdf, paper: LETTER_REGIONS.has(asked) ? 'letter' : 'a4' } };
+}
+
+function regionOf(locale: string): string {
+  try {
+    return new Intl.Locale(locale).region ?? '';
+  } catch {
+    return '';
+  }
+}

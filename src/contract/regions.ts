@@ -1,27 +1,3 @@
-/** Locale, timezone and expected egress country of each region (decisions.md, Capture semantics). */
-export const REGION_NAMES = [
-  'us',
-  'ca',
-  'gb',
-  'ie',
-  'de',
-  'fr',
-  'es',
-  'it',
-  'nl',
-  'sg',
-  'au',
-  'jp',
-  'kr',
-  'in',
-  'br',
-  'mx',
-  'za',
-  'ae',
-] as const;
-
-export type RegionName = (typeof REGION_NAMES)[number];
-
 export interface Region {
   /** BCP 47. */
   locale: string;
@@ -31,7 +7,8 @@ export interface Region {
   country: string;
 }
 
-export const REGIONS: Record<RegionName, Region> = {
+/** Locale, timezone and expected egress country of each region (decisions.md, Capture semantics). */
+export const REGIONS = {
   us: { locale: 'en-US', timezone: 'America/New_York', country: 'US' },
   ca: { locale: 'en-CA', timezone: 'America/Toronto', country: 'CA' },
   gb: { locale: 'en-GB', timezone: 'Europe/London', country: 'GB' },
@@ -50,4 +27,7 @@ export const REGIONS: Record<RegionName, Region> = {
   mx: { locale: 'es-MX', timezone: 'America/Mexico_City', country: 'MX' },
   za: { locale: 'en-ZA', timezone: 'Africa/Johannesburg', country: 'ZA' },
   ae: { locale: 'ar-AE', timezone: 'Asia/Dubai', country: 'AE' },
-};
+} satisfies Record<string, Region>;
+
+export type RegionName = keyof typeof REGIONS;
+export const REGION_NAMES = Object.keys(REGIONS) as RegionName[];

@@ -4,13 +4,12 @@
  */
 import { z } from 'zod';
 import { DEVICE_NAMES } from './device-presets.js';
-import { forbiddenHeader, hasLineBreak, isLocale, isTimezone } from './field-rules.js';
-import { limited } from './limited.js';
+import { forbiddenHeader, hasLineBreak, isLocale, isTimezone, limited } from './field-rules.js';
 import * as limits from './limits.js';
 import { cookieSchema, storageStateSchema } from './login-schema.js';
 import { pdfSchema } from './pdf-schema.js';
+import { normalizeTargetUrl } from './read-url.js';
 import { REGION_NAMES } from './regions.js';
-import { normalizeTargetUrl } from './target-url.js';
 
 /** Headings under which fields are shown, in this order. */
 export const FIELD_GROUPS = [

@@ -12,10 +12,10 @@ import {
 } from './capture-request.js';
 import { type CombinationIssue, combinationIssues } from './combinations.js';
 import { FIELD_LIST, findField } from './field-list.js';
-import { meantField } from './meant-field.js';
-import { nearestName } from './nearest-name.js';
+import { camelName } from './field-rules.js';
+import { meantField, nearestName } from './meant-field.js';
+import { webhookUrlProblem } from './read-url.js';
 import { TOLERATED_CODES, type ToleratedCode } from './request-fields.js';
-import { webhookUrlProblem } from './webhook-url.js';
 
 /** A parsed capture request: what to render, how to respond, and two strings that identify equal requests. */
 export interface Submission {
@@ -57,8 +57,10 @@ export function parseSubmission(body: unknown, rules: SubmissionRules): Submissi
   const issues = parsed.success ? [] : describeIssues(parsed.error.issues, body);
   issues.push(...webhookIssues(body, rules));
   const combined = combinationIssues(body);
-  issues.push(...combined.filter((issue) => issue.code === 'invalid_request').map(toIssue));
-  const unsupported = combined.filter((issue) => issue.code === 'unsupported_option').map(toIssue);
+  const ofCode = (code: CombinationIssue['code']) =>
+    combined.flatMap(({ path, message, ...issue }) => (issue.code === code ? [{ path, message }] : []));
+  issues.push(...ofCode('invalid_request'));
+  const unsupported = ofCode('unsupported_option');
   if (issues.length > 0 || !parsed.success) throw invalidRequest([...issues, ...unsupported].slice(0, ISSUES_MAX));
   const [first] = unsupported;
   if (first !== undefined) {
@@ -66,6 +68,17 @@ export function parseSubmission(body: unknown, rules: SubmissionRules): Submissi
     throw new CaptureError({ code: 'unsupported_option', message, details: { issues: unsupported } });
   }
   return toSubmission(parsed.data, rules);
+}
+
+/**
+ * Reads the fields of an object other than a capture request.
+ *
+ * @throws CaptureError `invalid_request` with every problem
+ */
+export function parseFields<Schema extends z.ZodObject>(schema: Schema, fields: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(fields);
+  if (parsed.success) return parsed.data;
+  throw invalidRequest(describeIssues(parsed.error.issues, fields, () => Object.keys(schema.shape)));
 }
 
 /** The error for a body with problems; its message is the first of them. */
@@ -81,7 +94,7 @@ function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules): Submiss
   const asked = toCaptureOptions(wire);
   const options = {
     ...asked,
-    tolerate: wire.tolerate === undefined ? sorted(rules.tolerate) : asked.tolerate,
+    tolerate: wire.tolerate === undefined ? TOLERATED_CODES.filter((code) => rules.tolerate?.includes(code)) : asked.tolerate,
     explain: rules.explain === true || wire.inspect_page,
   };
   // A repeated request stays equal even if the operator has changed a default since.
@@ -98,10 +111,6 @@ function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules): Submiss
   };
 }
 
-function sorted(codes: readonly ToleratedCode[] = []): ToleratedCode[] {
-  return TOLERATED_CODES.filter((code) => codes.includes(code));
-}
-
 function webhookIssues(body: unknown, rules: SubmissionRules): RequestIssue[] {
   const url = (body as { webhook?: { url?: unknown } } | null)?.webhook?.url;
   if (typeof url !== 'string' || url === '') return [];
@@ -109,22 +118,14 @@ function webhookIssues(body: unknown, rules: SubmissionRules): RequestIssue[] {
   return problem === null ? [] : [{ path: 'webhook.url', message: problem }];
 }
 
-function toIssue({ path, message }: CombinationIssue): RequestIssue {
-  return { path, message };
-}
-
 const EXTENSIONS = new Set(FIELD_LIST.filter(({ extension }) => extension).map(({ name }) => name));
 /** Their names among the options; `explain` is one of the query. */
-const EXTENSION_OPTIONS = new Set([...EXTENSIONS, 'explain'].map(camelCase));
+const EXTENSION_OPTIONS = new Set([...EXTENSIONS, 'explain'].map(camelName));
 
 /** A request without extensions keeps the identity that it had before there were any. */
 function isUsedExtension(name: string, value: unknown): boolean {
   const byDefault: unknown = defaultOptions()[name as keyof CaptureOptions];
   return EXTENSION_OPTIONS.has(name) && value !== byDefault && JSON.stringify(value) !== JSON.stringify(byDefault);
-}
-
-function camelCase(name: string): string {
-  return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 function pick(request: object, isPicked: (name: string, value: unknown) => boolean): Record<string, unknown> {
@@ -137,14 +138,14 @@ const FIELDS_LISTED_MAX = 10;
 /** The part of a name of the caller's that an issue quotes. */
 const NAME_SHOWN_CHARS = 60;
 
-function describeIssues(issues: readonly z.core.$ZodIssue[], body: unknown): RequestIssue[] {
+function describeIssues(issues: readonly z.core.$ZodIssue[], body: unknown, known = knownFields): RequestIssue[] {
   const described = issues
     .slice(0, ISSUES_MAX)
     .flatMap((each) => ofMeantForm(each, body))
     .flatMap((issue) => {
       const path = issue.path.map((part) => String(part).slice(0, NAME_SHOWN_CHARS));
       if (issue.code === 'unrecognized_keys') {
-        return issue.keys.slice(0, ISSUES_MAX).map((key) => unknownField([...path, key], knownFields(path)));
+        return issue.keys.slice(0, ISSUES_MAX).map((key) => unknownField([...path, key], known(path)));
       }
       return [{ path: path.join('.'), message: sayIssue(issue, valueAt(body, issue.path)) }];
     });

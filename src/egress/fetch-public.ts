@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import pTimeout from 'p-timeout';
 import type { Dispatcher } from 'undici';
-import { lowerCaseNames } from '../contract/lower-case-names.js';
+import { lowerCaseNames } from '../contract/field-rules.js';
 import { CONNECT_TIMEOUT_MS } from './dial.js';
 import type { PublicFetch, PublicResponse } from './egress.js';
 import { STATUS_LINE_BYTES } from './forward-request.js';

@@ -35,7 +35,7 @@ export interface AppServices {
   /** Resolves after durable acceptance. @throws CaptureError */
   submit(submission: Submission, context: SubmitContext): Promise<JobSnapshot>;
   /** The job once it is terminal, or its current state when the sync budget is spent or nobody waits any more. */
-  settle(job: JobSnapshot, nobodyWaits: AbortSignal): Promise<JobSnapshot>;
+  waitForJob(job: JobSnapshot, nobodyWaits: AbortSignal): Promise<JobSnapshot>;
   /** `deleted` if there was such an artifact (410), null if there never was (404). */
   openPicture(name: string): Promise<OpenArtifact | 'deleted' | null>;
   /** A stored picture in tiles for a language model. @throws CaptureError `invalid_request`, 410 if it has been deleted */

@@ -14,6 +14,13 @@ export function clientAddress(incoming: Pick<IncomingMessage, 'socket'>): string
   return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`;
 }
 
+/** The URL at which this machine reaches a server that listens on an address: that of loopback for one that listens on all of them. */
+export function localUrl({ host, port }: { host: string; port: number }): string {
+  if (host === '0.0.0.0') return `http://127.0.0.1:${port}`;
+  if (host === '::') return `http://[::1]:${port}`;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 /** Headers that a reverse proxy adds. */
 const PROXY_HEADER = /^(forwarded|via|x-forwarded(-.*)?|x-real-ip|x-client-ip|cf-connecting-ip|true-client-ip)$/;
 /** Loopback names; a name used for DNS rebinding is none of these. */

@@ -1,9 +1,7 @@
-import type { Context, MiddlewareHandler } from 'hono';
-import { CaptureError } from '../contract/capture-error.js';
+import type { MiddlewareHandler } from 'hono';
 import { newId } from '../contract/ids.js';
 import { REQUEST_ID_PATTERN } from '../contract/limits.js';
 import type { AppEnv, AppServices, Exchange } from './app-services.js';
-import { answerError } from './envelope.js';
 
 /** Polled by machines: logging each request would drown out the others. */
 const QUIET_ROUTES = new Set(['/livez', '/v1/health', '/metrics']);
@@ -31,16 +29,6 @@ export function newExchange(services: Pick<AppServices, 'draining'>, givenId: st
   };
   if (services.draining()) headers.connection = 'close';
   return { requestId, startedAt: performance.now(), route: '(none)', principal: null, trace: null, headers };
-}
-
-/** Turns whatever a route throws into a response; anything but a CaptureError is a bug, whose cause goes to the log only. */
-export function answerThrown(services: AppServices): (thrown: Error, c: Context<AppEnv>) => Response {
-  return (thrown, c) => {
-    const { exchange } = c.var;
-    const cause = thrown instanceof CaptureError ? thrown.cause : thrown;
-    if (cause !== undefined) services.log.error({ request_id: exchange.requestId, route: exchange.route, err: cause }, 'request failed');
-    return answerError(services, exchange, thrown);
-  };
 }
 
 function closeExchange(services: AppServices, exchange: Exchange, answer: { method: string; status: number }): void {

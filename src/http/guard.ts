@@ -7,7 +7,7 @@ import { CaptureError } from '../contract/capture-error.js';
 import type { AppEnv, AppServices, Exchange } from './app-services.js';
 import { clientAddress } from './client-address.js';
 
-type Meter = 'submissions' | 'reads' | 'links';
+type Meter = keyof typeof POLICY_NAMES;
 
 export interface Protection {
   /** null: any key. */
@@ -16,9 +16,19 @@ export interface Protection {
   meter: Meter;
 }
 
+/** Of an endpoint that captures. */
+export const SUBMISSIONS: Protection = { scope: 'screenshot:write', meter: 'submissions' };
+/** Of an endpoint that only reads. */
+export const READS: Protection = { scope: 'jobs:read', meter: 'reads' };
+
 /** Names of the policies in the `RateLimit` headers (draft-ietf-httpapi-ratelimit-headers). */
 const POLICY_NAMES = { submissions: 'submit', reads: 'read', links: 'link' } as const;
 const WINDOW_SECONDS = 60;
+/** What the OpenAPI document says of these headers. */
+export const RATE_HEADERS = {
+  ratelimit: 'remaining requests of the bucket: `"submit";r=29;t=1`',
+  'ratelimit-policy': 'the bucket: `"submit";q=120;w=60`',
+};
 
 /**
  * Checks authentication, then scope, then rate limit, all before the body is read (decisions.md, Envelope).
@@ -58,6 +68,16 @@ export function takeToken(
 
 export function keyLimited(verdict: RateVerdict): CaptureError {
   return rateLimited(verdict, 'This API key has exceeded its rate limit.');
+}
+
+/** Other methods get 405 before any other check (decisions.md, Envelope). GET includes HEAD. @throws CaptureError `invalid_request` (405) */
+export function refuseOtherMethods(c: Context<AppEnv>, methods: readonly string[]): void {
+  const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  if (allowed.includes(c.req.method)) return;
+  const allow = allowed.join(', ');
+  c.var.exchange.headers.allow = allow;
+  const message = `${c.req.method.slice(0, 20)} is not allowed here. Allowed: ${allow}.`;
+  throw new CaptureError({ code: 'invalid_request', status: 405, message });
 }
 
 /** The principal of a request to a guarded route. */

@@ -1,8 +1,21 @@
+import { z } from 'zod';
 import { JOB_STATES, type JobState } from '../contract/job.js';
 import { JOBS_PAGE } from '../contract/limits.js';
-import { invalidRequest, type RequestIssue } from '../contract/submission.js';
+import { parseFields } from '../contract/submission.js';
 
-/** Which of a key's jobs a list shows. */
+const CURSOR = /^\d{1,15}$/;
+
+/** Which of a key's jobs a list shows: the query of GET /v1/jobs, and the arguments of the tool `list_jobs`. */
+export const jobsQuery = z.object({
+  state: z.enum(JOB_STATES).optional().meta({ description: 'jobs in this state only', example: 'failed' }),
+  limit: z.int().min(JOBS_PAGE.min).max(JOBS_PAGE.max).default(JOBS_PAGE.default).meta({ description: 'jobs per page', example: 20 }),
+  cursor: z
+    .string()
+    .refine((text) => CURSOR.test(decode(text)), 'must be a `next_cursor` of an earlier page')
+    .optional()
+    .meta({ description: '`next_cursor` of the previous page', example: 'MTIz' }),
+});
+
 export interface JobsPage {
   state: JobState | null;
   limit: number;
@@ -10,11 +23,10 @@ export interface JobsPage {
 }
 
 /** @throws CaptureError `invalid_request` with every problem */
-export function readPage(asked: Record<'state' | 'limit' | 'cursor', unknown>): JobsPage {
-  const [state, limit, before] = [readState(asked.state), readLimit(asked.limit), readCursor(asked.cursor)];
-  const issues = [state, limit, before].filter(isIssue);
-  if (isIssue(state) || isIssue(limit) || isIssue(before)) throw invalidRequest(issues);
-  return { state, limit, before };
+export function readPage(asked: Record<string, unknown>): JobsPage {
+  const limit = typeof asked.limit === 'string' && /^\d{1,4}$/.test(asked.limit) ? Number(asked.limit) : asked.limit;
+  const page = parseFields(jobsQuery, { ...asked, limit });
+  return { state: page.state ?? null, limit: page.limit, before: page.cursor === undefined ? null : Number(decode(page.cursor)) };
 }
 
 /** `next_cursor` of a page. */
@@ -22,25 +34,6 @@ export function nextCursor(next: number | null): string | null {
   return next === null ? null : Buffer.from(String(next)).toString('base64url');
 }
 
-function readState(asked: unknown): JobState | null | RequestIssue {
-  if (asked === undefined) return null;
-  const state = JOB_STATES.find((known) => known === asked);
-  return state ?? { path: 'state', message: `must be one of ${JOB_STATES.join(', ')}` };
-}
-
-function readLimit(asked: unknown): number | RequestIssue {
-  if (asked === undefined) return JOBS_PAGE.default;
-  const limit = /^\d{1,4}$/.test(String(asked)) ? Number(asked) : 0;
-  const fits = limit >= JOBS_PAGE.min && limit <= JOBS_PAGE.max;
-  return fits ? limit : { path: 'limit', message: `must be a whole number from ${JOBS_PAGE.min} to ${JOBS_PAGE.max}` };
-}
-
-function readCursor(asked: unknown): number | null | RequestIssue {
-  if (asked === undefined) return null;
-  const decoded = typeof asked === 'string' ? Buffer.from(asked, 'base64url').toString() : '';
-  return /^\d{1,15}$/.test(decoded) ? Number(decoded) : { path: 'cursor', message: 'must be a `next_cursor` of an earlier page' };
-}
-
-function isIssue(value: unknown): value is RequestIssue {
-  return typeof value === 'object' && value !== null;
+function decode(cursor: string): string {
+  return Buffer.from(cursor, 'base64url').toString();
 }

@@ -1,7 +1,7 @@
 import { parseAccept } from 'hono/utils/accept';
+import { contentTypeOf } from '../contract/capture-data.js';
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureFormat } from '../contract/capture-request.js';
-import { contentTypeOf } from '../contract/content-type.js';
 
 const ACCEPT_MAX_CHARS = 1_024;
 

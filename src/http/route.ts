@@ -1,12 +1,37 @@
-import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Handler, MiddlewareHandler } from 'hono';
+import type { z } from 'zod';
 import type { AppEnv, AppServices } from './app-services.js';
 import type { Protection } from './guard.js';
 
-type Operation = Parameters<OpenAPIHono['openAPIRegistry']['registerPath']>[0];
+/** The part of an operation in the OpenAPI document that a route does not say otherwise (docs/openapi.ts). */
+export interface Description {
+  operationId: string;
+  tags: ('captures' | 'jobs' | 'webhooks' | 'service')[];
+  summary: string;
+  description?: string;
+  params?: z.ZodObject;
+  query?: z.ZodObject;
+  /** Headers of the request, besides those that any request may have. */
+  headers?: z.ZodObject;
+  body?: { description: string; schema: z.ZodType; example: unknown };
+  /** By status. */
+  answers: Record<number, Answer>;
+  /** By status, besides those of every endpoint that needs a key. */
+  failures?: Record<number, string>;
+  'x-stillframe-extension'?: true;
+}
 
-/** The part of an operation in the OpenAPI document that a route does not say otherwise. */
-export type Description = Omit<Operation, 'method' | 'path' | 'security'>;
+export interface Answer {
+  description: string;
+  /** `data` of the envelope. */
+  data?: z.ZodType;
+  /** A body of JSON with another envelope than that of success. */
+  json?: z.ZodType;
+  /** Whether the body is a picture, or may be one. */
+  picture?: true;
+  /** Descriptions by name. */
+  headers?: Record<string, string>;
+}
 
 /** An endpoint: one method at one path. */
 export interface Route {

@@ -1,15 +1,17 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import fresh from 'fresh';
 import type { Context } from 'hono';
-import { type ByteRange, type LentBytes, LINK_SECONDS, type OpenArtifact } from '../artifacts/artifacts.js';
-import { CaptureError } from '../contract/capture-error.js';
-import { contentTypeOf } from '../contract/content-type.js';
+import { type ByteRange, LINK_SECONDS, type OpenArtifact } from '../artifacts/artifacts.js';
+import { pictureDeleted } from '../capture/open-picture.js';
+import { type CaptureData, contentTypeOf } from '../contract/capture-data.js';
+import { CaptureError, notFound } from '../contract/capture-error.js';
 import type { AppEnv, AppServices } from './app-services.js';
-import { isUnchanged, type Validators } from './conditional.js';
-import { readRange } from './range.js';
 
 /** Files may contain third-party content: nothing in them may run or load anything on this origin. The browser's own viewer needs styles. */
 const SANDBOX = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
+const NAME = /^[A-Za-z0-9_-]{32,128}\.(png|jpeg|jpg|webp|pdf)$/;
 
 export interface NamedArtifact {
   name: string;
@@ -21,6 +23,41 @@ export interface NamedArtifact {
   mayRedirect: boolean;
 }
 
+/** @throws CaptureError `invalid_request` (404, or 410 for one that has been deleted) */
+export async function openArtifact(services: AppServices, name: string): Promise<OpenArtifact> {
+  const artifact = NAME.test(name) ? await services.openPicture(name) : null;
+  if (artifact === null) throw notFound('No such artifact');
+  if (artifact === 'deleted') throw pictureDeleted();
+  return artifact;
+}
+
+/** The headers of a picture, as the OpenAPI document describes them. */
+export const PICTURE_HEADERS = {
+  etag: 'of a picture',
+  'x-width': 'of a picture: output px',
+  'x-height': 'of a picture: output px',
+  'x-cached': 'of a picture: whether it comes from the cache',
+};
+
+/**
+ * Answers with the picture itself (extensions.md, Answers).
+ *
+ * @throws CaptureError as `openArtifact` and `sendArtifact`
+ */
+export async function answerPicture(
+  services: AppServices,
+  c: Context<AppEnv>,
+  { data, ...how }: { data: CaptureData } & Pick<NamedArtifact, 'cacheControl' | 'conditional'>,
+): Promise<Response> {
+  const artifact = await services.openPicture(data.artifact);
+  if (artifact === null || artifact === 'deleted') throw pictureDeleted();
+  const { headers } = c.var.exchange;
+  headers['x-width'] = String(data.width);
+  headers['x-height'] = String(data.height);
+  headers['x-cached'] = String(data.cached);
+  return await sendArtifact(services, c, { name: data.artifact, artifact, mayRedirect: false, ...how });
+}
+
 /**
  * Answers with an artifact's bytes: 200, 206, or 304. A GET is sent to the storage instead (302), if `mayRedirect` and the artifact has a
  * link.
@@ -28,85 +65,58 @@ export interface NamedArtifact {
  * @throws CaptureError `invalid_request` (416), `internal_error` (503) if the storage cannot be reached
  */
 export async function sendArtifact(services: AppServices, c: Context<AppEnv>, wanted: NamedArtifact): Promise<Response> {
-  const { name, artifact, conditional } = wanted;
+  const { name, artifact, cacheControl, conditional } = wanted;
   const { headers } = c.var.exchange;
-  // The file of a name never changes, so the name serves as ETag.
-  const validators: Validators = { etag: `"${name}"`, modifiedAt: artifact.modifiedAt };
-  const asked = conditional ? c.env.incoming.headers : {};
+  const { incoming, outgoing } = c.env;
   const isGet = c.req.method === 'GET';
-  if (isUnchanged(asked, validators)) {
-    Object.assign(headers, commonHeaders(wanted, validators));
-    return new Response(null, { status: 304, headers });
-  }
-  if (isGet && wanted.mayRedirect && artifact.link !== null) return redirect(c, wanted, artifact.link);
-  // Ranges are defined for GET only (RFC 9110, 14.2).
-  const range = isGet ? readRange(asked, artifact.bytes, validators) : null;
-  if (range === 'unsatisfiable') {
-    Object.assign(headers, commonHeaders(wanted, validators), {
-      'content-range': `bytes */${artifact.bytes}`,
-      'cache-control': 'no-store',
-    });
-    throw new CaptureError({
-      code: 'invalid_request',
-      status: 416,
-      message: `The range is outside the ${artifact.bytes} bytes of the artifact.`,
-    });
-  }
-  const part = range ?? undefined;
-  const hasBody = c.req.method !== 'HEAD' && artifact.bytes > 0;
-  const lent = hasBody ? artifact.lend(part) : null;
-  // Before the headers: a storage that cannot be reached is an error response without them.
-  const stream = hasBody && lent === null ? await artifact.read(part) : null;
-  Object.assign(headers, commonHeaders(wanted, validators), contentHeaders(wanted, range));
-  const status = range === null ? 200 : 206;
-  if (lent !== null) return sendLent(c, status, lent);
-  return stream === null ? new Response(null, { status, headers }) : sendStream(services, c, { status, stream });
-}
-
-function commonHeaders({ cacheControl, conditional }: NamedArtifact, { etag, modifiedAt }: Validators): Record<string, string> {
-  return {
-    etag,
-    'last-modified': new Date(modifiedAt).toUTCString(),
+  // The file of a name never changes, so the name serves as ETag.
+  const validators: Validators = { etag: `"${name}"`, 'last-modified': new Date(artifact.modifiedAt).toUTCString() };
+  const common = {
+    ...validators,
     'cache-control': cacheControl,
     'content-security-policy': SANDBOX,
     'cross-origin-resource-policy': 'cross-origin',
     ...(conditional ? { 'accept-ranges': 'bytes' } : {}),
   };
-}
-
-function contentHeaders({ name, artifact: { bytes } }: NamedArtifact, range: ByteRange | null): Record<string, string> {
-  return {
-    'content-type': contentTypeOf(name),
-    'content-disposition': dispositionOf(name),
+  const answer = (status: number, more: Record<string, string>) => new Response(null, { status, headers: Object.assign(headers, more) });
+  if (conditional && isUnchanged(incoming.headers, validators)) return answer(304, common);
+  const content = { 'content-type': contentTypeOf(name), 'content-disposition': `inline; filename="${name}"` };
+  if (isGet && wanted.mayRedirect && artifact.link !== null) {
+    return answer(302, {
+      location: await artifact.link({
+        contentType: content['content-type'],
+        contentDisposition: content['content-disposition'],
+        cacheControl,
+      }),
+      // It may be reused for a part of the time that the link is valid.
+      'cache-control': `private, max-age=${Math.floor(LINK_SECONDS / 5)}`,
+      'cross-origin-resource-policy': 'cross-origin',
+    });
+  }
+  const { bytes } = artifact;
+  // Ranges are defined for GET only (RFC 9110, 14.2).
+  const range = isGet && conditional ? readRange(incoming.headers, bytes, validators) : null;
+  if (range === 'unsatisfiable') {
+    Object.assign(headers, common, { 'content-range': `bytes */${bytes}`, 'cache-control': 'no-store' });
+    throw new CaptureError({ code: 'invalid_request', status: 416, message: `The range is outside the ${bytes} bytes of the artifact.` });
+  }
+  const part = range ?? undefined;
+  const hasBody = c.req.method !== 'HEAD' && bytes > 0;
+  const lent = hasBody ? artifact.lend(part) : null;
+  // Before the headers: a storage that cannot be reached is an error response without them.
+  const stream = hasBody && lent === null ? await artifact.read(part) : null;
+  const status = range === null ? 200 : 206;
+  const all = Object.assign(headers, common, content, {
     'content-length': String(range === null ? bytes : range.end - range.start + 1),
     ...(range === null ? {} : { 'content-range': `bytes ${range.start}-${range.end}/${bytes}` }),
-  };
-}
-
-function dispositionOf(name: string): string {
-  return `inline; filename="${name}"`;
-}
-
-/** The redirect may be reused for a part of the time that the link is valid. */
-async function redirect(
-  c: Context<AppEnv>,
-  { name, cacheControl }: NamedArtifact,
-  link: NonNullable<OpenArtifact['link']>,
-): Promise<Response> {
-  const { headers } = c.var.exchange;
-  headers.location = await link({ contentType: contentTypeOf(name), contentDisposition: dispositionOf(name), cacheControl });
-  headers['cache-control'] = `private, max-age=${Math.floor(LINK_SECONDS / 5)}`;
-  headers['cross-origin-resource-policy'] = 'cross-origin';
-  return new Response(null, { status: 302, headers });
-}
-
-/** Sends bytes that are in memory directly to the socket. */
-function sendLent(c: Context<AppEnv>, status: number, { content, release }: LentBytes): Response {
-  const { outgoing } = c.env;
-  // The client has left: there will be no `close` any more.
-  if (outgoing.destroyed) release();
-  else outgoing.once('close', release).writeHead(status, c.var.exchange.headers).end(content);
-  return RESPONSE_ALREADY_SENT;
+  });
+  if (lent !== null) {
+    // If the client has left, there will be no `close` any more.
+    if (outgoing.destroyed) lent.release();
+    else outgoing.once('close', lent.release).writeHead(status, all).end(lent.content);
+    return RESPONSE_ALREADY_SENT;
+  }
+  return stream === null ? answer(status, {}) : sendStream(services, c, { status, stream });
 }
 
 /** Streams directly to the socket, with back-pressure; closes the file when the client disconnects. */
@@ -124,4 +134,35 @@ function sendStream(services: AppServices, c: Context<AppEnv>, answer: { status:
     services.log.warn({ request_id: exchange.requestId, err: error }, 'artifact could not be sent completely');
   });
   return RESPONSE_ALREADY_SENT;
+}
+
+interface Validators {
+  /** Strong, with its quotes. */
+  etag: string;
+  'last-modified': string;
+}
+
+/** Whether the client's copy is current (RFC 9110, 13.1.2 and 13.1.3): `If-None-Match` takes precedence over `If-Modified-Since`. */
+function isUnchanged(headers: IncomingHttpHeaders, validators: Validators): boolean {
+  // It gets these headers only, since `Cache-Control: no-cache` of a request would make it answer no.
+  const asked = { 'if-none-match': headers['if-none-match'], 'if-modified-since': headers['if-modified-since'] };
+  return fresh(asked, { ...validators });
+}
+
+/**
+ * The range that a request asks for (RFC 9110, 14.2). The package `range-parser` takes a suffix that is longer than the file, and a range
+ * that ends before it begins, for unsatisfiable.
+ *
+ * @returns null for the whole file: no range, several ranges, or a malformed one, which servers may ignore
+ */
+function readRange(headers: IncomingHttpHeaders, bytes: number, validators: Validators): ByteRange | 'unsatisfiable' | null {
+  const [, first, last] = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(headers.range ?? '') ?? [];
+  if (first === undefined || last === undefined || (first === '' && last === '')) return null;
+  if (first !== '' && last !== '' && Number(last) < Number(first)) return null;
+  // Strong comparison, or the same date (RFC 9110, 13.1.5).
+  const condition = headers['if-range'];
+  if (condition !== undefined && condition !== validators.etag && condition !== validators['last-modified']) return null;
+  const start = first === '' ? Math.max(0, bytes - Number(last)) : Number(first);
+  if (start >= bytes) return 'unsatisfiable';
+  return { start, end: first === '' || last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1) };
 }

@@ -1,15 +1,15 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import { type AddressInfo, type Socket, Server as TcpServer } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { CaptureError } from '../contract/capture-error.js';
 import type { AppEnv, AppServices } from './app-services.js';
-import { answerBrokenRequest } from './broken-request.js';
+import { localUrl } from './client-address.js';
 import { Connections } from './connections.js';
-import { answerError } from './envelope.js';
+import { answerError, errorEnvelope } from './envelope.js';
 import { newExchange } from './exchange.js';
-import { localUrl } from './local-url.js';
 
 export interface Listening {
   host: string;
@@ -19,8 +19,6 @@ export interface Listening {
   headersTimeoutMs?: number;
   /** Time limit for receiving a request, body included; ms. Does not limit the response. */
   requestTimeoutMs?: number;
-  /** Time limit for an idle socket; ms. Longer than any sync wait. */
-  idleTimeoutMs?: number;
   /** At more connections, the server closes one of those that wait for their client. */
   maxConnections?: number;
 }
@@ -42,6 +40,7 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than the 60 s of common load balancers, so that they close idle connections first. */
 const KEEP_ALIVE_MS = 65_000;
+/** Of a socket; longer than any sync wait. */
 const IDLE_TIMEOUT_MS = 180_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_CONNECTIONS = 4_096;
@@ -94,9 +93,9 @@ export async function startHttp(app: Hono<AppEnv>, services: AppServices, listen
   );
   // An unknown expectation may be ignored (RFC 9110, 10.1.1); Node would reject it with a bare status line.
   server.on('checkExpectation', serve);
-  server.timeout = listening.idleTimeoutMs ?? IDLE_TIMEOUT_MS;
+  server.timeout = IDLE_TIMEOUT_MS;
   server.on('connection', (socket: Socket) => connections.add(socket));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => answerBrokenRequest(services, error, socket as Socket));
+  server.on('clientError', (error, socket) => answerBroken(services, error, socket as Socket));
   const port = await listen(server, listening);
   let stopped: Promise<void> | null = null;
   return {
@@ -111,12 +110,39 @@ export async function startHttp(app: Hono<AppEnv>, services: AppServices, listen
 
 function answerOutside(services: AppServices, thrown: unknown): Response {
   const isRequest = thrown instanceof Error && thrown.name === 'RequestError';
-  if (!isRequest) services.log.error({ err: thrown }, 'request failed outside the app');
-  const refused = isRequest
-    ? new CaptureError({ code: 'invalid_request', message: 'The request line or the Host header is not valid.' })
-    : thrown;
-  return answerError(services, newExchange(services, undefined), refused);
+  const message = 'The request line or the Host header is not valid.';
+  return answerError(
+    services,
+    newExchange(services, undefined),
+    isRequest ? new CaptureError({ code: 'invalid_request', message }) : thrown,
+  );
 }
+
+/** Answers requests that are invalid, too slow, or have too large headers in the envelope, then closes the connection. */
+function answerBroken(services: AppServices, error: NodeJS.ErrnoException, socket: Socket): void {
+  // Where a response is already being sent, anything further would be read as part of it.
+  const { _httpMessage: sent } = socket as Socket & { _httpMessage?: ServerResponse | null };
+  if (error.code === 'ECONNRESET' || !socket.writable || sent?.headersSent === true) return void socket.destroy();
+  const exchange = newExchange(services, undefined);
+  const { status, retriable, message } = BROKEN[error.code ?? ''] ?? { status: 400, message: 'The request is not valid HTTP.' };
+  const body = JSON.stringify(
+    errorEnvelope(services, exchange, { code: 'invalid_request', status, retriable: retriable === true, message }),
+  );
+  const headers = {
+    ...exchange.headers,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy());
+}
+
+/** By the codes of Node. */
+const BROKEN: Record<string, { status: number; retriable?: boolean; message: string }> = {
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, retriable: true, message: 'The request was not received in time.' },
+  HPE_HEADER_OVERFLOW: { status: 431, message: 'The headers of the request are too large.' },
+};
 
 /** A response may be sent before the whole body has been received: the rest is discarded, up to a limit. */
 function discardRestOf(incoming: IncomingMessage, outgoing: ServerResponse): void {
@@ -140,15 +166,13 @@ function discardRestOf(incoming: IncomingMessage, outgoing: ServerResponse): voi
   });
 }
 
-function listen(server: Server, { host, port }: Listening): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const onError = (error: NodeJS.ErrnoException) => reject(cannotListen(error, host, port));
-    server.once('error', onError);
-    server.listen({ host, port }, () => {
-      server.off('error', onError);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
+async function listen(server: Server, { host, port }: Listening): Promise<number> {
+  try {
+    await once(server.listen({ host, port }), 'listening');
+  } catch (error) {
+    throw cannotListen(error as NodeJS.ErrnoException, host, port);
+  }
+  return (server.address() as AddressInfo).port;
 }
 
 function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): ListenError {

@@ -2,7 +2,7 @@
  * The library: `import { capture, openStillframe } from 'stillframe'`. It captures in the caller's own process, with the API's fields,
  * limits, destinations and errors. Importing it starts nothing; everything else is loaded when it is opened.
  */
-import type { CaptureHtmlRequest, CaptureUrlRequest } from '../client/capture-request.js';
+import type { CaptureHtmlRequest, CaptureUrlRequest } from '../client/call-options.js';
 // The client's types are used here, since those inferred from the contract's schemas need zod where they are used.
 import type { CaptureData } from '../client/wire.js';
 import { CaptureError, type ErrorCode, type ErrorDetails } from '../contract/capture-error.js';
@@ -87,7 +87,7 @@ async function readOptions(request: CaptureRequest, tolerate: readonly Tolerated
 
 async function picture({ content, data }: EngineCapture): Promise<Picture> {
   const [{ contentTypeOf }, { toWireCaptureData }] = await Promise.all([
-    import('../contract/content-type.js'),
+    import('../contract/capture-data.js'),
     import('../contract/capture-data.js'),
   ]);
   const { cdn_url: _none, ...facts } = toWireCaptureData({ ...data, artifact: '' }, '');

@@ -23,8 +23,7 @@ import { builtFile, packageVersion } from '../package-files.js';
 import { EncodeQueue } from '../render/picture/encode-queue.js';
 import type { ClaimedJob, DeliveryStore, DueDelivery, EndedJob, NodeFacts, Store } from '../store/store.js';
 import type { TracingConfig } from '../tracing-config.js';
-import { claimDeliveries, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER } from '../webhook/claim-delivery.js';
-import { type DeliverDeps, deliver } from '../webhook/deliver.js';
+import { claimDeliveries, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER, type DeliverDeps, deliver } from '../webhook/deliver.js';
 import { Loop } from '../work/loop.js';
 import { withTaskSignal } from '../work/task-signal.js';
 import { EndedJobsPoller } from './ended-jobs-poller.js';
@@ -273,7 +272,7 @@ export class Service implements AsyncDisposable {
       ...{ store, limits, traces, places, now, log },
       findLinkPicture: (submission, accountId) => findLinkPicture(deps, submission, accountId),
       submit: (submission, context) => submit(deps, submission, context),
-      settle: (job, nobodyWaits) =>
+      waitForJob: (job, nobodyWaits) =>
         waitForJob({ store, signals, now: elapsed }, job, { until: elapsed() + config.syncWaitMs, signal: nobodyWaits }),
       openPicture: open,
       modelView: (name, order) => views.view(name, order),

@@ -6,15 +6,21 @@
 import { createHmac } from 'node:crypto';
 import { toWebhookPayload } from '../contract/delivery.js';
 import type { PublicPlaces } from '../contract/job.js';
-import { webhookUrlProblem } from '../contract/webhook-url.js';
-import type { Egress, PublicResponse } from '../egress/egress.js';
+import { webhookUrlProblem } from '../contract/read-url.js';
+import { type Egress, EgressRefused, type PublicResponse } from '../egress/egress.js';
 import type { Log } from '../log.js';
 import type { AttemptOutcome, DeliveryStore, DueDelivery } from '../store/store.js';
 import type { Traces } from '../tracing/traces.js';
-import { transportProblem } from './transport-problem.js';
 
 /** Name of the signature header (interface.md, Events). */
 export const SIGNATURE_HEADER = 'x-service-signature';
+
+/** Number of concurrent attempts; large, since they mostly wait. */
+export const DELIVERIES_AT_ONCE = 128;
+/** Concurrent attempts of an account to one origin, so that a slow receiver delays only itself. */
+export const DELIVERIES_PER_RECEIVER = 4;
+/** Added to the attempt's time limit, for recording its outcome. */
+const LEASE_MARGIN_MS = 5_000;
 
 /** The longest delay that a receiver may ask for (decisions.md, Webhooks). */
 const LONGEST_RETRY_AFTER_MS = 60 * 60_000;
@@ -46,6 +52,24 @@ export const ANSWER_LIMIT_BYTES = 64 * 1024;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Jitter of ±20 %, so that deliveries that failed together are not retried together. */
 const JITTER = 0.2;
+
+export interface ClaimDeliveryDeps extends Pick<DeliverDeps, 'timeoutMs' | 'now'> {
+  store: Pick<DeliveryStore, 'claimNextDelivery'>;
+}
+
+/**
+ * Claims the delivery that is most overdue, leased for as long as an attempt can take.
+ * @returns none if none is due
+ */
+export async function claimDeliveries({ store, timeoutMs, now }: ClaimDeliveryDeps): Promise<DueDelivery[]> {
+  const due = await store.claimNextDelivery({
+    now: now(),
+    leaseMs: timeoutMs + LEASE_MARGIN_MS,
+    perReceiver: DELIVERIES_PER_RECEIVER,
+    places: DELIVERIES_AT_ONCE,
+  });
+  return due === null ? [] : [due];
+}
 
 /**
  * Makes one attempt and records its outcome. An attempt that `signal` aborts is not recorded: its lease expires, and it is made again (at
@@ -139,15 +163,9 @@ function retryOrFail(deps: DeliverDeps, due: DueDelivery, failure: FailedAttempt
  */
 export function retryAfterMs(value: string | null, now: number): number {
   const text = value?.trim() ?? '';
-  const wait = /^\d+$/.test(text) ? Number(text) * 1000 : httpDate(text) - now;
+  // Date.parse alone would take nearly any number for a date.
+  const wait = /^\d+$/.test(text) ? Number(text) * 1000 : /^[a-z]/i.test(text) ? Date.parse(text) - now : 0;
   return Number.isNaN(wait) ? 0 : Math.min(Math.max(wait, 0), LONGEST_RETRY_AFTER_MS);
-}
-
-/** Parses an HTTP date (RFC 9110, 5.6.7): all three forms begin with the weekday. Date.parse alone accepts nearly any text. */
-function httpDate(text: string): number {
-  if (/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .+ GMT$/.test(text)) return Date.parse(text);
-  // The asctime form has no time zone; it is UTC.
-  return /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/.test(text) ? Date.parse(`${text} GMT`) : Number.NaN;
 }
 
 /**
@@ -159,4 +177,33 @@ export function sign(secret: string, rawBody: string, now: number): string {
   const timestamp = Math.floor(now / 1000);
   const digest = createHmac('sha256', secret).update(`${timestamp}.${rawBody}`).digest('hex');
   return `t=${timestamp},v1=${digest}`;
+}
+
+const NOT_PUBLIC = 'The host name could not be resolved to a public address.';
+
+/** Public messages by the error codes of sockets, TLS and the HTTP client. */
+const PROBLEMS: readonly (readonly [RegExp, string])[] = [
+  [/^(?:ENOTFOUND|EAI_|ENODATA|ESERVFAIL|EREFUSED|ENONAME)/, NOT_PUBLIC],
+  [/TIMEOUT|TIMEDOUT|TimeoutError|AbortError/, 'The receiver did not answer in time.'],
+  [/^ECONNREFUSED$/, 'The receiver refused the connection.'],
+  [/CERT|SIGNATURE|ISSUER|TLS|SSL|^EPROTO$/, 'The TLS connection to the receiver failed.'],
+  [/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'The receiver closed the connection before it answered.'],
+  [/^(?:HPE_|HTTPParserError|UND_ERR_HEADERS)/, "The receiver's response was not valid HTTP."],
+];
+
+/**
+ * Returns the public message for an attempt without a response, from a fixed set. A refused address and a missing name get the same
+ * message, so that callers cannot map the network (decisions.md, Destinations); the log has the details.
+ */
+function transportProblem(error: unknown): string {
+  if (error instanceof EgressRefused) return NOT_PUBLIC;
+  // The innermost cause says most. An AggregateError (several addresses) counts as its first error.
+  const codes: string[] = [];
+  for (let at: unknown = error; at instanceof Error && codes.length < 8; ) {
+    const { code } = at as NodeJS.ErrnoException;
+    codes.unshift(typeof code === 'string' ? code : at.name);
+    at = at.cause ?? (at instanceof AggregateError ? at.errors[0] : undefined);
+  }
+  const [problem] = codes.flatMap((code) => PROBLEMS.find(([pattern]) => pattern.test(code))?.[1] ?? []);
+  return problem ?? 'The connection to the receiver failed.';
 }

@@ -1,5 +1,5 @@
-import { CaptureError } from '../contract/capture-error.js';
-import type { DeliveryStatus } from '../contract/delivery.js';
+import { CaptureError, notFound } from '../contract/capture-error.js';
+import { type DeliveryStatus, deliveryEtag } from '../contract/delivery.js';
 import type { DeliveryStore, Redelivery } from '../store/store.js';
 
 export interface RedeliverDeps {
@@ -7,12 +7,6 @@ export interface RedeliverDeps {
   now(): number;
   /** Called when there is a delivery to claim. */
   onDeliveryDue(): void;
-}
-
-/** The delivery that the caller's `If-Match` names. */
-export interface ExpectedDelivery {
-  deliveryId: string;
-  generation: number;
 }
 
 type Refusal = Exclude<Redelivery['kind'], 'accepted'>;
@@ -27,16 +21,26 @@ const REFUSALS: Record<Refusal, string> = {
 const NO_GENERATION = 0;
 
 /**
+ * Finds the delivery of a job, which the caller must own.
+ * @throws CaptureError invalid_request (404) if the job has no webhook
+ */
+export async function findDelivery(store: Pick<DeliveryStore, 'findDelivery'>, jobId: string): Promise<DeliveryStatus> {
+  const status = await store.findDelivery(jobId);
+  if (status === null) throw notFound('This job was submitted without a webhook.');
+  return status;
+}
+
+/**
  * Sends an existing result again; renders and charges nothing. The caller must own the job.
- * @param expected null if `If-Match` is not a delivery's strong ETag (weak, `*`, anything else)
+ * @param etag that the caller has read; weak ones, `*` and lists match no delivery (decisions.md, Webhooks)
  * @returns the new status: pending, the next generation
  * @throws CaptureError invalid_request (409) with details.reason delivery_unavailable, delivery_pending or generation_changed
  */
-export async function redeliver(deps: RedeliverDeps, jobId: string, expected: ExpectedDelivery | null): Promise<DeliveryStatus> {
+export async function redeliver(deps: RedeliverDeps, jobId: string, etag: string): Promise<DeliveryStatus> {
   const current = await deps.store.findDelivery(jobId);
   if (current === null) throw refused('delivery_unavailable');
-  // A delivery's id never changes, so it can be compared before the atomic step that compares the generation.
-  const generation = expected?.deliveryId === current.deliveryId ? expected.generation : NO_GENERATION;
+  // The store compares the generation again, in one step with the change.
+  const generation = etag === deliveryEtag(current) ? current.generation : NO_GENERATION;
   const outcome = await deps.store.redeliver(jobId, generation, deps.now());
   if (outcome.kind !== 'accepted') throw refused(outcome.kind);
   deps.onDeliveryDue();

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { signedLink } from '../../src/client/client.js';
-import { sign } from '../../src/client/hmac.js';
-import { canonicalQuery } from '../../src/client/signed-link.js';
+import { canonicalQuery, sign } from '../../src/client/signatures.js';
 import { NO_LINK_FIELDS } from '../../src/client/wire.js';
 import { isLinkField, isSignedBy, readQuery } from '../../src/contract/render-link.js';
 import { requestFields } from '../../src/contract/request-fields.js';

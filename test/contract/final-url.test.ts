@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { toWireCaptureData } from '../../src/contract/capture-data.js';
-import { keepFinalUrl } from '../../src/contract/final-url.js';
+import { keepFinalUrl, toWireCaptureData } from '../../src/contract/capture-data.js';
 import { URL_MAX_BYTES } from '../../src/contract/limits.js';
 import { aCapture } from '../http/fake-services.js';
 

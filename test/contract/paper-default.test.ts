@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { printedOnPaper } from '../../src/contract/paper-default.js';
+import { printedOnPaper } from '../../src/contract/pdf-schema.js';
 
 it.each([
   [{ format: 'pdf' }, 'de-DE', { paper: 'a4' }],

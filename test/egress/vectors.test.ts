@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { normalizeTargetUrl } from '../../src/contract/target-url.js';
-import { webhookUrlProblem } from '../../src/contract/webhook-url.js';
+import { normalizeTargetUrl, webhookUrlProblem } from '../../src/contract/read-url.js';
 import { openEgress } from '../../src/egress/open-egress.js';
 import { silentLog } from '../../src/log.js';
 import { NOTED_NAMES, PUBLIC, VECTORS } from '../fixtures/destinations.js';

@@ -165,7 +165,7 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
       submitted.push({ submission, context });
       return aCompletedJob();
     },
-    settle: async (job) => job,
+    waitForJob: async (job) => job,
     onDeliveryDue: () => undefined,
     now: () => Date.now(),
     openPicture: async (name) => {

@@ -66,7 +66,7 @@ describe('startHttp', () => {
   it('lets an answer take longer than a request may', async () => {
     const services = fakeServices({
       submit: async () => aJob(),
-      settle: (job) => new Promise((resolve) => setTimeout(() => resolve(job), 700)),
+      waitForJob: (job) => new Promise((resolve) => setTimeout(() => resolve(job), 700)),
     });
     await using served = await serveApp(services, { headersTimeoutMs: 100, requestTimeoutMs: 200 });
     const answer = await fetch(`${served.url}/v1/screenshot`, {

@@ -58,11 +58,11 @@ describe('POST /v1/screenshot', () => {
   it('waits for a sync capture to settle, and answers 202 when it has not', async () => {
     const job = aJob({ state: 'active' });
     const settled: string[] = [];
-    const settle = async (given: typeof job) => {
+    const waitForJob = async (given: typeof job) => {
       settled.push(given.id);
       return given;
     };
-    const services = fakeServices({ submit: async () => job, settle });
+    const services = fakeServices({ submit: async () => job, waitForJob });
     const answer = await post(services, {});
     expect(settled).toEqual([job.id]);
     expect(answer.status).toBe(202);
@@ -71,7 +71,7 @@ describe('POST /v1/screenshot', () => {
   });
 
   it('answers 200 when a sync capture ends within the wait', async () => {
-    const services = fakeServices({ submit: async () => aJob(), settle: async () => aCompletedJob() });
+    const services = fakeServices({ submit: async () => aJob(), waitForJob: async () => aCompletedJob() });
     expect((await post(services, {})).status).toBe(200);
   });
 
@@ -81,7 +81,7 @@ describe('POST /v1/screenshot', () => {
   ])('answers an unfinished async submission with 202 at once (%s %s)', async (query, body) => {
     const services = fakeServices({
       submit: async (submission) => aJob({ mode: submission.mode }),
-      settle: async () => {
+      waitForJob: async () => {
         throw new Error('must not wait');
       },
     });
@@ -96,7 +96,7 @@ describe('POST /v1/screenshot', () => {
 
   it('answers a failed capture with the status of its error and the job id', async () => {
     const job = aFailedJob();
-    const answer = await post(fakeServices({ submit: async () => aJob(), settle: async () => job }), {
+    const answer = await post(fakeServices({ submit: async () => aJob(), waitForJob: async () => job }), {
       headers: { 'x-request-id': 'mine' },
     });
     expect(answer.status).toBe(502);
@@ -295,7 +295,7 @@ describe('POST /v1/screenshot', () => {
     });
     const services = fakeServices({
       submit: async () => aJob(),
-      settle: async (job, nobodyWaits) => {
+      waitForJob: async (job, nobodyWaits) => {
         waiting?.();
         nobodyWaits.addEventListener('abort', () => gone?.());
         await left;

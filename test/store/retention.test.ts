@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { keepFinalUrl } from '../../src/contract/final-url.js';
+import { keepFinalUrl } from '../../src/contract/capture-data.js';
 import type { Store } from '../../src/store/store.js';
 import { aCaller, aCapture, aNewJob, aStore, type Caller, claimNext, claimOf, IS_POSTGRES, NOON, RULES } from './factories.js';
 

@@ -5,7 +5,7 @@
  *
  * Sabotage that turns it red: let `correct` of store/sqlite/turns leave the tag as it is, so that an account pays for its
  * jobs by their number; or let `keptSlot` of store/sqlite/claim-job be false always; or leave `places`
- * out of webhook/claim-delivery.
+ * out of webhook/deliver.
  */
 import { startSite } from '../fixtures/site/site.js';
 import { type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';

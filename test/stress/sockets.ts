@@ -10,7 +10,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { signedLink } from '../../src/client/signed-link.js';
+import { signedLink } from '../../src/client/signatures.js';
 import { startSite } from '../fixtures/site/site.js';
 import { callApi, postCapture } from './call-api.js';
 import { aTrialDir, runCommand, type ServerProcess, startServerProcess } from './server-process.js';

@@ -2,15 +2,14 @@
  * Trial "webhook-isolation": receivers that hang on 200 jobs must not hold up the deliveries to others: those arrive within a second
  * of their job's end. Once with one bad receiver, once with eight; real store, real loop, real sockets.
  *
- * Sabotage that turns it red: set DELIVERIES_PER_RECEIVER of webhook/claim-delivery to DELIVERIES_AT_ONCE.
+ * Sabotage that turns it red: set DELIVERIES_PER_RECEIVER of webhook/deliver to DELIVERIES_AT_ONCE.
  */
 import { rm } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { openEgress } from '../../src/egress/open-egress.js';
 import { silentLog } from '../../src/log.js';
 import type { DueDelivery, Store } from '../../src/store/store.js';
-import { claimDeliveries, DELIVERIES_AT_ONCE } from '../../src/webhook/claim-delivery.js';
-import { deliver } from '../../src/webhook/deliver.js';
+import { claimDeliveries, DELIVERIES_AT_ONCE, deliver } from '../../src/webhook/deliver.js';
 import { Loop } from '../../src/work/loop.js';
 import { type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
 import { aCaller, aDataDir } from '../store/factories.js';

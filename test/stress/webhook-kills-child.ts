@@ -7,8 +7,7 @@ import { openEgress } from '../../src/egress/open-egress.js';
 import { silentLog } from '../../src/log.js';
 import { openStore } from '../../src/store/sqlite/open-store.js';
 import type { ClaimedJob, DueDelivery } from '../../src/store/store.js';
-import { claimDeliveries } from '../../src/webhook/claim-delivery.js';
-import { deliver } from '../../src/webhook/deliver.js';
+import { claimDeliveries, deliver } from '../../src/webhook/deliver.js';
 import { Loop } from '../../src/work/loop.js';
 import { aCapture } from '../store/factories.js';
 

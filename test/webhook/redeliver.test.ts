@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { findDelivery } from '../../src/webhook/find-delivery.js';
-import { type ExpectedDelivery, redeliver } from '../../src/webhook/redeliver.js';
+import { findDelivery, redeliver } from '../../src/webhook/redeliver.js';
 import { aFinishedJob } from './job-factory.js';
 import { MemoryDeliveries } from './memory-deliveries.js';
 
@@ -23,16 +22,14 @@ function reasonOf(result: PromiseSettledResult<unknown>): unknown {
 
 test('a redelivery sends the result again as the next generation, and wakes the deliveries', async () => {
   const { job, deps, wakes } = await setUp();
-  const status = await redeliver(deps, job.id, { deliveryId: 'dlv_1', generation: 1 });
+  const status = await redeliver(deps, job.id, '"dlv_1.1"');
   expect(status).toMatchObject({ state: 'pending', generation: 2, deliveryId: 'dlv_1' });
   expect(wakes()).toBe(1);
 });
 
 test('only one of fifty concurrent redeliveries with one ETag succeeds, and forty-nine are 409', async () => {
   const { job, deps, wakes } = await setUp();
-  const results = await Promise.allSettled(
-    Array.from({ length: 50 }, () => redeliver(deps, job.id, { deliveryId: 'dlv_1', generation: 1 })),
-  );
+  const results = await Promise.allSettled(Array.from({ length: 50 }, () => redeliver(deps, job.id, '"dlv_1.1"')));
   expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1);
   const refusals = results.filter((result) => result.status === 'rejected');
   expect(refusals.every((result) => (result.reason as { status: number }).status === 409)).toBe(true);
@@ -40,26 +37,25 @@ test('only one of fifty concurrent redeliveries with one ETag succeeds, and fort
   expect(wakes()).toBe(1);
 });
 
-test.each<[string, ExpectedDelivery | null]>([
-  ['an older generation', { deliveryId: 'dlv_1', generation: 1 }],
-  ['a generation to come', { deliveryId: 'dlv_1', generation: 3 }],
-  ['another delivery', { deliveryId: 'dlv_2', generation: 2 }],
-  ['no readable ETag', null],
-])('%s is refused as generation_changed', async (_name, expected) => {
+test.each([
+  ['an older generation', '"dlv_1.1"'],
+  ['a generation to come', '"dlv_1.3"'],
+  ['another delivery', '"dlv_2.2"'],
+  ['a weak ETag', 'W/"dlv_1.2"'],
+  ['any', '*'],
+  ['an ETag without quotes', 'dlv_1.2'],
+])('%s is refused as generation_changed', async (_name, etag) => {
   const { job, deps, deliver } = await setUp();
-  await redeliver(deps, job.id, { deliveryId: 'dlv_1', generation: 1 });
+  await redeliver(deps, job.id, '"dlv_1.1"');
   await deliver(2);
-  const [result] = await Promise.allSettled([redeliver(deps, job.id, expected)]);
+  const [result] = await Promise.allSettled([redeliver(deps, job.id, etag)]);
   expect(reasonOf(result as PromiseSettledResult<unknown>)).toBe('generation_changed');
 });
 
 test('a pending delivery is refused as pending, and a missing one as unavailable', async () => {
   const { job, deps } = await setUp();
-  await redeliver(deps, job.id, { deliveryId: 'dlv_1', generation: 1 });
-  const results = await Promise.allSettled([
-    redeliver(deps, job.id, { deliveryId: 'dlv_1', generation: 2 }),
-    redeliver(deps, 'job_without', { deliveryId: 'dlv_1', generation: 1 }),
-  ]);
+  await redeliver(deps, job.id, '"dlv_1.1"');
+  const results = await Promise.allSettled([redeliver(deps, job.id, '"dlv_1.2"'), redeliver(deps, 'job_without', '"dlv_1.1"')]);
   expect(results.map(reasonOf)).toEqual(['delivery_pending', 'delivery_unavailable']);
 });
 

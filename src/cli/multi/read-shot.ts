@@ -3,7 +3,7 @@ import { distance } from 'fastest-levenshtein';
 import { ownLocale } from '../../config.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureFormat, type CaptureOptions, shownUrl } from '../../contract/capture-request.js';
-import { printedOnPaper } from '../../contract/paper-default.js';
+import { printedOnPaper } from '../../contract/pdf-schema.js';
 import type { ToleratedCode } from '../../contract/request-fields.js';
 import type { RequestIssue } from '../../contract/submission.js';
 import { readCapture } from '../../library/read-capture.js';

@@ -1,30 +1,24 @@
 import type { Account } from '../../capture/app-store.js';
 import { readUsage } from '../../capture/read-usage.js';
-import { ACCOUNT_NAME_PATTERN, ACCOUNT_NAME_RULE, CREDITS_PATTERN } from '../../contract/account-name.js';
-import { CaptureError } from '../../contract/capture-error.js';
-import type { RequestIssue } from '../../contract/submission.js';
+import { notFound } from '../../contract/capture-error.js';
+import { ACCOUNT_NAME_PATTERN, ACCOUNT_NAME_RULE, CREDITS_PATTERN, type WireUsage } from '../../contract/pricing.js';
 import { invalidRequest } from '../../contract/submission.js';
-import type { WireUsage } from '../../contract/usage.js';
-import type { Form } from './form.js';
+import { pageOf, TextField } from './components.js';
 import { PostForm } from './layout.js';
-import { PageLinks, pageOf } from './paging.js';
 import { amount, instant } from './say.js';
-import { SmallField } from './small-field.js';
 import type { Answer, FormVisit, Visit } from './visit.js';
 
 /** Accounts with this month's credits and jobs. */
 export async function accountsPage(visit: Visit): Promise<Answer> {
-  return await show(visit, {});
+  return await show(visit);
 }
 
 export async function createAccount(visit: FormVisit): Promise<Answer> {
   const { services, form } = visit;
   const name = form.value('name').trim();
-  if (!ACCOUNT_NAME_PATTERN.test(name)) {
-    return await show(visit, { form, issue: { path: 'name', message: `must be ${ACCOUNT_NAME_RULE}` } });
-  }
+  if (!ACCOUNT_NAME_PATTERN.test(name)) return await show(visit, { name, problem: `must be ${ACCOUNT_NAME_RULE}` });
   if ((await services.store.createAccount(name, services.now())) !== null) return { to: 'accounts' };
-  return await show(visit, { form, issue: { path: 'name', message: 'is taken by another account' } });
+  return await show(visit, { name, problem: 'is taken by another account' });
 }
 
 /** An empty field lifts the quota. */
@@ -33,27 +27,25 @@ export async function setQuota({ services, form }: FormVisit): Promise<Answer> {
   if (text !== '' && !CREDITS_PATTERN.test(text)) {
     throw invalidRequest([{ path: 'quota', message: 'must be a whole number of credits, or empty for no limit' }]);
   }
-  if (!(await services.store.setQuota(form.value('name'), text === '' ? null : Number(text)))) {
-    throw new CaptureError({ code: 'invalid_request', status: 404, message: 'No such account' });
-  }
+  if (!(await services.store.setQuota(form.value('name'), text === '' ? null : Number(text)))) throw notFound('No such account');
   return { to: 'accounts' };
 }
 
-async function show({ services, c, formToken }: Visit, { form, issue }: { form?: Form; issue?: RequestIssue }): Promise<Answer> {
-  const page = pageOf(await services.store.listAccounts(), c.req.query('after') ?? '');
+async function show({ services, c, formToken }: Visit, refused?: { name: string; problem: string }): Promise<Answer> {
+  const page = pageOf(await services.store.listAccounts(), 'accounts', c.req.query('after'));
   const usages = await Promise.all(page.items.map(({ id }) => readUsage(services.store, id, services.now())));
   return {
     title: 'Accounts',
     section: 'accounts',
-    ...(issue === undefined ? {} : { status: 400 }),
+    status: refused === undefined ? 200 : 400,
     body: (
       <>
         <PostForm action="accounts" token={formToken} class="card row">
-          <SmallField
+          <TextField
             name="name"
             label="Name of a new account"
-            value={form?.value('name') ?? ''}
-            problem={issue?.message ?? null}
+            value={refused?.name ?? ''}
+            problem={refused?.problem}
             hint="Letters, digits, dots, underscores, hyphens"
           />
           <button type="submit" class="primary">
@@ -67,7 +59,7 @@ async function show({ services, c, formToken }: Visit, { form, issue }: { form?:
             return usage === undefined ? null : <AccountCard {...{ account, usage, formToken }} />;
           })}
         </div>
-        <PageLinks path="accounts" page={page} />
+        {page.links}
       </>
     ),
   };
@@ -104,12 +96,11 @@ function AccountCard({ account, usage, formToken }: { account: Account; usage: W
       )}
       <PostForm action="quota" token={formToken} class="row">
         <input type="hidden" name="name" value={name} />
-        <SmallField
+        <TextField
           id={`quota-${id}`}
           name="quota"
           label="Credits per month"
           value={quota === null ? '' : String(quota)}
-          problem={null}
           hint="Empty: no limit"
         />
         <button type="submit">

@@ -2,12 +2,10 @@ import type { ApiKey } from '../../capture/app-store.js';
 import type { StoredError } from '../../contract/capture-error.js';
 import { FIELD_GROUPS } from '../../contract/request-fields.js';
 import type { RequestIssue } from '../../contract/submission.js';
-import { ErrorNotice } from './error-page.js';
-import { Field, idOf } from './field.js';
+import { ErrorNotice, Field, type Labelled, Marked, Notes, Select, SelectField } from './components.js';
 import type { Form } from './form.js';
 import { FORM_FIELDS, type FormField } from './form-fields.js';
 import { PostForm } from './layout.js';
-import { Marked } from './marked.js';
 
 interface CaptureFormProps {
   formToken: string;
@@ -26,33 +24,36 @@ const GROUPS = FIELD_GROUPS.map((heading) => ({
 }));
 
 export function CaptureForm({ formToken, keys, form, error }: CaptureFormProps) {
-  const issues = issuesOf(error);
+  const issues = (error?.details?.issues ?? []) as RequestIssue[];
   if (keys.length === 0) return <NoKeys />;
+  const fields = (list: readonly FormField[]) =>
+    list.map((field) => <CaptureField {...{ field, form, problem: problemOf(field.name, issues) }} />);
   return (
     <PostForm action="capture" token={formToken} id="capture" class="capture" data-busy="Capturing…">
       {error === null ? null : <Problems error={error} issues={issues} />}
       <div class="card">
         <div class="row">
-          {FIRST_FIELDS.map((field) => (
-            <Field field={field} form={form} problem={problemOf(field.name, issues)} />
-          ))}
-          <KeyChoice keys={keys} form={form} problem={problemOf('key', issues)} />
+          {fields(FIRST_FIELDS)}
+          <SelectField
+            name="key"
+            id={idOf('key')}
+            label="Charge to"
+            choices={keys.map(({ id, label, accountName }) => [id, `${label} (${accountName})`])}
+            value={form?.value('key')}
+            problem={problemOf('key', issues)}
+          />
           <button type="submit" class="primary">
             Take the picture
           </button>
         </div>
         <p role="status" data-busy-status />
       </div>
-      {GROUPS.map(({ heading, fields }) => (
-        <details class="card" open={isTouched(fields, form, issues)}>
+      {GROUPS.map((group) => (
+        <details class="card" open={isTouched(group.fields, form, issues)}>
           <summary>
-            <h2>{heading}</h2>
+            <h2>{group.heading}</h2>
           </summary>
-          <div class="fields">
-            {fields.map((field) => (
-              <Field field={field} form={form} problem={problemOf(field.name, issues)} />
-            ))}
-          </div>
+          <div class="fields">{fields(group.fields)}</div>
         </details>
       ))}
       <p>
@@ -69,32 +70,6 @@ function NoKeys() {
         Captures are charged to a key with the scope <code>screenshot:write</code>, and there is none. <a href="keys">Create a key</a>
       </p>
     </section>
-  );
-}
-
-function KeyChoice({ keys, form, problem }: { keys: readonly ApiKey[]; form: Form | null; problem: string | null }) {
-  const chosen = form?.value('key') ?? '';
-  return (
-    <div class="field">
-      <label for="f-key">Charge to</label>
-      <select
-        id="f-key"
-        name="key"
-        aria-invalid={problem === null ? undefined : 'true'}
-        aria-describedby={problem === null ? undefined : 'e-key'}
-      >
-        {keys.map(({ id, label, accountName }) => (
-          <option value={id} selected={id === chosen}>
-            {label} ({accountName})
-          </option>
-        ))}
-      </select>
-      {problem === null ? null : (
-        <p class="problem" id="e-key">
-          {problem}
-        </p>
-      )}
-    </div>
   );
 }
 
@@ -121,13 +96,8 @@ function Problems({ error, issues }: { error: StoredError; issues: readonly Requ
   );
 }
 
-function issuesOf(error: StoredError | null): RequestIssue[] {
-  const issues = error?.details?.issues;
-  return Array.isArray(issues) ? (issues as RequestIssue[]) : [];
-}
-
 function problemOf(name: string, issues: readonly RequestIssue[]): string | null {
-  const own = issues.filter((issue) => (name === 'key' ? issue.path === name : isAbout(issue, name)));
+  const own = issues.filter((issue) => isAbout(issue, name));
   return own.length === 0 ? null : own.map(({ path, message }) => (path === name ? message : `${path} ${message}`)).join('; ');
 }
 
@@ -144,4 +114,74 @@ function isTouched(fields: readonly FormField[], form: Form | null, issues: read
     const isSet = kind === 'switch' ? form.has(name) !== (defaultValue ?? false) : form.value(name).trim() !== '';
     return isSet || problemOf(name, issues) !== null;
   });
+}
+
+function idOf(name: string): string {
+  return `f-${name.replaceAll('.', '-')}`;
+}
+
+/** One field of a capture request, with its description and what is wrong with it. */
+function CaptureField({ field, form, problem }: { field: FormField; form: Form | null; problem: string | null }) {
+  const { name, kind, description, defaultValue, choices } = field;
+  const id = idOf(name);
+  if (kind === 'choices') {
+    return (
+      <fieldset class="field" id={id} aria-describedby={`h-${id}${problem === null ? '' : ` e-${id}`}`}>
+        <legend>{name}</legend>
+        {choices.map((choice) => (
+          <span class="choice">
+            <input type="checkbox" id={`${id}-${choice}`} name={name} value={choice} checked={form?.values(name).includes(choice)} />
+            <label for={`${id}-${choice}`}>{choice}</label>
+          </span>
+        ))}
+        <Notes id={id} hint={description} problem={problem} />
+      </fieldset>
+    );
+  }
+  const shared = { name, id, label: name, hint: description, problem };
+  if (kind === 'switch') {
+    // A form that was not sent, but filled in from a link, has no key, and the defaults of its switches.
+    const on = form?.has('key') ? form.has(name) : defaultValue === true;
+    const box = (labelled: Labelled) => <input type="checkbox" value="on" checked={on} {...labelled} />;
+    return <Field {...shared} class="switch" labelLast control={box} />;
+  }
+  const control = (labelled: Labelled) => <Control field={field} text={form?.value(name) ?? ''} labelled={labelled} />;
+  return <Field {...shared} class={isLarge(field) || name === 'url' ? 'wide' : ''} control={control} />;
+}
+
+/** Whether it takes several lines. */
+function isLarge({ kind }: FormField): boolean {
+  return kind === 'long' || kind === 'json' || kind === 'pairs' || kind === 'lines';
+}
+
+function Control({ field, text, labelled }: { field: FormField; text: string; labelled: Labelled }) {
+  const { kind, name, defaultValue, choices } = field;
+  const placeholder = placeholderOf(field);
+  if (kind === 'choice') {
+    const byDefault = defaultValue === undefined ? 'not set' : `${String(defaultValue)} (default)`;
+    const others = choices.filter((choice) => choice !== defaultValue).map((choice) => [choice, choice] as const);
+    return <Select choices={[['', byDefault], ...others]} value={text} labelled={labelled} />;
+  }
+  if (isLarge(field)) {
+    return (
+      <textarea rows={kind === 'long' ? 3 : 2} placeholder={placeholder} spellcheck={false} {...labelled}>
+        {text}
+      </textarea>
+    );
+  }
+  if (kind === 'secret') return <input type="password" autocomplete="new-password" {...labelled} />;
+  const inputmode = kind === 'number' ? 'decimal' : name.endsWith('url') ? 'url' : undefined;
+  return (
+    <input type="text" inputmode={inputmode} value={text} placeholder={placeholder} autocomplete="off" spellcheck={false} {...labelled} />
+  );
+}
+
+function placeholderOf({ name, kind, defaultValue, example }: FormField): string | undefined {
+  // contract/pdf-schema.ts, printedOnPaper
+  if (name === 'pdf.paper') return 'default: a4, or letter in the US and Canada';
+  if (typeof defaultValue === 'number' || typeof defaultValue === 'string') return `default: ${defaultValue}`;
+  if (kind === 'lines') return 'one per line';
+  if (kind === 'pairs') return 'X-Name: value';
+  if (kind === 'json') return 'JSON';
+  return typeof example === 'string' || typeof example === 'number' ? `such as ${example}` : undefined;
 }

@@ -1,18 +1,16 @@
-import { CaptureError, type StoredError, toStoredError } from '../../contract/capture-error.js';
+import { CaptureError, type StoredError } from '../../contract/capture-error.js';
 import type { JobSnapshot } from '../../contract/job.js';
-import { printedOnPaper } from '../../contract/paper-default.js';
+import { printedOnPaper } from '../../contract/pdf-schema.js';
 import { readRequestJson } from '../../contract/request-json.js';
-import { invalidRequest, parseSubmission, type RequestIssue, type Submission } from '../../contract/submission.js';
-import type { AppServices } from '../app-services.js';
-import { enforceLimits } from '../guard.js';
-import { refuseWhenDraining, submitAndSettle } from '../submit-and-settle.js';
+import { invalidRequest, parseSubmission } from '../../contract/submission.js';
+import { noteError } from '../envelope.js';
+import { enforceLimits, SUBMISSIONS } from '../guard.js';
+import { refuseWhenDraining, submitAndWait } from '../submit-and-wait.js';
 import { CaptureForm } from './capture-form.js';
-import { curlLine } from './curl-line.js';
+import { Copyable, LiveStatus } from './components.js';
 import { type Form, formOf } from './form.js';
+import { curlLine, readCaptureForm } from './form-fields.js';
 import { JobResult } from './job-result.js';
-import { LiveStatus } from './live.js';
-import { noteFailure } from './note-failure.js';
-import { readCaptureForm } from './read-capture-form.js';
 import type { Answer, FormVisit, Visit } from './visit.js';
 
 /** The form; `?url=` fills in the address. */
@@ -26,46 +24,27 @@ export async function capturePage(visit: Visit): Promise<Answer> {
  * shown with the form, at the fields that it is about.
  */
 export async function takePicture(visit: FormVisit): Promise<Answer> {
-  const { form, services } = visit;
-  const { body: given, issues } = readCaptureForm(form);
-  const body = printedOnPaper(given, firstLanguage(visit.c.req.header('accept-language')));
+  const { form, services, c } = visit;
+  // Browsers name the reader's own language first.
+  const language = c.req.header('accept-language')?.split(/[,;]/, 1)[0]?.trim() ?? '';
+  const body = printedOnPaper(readCaptureForm(form), language);
   const curl = curlLine(body, services.places.baseUrl);
   try {
-    return await show(visit, { form, curl, job: await capture(visit, body, issues) });
+    return await show(visit, { form, curl, job: await capture(visit, body) });
   } catch (thrown) {
     if (!(thrown instanceof CaptureError)) throw thrown;
-    noteFailure(services, visit.c.var.exchange, thrown);
-    return await show(visit, { form, curl, error: toStoredError(thrown) });
+    return await show(visit, { form, curl, error: noteError(services, c.var.exchange, thrown) });
   }
 }
 
-/** Browsers name the reader's own language first. */
-function firstLanguage(acceptLanguage = ''): string {
-  return acceptLanguage.split(/[,;]/, 1)[0]?.trim() ?? '';
-}
-
-async function capture(visit: FormVisit, body: Record<string, unknown>, issues: RequestIssue[]): Promise<JobSnapshot> {
-  const { services, c, form } = visit;
+async function capture({ services, c, form }: FormVisit, body: Record<string, unknown>): Promise<JobSnapshot> {
   const key = await services.store.findKey(form.value('key'));
   if (key === null || key.revokedAt !== null) throw invalidRequest([{ path: 'key', message: 'must be a key that has not been revoked' }]);
   const principal = { keyId: key.id, accountId: key.accountId, scopes: key.scopes };
-  enforceLimits(services, c, { principal, protection: { scope: 'screenshot:write', meter: 'submissions' } });
+  enforceLimits(services, c, { principal, protection: SUBMISSIONS });
   refuseWhenDraining(services);
-  const submission = readSubmission(services, body, issues);
-  return await submitAndSettle(services, c, { submission, idempotencyKey: null });
-}
-
-/** By the rules of the API, and with all problems at once. @throws CaptureError as `parseSubmission` */
-function readSubmission(services: AppServices, body: Record<string, unknown>, issues: readonly RequestIssue[]): Submission {
-  try {
-    const submission = parseSubmission(readRequestJson(Buffer.from(JSON.stringify(body))), { ...services.config, forceAsync: false });
-    if (issues.length > 0) throw invalidRequest([...issues]);
-    return submission;
-  } catch (thrown) {
-    if (issues.length === 0 || !(thrown instanceof CaptureError)) throw thrown;
-    const others = (thrown.details?.issues ?? []) as RequestIssue[];
-    throw invalidRequest([...issues, ...others.filter((other) => !issues.includes(other))]);
-  }
+  const submission = parseSubmission(readRequestJson(Buffer.from(JSON.stringify(body))), { ...services.config, forceAsync: false });
+  return await submitAndWait(services, c, { submission, idempotencyKey: null });
 }
 
 interface Shown {
@@ -80,10 +59,10 @@ async function show({ services, formToken }: Visit, { form, curl, job, error }: 
   return {
     title: 'Capture',
     section: 'capture',
-    ...(error === undefined ? {} : { status: error.status }),
+    status: error?.status,
     body: (
       <>
-        {job === undefined || job.result !== null ? null : <LiveStatus />}
+        {job?.result === null ? <LiveStatus /> : null}
         {job === undefined ? null : (
           <section class="taken" aria-label="Result">
             <JobResult job={job} baseUrl={services.places.baseUrl} aboveForm />
@@ -101,12 +80,7 @@ function Curl({ line }: { line: string }) {
   return (
     <section class="card curl">
       <h2>The same request</h2>
-      <pre>
-        <code id="curl">{line}</code>
-      </pre>
-      <button type="button" class="quiet" data-copy="curl" hidden>
-        Copy
-      </button>
+      <Copyable id="curl" text={line} />
     </section>
   );
 }

@@ -1,4 +1,6 @@
 import { FIELD_LIST, type Field } from '../../contract/field-list.js';
+import { readRequestJson } from '../../contract/request-json.js';
+import type { Form } from './form.js';
 
 /** How a field is edited, and how its text becomes a value. */
 export type FieldKind =
@@ -33,24 +35,97 @@ function toFormFields(field: Field): FormField[] {
   return [{ ...field, kind: kindOf(field) }];
 }
 
+const KINDS: Record<string, FieldKind> = {
+  boolean: 'switch',
+  number: 'number',
+  string: 'text',
+  enum: 'choice',
+  record: 'pairs',
+  union: 'value',
+};
+
 function kindOf({ type, writeOnly, form, item }: Field): FieldKind {
   if (writeOnly) return 'secret';
-  switch (type) {
-    case 'boolean':
-      return 'switch';
-    case 'number':
-      return 'number';
-    case 'string':
-      return form === 'long' ? 'long' : 'text';
-    case 'enum':
-      return 'choice';
-    case 'record':
-      return 'pairs';
-    case 'union':
-      return 'value';
-    case 'array':
-      return item?.type === 'enum' ? 'choices' : item?.type === 'string' ? 'lines' : 'json';
-    default:
-      return 'json';
+  if (form === 'long') return 'long';
+  if (item?.type === 'enum') return 'choices';
+  return item?.type === 'string' ? 'lines' : (KINDS[type] ?? 'json');
+}
+
+/**
+ * Reads the body of a capture request from a form. Fields that were left alone are left out; a text that is not of its field's type stays a
+ * text, which the contract rejects.
+ */
+export function readCaptureForm(form: Form): Record<string, unknown> {
+  const body: Record<string, unknown> = {};
+  for (const field of FORM_FIELDS) {
+    const value = readField(field, form);
+    const [name = '', member] = field.name.split('.');
+    if (value === undefined) continue;
+    if (member === undefined) body[name] = value;
+    else body[name] = { ...(body[name] as object | undefined), [member]: value };
   }
+  return body;
+}
+
+function readField({ name, kind, defaultValue }: FormField, form: Form): unknown {
+  if (kind === 'switch') return form.has(name) === (defaultValue ?? false) ? undefined : form.has(name);
+  if (kind === 'choices') return form.has(name) ? form.values(name) : undefined;
+  const text = form.value(name).trim();
+  if (text === '') return undefined;
+  const lines = text.split(/\s*\n\s*/);
+  switch (kind) {
+    case 'number':
+      return toNumber(text);
+    case 'lines':
+      return lines;
+    case 'pairs':
+      if (!lines.every((line) => /^[^:]/.test(line) && line.includes(':'))) return text;
+      return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).trim(), line.slice(line.indexOf(':') + 1).trim()]));
+    case 'value':
+      return text.startsWith('{') ? toJson(text) : toNumber(text);
+    case 'json':
+      return toJson(text);
+    default:
+      return form.value(name);
+  }
+}
+
+function toNumber(text: string): unknown {
+  return /^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text;
+}
+
+function toJson(text: string): unknown {
+  try {
+    return readRequestJson(Buffer.from(text));
+  } catch {
+    return text;
+  }
+}
+
+const SECRETS = new Set(FORM_FIELDS.filter(({ kind }) => kind === 'secret').map(({ name }) => name));
+
+/**
+ * The request as a command for a shell. The secret of a webhook and the password of a proxy, which are never shown again, are left for the
+ * reader to fill in; the key is that of the shell variable.
+ */
+export function curlLine(body: Record<string, unknown>, baseUrl: string): string {
+  const json = JSON.stringify(withoutSecrets(body), null, 1)
+    .replaceAll(/\n */g, ' ')
+    .replaceAll(/([{[]) (?=["{[\dtfn-])/g, '$1')
+    .replaceAll(/ ([}\]])/g, '$1');
+  return [
+    `curl ${baseUrl}/v1/screenshot \\`,
+    '  -H "Authorization: Bearer $STILLFRAME_KEY" \\',
+    "  -H 'Content-Type: application/json' \\",
+    `  -d '${json.replaceAll("'", `'\\''`)}'`,
+  ].join('\n');
+}
+
+function withoutSecrets(body: object, prefix = ''): object {
+  const pairs = Object.entries(body).map(([name, value]: [string, unknown]) => {
+    if (SECRETS.has(prefix + name)) return [name, '…'];
+    const isObject = value !== null && typeof value === 'object' && !Array.isArray(value);
+    return [name, isObject ? withoutSecrets(value, `${name}.`) : value];
+  });
+  return Object.fromEntries(pairs);
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { CaptureError } from '../../contract/capture-error.js';
 import { type QueryPair, readQuery } from '../../contract/render-link.js';
 import { refusedBody } from '../../contract/request-json.js';
-import { readBytes } from '../read-bytes.js';
+import { readBytes } from '../read-body.js';
 
 /** A body of the largest permitted HTML, in percent-encoding. */
 const FORM_LIMIT_BYTES = 1_000_000;

@@ -1,8 +1,7 @@
 import type { CaptureData } from '../../contract/capture-data.js';
 import { HTML_JOB_URL } from '../../contract/capture-request.js';
 import type { JobResult as Ended, JobSnapshot } from '../../contract/job.js';
-import { ErrorNotice } from './error-page.js';
-import { Facts } from './facts.js';
+import { ErrorNotice, Facts } from './components.js';
 import { amount, bytes, duration } from './say.js';
 
 interface JobResultProps {
@@ -34,11 +33,7 @@ export function JobResult({ job, baseUrl, aboveForm }: JobResultProps) {
     <section id="result" class="card result" data-summary={summary}>
       <h2>{summary}</h2>
       {outcome.ok ? <Taken data={outcome.data} baseUrl={baseUrl} /> : <ErrorNotice error={outcome.error} />}
-      {outcome.ok || outcome.error.details === undefined ? null : (
-        <pre>
-          <code>{JSON.stringify(outcome.error.details, null, 2)}</code>
-        </pre>
-      )}
+      {outcome.ok || outcome.error.details === undefined ? null : <Text text={JSON.stringify(outcome.error.details, null, 2)} />}
       <p class="pages">
         {aboveForm ? (
           <a href={`job?id=${job.id}`}>
@@ -67,28 +62,36 @@ function Again({ job, outcome, aboveForm }: { job: JobSnapshot; outcome: Ended['
 }
 
 /** Summarises a job for a heading and for announcements. */
-export function summaryOf({ state, result, progress }: JobSnapshot): string {
+function summaryOf({ state, result, progress }: JobSnapshot): string {
   if (result?.outcome.ok === true) return 'The picture is ready';
   if (result !== null) return 'The capture failed';
   return state === 'active' ? `Capturing, ${progress} %` : `Waiting (${state})`;
 }
 
 function Taken({ data, baseUrl }: { data: CaptureData; baseUrl: string }) {
-  const { inspection, notes } = data;
+  const { inspection, notes, format, diagnostics } = data;
+  const address = `pictures/${data.artifact}`;
   return (
     <>
-      <Picture data={data} />
+      {format === 'pdf' ? (
+        <p>
+          <a class="button" href={address}>
+            Open the PDF
+          </a>
+        </p>
+      ) : (
+        <a class="picture" href={address}>
+          <img src={address} alt={`What ${data.finalUrl} looked like`} width={data.width} height={data.height} />
+        </a>
+      )}
       <Facts
         of={[
           ['Page', data.finalUrl],
-          [
-            'Size',
-            `${amount(data.width)} × ${amount(data.height)} ${data.format === 'pdf' ? 'CSS px' : 'px'}, ${data.format}, ${bytes(data.bytes)}`,
-          ],
+          ['Size', `${amount(data.width)} × ${amount(data.height)} ${format === 'pdf' ? 'CSS px' : 'px'}, ${format}, ${bytes(data.bytes)}`],
           ['Time', `${duration(data.durationMs)}${data.cached ? ', from the cache' : ''}`],
           ['Blocked requests', amount(data.blockedRequests)],
-          ...(data.egressCountry === null ? [] : [['Egress country', data.egressCountry] as const]),
-          ['Captured up to', `${data.diagnostics.stoppedReason}${data.diagnostics.truncated ? ', truncated' : ''}`],
+          ['Egress country', data.egressCountry],
+          ['Captured up to', `${diagnostics.stoppedReason}${diagnostics.truncated ? ', truncated' : ''}`],
           ['Address', <code>{`${baseUrl}/artifacts/${data.artifact}`}</code>],
         ]}
       />
@@ -99,39 +102,24 @@ function Taken({ data, baseUrl }: { data: CaptureData; baseUrl: string }) {
       ))}
       {inspection === null ? null : (
         <>
-          <Text name="Markdown of the page" text={inspection.markdown} />
-          <Text name="Accessibility tree of the page" text={inspection.accessibleTree} />
+          <details>
+            <summary>Markdown of the page</summary>
+            <Text text={inspection.markdown} />
+          </details>
+          <details>
+            <summary>Accessibility tree of the page</summary>
+            <Text text={inspection.accessibleTree} />
+          </details>
         </>
       )}
     </>
   );
 }
 
-function Picture({ data }: { data: CaptureData }) {
-  const address = `pictures/${data.artifact}`;
-  if (data.format === 'pdf') {
-    return (
-      <p>
-        <a class="button" href={address}>
-          Open the PDF
-        </a>
-      </p>
-    );
-  }
+function Text({ text }: { text: string }) {
   return (
-    <a class="picture" href={address}>
-      <img src={address} alt={`What ${data.finalUrl} looked like`} width={data.width} height={data.height} />
-    </a>
-  );
-}
-
-function Text({ name, text }: { name: string; text: string }) {
-  return (
-    <details>
-      <summary>{name}</summary>
-      <pre>
-        <code>{text}</code>
-      </pre>
-    </details>
+    <pre>
+      <code>{text}</code>
+    </pre>
   );
 }

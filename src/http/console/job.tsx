@@ -1,19 +1,15 @@
 import type { ApiKey } from '../../capture/app-store.js';
-import { CaptureError } from '../../contract/capture-error.js';
-import type { CaptureOptions } from '../../contract/capture-request.js';
+import { notFound } from '../../contract/capture-error.js';
+import { type CaptureOptions, defaultOptions, shownUrl } from '../../contract/capture-request.js';
+import { type DeliveryStatus, deliveryEtag } from '../../contract/delivery.js';
 import { isId } from '../../contract/ids.js';
 import type { JobSnapshot } from '../../contract/job.js';
-import { findDelivery } from '../../webhook/find-delivery.js';
-import { redeliver } from '../../webhook/redeliver.js';
-import { parseDeliveryEtag } from '../parse-delivery-etag.js';
-import { Delivery } from './delivery.js';
-import { Facts } from './facts.js';
-import { givenOptions } from './given-options.js';
+import { isLinkField } from '../../contract/render-link.js';
+import { findDelivery, redeliver } from '../../webhook/redeliver.js';
+import { Facts, LiveStatus, State } from './components.js';
 import { JobResult } from './job-result.js';
-import { LiveStatus } from './live.js';
+import { PostForm } from './layout.js';
 import { duration, instant } from './say.js';
-import { Stages } from './stages.js';
-import { State } from './state.js';
 import type { Answer, FormVisit, Visit } from './visit.js';
 
 /** One job's life: request, stages, picture or failure, and callback. */
@@ -48,13 +44,13 @@ export async function jobPage({ services, c, formToken }: Visit): Promise<Answer
 /** Sends the callback of a job again, if it has not changed since the page was made. */
 export async function redeliverJob({ services, form }: FormVisit): Promise<Answer> {
   const job = await findJob(services, form.value('id'));
-  await redeliver(services, job.id, parseDeliveryEtag(form.value('etag')));
+  await redeliver(services, job.id, form.value('etag'));
   return { to: `job?id=${job.id}` };
 }
 
 async function findJob({ store }: Visit['services'], id: string): Promise<JobSnapshot> {
   const job = isId('job', id) ? await store.findJob(id) : null;
-  if (job === null) throw new CaptureError({ code: 'invalid_request', status: 404, message: 'No such job' });
+  if (job === null) throw notFound('No such job');
   return job;
 }
 
@@ -71,12 +67,13 @@ function Life({ job, keyOf, timings }: LifeProps) {
       <h2>Life</h2>
       <Facts
         of={[
-          ...(job.url === null ? [] : [['URL', job.url] as const]),
+          ['URL', job.url],
           ['State', <State job={job} />],
           ['Submitted', instant(job.enqueuedAt)],
-          ...(result === null ? [] : [['Ended', instant(result.completedAt)] as const, ['Took', duration(result.durationMs)] as const]),
+          ['Ended', result && instant(result.completedAt)],
+          ['Took', result && duration(result.durationMs)],
           ['Attempts', `${job.attemptsMade} of ${job.attemptBudget}`],
-          ...(result === null || result.workerId === '' ? [] : [['Worker', result.workerId] as const]),
+          ['Worker', result?.workerId || null],
           ['Mode', job.mode],
           ['Key', keyOf === null ? job.keyId : `${keyOf.label} (${keyOf.accountName})`],
           ['Request', <code>{job.requestId}</code>],
@@ -91,6 +88,69 @@ function Life({ job, keyOf, timings }: LifeProps) {
   );
 }
 
+/** As they follow each other; those that are not named come last. */
+const ORDER = ['store', 'encode', 'shoot', 'stop', 'scroll', 'settle', 'run', 'navigate', 'open', 'queue'];
+
+/** How long each stage of a capture took. The bars repeat what the table says. */
+function Stages({ timings }: { timings: Record<string, number> }) {
+  const stages = Object.entries(timings)
+    .filter(([name]) => name !== 'total')
+    .sort(([one], [other]) => ORDER.indexOf(other) - ORDER.indexOf(one));
+  const total = stages.reduce((sum, [, ms]) => sum + ms, 0);
+  if (total === 0) return null;
+  return (
+    <>
+      <h3>Stages</h3>
+      <table class="stages">
+        <tbody>
+          {stages.map(([name, ms]) => (
+            <tr>
+              <th scope="row">{name}</th>
+              <td class="number">{duration(ms)}</td>
+              <td>
+                <progress max={total} value={ms} aria-hidden="true" />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+const TONES = { delivered: 'good', failed: 'bad', pending: 'busy' };
+
+/** The callback of a job, and a button that sends it again. */
+function Delivery({ delivery, formToken }: { delivery: DeliveryStatus; formToken: string }) {
+  const { state, lastStatus, lastAttemptAt, nextAttemptAt, deliveredAt } = delivery;
+  const timeOf = (at: number | null) => (at === null ? null : instant(at));
+  return (
+    <section id="delivery" class="card" data-live={state === 'pending' ? `job?id=${delivery.jobId}` : undefined}>
+      <h2>Callback</h2>
+      <Facts
+        of={[
+          ['State', <span class={`state ${TONES[state]}`}>{state}</span>],
+          ['To', delivery.url],
+          ['Attempts', `${delivery.attempts} of ${delivery.maxAttempts}`],
+          ['Generation', String(delivery.generation)],
+          ['Last status', lastStatus && String(lastStatus)],
+          ['Last error', delivery.lastError],
+          ['Last attempt', timeOf(lastAttemptAt)],
+          ['Next attempt', timeOf(nextAttemptAt)],
+          ['Delivered', timeOf(deliveredAt)],
+        ]}
+      />
+      {state === 'pending' ? null : (
+        <PostForm action="redeliver" token={formToken}>
+          <input type="hidden" name="id" value={delivery.jobId} />
+          <input type="hidden" name="etag" value={deliveryEtag(delivery)} />
+          <button type="submit">Send again</button>
+        </PostForm>
+      )}
+    </section>
+  );
+}
+
 function Options({ job, options }: { job: JobSnapshot; options: CaptureOptions | undefined }) {
   if (options === undefined) {
     if (job.result === null) return null;
@@ -99,7 +159,22 @@ function Options({ job, options }: { job: JobSnapshot; options: CaptureOptions |
   return (
     <section class="card">
       <h2>Request</h2>
-      <Facts of={givenOptions(options).map(({ name, text }) => [<code>{name}</code>, text] as const)} />
+      <Facts of={givenOptions(options).map(([name, text]) => [<code>{name}</code>, text] as const)} />
     </section>
   );
+}
+
+const LONGEST_CHARS = 500;
+
+/** The options that differ from the defaults; of private ones, only that they are set. */
+function givenOptions(options: CaptureOptions): [name: string, text: string][] {
+  const defaults = Object.entries({ ...options, ...defaultOptions() });
+  const given = defaults.flatMap(([name, byDefault]): [string, string][] => {
+    const value = options[name as keyof CaptureOptions];
+    if (name === 'url' || JSON.stringify(value) === JSON.stringify(byDefault)) return [];
+    const wire = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    return [[wire, isLinkField(wire) ? text.slice(0, LONGEST_CHARS) : 'set, not shown']];
+  });
+  return [['url', shownUrl(options)], ...given];
 }

@@ -1,11 +1,11 @@
 import type { ApiKey } from '../../capture/app-store.js';
 import { JOB_STATES, type JobSnapshot, type JobState } from '../../contract/job.js';
 import { nextCursor, readPage } from '../jobs-page.js';
-import { LiveStatus } from './live.js';
+import { type Column, LiveStatus, SelectField, State, Table } from './components.js';
 import { duration, When } from './say.js';
-import { State } from './state.js';
 import type { Answer, Visit } from './visit.js';
 
+const ALL = ['', 'all'] as const;
 /** The states that a list can show. */
 const STATES = JOB_STATES.filter((state) => state !== 'unknown');
 
@@ -61,76 +61,40 @@ function summaryOf(jobs: readonly JobSnapshot[]): string {
 function Filter({ keys, state, keyId }: { keys: readonly ApiKey[]; state: JobState | null; keyId: string | null }) {
   return (
     <form method="get" action="jobs" class="filter">
-      <div class="field">
-        <label for="state">State</label>
-        <select id="state" name="state">
-          <option value="">all</option>
-          {STATES.map((each) => (
-            <option value={each} selected={each === state}>
-              {each}
-            </option>
-          ))}
-        </select>
-      </div>
-      <div class="field">
-        <label for="key">Key</label>
-        <select id="key" name="key">
-          <option value="">all</option>
-          {keys.map(({ id, label, accountName }) => (
-            <option value={id} selected={id === keyId}>
-              {label} ({accountName})
-            </option>
-          ))}
-        </select>
-      </div>
+      <SelectField name="state" label="State" choices={[ALL, ...STATES.map((each) => [each, each] as const)]} value={state} />
+      <SelectField
+        name="key"
+        label="Key"
+        choices={[ALL, ...keys.map(({ id, label, accountName }) => [id, `${label} (${accountName})`] as const)]}
+        value={keyId}
+      />
       <button type="submit">Show</button>
     </form>
   );
 }
 
-interface JobTableProps {
-  jobs: readonly JobSnapshot[];
-  keys: readonly ApiKey[];
-  now: number;
-}
+const COLUMNS: readonly Column[] = [
+  { name: 'Job' },
+  { name: 'State', unnamed: true },
+  { name: 'Key' },
+  { name: 'Submitted' },
+  { name: 'Took', number: true },
+];
 
-function JobTable({ jobs, keys, now }: JobTableProps) {
+function JobTable({ jobs, keys, now }: { jobs: readonly JobSnapshot[]; keys: readonly ApiKey[]; now: number }) {
   const labels = new Map(keys.map(({ id, label }) => [id, label]));
-  return (
-    <div class="table">
-      <table class="stacked">
-        <thead>
-          <tr>
-            <th scope="col">Job</th>
-            <th scope="col">State</th>
-            <th scope="col">Key</th>
-            <th scope="col">Submitted</th>
-            <th scope="col" class="number">
-              Took
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {jobs.map((job) => (
-            <tr>
-              <th scope="row">
-                <a href={`job?id=${job.id}`}>{job.result?.outcome.ok === true ? job.result.outcome.data.url : (job.url ?? job.id)}</a>
-                {job.result?.outcome.ok === false ? <div class="hint">{job.result.outcome.error.message}</div> : null}
-              </th>
-              <td>
-                <State job={job} />
-              </td>
-              <td data-name="Key">{labels.get(job.keyId) ?? job.keyId}</td>
-              <td data-name="Submitted">
-                <When at={job.enqueuedAt} now={now} />
-              </td>
-              <td data-name="Took" class="number">
-                {job.result === null ? '–' : duration(job.result.durationMs)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+  const rows = jobs.map((job) => {
+    const { outcome } = job.result ?? {};
+    return [
+      <>
+        <a href={`job?id=${job.id}`}>{outcome?.ok === true ? outcome.data.url : (job.url ?? job.id)}</a>
+        {outcome?.ok === false ? <div class="hint">{outcome.error.message}</div> : null}
+      </>,
+      <State job={job} />,
+      labels.get(job.keyId) ?? job.keyId,
+      <When at={job.enqueuedAt} now={now} />,
+      job.result === null ? '–' : duration(job.result.durationMs),
+    ];
+  });
+  return <Table columns={COLUMNS} rows={rows} />;
 }

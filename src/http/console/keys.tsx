@@ -2,14 +2,13 @@ import { issueKey } from '../../account/issue-key.js';
 import { newSigningSecret } from '../../account/signing-secret.js';
 import type { Account, ApiKey } from '../../capture/app-store.js';
 import { LINKS_SCOPE, SCOPES, type Scope } from '../../contract/api-key.js';
-import { CaptureError } from '../../contract/capture-error.js';
+import { type CaptureError, notFound } from '../../contract/capture-error.js';
 import { isId } from '../../contract/ids.js';
 import { invalidRequest, type RequestIssue } from '../../contract/submission.js';
+import { type Column, Copyable, pageOf, SelectField, Table, TextField } from './components.js';
 import type { Form } from './form.js';
 import { PostForm } from './layout.js';
-import { PageLinks, pageOf } from './paging.js';
 import { amount, When } from './say.js';
-import { SmallField } from './small-field.js';
 import type { Answer, FormVisit, Visit } from './visit.js';
 
 const LABEL_MAX_CHARS = 100;
@@ -67,7 +66,7 @@ function idOfKey(form: Form): string {
 }
 
 function noSuchKey(): CaptureError {
-  return new CaptureError({ code: 'invalid_request', status: 404, message: 'No such key' });
+  return notFound('No such key');
 }
 
 /** Nothing that would confuse a list or a terminal. */
@@ -85,18 +84,18 @@ async function show({ services, c, formToken }: Visit, { form, issues = [], made
   const { store } = services;
   const now = services.now();
   const [keys, accounts, linkCredits] = await Promise.all([store.listKeys(), store.listAccounts(), store.linkCredits(now)]);
-  const page = pageOf([...keys].reverse(), c.req.query('after') ?? '');
+  const page = pageOf([...keys].reverse(), 'keys', c.req.query('after'));
   return {
     title: 'Keys',
     section: 'keys',
-    ...(issues.length > 0 ? { status: 400 } : {}),
+    status: issues.length > 0 ? 400 : 200,
     body: (
       <>
         {made === undefined ? null : <NewSecret {...made} />}
         <NewKeyForm {...{ accounts, formToken, form, issues }} />
         <h2>All keys</h2>
         <KeyTable {...{ keys: page.items, linkCredits, formToken, now }} />
-        <PageLinks path="keys" page={page} />
+        {page.links}
       </>
     ),
   };
@@ -108,12 +107,7 @@ function NewSecret({ title, secret }: { title: string; secret: string }) {
       <p>
         <strong>{title}</strong>
       </p>
-      <pre>
-        <code id="secret">{secret}</code>
-      </pre>
-      <button type="button" class="quiet" data-copy="secret" hidden>
-        Copy
-      </button>
+      <Copyable id="secret" text={secret} />
     </section>
   );
 }
@@ -130,18 +124,14 @@ function NewKeyForm({ accounts, formToken, form, issues }: NewKeyProps) {
   const chosen: readonly string[] = form?.values('scope') ?? SCOPES;
   return (
     <PostForm action="keys" token={formToken} class="card row">
-      <SmallField name="label" label="Label" value={form?.value('label') ?? ''} problem={problem('label')} hint="What the key is for" />
-      <div class="field">
-        <label for="account">Account</label>
-        <select id="account" name="account">
-          {accounts.map(({ name }) => (
-            <option value={name} selected={name === form?.value('account')}>
-              {name}
-            </option>
-          ))}
-        </select>
-        {problem('account') === null ? null : <p class="problem">{problem('account')}</p>}
-      </div>
+      <TextField name="label" label="Label" value={form?.value('label') ?? ''} problem={problem('label')} hint="What the key is for" />
+      <SelectField
+        name="account"
+        label="Account"
+        choices={accounts.map(({ name }) => [name, name])}
+        value={form?.value('account')}
+        problem={problem('account')}
+      />
       <fieldset class="field">
         <legend>Scopes</legend>
         {CHOICES.map((scope) => (
@@ -159,6 +149,14 @@ function NewKeyForm({ accounts, formToken, form, issues }: NewKeyProps) {
   );
 }
 
+const COLUMNS: readonly Column[] = [
+  { name: 'Label' },
+  { name: 'Account' },
+  { name: 'Scopes' },
+  { name: 'Secret' },
+  { name: 'Use', unnamed: true },
+];
+
 interface KeyTableProps {
   keys: readonly ApiKey[];
   linkCredits: ReadonlyMap<string, number>;
@@ -168,44 +166,22 @@ interface KeyTableProps {
 
 function KeyTable({ keys, linkCredits, formToken, now }: KeyTableProps) {
   if (keys.length === 0) return <p class="card">No keys.</p>;
-  return (
-    <div class="table">
-      <table class="stacked">
-        <thead>
-          <tr>
-            <th scope="col">Label</th>
-            <th scope="col">Account</th>
-            <th scope="col">Scopes</th>
-            <th scope="col">Secret</th>
-            <th scope="col">Use</th>
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((key) => (
-            <tr>
-              <th scope="row">
-                {key.label}
-                <div class="hint">
-                  <code>{key.id}</code>, <When at={key.createdAt} now={now} />
-                </div>
-              </th>
-              <td data-name="Account">{key.accountName}</td>
-              <td data-name="Scopes">
-                {key.scopes.join(', ')}
-                <LinkCredits limit={key.linksLimit} used={linkCredits.get(key.id) ?? 0} />
-              </td>
-              <td data-name="Secret">
-                <code>{key.prefix}…</code>
-              </td>
-              <td>
-                <Use {...{ apiKey: key, formToken, now }} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+  const rows = keys.map((key) => [
+    <>
+      {key.label}
+      <div class="hint">
+        <code>{key.id}</code>, <When at={key.createdAt} now={now} />
+      </div>
+    </>,
+    key.accountName,
+    <>
+      {key.scopes.join(', ')}
+      <LinkCredits limit={key.linksLimit} used={linkCredits.get(key.id) ?? 0} />
+    </>,
+    <code>{key.prefix}…</code>,
+    <Use {...{ apiKey: key, formToken, now }} />,
+  ]);
+  return <Table columns={COLUMNS} rows={rows} />;
 }
 
 /** Shows the cost of the links of a key, unless there is neither a limit nor a cost. */
@@ -236,14 +212,12 @@ function Use({ apiKey, formToken, now }: { apiKey: ApiKey; formToken: string; no
         </summary>
         <PostForm action="signing-secret" token={formToken}>
           <input type="hidden" name="id" value={apiKey.id} />
-          <div class="field">
-            <label for={`hours-${apiKey.id}`}>Links of the previous one, if any, work</label>
-            <select id={`hours-${apiKey.id}`} name="hours">
-              {Object.entries(PREVIOUS_WORKS).map(([hours, text]) => (
-                <option value={hours}>{text}</option>
-              ))}
-            </select>
-          </div>
+          <SelectField
+            name="hours"
+            id={`hours-${apiKey.id}`}
+            label="Links of the previous one, if any, work"
+            choices={Object.entries(PREVIOUS_WORKS)}
+          />
           <button type="submit">
             Create a signing secret<span class="unseen"> for {apiKey.label}</span>
           </button>

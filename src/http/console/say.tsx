@@ -2,6 +2,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
+const DAY = new Intl.DateTimeFormat('en-GB', { year: 'numeric', month: 'short', day: 'numeric', timeZone: 'UTC' });
 
 /** A time as a reader wants it: how long ago, or the date. The whole time is in the attribute. @param at Unix ms */
 export function When({ at, now }: { at: number; now: number }) {
@@ -14,8 +15,7 @@ export function When({ at, now }: { at: number; now: number }) {
 
 /** `24 Nov 2026, 23:58:36 UTC` */
 export function instant(at: number): string {
-  const iso = new Date(at).toISOString();
-  return `${day(at)}, ${iso.slice(11, 19)} UTC`;
+  return `${DAY.format(at)}, ${new Date(at).toISOString().slice(11, 19)} UTC`;
 }
 
 /** `1,234` */
@@ -36,19 +36,8 @@ export function duration(ms: number): string {
 }
 
 function ago(at: number, now: number): string {
-  const ms = now - at;
-  if (ms < 0) return `in ${span(-ms)}`;
-  return ms < DAY_MS ? `${span(ms)} ago` : day(at);
+  const ms = Math.max(0, now - at);
+  if (ms < MINUTE_MS) return `${Math.floor(ms / SECOND_MS)} s ago`;
+  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min ago`;
+  return ms < DAY_MS ? `${Math.floor(ms / HOUR_MS)} h ago` : DAY.format(at);
 }
-
-function span(ms: number): string {
-  if (ms < MINUTE_MS) return `${Math.floor(ms / SECOND_MS)} s`;
-  return ms < HOUR_MS ? `${Math.floor(ms / MINUTE_MS)} min` : `${Math.floor(ms / HOUR_MS)} h`;
-}
-
-function day(at: number): string {
-  const [, month = '', date = '', year = ''] = /^\w+, (\w+) (\d+), (\d+)$/.exec(DAY.format(at)) ?? [];
-  return `${date} ${month} ${year}`;
-}
-
-const DAY = new Intl.DateTimeFormat('en-US', { weekday: 'short', year: 'numeric', month: 'short', day: 'numeric', timeZone: 'UTC' });

@@ -1,13 +1,13 @@
 /** Light and dark by the reader's preference; one column on a phone. Contrasts are at least 4.5:1 for text, 3:1 for borders of controls. */
 export const STYLE = `:root {
   color-scheme: light dark;
-  --text: #1b1f24; --soft: #57606a; --page: #f6f8fa; --card: #fff; --block: #f0f2f5; --line: #d5dae0; --services: #7d8590;
+  --text: #1b1f24; --soft: #57606a; --page: #f6f8fa; --card: #fff; --block: #f0f2f5; --line: #d5dae0; --control: #7d8590;
   --link: #0550ae; --accent: #0a58ca; --on-accent: #fff; --good: #116329; --good-back: #dafbe1; --bad: #a40e26; --bad-back: #ffebe9;
   --busy: #7a4b00; --busy-back: #fff3d1;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --text: #e4e6e6; --soft: #a2abb5; --page: #15191b; --card: #1f2427; --block: #2a2f33; --line: #363d42; --services: #7d8790;
+    --text: #e4e6e6; --soft: #a2abb5; --page: #15191b; --card: #1f2427; --block: #2a2f33; --line: #363d42; --control: #7d8790;
     --link: #7ab7ff; --accent: #7ab7ff; --on-accent: #0b1f33; --good: #7ee2a0; --good-back: #14331f; --bad: #ff9a94; --bad-back: #45191b;
     --busy: #f0c674; --busy-back: #3b2f12;
   }
@@ -51,7 +51,7 @@ main { max-width: 80rem; margin: 0 auto; padding: 1.5rem 1rem 3rem; }
 .facts dd { min-width: 0; margin: 0; text-align: right; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 
 button, input, select, textarea { font: inherit; color: inherit; }
-button, .button { display: inline-block; padding: .45rem .9rem; border: 1px solid var(--services); border-radius: 6px; background: var(--card); color: var(--text); text-decoration: none; cursor: pointer; }
+button, .button { display: inline-block; padding: .45rem .9rem; border: 1px solid var(--control); border-radius: 6px; background: var(--card); color: var(--text); text-decoration: none; cursor: pointer; }
 button:hover, .button:hover { background: var(--block); }
 .primary { border-color: var(--accent); background: var(--accent); color: var(--on-accent); font-weight: 600; }
 .primary:hover { background: var(--accent); filter: brightness(1.1); }
@@ -73,7 +73,7 @@ tbody th { overflow-wrap: anywhere; min-width: 12rem; }
 .wide { grid-column: 1 / -1; }
 .field label, .field legend { display: block; margin-bottom: .25rem; padding: 0; font-weight: 600; }
 .field .hint, .field .problem { margin: .25rem 0 0; }
-.field input[type=text], .field input[type=password], .field select, .field textarea { width: 100%; padding: .45rem .6rem; border: 1px solid var(--services); border-radius: 6px; background: var(--card); color: var(--text); }
+.field input[type=text], .field input[type=password], .field select, .field textarea { width: 100%; padding: .45rem .6rem; border: 1px solid var(--control); border-radius: 6px; background: var(--card); color: var(--text); }
 .field textarea { resize: vertical; }
 .field ::placeholder { color: var(--soft); opacity: 1; }
 .switch, .choice { display: grid; grid-template-columns: auto 1fr; gap: 0 .5rem; align-items: baseline; }
@@ -111,8 +111,7 @@ h3 { margin: 0 0 .4rem; font-size: 1rem; }
 .stages th { min-width: 0; overflow-wrap: normal; }
 .stages th, .stages td { padding: .15rem .5rem .15rem 0; border: 0; vertical-align: middle; }
 .stages td:last-child { width: 55%; padding-right: 0; }
-.stages svg { display: block; width: 100%; height: .7rem; }
-.stages rect { fill: var(--accent); }
+.stages progress { display: block; height: .7rem; }
 .use { display: flex; flex-wrap: wrap; gap: 0 1rem; }
 tbody td { min-width: 6.5rem; }
 .stages td { min-width: 0; }
@@ -137,3 +136,5 @@ tbody td { min-width: 6.5rem; }
 .live { display: flex; align-items: center; justify-content: space-between; gap: 1rem; min-height: 2rem; margin-bottom: .5rem; }
 .live p { margin: 0; color: var(--soft); font-size: .875rem; }
 `;
+
+export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0a58ca"/><g fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round"><path d="M8 12V8h4M20 8h4v4M24 20v4h-4M12 24H8v-4"/><circle cx="16" cy="16" r="4"/></g></svg>`;

@@ -1,9 +1,8 @@
 import type { NodeFacts } from '../../capture/app-store.js';
 import { isShortOfDescriptors, type WireHealth } from '../../contract/health.js';
 import { invalidRequest } from '../../contract/submission.js';
-import { Facts } from './facts.js';
+import { type Column, Facts, LiveStatus, Table } from './components.js';
 import { PostForm } from './layout.js';
-import { LiveStatus } from './live.js';
 import { amount, bytes, When } from './say.js';
 import type { Answer, FormVisit, Visit } from './visit.js';
 
@@ -17,6 +16,7 @@ export async function systemPage({ services, console, formToken }: Visit): Promi
     store.storageUse(),
   ]);
   const { data, ready } = health;
+  const { queue, webhooks, settlement } = data;
   return {
     title: 'System',
     section: 'system',
@@ -28,50 +28,52 @@ export async function systemPage({ services, console, formToken }: Visit): Promi
             <strong>{ready ? 'Ready' : 'Not ready'}</strong> {ready ? 'The server accepts captures.' : reasonOf(data, services.draining())}
           </p>
           <div class="cards">
-            <QueueCard queue={data.queue} />
-            <section class="card">
-              <h2>Parts</h2>
-              <Facts
-                of={[
-                  ['Database', data.database],
-                  ['Picture storage', data.storage],
-                  ['Browsers ready', amount(data.ready_workers)],
-                  ['Chromium sandbox', data.sandboxed ? 'on' : 'off'],
-                ]}
-              />
-            </section>
-            <section class="card">
-              <h2>Disk use</h2>
-              <Facts
-                of={[
-                  ['Pictures', bytes(use.pictures)],
-                  ['Database', `${bytes(use.database)}${use.free === 0 ? '' : `, ${bytes(use.free)} of it unused`}`],
-                  ['Limit', bytes(console.maxStorageBytes)],
-                ]}
-              />
-            </section>
-            <section class="card">
-              <h2>Webhooks</h2>
-              <Facts
-                of={[
-                  ['Delivered', amount(data.webhooks.delivered)],
-                  ['Failed for good', amount(data.webhooks.failed)],
-                  ['Attempts that failed', amount(data.webhooks.errors)],
-                  ['Sending', data.webhooks.active ? 'yes' : 'no'],
-                ]}
-              />
-            </section>
-            <section class="card">
-              <h2>Credits</h2>
-              <Facts
-                of={[
-                  ['Reservations open', amount(data.settlement.pending)],
-                  ['Oldest open', `${Math.round(data.settlement.oldest_pending_ms / 1_000)} s`],
-                  ['Charged', amount(data.settlement.settled)],
-                  ['Released', amount(data.settlement.released)],
-                ]}
-              />
-            </section>
+            <Card
+              title="Jobs"
+              of={[
+                ['Running', amount(queue.active)],
+                ['Waiting, synchronous', amount(queue.prioritized)],
+                ['Waiting, asynchronous', amount(queue.waiting)],
+                ['Waiting for a retry', amount(queue.delayed)],
+                ['Completed', amount(queue.completed)],
+                ['Failed', amount(queue.failed)],
+              ]}
+            />
+            <Card
+              title="Parts"
+              of={[
+                ['Database', data.database],
+                ['Picture storage', data.storage],
+                ['Browsers ready', amount(data.ready_workers)],
+                ['Chromium sandbox', data.sandboxed ? 'on' : 'off'],
+              ]}
+            />
+            <Card
+              title="Disk use"
+              of={[
+                ['Pictures', bytes(use.pictures)],
+                ['Database', `${bytes(use.database)}${use.free === 0 ? '' : `, ${bytes(use.free)} of it unused`}`],
+                ['Limit', bytes(console.maxStorageBytes)],
+              ]}
+            />
+            <Card
+              title="Webhooks"
+              of={[
+                ['Delivered', amount(webhooks.delivered)],
+                ['Failed for good', amount(webhooks.failed)],
+                ['Attempts that failed', amount(webhooks.errors)],
+                ['Sending', webhooks.active ? 'yes' : 'no'],
+              ]}
+            />
+            <Card
+              title="Credits"
+              of={[
+                ['Reservations open', amount(settlement.pending)],
+                ['Oldest open', `${Math.round(settlement.oldest_pending_ms / 1_000)} s`],
+                ['Charged', amount(settlement.settled)],
+                ['Released', amount(settlement.released)],
+              ]}
+            />
           </div>
           <NodeTable nodes={shared.length > 0 ? shared : [console.ownNode()]} now={now()} />
         </div>
@@ -80,8 +82,8 @@ export async function systemPage({ services, console, formToken }: Visit): Promi
             <h2>Queue</h2>
             <p>While the queue is paused, jobs are accepted and wait; running captures finish.</p>
             <PostForm action="queue" token={formToken}>
-              <input type="hidden" name="paused" value={String(!data.queue.paused)} />
-              <button type="submit">{data.queue.paused ? 'Resume the queue' : 'Pause the queue'}</button>
+              <input type="hidden" name="paused" value={String(!queue.paused)} />
+              <button type="submit">{queue.paused ? 'Resume the queue' : 'Pause the queue'}</button>
             </PostForm>
           </section>
           <section class="card">
@@ -125,64 +127,37 @@ function reasonOf(data: WireHealth, draining: boolean): string {
   return 'No browser is ready.';
 }
 
-function QueueCard({ queue }: { queue: WireHealth['queue'] }) {
+function Card({ title, of }: { title: string; of: readonly (readonly [string, string])[] }) {
   return (
     <section class="card">
-      <h2>Jobs</h2>
-      <Facts
-        of={[
-          ['Running', amount(queue.active)],
-          ['Waiting, synchronous', amount(queue.prioritized)],
-          ['Waiting, asynchronous', amount(queue.waiting)],
-          ['Waiting for a retry', amount(queue.delayed)],
-          ['Completed', amount(queue.completed)],
-          ['Failed', amount(queue.failed)],
-        ]}
-      />
+      <h2>{title}</h2>
+      <Facts of={of} />
     </section>
   );
 }
 
+const COLUMNS: readonly Column[] = [
+  { name: 'Server' },
+  { name: 'Version' },
+  { name: 'Work' },
+  { name: 'Browsers', number: true },
+  { name: 'Captures', number: true },
+  { name: 'Started' },
+];
+
 function NodeTable({ nodes, now }: { nodes: readonly { startedAt: number; facts: NodeFacts }[]; now: number }) {
+  const rows = nodes.map(({ facts, startedAt }) => [
+    facts.name,
+    facts.version,
+    facts.roles.join(', '),
+    facts.readyBrowsers,
+    `${facts.running} of ${facts.concurrency}`,
+    <When at={startedAt} now={now} />,
+  ]);
   return (
     <section>
       <h2>Servers</h2>
-      <div class="table">
-        <table class="stacked">
-          <thead>
-            <tr>
-              <th scope="col">Server</th>
-              <th scope="col">Version</th>
-              <th scope="col">Work</th>
-              <th scope="col" class="number">
-                Browsers
-              </th>
-              <th scope="col" class="number">
-                Captures
-              </th>
-              <th scope="col">Started</th>
-            </tr>
-          </thead>
-          <tbody>
-            {nodes.map(({ facts, startedAt }) => (
-              <tr>
-                <th scope="row">{facts.name}</th>
-                <td data-name="Version">{facts.version}</td>
-                <td data-name="Work">{facts.roles.join(', ')}</td>
-                <td data-name="Browsers" class="number">
-                  {facts.readyBrowsers}
-                </td>
-                <td data-name="Captures" class="number">
-                  {facts.running} of {facts.concurrency}
-                </td>
-                <td data-name="Started">
-                  <When at={startedAt} now={now} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table columns={COLUMNS} rows={rows} />
     </section>
   );
 }

@@ -13,6 +13,8 @@ export interface Visit {
   c: Context<AppEnv>;
   /** The token of the session for its forms. */
   formToken: string;
+  /** The secret of the session. */
+  secret: string;
 }
 
 /** A visit that sends a form. */
@@ -26,7 +28,7 @@ export interface Page {
   /** Entry of the navigation that is current. */
   section: Section | null;
   body: Child;
-  status?: number;
+  status?: number | undefined;
 }
 
 /** To another page of the console, relative to /console/. */

@@ -1,10 +1,15 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { webhookPayloadSchema } from '../../contract/delivery.js';
-import { WEBHOOK_EVENTS, type WebhookEvent } from '../../contract/job.js';
-import { EXTENSION } from '../../contract/request-fields.js';
-import type { Route } from '../route.js';
-import { describeFields } from './describe-fields.js';
+import { envelopeOf, errorEnvelopeSchema, WEBHOOK_EVENTS, type WebhookEvent } from '../../contract/job.js';
+import { REQUEST_ID_PATTERN } from '../../contract/limits.js';
+import { EXTENSION, OWN_META_NAMES } from '../../contract/request-fields.js';
+import { RATE_HEADERS } from '../guard.js';
+import type { Answer, Route } from '../route.js';
+
+type Registry = OpenAPIHono['openAPIRegistry'];
+type Webhook = Parameters<Registry['registerWebhook']>[0];
+type Response = Parameters<Registry['registerPath']>[0]['responses'][string];
 
 /**
  * The OpenAPI 3.1 document, generated from the schemas that validate requests and build responses.
@@ -35,56 +40,87 @@ export function describeInterface(routes: readonly Route[], version: string, bas
       { name: 'webhooks', description: 'Completion callbacks' },
       { name: 'service', description: 'Health of the server' },
     ],
-  });
-  requireDefaulted(document.components?.schemas?.CaptureData as ObjectSchema);
-  tellTargets(document as unknown as InterfaceDocument);
-  describeFields(document);
-  return document as unknown as Record<string, unknown>;
+  }) as unknown as InterfaceDocument;
+  const { schemas } = document.components;
+  requireDefaulted(schemas.CaptureData as Schema);
+  tellTargets(document);
+  describeFields(document, schemas);
+  return document;
 }
 
-function register(registry: OpenAPIHono['openAPIRegistry'], { method, path, access, describe }: Route): void {
+/** Headers that any request with a key may have. */
+const ANY_HEADERS = z.object({
+  'X-Request-ID': z
+    .string()
+    .regex(REQUEST_ID_PATTERN)
+    .optional()
+    .meta({ description: 'echoed in the `x-request-id` response header; generated when it is absent or malformed' }),
+});
+/** Failures of every endpoint that needs a key. */
+const KEY_FAILURES = {
+  401: 'The key is missing, unknown or revoked.',
+  403: 'The key lacks the required scope.',
+  429: 'Rate limit exceeded.',
+  500: 'Internal error.',
+};
+/** Headers of some failures. */
+const RETRY_AFTER = { 'retry-after': 'whole seconds, when provided' };
+const FAILURE_HEADERS: Record<string, Record<string, string>> = {
+  401: { 'www-authenticate': 'Bearer' },
+  429: RETRY_AFTER,
+  503: RETRY_AFTER,
+};
+const INTEGER_HEADERS = new Set(['retry-after', 'x-width', 'x-height']);
+const PICTURE_TYPES = ['image/png', 'image/jpeg', 'image/webp', 'application/pdf'];
+
+function register(registry: Registry, { method, path, access, describe }: Route): void {
   if (describe === undefined) return;
-  const { description = '', ...described } = describe();
-  const scope = access === null ? '' : `Scope: \`${access.scope}\`.`;
-  const text = `${scope} ${description}`.trim();
+  const { description = '', params, query, headers, body, answers, failures, ...described } = describe();
+  const text = `${access === null ? '' : `Scope: \`${access.scope}\`.`} ${description}`.trim();
+  const allHeaders = access === null ? headers : ANY_HEADERS.extend(headers?.shape ?? {});
+  const content = body === undefined ? undefined : { 'application/json': { schema: body.schema, example: body.example } };
   registry.registerPath({
     ...described,
     ...(text === '' ? {} : { description: text }),
     method: method === 'GET' ? 'get' : 'post',
     path: path.replaceAll(/:(\w+)/g, '{$1}'),
     security: access === null ? [] : [{ apiKey: [] }],
+    request: {
+      ...(params && { params }),
+      ...(query && { query }),
+      ...(allHeaders && { headers: allHeaders }),
+      ...(body && content && { body: { required: true, description: body.description, content } }),
+    },
+    responses: {
+      ...mapValues(answers, (answer) =>
+        responseOf({ ...answer, headers: { ...(access === null ? {} : RATE_HEADERS), ...answer.headers } }),
+      ),
+      ...mapValues({ ...(access === null ? {} : KEY_FAILURES), ...failures }, (failure, status) =>
+        responseOf({ description: failure, json: errorEnvelopeSchema, headers: FAILURE_HEADERS[status] ?? {} }),
+      ),
+    },
   });
 }
 
-interface ObjectSchema {
-  properties: Record<string, { default?: unknown }>;
-  required: string[];
+function responseOf({ description, data, json, picture, headers = {} }: Answer): Response {
+  const schema = data === undefined ? json : envelopeOf(true, { data });
+  const types = [
+    ...(schema === undefined ? [] : [['application/json', { schema }] as const]),
+    ...(picture ? PICTURE_TYPES.map((type) => [type, { schema: z.string().meta({ format: 'binary' }) }] as const) : []),
+  ];
+  const all = { 'x-request-id': 'id of this request', ...headers };
+  return {
+    description,
+    headers: mapValues(all, (text, name) => ({ description: text, schema: { type: INTEGER_HEADERS.has(name) ? 'integer' : 'string' } })),
+    ...(types.length === 0 ? {} : { content: Object.fromEntries(types) }),
+  };
 }
 
-interface InterfaceDocument {
-  components: { schemas: Record<string, ObjectSchema> };
-  paths: Record<string, { post: { requestBody: { content: Record<string, { schema: unknown }> } } }>;
+function mapValues<From, To>(record: Record<string, From>, to: (value: From, key: string) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, to(value, key)]));
 }
 
-/** Describes requests with `url` and with `html` as two schemas, so that generated types require exactly one of them. */
-function tellTargets({ components: { schemas }, paths }: InterfaceDocument): void {
-  const { CaptureRequest: request } = schemas;
-  const body = paths['/v1/screenshot']?.post.requestBody.content['application/json'];
-  if (request === undefined || body === undefined) return;
-  const { url: _url, ...properties } = request.properties;
-  schemas.CaptureHtmlRequest = { ...request, properties, required: ['html'], ...EXTENSION };
-  request.required = ['url'];
-  body.schema = { anyOf: ['CaptureRequest', 'CaptureHtmlRequest'].map((name) => ({ $ref: `#/components/schemas/${name}` })) };
-}
-
-/** In responses, fields with a default are always present (interface.md, CaptureData). */
-function requireDefaulted(schema: ObjectSchema): void {
-  for (const [name, property] of Object.entries(schema.properties)) {
-    if (property.default !== undefined && !schema.required.includes(name)) schema.required.push(name);
-  }
-}
-
-function notification(event: WebhookEvent): Parameters<OpenAPIHono['openAPIRegistry']['registerWebhook']>[0] {
+function notification(event: WebhookEvent): Webhook {
   const completed = event === 'capture.completed';
   return {
     method: 'post',
@@ -109,4 +145,78 @@ function notification(event: WebhookEvent): Parameters<OpenAPIHono['openAPIRegis
       default: { description: 'Any other response is final: the delivery has failed.' },
     },
   };
+}
+
+interface Schema {
+  $ref?: string;
+  description?: string;
+  default?: unknown;
+  example?: unknown;
+  examples?: unknown[];
+  enum?: unknown[];
+  type?: string | string[];
+  properties?: Schemas;
+  required?: string[];
+}
+
+type Schemas = Record<string, Schema>;
+
+interface InterfaceDocument extends Record<string, unknown> {
+  components: { schemas: Schemas };
+  paths: Record<string, { post: { requestBody: { content: Record<string, { schema: unknown }> } } }>;
+}
+
+/** Describes requests with `url` and with `html` as two schemas, so that generated types require exactly one of them. */
+function tellTargets({ components: { schemas }, paths }: InterfaceDocument): void {
+  const { CaptureRequest: request } = schemas;
+  const body = paths['/v1/screenshot']?.post.requestBody.content['application/json'];
+  if (request === undefined || body === undefined) return;
+  const { url: _url, ...properties } = request.properties ?? {};
+  schemas.CaptureHtmlRequest = { ...request, properties, required: ['html'], ...EXTENSION };
+  request.required = ['url'];
+  body.schema = { anyOf: ['CaptureRequest', 'CaptureHtmlRequest'].map((name) => ({ $ref: `#/components/schemas/${name}` })) };
+}
+
+/** In responses, fields with a default are always present (interface.md, CaptureData). */
+function requireDefaulted({ properties = {}, required = [] }: Schema): void {
+  for (const [name, property] of Object.entries(properties)) {
+    if (property.default !== undefined && !required.includes(name)) required.push(name);
+  }
+}
+
+/** Descriptions of references to named schemas: one in `.meta()` would put a copy of the schema in place of the reference. */
+const REFERENCES: Record<string, string> = { data: 'the result', error: 'what went wrong' };
+/** Fields that few responses have. */
+const UNUSUAL = new Set(['data_url', 'diagnostics']);
+
+/**
+ * Gives each field of a document a description and an example. Defaults become sentences: the `default` keyword would make generated types
+ * require the field, in requests too.
+ */
+function describeFields(value: unknown, schemas: Schemas): void {
+  if (value === null || typeof value !== 'object') return;
+  const { properties } = value as Schema;
+  for (const [name, field] of Object.entries(properties ?? {})) {
+    // Two schemas of requests share their fields.
+    if (field.examples !== undefined) continue;
+    field.examples = [exampleOf(field, schemas)];
+    const description = field.description ?? REFERENCES[name];
+    if (description !== undefined) field.description = withDefault(description, field.default);
+    for (const key of [...OWN_META_NAMES, 'example', 'default']) delete (field as Record<string, unknown>)[key];
+  }
+  for (const item of Object.values(value)) describeFields(item, schemas);
+}
+
+function withDefault(description: string, value: unknown): string {
+  if (value === undefined || JSON.stringify(value) === '{}') return description;
+  return `${description}${description.endsWith('.') ? '' : '.'} Default: \`${JSON.stringify(value).replace(/^"|"$/g, '')}\`.`;
+}
+
+function exampleOf(field: Schema, schemas: Schemas): unknown {
+  if (field.examples !== undefined) return field.examples[0];
+  if (field.example !== undefined) return field.example;
+  const { properties } = field.$ref === undefined ? field : (schemas[field.$ref.replace('#/components/schemas/', '')] ?? {});
+  if (properties === undefined) return field.default ?? field.enum?.[0] ?? (field.type === 'boolean' ? true : undefined);
+  const shown = Object.entries(properties).filter(([name]) => !UNUSUAL.has(name) && !(name === 'error' && 'data' in properties));
+  return Object.fromEntries(shown.map(([name, inner]) => [name, exampleOf(inner, schemas)]));
 }

@@ -1,5 +1,4 @@
-import { ICON } from '../console/files.js';
-import { STYLE } from '../console/style.js';
+import { ICON, STYLE } from '../console/style.js';
 
 const DOCS_STYLE = `.docs { display: grid; grid-template-columns: 13rem minmax(0, 1fr); gap: 2rem; align-items: start; }
 .docs nav { position: sticky; top: 1rem; }
@@ -11,7 +10,7 @@ const DOCS_STYLE = `.docs { display: grid; grid-template-columns: 13rem minmax(0
 .docs h1 { margin: 0; }
 .bar search { flex: 1; }
 search form { display: flex; gap: .5rem; justify-content: flex-end; }
-search input { flex: 0 1 20rem; min-width: 0; padding: .45rem .6rem; border: 1px solid var(--edge); border-radius: 6px; background: var(--card); }
+search input { flex: 0 1 20rem; min-width: 0; padding: .45rem .6rem; border: 1px solid var(--control); border-radius: 6px; background: var(--card); }
 .prose { overflow-wrap: anywhere; }
 .prose h2 { margin: 2rem 0 .6rem; font-size: 1.3rem; }
 .prose h3 { margin: 1.5rem 0 .4rem; font-size: 1.1rem; }

@@ -1,7 +1,12 @@
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import type { Context } from 'hono';
+import { requireScope } from '../../account/require-scope.js';
+import { lookupJob } from '../../capture/lookup.js';
+import { parseSubmission } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
-import { httpBackend } from './http-backend.js';
+import { enforceLimits, principalOf, SUBMISSIONS } from '../guard.js';
+import { refuseWhenDraining, submitAndWait } from '../submit-and-wait.js';
+import type { McpBackend } from './backend.js';
 import { createMcpServer } from './server.js';
 
 /** Answers one message by Streamable HTTP, without a session and as plain JSON: each message has a server of its own. */
@@ -18,4 +23,29 @@ export async function answerMessage(services: AppServices, c: Context<AppEnv>, m
   } finally {
     await server.close();
   }
+}
+
+/** The tools on behalf of the API key of a request: with its scopes, limits and credits, like the routes under /v1. */
+function httpBackend(services: AppServices, c: Context<AppEnv>): McpBackend {
+  const principal = principalOf(c);
+  const { requestId, route } = c.var.exchange;
+  return {
+    admitCapture() {
+      enforceLimits(services, c, { principal, protection: SUBMISSIONS });
+      refuseWhenDraining(services);
+    },
+    // Each request has been counted as a read (routes/answer-mcp.ts).
+    admitRead: () => requireScope(principal, 'jobs:read'),
+    admitPicture: () => enforceLimits(services, c, { principal, protection: { scope: 'jobs:read', meter: 'submissions' } }),
+    submit: (body, idempotencyKey) =>
+      submitAndWait(services, c, { submission: parseSubmission(body, { ...services.config, forceAsync: false }), idempotencyKey }),
+    findJob: (id) => lookupJob(services.store, id, principal),
+    listJobs: (page) => services.store.listJobs(principal.keyId, page),
+    tiles: ({ artifact, diagnostics }, from) => services.modelView(artifact, { from, density: diagnostics.deviceScaleFactor }),
+    report: (thrown) => services.log.error({ request_id: requestId, route, err: thrown }, 'tool failed'),
+    requestId: () => requestId,
+    baseUrl: services.places.baseUrl,
+    version: services.config.version,
+    note: 'Each capture is charged to the account of the API key.',
+  };
 }

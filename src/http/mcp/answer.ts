@@ -7,6 +7,7 @@ import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/sdk/typ
 import { CaptureError, type StoredError, toStoredError } from '../../contract/capture-error.js';
 import type { JobSnapshot } from '../../contract/job.js';
 import { ERROR_REFERENCE } from '../docs/error-reference.js';
+import { retryAfterOf } from '../envelope.js';
 import type { McpBackend } from './backend.js';
 
 export interface AnswerParts {
@@ -26,9 +27,12 @@ export interface Picture {
 export function toolAnswer({ facts, untrusted, further = [] }: AnswerParts): CallToolResult {
   return {
     content: [
-      text(JSON.stringify(facts)),
-      ...(untrusted === undefined ? [] : [text(bounded(untrusted))]),
-      ...further.map((part) => (typeof part === 'string' ? text(part) : picture(part))),
+      ...[JSON.stringify(facts), ...(untrusted === undefined ? [] : [bounded(untrusted)]), ...further].map(
+        (part): ContentBlock =>
+          typeof part === 'string'
+            ? { type: 'text', text: part }
+            : { type: 'image', data: part.content.toString('base64'), mimeType: part.mediaType },
+      ),
     ],
   };
 }
@@ -42,9 +46,11 @@ export function callFailure(backend: McpBackend, thrown: unknown): CallToolResul
 export function callErrorFacts(backend: McpBackend, thrown: unknown): Record<string, unknown> & { message: string } {
   const cause = thrown instanceof CaptureError ? thrown.cause : thrown;
   if (cause !== undefined) backend.report(cause);
-  const seconds = thrown instanceof CaptureError ? thrown.retryAfterSeconds : undefined;
-  const retryAfter = seconds === undefined ? {} : { retry_after_seconds: Math.max(1, Math.ceil(seconds)) };
-  return { ...errorFacts(backend, toStoredError(thrown), backend.requestId()), ...retryAfter };
+  const seconds = retryAfterOf(thrown);
+  return {
+    ...errorFacts(backend, toStoredError(thrown), backend.requestId()),
+    ...(seconds === null ? {} : { retry_after_seconds: seconds }),
+  };
 }
 
 /** The error that a capture ended with, with its job (interface.md, Errors rule 2). */
@@ -82,12 +88,4 @@ function bounded(content: string): string {
     content,
     `page-content ${boundary}>>>`,
   ].join('\n');
-}
-
-function text(content: string): ContentBlock {
-  return { type: 'text', text: content };
-}
-
-function picture({ content, mediaType }: Picture): ContentBlock {
-  return { type: 'image', data: content.toString('base64'), mimeType: mediaType };
 }

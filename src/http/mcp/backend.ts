@@ -1,6 +1,7 @@
 import type { CaptureData } from '../../contract/capture-data.js';
-import type { JobSnapshot, JobState } from '../../contract/job.js';
+import type { JobSnapshot } from '../../contract/job.js';
 import type { ModelTiles } from '../../contract/model-tiles.js';
+import type { JobsPage } from '../jobs-page.js';
 
 /** A page of jobs; `next` is null on the last. */
 export interface JobList {
@@ -23,7 +24,7 @@ export interface McpBackend {
   submit(body: Record<string, unknown>, idempotencyKey: string | null): Promise<JobSnapshot>;
   /** null if there is none, or it belongs to another key. */
   findJob(id: string): Promise<JobSnapshot | null>;
-  listJobs(page: { state: JobState | null; limit: number; before: number | null }): Promise<JobList>;
+  listJobs(page: JobsPage): Promise<JobList>;
   tiles(data: CaptureData, from: number): Promise<ModelTiles>;
   /** Logs the cause of an error that is not the caller's. */
   report(thrown: unknown): void;

@@ -2,8 +2,8 @@ import type { ReadResourceResult, Resource, ResourceTemplate } from '@modelconte
 import { DEVICE_NAMES, DEVICE_PRESETS } from '../../contract/device-presets.js';
 import { REGION_NAMES, REGIONS } from '../../contract/regions.js';
 import type { McpBackend } from './backend.js';
-import { findJob } from './get-job.js';
-import { jobFacts } from './job-facts.js';
+import { jobFacts } from './show-job.js';
+import { findJob } from './tools.js';
 
 const JSON_TYPE = 'application/json';
 const JOB_URI = /^stillframe:\/\/jobs\/([^/]+)$/;

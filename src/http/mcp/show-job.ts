@@ -1,17 +1,16 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
-import type { CaptureData } from '../../contract/capture-data.js';
+import { type CaptureData, toWireCaptureData } from '../../contract/capture-data.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { JobSnapshot } from '../../contract/job.js';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
 import type { ModelTiles } from '../../contract/model-tiles.js';
 import { type AnswerParts, captureFailure, toolAnswer, withJobId } from './answer.js';
 import type { McpBackend } from './backend.js';
-import { jobFacts } from './job-facts.js';
 
 export const VIEWS = ['picture', 'markdown', 'accessibility'] as const;
 export type View = (typeof VIEWS)[number];
 
-export interface Look {
+interface Look {
   view: View;
   /** Number of the first tile of the picture, counted from 1. */
   from: number;
@@ -30,6 +29,36 @@ export async function showJob(backend: McpBackend, job: JobSnapshot, look: Look)
   const { data } = outcome;
   const shown = look.view === 'picture' ? await pictures(backend, job, { data, from: look.from }) : words(data, look.view);
   return toolAnswer({ facts, ...shown });
+}
+
+/** Codes, numbers and ids of a capture, with the names of CaptureData. */
+const CAPTURE_FACTS = [
+  'format',
+  'width',
+  'height',
+  'bytes',
+  'duration_ms',
+  'cached',
+  'blocked_requests',
+  'region',
+  'egress_country',
+  'render_diagnostics',
+] as const;
+
+/** A job with the names of GET /v1/jobs/{id}: codes, numbers and ids only, since its addresses and messages may be a page's words. */
+export function jobFacts({ baseUrl }: Pick<McpBackend, 'baseUrl'>, job: JobSnapshot): Record<string, unknown> {
+  const { id, state, mode, progress, enqueuedAt, result } = job;
+  const facts = { job_id: id, state, mode, enqueued_at: enqueuedAt };
+  if (result === null) return { ...facts, progress };
+  const { outcome, completedAt, durationMs } = result;
+  const ended = { ...facts, completed_at: completedAt, ok: outcome.ok };
+  if (!outcome.ok) {
+    const { code, retriable } = outcome.error;
+    return { ...ended, duration_ms: durationMs, error: { code, retriable } };
+  }
+  const data = toWireCaptureData(outcome.data, baseUrl ?? '');
+  const told = Object.fromEntries(CAPTURE_FACTS.map((name) => [name, data[name]]));
+  return { ...ended, ...told, ...(baseUrl === null ? {} : { cdn_url: data.cdn_url }) };
 }
 
 type Shown = Omit<AnswerParts, 'facts'>;

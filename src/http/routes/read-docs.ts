@@ -1,8 +1,9 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import type { Context } from 'hono';
-import { CaptureError } from '../../contract/capture-error.js';
+import { notFound } from '../../contract/capture-error.js';
 import type { AppEnv } from '../app-services.js';
 import { isLoopback } from '../client-address.js';
-import { type DocsAsset, readDocsAsset } from '../docs/assets.js';
 import type { DocsPlace } from '../docs/pages.js';
 import type { Route } from '../route.js';
 
@@ -16,60 +17,24 @@ const TYPES: Record<string, string> = { css: 'text/css; charset=utf-8', js: 'tex
 /** Loaded at the first request, so that a server whose documentation is never read pays nothing. */
 const load = () => import('../docs/pages.js');
 
-/** A page with links to the documentation, and to the console for those who may open it. */
-const readHome: Route = pageAt('/', (pages, place) => pages.homePage(place));
-
-/** The reference, with a section for each error code (decisions.md: `docs_url` points there). */
-const readReference: Route = pageAt('/docs', (pages, place) => pages.referencePage(place));
-
-/** A page of docs/. */
-const readDocs: Route = pageAt('/docs/:name', (pages, place, c) => {
-  const page = pages.docsPage(place, c.req.param('name') ?? '');
-  if (page === null) throw new CaptureError({ code: 'invalid_request', status: 404, message: 'No such path' });
-  return page;
-});
-
-/** `?q=…`: the sections that contain all words of a query. */
-const searchDocs: Route = pageAt('/docs/search', (pages, place, c) =>
-  pages.searchPage(place, (c.req.query('q') ?? '').slice(0, QUERY_MAX_CHARS)),
-);
-
 /** The small files of the pages. */
 const PAGE_FILE_NAMES = ['page.css', 'icon.svg', 'theme.js', 'start.js'] as const;
 
-function readPageFile(name: (typeof PAGE_FILE_NAMES)[number]): Route {
-  const handle = async (c: Context<AppEnv>) => answerAsset(c, name, (await import('../docs/page-files.js')).PAGE_FILES[name]);
-  return { method: 'GET', path: `/docs/${name}`, access: null, handle: () => handle };
-}
-
-/** All responses share the bytes. */
-function readDocsFile(name: DocsAsset): Route {
-  let content: Uint8Array<ArrayBuffer> | null = null;
-  return {
-    method: 'GET',
-    path: `/docs/${name}`,
-    access: null,
-    handle: () => async (c) => {
-      content ??= await readDocsAsset(name);
-      if (content === null) throw new CaptureError({ code: 'invalid_request', status: 404, message: 'This build has no reference page.' });
-      return answerAsset(c, name, content);
-    },
-  };
-}
-
 /** Pages for people, and their files. `/docs/:name` comes last: it matches the paths of the others. */
 export const DOCS: readonly Route[] = [
-  readHome,
-  readReference,
-  searchDocs,
-  ...PAGE_FILE_NAMES.map(readPageFile),
-  ...(['swagger-ui.css', 'swagger-ui-bundle.js'] as const).map(readDocsFile),
-  readDocs,
+  pageAt('/', (pages, place) => pages.homePage(place)),
+  pageAt('/docs', (pages, place) => pages.referencePage(place)),
+  pageAt('/docs/search', (pages, place, c) => pages.searchPage(place, (c.req.query('q') ?? '').slice(0, QUERY_MAX_CHARS))),
+  ...PAGE_FILE_NAMES.map((name) => fileAt(name, async () => (await import('../docs/page-files.js')).PAGE_FILES[name])),
+  ...['swagger-ui.css', 'swagger-ui-bundle.js'].map((name) => fileAt(name, () => readSwagger(name))),
+  pageAt('/docs/:name', (pages, place, c) => {
+    const page = pages.docsPage(place, c.req.param('name') ?? '');
+    if (page === null) throw notFound('No such path');
+    return page;
+  }),
 ];
 
-type Pages = Awaited<ReturnType<typeof load>>;
-
-function pageAt(path: string, make: (pages: Pages, place: DocsPlace, c: Context<AppEnv>) => string): Route {
+function pageAt(path: string, make: (pages: Awaited<ReturnType<typeof load>>, place: DocsPlace, c: Context<AppEnv>) => string): Route {
   return {
     method: 'GET',
     path,
@@ -77,22 +42,35 @@ function pageAt(path: string, make: (pages: Pages, place: DocsPlace, c: Context<
     handle: (services) => async (c) => {
       const hasConsole = services.console !== undefined && (!services.console.loopbackOnly || isLoopback(c.env.incoming));
       const place = { version: services.config.version, baseUrl: services.places.baseUrl, hasConsole };
-      return answerPage(c, make(await load(), place, c));
+      const page = make(await load(), place, c);
+      const { headers } = c.var.exchange;
+      headers['content-type'] = 'text/html; charset=utf-8';
+      headers['content-security-policy'] = PAGE_POLICY;
+      headers['referrer-policy'] = 'no-referrer';
+      return new Response(page, { headers });
     },
   };
 }
 
-function answerPage(c: Context<AppEnv>, page: string): Response {
-  const { headers } = c.var.exchange;
-  headers['content-type'] = 'text/html; charset=utf-8';
-  headers['content-security-policy'] = PAGE_POLICY;
-  headers['referrer-policy'] = 'no-referrer';
-  return new Response(page, { headers });
+/** All responses share the content. */
+function fileAt(name: string, read: () => Promise<string | Uint8Array<ArrayBuffer>>): Route {
+  let content: string | Uint8Array<ArrayBuffer> | null = null;
+  return {
+    method: 'GET',
+    path: `/docs/${name}`,
+    access: null,
+    handle: () => async (c) => {
+      content ??= await read();
+      const { headers } = c.var.exchange;
+      headers['content-type'] = TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
+      headers['cache-control'] = `public, max-age=${ASSET_MAX_AGE_SECONDS}`;
+      return new Response(content, { headers });
+    },
+  };
 }
 
-function answerAsset(c: Context<AppEnv>, name: string, content: string | Uint8Array<ArrayBuffer>): Response {
-  const { headers } = c.var.exchange;
-  headers['content-type'] = TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
-  headers['cache-control'] = `public, max-age=${ASSET_MAX_AGE_SECONDS}`;
-  return new Response(content, { headers });
+/** A file of the build, or else of the npm package, which an installed copy does not have. */
+async function readSwagger(name: string): Promise<Uint8Array<ArrayBuffer>> {
+  const built = new URL(`./docs/${name}`, import.meta.url);
+  return new Uint8Array(await readFile(built).catch(() => readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`))));
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { healthSchema } from '../../contract/health.js';
 import { envelopeOf } from '../../contract/job.js';
-import { commonHeaders, success } from '../docs/operation-parts.js';
 import { answerData, jsonResponse } from '../envelope.js';
 import type { Description, Route } from '../route.js';
 
@@ -31,22 +30,13 @@ export const readLiveness: Route = {
 };
 
 function describeHealth(): Description {
-  const schema = (ok: boolean) => envelopeOf(ok, { data: healthSchema });
   return {
     operationId: 'readHealth',
     tags: ['service'],
     summary: 'Readiness',
-    responses: {
-      200: {
-        description: 'Ready to capture.',
-        headers: commonHeaders(),
-        content: { 'application/json': { schema: schema(true) } },
-      },
-      503: {
-        description: 'Not ready: the data says why.',
-        headers: commonHeaders(),
-        content: { 'application/json': { schema: schema(false) } },
-      },
+    answers: {
+      200: { description: 'Ready to capture.', data: healthSchema },
+      503: { description: 'Not ready: the data says why.', json: envelopeOf(false, { data: healthSchema }) },
     },
   };
 }
@@ -56,12 +46,11 @@ function describeLiveness(): Description {
     operationId: 'readLiveness',
     tags: ['service'],
     summary: 'Liveness',
-    responses: {
-      200: success(
-        'The process is running.',
-        z.object({ alive: z.literal(true).meta({ description: 'the process responds' }) }),
-        commonHeaders(),
-      ),
+    answers: {
+      200: {
+        description: 'The process is running.',
+        data: z.object({ alive: z.literal(true).meta({ description: 'the process responds' }) }),
+      },
     },
   };
 }

@@ -1,19 +1,24 @@
 import type { Context } from 'hono';
+import { z } from 'zod';
 import { lookupJob } from '../../capture/lookup.js';
-import { CaptureError } from '../../contract/capture-error.js';
+import { type CaptureError, notFound } from '../../contract/capture-error.js';
 import { isId } from '../../contract/ids.js';
 import { type JobSnapshot, jobSnapshotSchema, toWireJobSnapshot } from '../../contract/job.js';
 import type { AppEnv, AppServices } from '../app-services.js';
-import { anyHeaders, failures, jobId, lookupFailures, rateHeaders, success } from '../docs/operation-parts.js';
 import { answerData } from '../envelope.js';
-import { principalOf } from '../guard.js';
+import { principalOf, READS } from '../guard.js';
 import type { Description, Route } from '../route.js';
+
+/** Parameters of a path below /v1/jobs. */
+export const jobIdSchema = z.object({
+  id: z.string().meta({ description: 'job id from the submission', example: 'job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8' }),
+});
 
 /** The current state of a job. */
 export const readJob: Route = {
   method: 'GET',
   path: '/v1/jobs/:id',
-  access: { scope: 'jobs:read', meter: 'reads' },
+  access: READS,
   describe,
   handle: (services) => async (c) => answerData(c, toWireJobSnapshot(await jobOfPath(services, c), services.places)),
 };
@@ -28,7 +33,7 @@ export async function jobOfPath({ store }: AppServices, c: Context<AppEnv>): Pro
 
 /** The same for a missing job, another key's and another account's, so that they cannot be told apart (decisions.md, Envelope). */
 export function noSuchJob(): CaptureError {
-  return new CaptureError({ code: 'invalid_request', status: 404, message: 'No such job for this API key' });
+  return notFound('No such job for this API key');
 }
 
 function describe(): Description {
@@ -38,7 +43,8 @@ function describe(): Description {
     summary: 'Read a job',
     description:
       'Only with the API key that submitted it. `ok` refers to this request; the outcome of the capture is in `data.state` and `data.result.ok`.',
-    request: { params: jobId, headers: anyHeaders },
-    responses: { 200: success('The current state of the job.', jobSnapshotSchema, rateHeaders()), ...failures(lookupFailures()) },
+    params: jobIdSchema,
+    answers: { 200: { description: 'The current state of the job.', data: jobSnapshotSchema } },
+    failures: { 404: 'No such job for this API key.' },
   };
 }

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { CaptureError } from '../../contract/capture-error.js';
+import { CaptureError, notFound } from '../../contract/capture-error.js';
 import { isLoopback } from '../client-address.js';
 import type { Route } from '../route.js';
 
@@ -15,9 +15,7 @@ export const readMetrics: Route = {
     if (metricsToken !== null && !isToken(incoming.headers.authorization, metricsToken)) {
       throw new CaptureError({ code: 'unauthorized', message: 'The metrics token is missing or wrong.' });
     }
-    if (services.metrics === undefined || (metricsToken === null && !isLoopback(incoming))) {
-      throw new CaptureError({ code: 'invalid_request', status: 404, message: 'No such path' });
-    }
+    if (services.metrics === undefined || (metricsToken === null && !isLoopback(incoming))) throw notFound('No such path');
     const { headers } = c.var.exchange;
     headers['content-type'] = 'text/plain; version=0.0.4; charset=utf-8';
     return new Response(await services.metrics(), { headers });

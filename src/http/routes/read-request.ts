@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { lookupRequest } from '../../capture/lookup.js';
 import { jobSnapshotSchema, toWireJobSnapshot } from '../../contract/job.js';
 import { IDEMPOTENCY_KEY_PATTERN } from '../../contract/limits.js';
-import { anyHeaders, failures, lookupFailures, rateHeaders, success } from '../docs/operation-parts.js';
 import { answerData } from '../envelope.js';
-import { principalOf } from '../guard.js';
+import { principalOf, READS } from '../guard.js';
 import type { Description, Route } from '../route.js';
 import { noSuchJob } from './read-job.js';
 
@@ -12,7 +11,7 @@ import { noSuchJob } from './read-job.js';
 export const readRequest: Route = {
   method: 'GET',
   path: '/v1/requests/:key',
-  access: { scope: 'jobs:read', meter: 'reads' },
+  access: READS,
   describe,
   handle: (services) => async (c) => {
     const key = c.req.param('key') ?? '';
@@ -28,7 +27,8 @@ function describe(): Description {
     tags: ['jobs'],
     summary: 'Read a job by its idempotency key',
     description: 'Only with the API key that submitted it.',
-    request: { params: z.object({ key: z.string().meta({ description: 'the idempotency key used at submission' }) }), headers: anyHeaders },
-    responses: { 200: success('The current state of the job.', jobSnapshotSchema, rateHeaders()), ...failures(lookupFailures()) },
+    params: z.object({ key: z.string().meta({ description: 'the idempotency key used at submission' }) }),
+    answers: { 200: { description: 'The current state of the job.', data: jobSnapshotSchema } },
+    failures: { 404: 'No such job for this API key.' },
   };
 }

@@ -1,16 +1,15 @@
 import { readUsage as usageOf } from '../../capture/read-usage.js';
+import { usageSchema } from '../../contract/pricing.js';
 import { EXTENSION } from '../../contract/request-fields.js';
-import { usageSchema } from '../../contract/usage.js';
-import { anyHeaders, failures, listFailures, rateHeaders, success } from '../docs/operation-parts.js';
 import { answerData } from '../envelope.js';
-import { principalOf } from '../guard.js';
+import { principalOf, READS } from '../guard.js';
 import type { Description, Route } from '../route.js';
 
 /** Returns the credits and jobs that the key's account has used in this period (extensions.md). */
 export const readUsage: Route = {
   method: 'GET',
   path: '/v1/usage',
-  access: { scope: 'jobs:read', meter: 'reads' },
+  access: READS,
   describe,
   handle:
     ({ store, now }) =>
@@ -23,8 +22,7 @@ function describe(): Description {
     operationId: 'readUsage',
     tags: ['service'],
     summary: "Read the account's credits and jobs of this period",
-    request: { headers: anyHeaders },
-    responses: { 200: success('Usage.', usageSchema, rateHeaders()), ...failures(listFailures()) },
+    answers: { 200: { description: 'Usage.', data: usageSchema } },
     ...EXTENSION,
   };
 }

@@ -1,15 +1,15 @@
 import { deliveryEtag, deliveryStatusSchema, toWireDeliveryStatus } from '../../contract/delivery.js';
-import { findDelivery } from '../../webhook/find-delivery.js';
-import { anyHeaders, failures, header, jobId, lookupFailures, rateHeaders, success } from '../docs/operation-parts.js';
+import { findDelivery } from '../../webhook/redeliver.js';
 import { answerData } from '../envelope.js';
+import { READS } from '../guard.js';
 import type { Description, Route } from '../route.js';
-import { jobOfPath } from './read-job.js';
+import { jobIdSchema, jobOfPath } from './read-job.js';
 
 /** The state of a delivery; a redelivery must send its ETag. */
 export const readWebhook: Route = {
   method: 'GET',
   path: '/v1/jobs/:id/webhook',
-  access: { scope: 'jobs:read', meter: 'reads' },
+  access: READS,
   describe,
   handle: (services) => async (c) => {
     const { id } = await jobOfPath(services, c);
@@ -24,13 +24,14 @@ function describe(): Description {
     operationId: 'readWebhook',
     tags: ['webhooks'],
     summary: "Read the status of a webhook's delivery",
-    request: { params: jobId, headers: anyHeaders },
-    responses: {
-      200: success('The current state of the delivery.', deliveryStatusSchema, {
-        ...rateHeaders(),
-        etag: header('to be sent in `If-Match` of a redelivery'),
-      }),
-      ...failures({ ...lookupFailures(), 404: 'No such job for this API key, or the job has no webhook.' }),
+    params: jobIdSchema,
+    answers: {
+      200: {
+        description: 'The current state of the delivery.',
+        data: deliveryStatusSchema,
+        headers: { etag: 'to be sent in `If-Match` of a redelivery' },
+      },
     },
+    failures: { 404: 'No such job for this API key, or the job has no webhook.' },
   };
 }

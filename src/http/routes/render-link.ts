@@ -10,12 +10,11 @@ import { LINK_CACHE_TTL_MIN_S } from '../../contract/limits.js';
 import { bodyOf, NO_LINK_FIELDS, type QueryPair, RENDER_LINK_PATH, readQuery, singleValue } from '../../contract/render-link.js';
 import { EXTENSION } from '../../contract/request-fields.js';
 import { invalidRequest, parseSubmission, type Submission } from '../../contract/submission.js';
-import { answerPicture } from '../answer-picture.js';
 import type { AppEnv, AppServices } from '../app-services.js';
-import { captureFailures, commonHeaders, failures, header, pictureContent, pictureHeaders, rateHeaders } from '../docs/operation-parts.js';
-import { failureOf, keyLimited, takeToken } from '../guard.js';
+import { failureOf, keyLimited, RATE_HEADERS, takeToken } from '../guard.js';
 import type { Description, Route } from '../route.js';
-import { failedAnswer, refuseWhenDraining, submitAndSettle } from '../submit-and-settle.js';
+import { answerPicture, PICTURE_HEADERS } from '../send-artifact.js';
+import { CAPTURE_FAILURES, failedAnswer, refuseWhenDraining, submitAndWait } from '../submit-and-wait.js';
 
 /** `Retry-After` for a picture that is not ready: most captures take less. */
 const RETRY_SECONDS = 3;
@@ -29,8 +28,11 @@ interface Link {
   expiresAt: number;
 }
 
-/** Starts a render of a link, or joins the one in flight. */
-type Start = AppServices['submit'];
+interface Order {
+  link: Link;
+  /** Starts a render of the link, or joins the one in flight. */
+  start: AppServices['submit'];
+}
 
 /** The picture of a signed link (extensions.md, GET /v1/render). The signature takes the place of an API key. */
 export const renderLink: Route = { method: 'GET', path: RENDER_LINK_PATH, access: null, describe, handle };
@@ -49,7 +51,7 @@ function handle(services: AppServices): Handler<AppEnv> {
     };
     takeToken(services, c, { principal, meter: 'links', takes: false });
     const { picture, inFlight } = await services.findLinkPicture(link.submission, principal.accountId);
-    const start: Start = (submission, context) =>
+    const start: Order['start'] = (submission, context) =>
       shared(starting, `${principal.keyId} ${submission.options.timeout} ${submission.cacheIdentity}`, () => {
         // Only a new render costs anything: neither a stored picture nor a render in flight takes a token.
         const verdict = takeToken(services, c, { principal, meter: 'links', takes: !inFlight });
@@ -64,9 +66,9 @@ function handle(services: AppServices): Handler<AppEnv> {
 }
 
 /** Waits for a render: the one in flight, or a new one. */
-async function answerRendered(services: AppServices, c: Context<AppEnv>, { link, start }: { link: Link; start: Start }): Promise<Response> {
+async function answerRendered(services: AppServices, c: Context<AppEnv>, { link, start }: Order): Promise<Response> {
   refuseWhenDraining(services);
-  const job = await submitAndSettle(services, c, { submission: link.submission, idempotencyKey: null, submit: start });
+  const job = await submitAndWait(services, c, { submission: link.submission, idempotencyKey: null, submit: start });
   if (job.result === null) throw notReady();
   const { outcome } = job.result;
   if (!outcome.ok) return failedAnswer(services, c.var.exchange, { job, error: outcome.error });
@@ -74,7 +76,7 @@ async function answerRendered(services: AppServices, c: Context<AppEnv>, { link,
 }
 
 /** Nobody waits for the new picture. Whatever refuses it (the rate, the credits, a full queue), the stored one stays. */
-async function renew(services: AppServices, c: Context<AppEnv>, { link, start }: { link: Link; start: Start }): Promise<void> {
+async function renew(services: AppServices, c: Context<AppEnv>, { link, start }: Order): Promise<void> {
   const { principal, submission } = link;
   const { requestId } = c.var.exchange;
   try {
@@ -146,26 +148,25 @@ function describe(): Description {
     tags: ['captures'],
     summary: 'The picture of a signed link',
     description: `For \`<img src>\` and Open Graph tags. Beside \`url\`, any field of a capture request in flat form (\`viewport.width=800\`, repeated names for lists), except ${NO_LINK_FIELDS.map((name) => `\`${name}\``).join(', ')}. \`stillframe sign\` makes such links. Only a render is charged: a stored picture answers for free, after \`cache_ttl\` (at least 60 s) as well, while one render renews it.`,
-    request: { query: fields },
-    responses: {
+    query: fields,
+    answers: {
       200: {
         description: 'The picture.',
+        picture: true,
         headers: {
-          ...commonHeaders(),
-          ...rateHeaders(),
-          'x-job-id': header('id of the job that rendered the picture'),
-          ...pictureHeaders(),
-          'cache-control': header('what is left of `cache_ttl`; 10 s for a picture that is being renewed'),
+          ...RATE_HEADERS,
+          'x-job-id': 'id of the job that rendered the picture',
+          ...PICTURE_HEADERS,
+          'cache-control': 'what is left of `cache_ttl`; 10 s for a picture that is being renewed',
         },
-        content: pictureContent(),
       },
       304: { description: "The client's copy is up to date." },
-      ...failures({
-        400: 'The fields are not valid.',
-        403: 'The signature is missing, wrong or expired, or the key may not sign links.',
-        503: 'Not ready yet, or not available: see `Retry-After`.',
-        ...captureFailures(),
-      }),
+    },
+    failures: {
+      400: 'The fields are not valid.',
+      403: 'The signature is missing, wrong or expired, or the key may not sign links.',
+      503: 'Not ready yet, or not available: see `Retry-After`.',
+      ...CAPTURE_FAILURES,
     },
     ...EXTENSION,
   };

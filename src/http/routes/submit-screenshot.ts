@@ -1,34 +1,23 @@
 import { z } from 'zod';
 import { captureDataSchema, toWireCaptureData } from '../../contract/capture-data.js';
-import { CaptureError } from '../../contract/capture-error.js';
 import { captureRequestSchema } from '../../contract/capture-request.js';
-import { acceptedJobSchema, type JobSnapshot, toWireAcceptedJob } from '../../contract/job.js';
-import { IDEMPOTENCY_KEY_PATTERN } from '../../contract/limits.js';
+import { acceptedJobSchema, toWireAcceptedJob } from '../../contract/job.js';
+import { IDEMPOTENCY_KEY_PATTERN, IDEMPOTENCY_KEY_RULE } from '../../contract/limits.js';
 import { EXTENSION } from '../../contract/request-fields.js';
-import { parseSubmission } from '../../contract/submission.js';
-import { answerPicture } from '../answer-picture.js';
-import type { Exchange } from '../app-services.js';
-import {
-  anyHeaders,
-  captureFailures,
-  failures,
-  header,
-  pictureHeaders,
-  rateHeaders,
-  success,
-  withPictures,
-} from '../docs/operation-parts.js';
+import { invalidRequest, parseSubmission } from '../../contract/submission.js';
 import { answerData } from '../envelope.js';
+import { SUBMISSIONS } from '../guard.js';
 import { formatOfAccept, negotiate } from '../negotiate.js';
-import { readJson } from '../read-json.js';
+import { readJson } from '../read-body.js';
 import type { Description, Route } from '../route.js';
-import { failedAnswer, refuseWhenDraining, submitAndSettle } from '../submit-and-settle.js';
+import { answerPicture, PICTURE_HEADERS } from '../send-artifact.js';
+import { CAPTURE_FAILURES, failedAnswer, refuseWhenDraining, submitAndWait } from '../submit-and-wait.js';
 
 /** A finished capture, as JSON or as the picture itself (200), a job (202), or the error (interface.md; extensions.md, Answers). */
 export const submitScreenshot: Route = {
   method: 'POST',
   path: '/v1/screenshot',
-  access: { scope: 'screenshot:write', meter: 'submissions' },
+  access: SUBMISSIONS,
   describe,
   handle: (services) => async (c) => {
     const { exchange } = c.var;
@@ -41,8 +30,12 @@ export const submitScreenshot: Route = {
     const body = withFormat(await readJson(c.env.incoming), accept);
     const submission = parseSubmission(body, { ...services.config, forceAsync, explain });
     const form = negotiate(accept, submission.options.format);
-    const job = await submitAndSettle(services, c, { submission, idempotencyKey });
-    if (job.result === null) return acceptedAnswer(job, exchange, (data) => answerData(c, data, 202));
+    const job = await submitAndWait(services, c, { submission, idempotencyKey });
+    if (job.result === null) {
+      const handle = toWireAcceptedJob(job);
+      exchange.headers.location = handle.poll_url;
+      return answerData(c, handle, 202);
+    }
     const { outcome } = job.result;
     if (!outcome.ok) return failedAnswer(services, exchange, { job, error: outcome.error });
     if (form === 'bytes') return await answerPicture(services, c, { data: outcome.data, cacheControl: 'no-store', conditional: false });
@@ -57,34 +50,18 @@ function withFormat(body: unknown, accept: string | undefined): unknown {
   return { ...body, format };
 }
 
-function acceptedAnswer(job: JobSnapshot, exchange: Exchange, answer: (data: unknown) => Response): Response {
-  const handle = toWireAcceptedJob(job);
-  exchange.headers.location = handle.poll_url;
-  return answer(handle);
-}
-
 /** Node joins repeated headers with a comma, which no key contains. */
 function readIdempotencyKey(header: string | string[] | undefined): string | null {
   if (header === undefined) return null;
   if (typeof header === 'string' && IDEMPOTENCY_KEY_PATTERN.test(header)) return header;
-  const message = 'must be 1 to 128 letters, digits, dots, underscores or hyphens, given once';
-  throw new CaptureError({
-    code: 'invalid_request',
-    message: `The header \`Idempotency-Key\` ${message}.`,
-    details: { issues: [{ path: 'Idempotency-Key', message }] },
-  });
+  throw invalidRequest([{ path: 'Idempotency-Key', message: `${IDEMPOTENCY_KEY_RULE}, given once` }]);
 }
 
 /** A query parameter with one possible value. Unknown parameters are ignored. */
 function readSwitch(values: string[] | undefined, name: string, on: string): boolean {
   if (values === undefined) return false;
   if (values.every((value) => value === on)) return true;
-  const message = `must be \`${on}\` when it is given`;
-  throw new CaptureError({
-    code: 'invalid_request',
-    message: `The query parameter \`${name}\` ${message}.`,
-    details: { issues: [{ path: name, message }] },
-  });
+  throw invalidRequest([{ path: name, message: `must be \`${on}\` when it is given` }]);
 }
 
 function describe(): Description {
@@ -93,40 +70,30 @@ function describe(): Description {
     tags: ['captures'],
     summary: 'Capture a page',
     description: 'Returns 200 with the finished capture, 202 with a job to poll, or the error.',
-    request: submissionRequest(),
-    responses: {
-      200: withPictures(
-        success(
-          'The capture is finished; download `data.cdn_url`, or the picture itself when `Accept` names its media type.',
-          captureDataSchema,
-          {
-            ...rateHeaders(),
-            'server-timing': header('milliseconds by stage: queue, navigate, run, settle, scroll, stop, shoot, encode, store'),
-            'x-job-id': header('id of the job'),
-            ...pictureHeaders(),
-          },
-        ),
-      ),
-      202: success('The capture is queued or still running; poll `data.poll_url`.', acceptedJobSchema, {
-        ...rateHeaders(),
-        location: header('the same as `data.poll_url`'),
-        'x-job-id': header('id of the job'),
-      }),
-      ...failures({
-        400: 'The request is not valid: `details.issues` names every problem. Also a body that is too large, too deep or of another content type.',
-        401: 'The key is missing, unknown or revoked.',
-        403: 'The key lacks the required scope.',
-        406: 'The `Accept` header allows only media types other than that of `format`.',
-        409: 'The idempotency key belongs to another API key or another request.',
-        503: 'Shutting down, overloaded, without a browser, or egress is unavailable.',
-        ...captureFailures(),
-      }),
+    answers: {
+      200: {
+        description: 'The capture is finished; download `data.cdn_url`, or the picture itself when `Accept` names its media type.',
+        data: captureDataSchema,
+        picture: true,
+        headers: {
+          'server-timing': 'milliseconds by stage: queue, navigate, run, settle, scroll, stop, shoot, encode, store',
+          'x-job-id': 'id of the job',
+          ...PICTURE_HEADERS,
+        },
+      },
+      202: {
+        description: 'The capture is queued or still running; poll `data.poll_url`.',
+        data: acceptedJobSchema,
+        headers: { location: 'the same as `data.poll_url`', 'x-job-id': 'id of the job' },
+      },
     },
-  };
-}
-
-function submissionRequest(): Description['request'] {
-  return {
+    failures: {
+      400: 'The request is not valid: `details.issues` names every problem. Also a body that is too large, too deep or of another content type.',
+      406: 'The `Accept` header allows only media types other than that of `format`.',
+      409: 'The idempotency key belongs to another API key or another request.',
+      503: 'Shutting down, overloaded, without a browser, or egress is unavailable.',
+      ...CAPTURE_FAILURES,
+    },
     query: z.object({
       mode: z.enum(['async']).optional().meta({ description: 'forces asynchronous mode even when `sync` is true' }),
       explain: z
@@ -134,7 +101,7 @@ function submissionRequest(): Description['request'] {
         .optional()
         .meta({ description: 'reports in `diagnostics.changed` what was done to the page', ...EXTENSION }),
     }),
-    headers: anyHeaders.extend({
+    headers: z.object({
       'Idempotency-Key': z
         .string()
         .regex(IDEMPOTENCY_KEY_PATTERN)
@@ -151,11 +118,9 @@ function submissionRequest(): Description['request'] {
         }),
     }),
     body: {
-      required: true,
       description: 'At most 256 KiB and 32 levels of nesting.',
-      content: {
-        'application/json': { schema: captureRequestSchema, example: { url: 'https://example.com/', format: 'png', full_page: true } },
-      },
+      schema: captureRequestSchema,
+      example: { url: 'https://example.com/', format: 'png', full_page: true },
     },
   };
 }

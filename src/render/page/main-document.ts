@@ -1,4 +1,4 @@
-import { lowerCaseNames } from '../../contract/lower-case-names.js';
+import { lowerCaseNames } from '../../contract/field-rules.js';
 import type { PageSession } from '../page-session.js';
 
 /** A document of the main frame. */

@@ -1,6 +1,6 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { PdfOption } from '../../contract/capture-request.js';
-import { CSS_PX_PER_INCH } from '../../contract/lengths.js';
+import { CSS_PX_PER_INCH } from '../../contract/pdf-schema.js';
 import { PDF_PAPER_INCHES, PDF_SCALE } from '../../contract/limits.js';
 import { monotonicNow } from '../monotonic-now.js';
 import { type BoundedPage, boundedPage, untilDeadline } from './bounded-page.js';

@@ -1,5 +1,5 @@
 import type { StoppedReason } from '../../contract/capture-data.js';
-import { CSS_PX_PER_INCH } from '../../contract/lengths.js';
+import { CSS_PX_PER_INCH } from '../../contract/pdf-schema.js';
 import { PDF_PAGE_MAX_PX } from '../../contract/limits.js';
 import { type BoundedPage, boundedPage, untilDeadline } from './bounded-page.js';
 import { stitch } from './encode.js';

@@ -1,4 +1,4 @@
-import { CSS_PX_PER_INCH, lengthToInches } from '../../contract/lengths.js';
+import { CSS_PX_PER_INCH, lengthToInches } from '../../contract/pdf-schema.js';
 
 /** An empty template, since Chromium prints a date and the title by default. */
 export const EMPTY_TEMPLATE = '<span></span>';

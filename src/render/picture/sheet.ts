@@ -1,6 +1,5 @@
 import type { PdfOption } from '../../contract/capture-request.js';
-import { lengthToInches } from '../../contract/lengths.js';
-import { PAPER_INCHES } from '../../contract/pdf-schema.js';
+import { lengthToInches, PAPER_INCHES } from '../../contract/pdf-schema.js';
 import type { PageBox } from '../in-page/rules.js';
 import type { Margins } from './print-template.js';
 

@@ -2,7 +2,6 @@ import type { Context } from 'hono';
 import { CaptureError, type StoredError, toStoredError } from '../contract/capture-error.js';
 import { isTerminal, type JobSnapshot } from '../contract/job.js';
 import type { Submission } from '../contract/submission.js';
-import type { SubmissionTrace } from '../tracing/traces.js';
 import type { AppEnv, AppServices, Exchange } from './app-services.js';
 import { answerStoredError } from './envelope.js';
 import { principalOf } from './guard.js';
@@ -12,13 +11,23 @@ const DRAIN_RETRY_SECONDS = 5;
 /** In chronological order (decisions.md, Capture semantics). */
 const TIMED_STAGES = ['queue', 'navigate', 'run', 'settle', 'scroll', 'stop', 'shoot', 'encode', 'store'];
 
+/** Failures of every route that captures, for the OpenAPI document. */
+export const CAPTURE_FAILURES = {
+  410: 'The picture has been deleted; only when the response is the picture itself.',
+  429: 'Rate limit or quota exceeded.',
+  451: 'The target blocks the visitor.',
+  500: 'The browser crashed twice, or an internal error occurred.',
+  502: 'The target could not be opened, responded with an error, or failed a check of the request.',
+  504: 'The capture ran out of time.',
+};
+
 /**
  * Shared by every route that captures: accepts the submission durably and, if it is synchronous, waits for its end. Sets the headers
  * `x-job-id` and `server-timing` of the response.
  *
  * @throws CaptureError as `submit` of capture/
  */
-export async function submitAndSettle(
+export async function submitAndWait(
   services: AppServices,
   c: Context<AppEnv>,
   {
@@ -28,35 +37,26 @@ export async function submitAndSettle(
   }: { submission: Submission; idempotencyKey: string | null; submit?: AppServices['submit'] },
 ): Promise<JobSnapshot> {
   const { exchange } = c.var;
-  const { requestId } = exchange;
-  const trace = beginTrace(services, c, submission);
-  const traceparent = trace?.traceparent ?? null;
-  const context = { principal: principalOf(c), requestId, idempotencyKey, traceparent };
+  const { route, requestId, startedAt } = exchange;
+  const { traceparent, tracestate } = c.env.incoming.headers;
+  const caller = { traceparent, tracestate };
+  const trace =
+    services.traces?.submission({ method: c.req.method, route, requestId, startedAt, caller, options: submission.options }) ?? null;
+  exchange.trace = trace;
+  const context = { principal: principalOf(c), requestId, idempotencyKey, traceparent: trace?.traceparent ?? null };
   const accepted = await submit(submission, context).catch((error: unknown) => {
     trace?.failed(toStoredError(error).code);
     throw error;
   });
   exchange.headers['x-job-id'] = accepted.id;
   const waits = submission.mode === 'sync' && !isTerminal(accepted.state);
-  const job = waits ? await services.settle(accepted, c.req.raw.signal) : accepted;
-  tellTrace(trace, job);
-  const timing = job.result?.outcome.ok === true ? serverTiming(services.timingsOf?.(job.id) ?? null) : '';
+  const job = waits ? await services.waitForJob(accepted, c.req.raw.signal) : accepted;
+  const outcome = job.result?.outcome;
+  trace?.accepted({ id: job.id, cached: outcome?.ok === true && outcome.data.cached });
+  if (outcome?.ok === false) trace?.failed(outcome.error.code);
+  const timing = outcome?.ok === true ? serverTiming(services.timingsOf?.(job.id) ?? {}) : '';
   if (timing !== '') exchange.headers['server-timing'] = timing;
   return job;
-}
-
-function beginTrace({ traces }: AppServices, c: Context<AppEnv>, { options }: Submission): SubmissionTrace | null {
-  const { exchange } = c.var;
-  const { route, requestId, startedAt } = exchange;
-  const { traceparent, tracestate } = c.env.incoming.headers;
-  const caller = { traceparent, tracestate };
-  exchange.trace = traces?.submission({ method: c.req.method, route, requestId, startedAt, caller, options }) ?? null;
-  return exchange.trace;
-}
-
-function tellTrace(trace: SubmissionTrace | null, { id, result }: JobSnapshot): void {
-  trace?.accepted({ id, cached: result?.outcome.ok === true && result.outcome.data.cached });
-  if (result?.outcome.ok === false) trace?.failed(result.outcome.error.code);
 }
 
 /** @throws CaptureError `internal_error` (503) once the server is shutting down, unless other servers take its captures over */
@@ -79,8 +79,7 @@ export function failedAnswer(
   return answerStoredError(services, exchange, { ...error, details: { ...error.details, job_id: job.id } });
 }
 
-function serverTiming(timings: Record<string, number> | null): string {
-  if (timings === null) return '';
+function serverTiming(timings: Record<string, number>): string {
   return TIMED_STAGES.filter((stage) => timings[stage] !== undefined)
     .map((stage) => `${stage};dur=${Math.round((timings[stage] ?? 0) * 10) / 10}`)
     .join(', ');
