@@ -32,7 +32,7 @@ export default defineConfig({
       'test/http/console/*.test.ts',
       'test/http/mcp/capture-page.test.ts',
       'test/store/{accept,claim,console,deliveries,log-sync,model,open-store,retention,shared-render,soundness}.test.ts',
-      'test/webhook/{isolation,kills}.test.ts',
+      'test/webhook/trials.test.ts',
     ],
   },
 });

@@ -108,12 +108,7 @@ const changesSchema = z.object({
         list: z.string().meta({ description: 'the filter list that has the rule; empty if it is not known', example: 'easyprivacy' }),
       }),
     )
-    .meta({
-      description: 'the first 50 blocked requests',
-      example: [
-        { option: 'block_trackers', url: 'https://metrics.example/collect.js', rule: '||metrics.example^$3p', list: 'easyprivacy' },
-      ],
-    }),
+    .meta({ description: 'the first 50 blocked requests' }),
   banner: z
     .object({
       outcome: z
@@ -121,7 +116,7 @@ const changesSchema = z.object({
         .meta({ description: 'whether a consent banner was declined or only hidden', example: 'rejected' }),
       platform: z.string().optional().meta({ description: 'the consent platform, if it is known', example: 'Onetrust' }),
     })
-    .meta({ description: 'what became of a consent banner', example: { outcome: 'rejected', platform: 'Onetrust' } }),
+    .meta({ description: 'what became of a consent banner' }),
   hidden: elements('elements that filter rules hide, at most 50', 'div.ad-slot'),
   expanded: elements('scrolling boxes that were made as tall as their content', 'main.feed'),
   pinned: z
@@ -135,7 +130,7 @@ const changesSchema = z.object({
         }),
       }),
     )
-    .meta({ description: 'fixed and sticky elements, at most 50', example: [{ element: 'nav#top.bar', role: 'top' }] }),
+    .meta({ description: 'fixed and sticky elements, at most 50' }),
   scroll_unlocked: z.boolean().meta({ description: 'whether a page that prevented scrolling was made to scroll', example: false }),
   clock: z
     .object({
@@ -150,20 +145,16 @@ const changesSchema = z.object({
             count: z.int().meta({ description: 'number of such requests at once', example: 2 }),
           }),
         )
-        .meta({ description: 'the requests that held the clock', example: [{ kind: 'fetch', host: 'api.example.com', count: 2 }] }),
+        .meta({ description: 'the requests that held the clock' }),
       real_time_because: z.string().optional().meta({
         description: 'why the clock kept to the real time: `socket`, `stream`, `polling`, or `off`',
         example: 'socket',
       }),
     })
-    .meta({
-      description: "how the page's clock ran, ms",
-      example: { ahead_ms: 2_300, real_time_ms: 140, held_ms: 80, held_by: [{ kind: 'fetch', host: 'api.example.com', count: 2 }] },
-    }),
+    .meta({ description: "how the page's clock ran, ms" }),
   untrusted_content: z.literal(true).meta({ description: 'names, URLs and hosts come from the page', example: true }),
 });
 
-const WARNING = { code: 'target_error', message: 'The target answered with status 404.' };
 /** `duration_ms` of a capture, a job and a webhook. */
 export const durationMsSchema = z.number().meta({ description: 'duration of the capture in milliseconds', example: 812 });
 
@@ -213,12 +204,11 @@ export const captureDataSchema = z
           .array(
             z.object({
               code: z.enum(WARNING_CODES).meta({ description: 'the problem that was tolerated' }),
-              message: z.string().meta({ description: 'for people; may change', example: WARNING.message }),
+              message: z.string().meta({ description: 'for people; may change', example: 'The target answered with status 404.' }),
             }),
           )
           .optional()
           .meta({
-            example: [WARNING],
             description:
               'failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)',
           }),

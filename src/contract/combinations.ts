@@ -4,8 +4,7 @@ import { normalizeTargetUrl } from './read-url.js';
 
 /** Fields that need or exclude each other. Checked on the raw body, so that these problems are reported together with its others. */
 
-export interface CombinationIssue {
-  code: 'invalid_request' | 'unsupported_option';
+interface Issue {
   /** Dotted wire names. */
   path: string;
   message: string;
@@ -14,15 +13,15 @@ export interface CombinationIssue {
 type Body = Record<string, unknown>;
 type Rule = [path: string, isBroken: boolean, message: string];
 
-/** @param body as it was sent */
-export function combinationIssues(body: unknown): CombinationIssue[] {
-  if (body === null || typeof body !== 'object' || Array.isArray(body)) return [];
-  const request = body as Body;
-  return [...broken('invalid_request', invalid(request)), ...cookieIssues(request), ...broken('unsupported_option', unsupported(request))];
+/** @param given as it was sent */
+export function combinationIssues(given: unknown): { invalid: Issue[]; unsupported: Issue[] } {
+  if (given === null || typeof given !== 'object' || Array.isArray(given)) return { invalid: [], unsupported: [] };
+  const body = given as Body;
+  return { invalid: [...broken(invalid(body)), ...cookieIssues(body)], unsupported: broken(unsupported(body)) };
 }
 
-function broken(code: CombinationIssue['code'], rules: readonly Rule[]): CombinationIssue[] {
-  return rules.flatMap(([path, isBroken, message]) => (isBroken ? [{ code, path, message }] : []));
+function broken(rules: readonly Rule[]): Issue[] {
+  return rules.flatMap(([path, isBroken, message]) => (isBroken ? [{ path, message }] : []));
 }
 
 function invalid({ url, html, base_url: baseUrl, cookies }: Body): Rule[] {
@@ -59,13 +58,13 @@ function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage
 }
 
 /** Checks at most COOKIES_MAX_ITEMS: more are rejected anyway. */
-function cookieIssues({ cookies, url, base_url: baseUrl }: Body): CombinationIssue[] {
+function cookieIssues({ cookies, url, base_url: baseUrl }: Body): Issue[] {
   const host = hostOf(url ?? baseUrl);
   if (!Array.isArray(cookies) || host === null) return [];
-  return cookies.slice(0, COOKIES_MAX_ITEMS).flatMap((cookie: unknown, index): CombinationIssue[] => {
+  return cookies.slice(0, COOKIES_MAX_ITEMS).flatMap((cookie: unknown, index): Issue[] => {
     const domain = (cookie as { domain?: unknown } | null)?.domain;
     const problem = typeof domain === 'string' && domain !== '' ? cookieDomainProblem(domain, host) : null;
-    return problem === null ? [] : [{ code: 'invalid_request', path: `cookies.${index}.domain`, message: problem }];
+    return problem === null ? [] : [{ path: `cookies.${index}.domain`, message: problem }];
   });
 }
 

@@ -10,7 +10,7 @@ import {
   type WebhookOptions,
   type WireCaptureRequest,
 } from './capture-request.js';
-import { type CombinationIssue, combinationIssues } from './combinations.js';
+import { combinationIssues } from './combinations.js';
 import { FIELD_LIST, findField } from './field-list.js';
 import { camelName } from './field-rules.js';
 import { meantField, nearestName } from './meant-field.js';
@@ -56,11 +56,8 @@ export function parseSubmission(body: unknown, rules: SubmissionRules): Submissi
   const parsed = captureRequestSchema.safeParse(body);
   const issues = parsed.success ? [] : describeIssues(parsed.error.issues, body);
   issues.push(...webhookIssues(body, rules));
-  const combined = combinationIssues(body);
-  const ofCode = (code: CombinationIssue['code']) =>
-    combined.flatMap(({ path, message, ...issue }) => (issue.code === code ? [{ path, message }] : []));
-  issues.push(...ofCode('invalid_request'));
-  const unsupported = ofCode('unsupported_option');
+  const { invalid, unsupported } = combinationIssues(body);
+  issues.push(...invalid);
   if (issues.length > 0 || !parsed.success) throw invalidRequest([...issues, ...unsupported].slice(0, ISSUES_MAX));
   const [first] = unsupported;
   if (first !== undefined) {

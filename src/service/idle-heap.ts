@@ -4,9 +4,6 @@ import { getHeapStatistics } from 'node:v8';
 const IDLE_MS = 3_000;
 /** A heap that has grown by less is not collected, since a collection makes the next capture slower. */
 const WORTHWHILE_BYTES = 12_000_000;
-/** After this many captures the cost of a collection is negligible, even for a small gain. */
-const MANY_CAPTURES = 100;
-const WORTHWHILE_AFTER_MANY_BYTES = 2_000_000;
 
 export interface IdleHeapOptions {
   /** Number of running captures. */
@@ -26,8 +23,6 @@ export class IdleHeap implements Disposable {
   private disposed = false;
   /** Heap size after the last collection, or less if V8 has shrunk it further since. */
   private leastBytes = 0;
-  /** Captures since the last collection. */
-  private captures = 0;
   private readonly heapBytes: () => number;
   private readonly collect: () => Promise<void>;
 
@@ -39,7 +34,6 @@ export class IdleHeap implements Disposable {
   /** Schedules a collection 3 s after the last capture, which takes about 100 ms. Called at the end of each capture. */
   captureEnded(): void {
     if (this.disposed) return;
-    this.captures++;
     this.leastBytes = Math.min(this.leastBytes, this.heapBytes());
     if (this.timer === null) this.timer = setTimeout(() => void this.onIdle().catch(this.options.onError), IDLE_MS).unref();
     else this.timer.refresh();
@@ -51,9 +45,7 @@ export class IdleHeap implements Disposable {
   }
 
   private async onIdle(): Promise<void> {
-    const worthwhile = this.captures >= MANY_CAPTURES ? WORTHWHILE_AFTER_MANY_BYTES : WORTHWHILE_BYTES;
-    if (this.options.running() > 0 || this.heapBytes() - this.leastBytes < worthwhile) return;
-    this.captures = 0;
+    if (this.options.running() > 0 || this.heapBytes() - this.leastBytes < WORTHWHILE_BYTES) return;
     await this.collect();
     this.leastBytes = this.heapBytes();
   }

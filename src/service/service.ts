@@ -21,24 +21,24 @@ import { type HttpServer, startHttp } from '../http/serve.js';
 import type { Log } from '../log.js';
 import { builtFile, packageVersion } from '../package-files.js';
 import { EncodeQueue } from '../render/picture/encode-queue.js';
-import type { ClaimedJob, DeliveryStore, DueDelivery, EndedJob, NodeFacts, Store } from '../store/store.js';
+import type { ClaimedJob, DueDelivery, EndedJob, NodeFacts } from '../store/store.js';
 import type { TracingConfig } from '../tracing-config.js';
-import { claimDeliveries, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER, type DeliverDeps, deliver } from '../webhook/deliver.js';
+import { claimDeliveries, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER, deliver } from '../webhook/deliver.js';
 import { Loop } from '../work/loop.js';
 import { withTaskSignal } from '../work/task-signal.js';
-import { EndedJobsPoller } from './ended-jobs-poller.js';
 import { type Foundations, openFoundations } from './foundations.js';
 import { Housekeeping } from './housekeeping.js';
 import { IdleHeap } from './idle-heap.js';
 import { jobLoop } from './job-loop.js';
 import { type LoopRules, loopErrors } from './loop-rules.js';
 import { Metrics } from './metrics.js';
-import { RecentHealth } from './recent-health.js';
-import { RecentTimings } from './recent-timings.js';
+import { RecentHealth, RecentTimings } from './recent.js';
 import { Renderer } from './renderer.js';
 
 /** How soon a server that starts or ends changes the parts of the others. */
 const RATES_POLL_MS = 5_000;
+/** Notifications of ended jobs arrive at once; polling covers the ones that are lost. */
+const ENDED_POLL_MS = 1_000;
 
 /** How soon a change made by another process (queue resume) takes effect. */
 const POLL_MS = 500;
@@ -93,8 +93,9 @@ export class Service implements AsyncDisposable {
   private stopping: Promise<void> | null = null;
   private readonly health: RecentHealth;
   private housekeeping: Housekeeping | null = null;
-  private endedPoller: EndedJobsPoller | null = null;
-  private sharing: Disposable | null = null;
+  /** Timers that follow the other servers. */
+  private readonly following: NodeJS.Timeout[] = [];
+  private polling: Promise<void> | null = null;
 
   private constructor(
     private readonly config: Config,
@@ -203,15 +204,40 @@ export class Service implements AsyncDisposable {
       else this.catchUp();
     });
     if (!store.shared) return;
-    this.endedPoller = new EndedJobsPoller({ store, signals: this.signals, onError: this.onLoopError });
-    if (this.hasRole('api')) this.sharing = shareRates({ store, limits: this.limits, onError: this.onLoopError });
+    this.following.push(setInterval(() => this.pollEnded(), ENDED_POLL_MS));
+    if (!this.hasRole('api')) return;
+    this.shareRates();
+    this.following.push(setInterval(() => this.shareRates(), RATES_POLL_MS));
+  }
+
+  /** Announces the jobs that have ended on another server, of those that somebody waits for here. One query serves all. */
+  private pollEnded(): void {
+    const ids = this.signals.waitedFor;
+    if (ids.length === 0) return;
+    this.polling ??= this.foundations.store
+      .endedAmong(ids)
+      .then((ended) => {
+        for (const id of ended) this.signals.announce(id);
+      })
+      .catch(this.onLoopError)
+      .finally(() => {
+        this.polling = null;
+      });
+  }
+
+  /** Grants this server an equal part of the rate limits while other servers of the API share the store. */
+  private shareRates(): void {
+    this.foundations.store
+      .nodes()
+      .then((nodes) => this.limits.shareAmong(Math.max(1, nodes.filter(({ facts }) => facts.roles.includes('api')).length)))
+      .catch(this.onLoopError);
   }
 
   /** Checks for work after events may have been lost. */
   private catchUp(): void {
     this.jobs.wake();
     this.deliveries.wake();
-    this.endedPoller?.poll();
+    if (this.foundations.store.shared) this.pollEnded();
   }
 
   private loopRules(): LoopRules {
@@ -227,7 +253,10 @@ export class Service implements AsyncDisposable {
       deps: {
         store,
         artifacts,
-        render: (order, signal) => this.openRenderer().render(order, signal),
+        render: (order, signal) => {
+          if (this.renderer === null) throw new Error('a job was claimed before there was a browser');
+          return this.renderer.render(order, signal);
+        },
         onEnded: (job, timings) => this.onJobEnded(job, timings),
         traces,
         log: this.log,
@@ -235,22 +264,21 @@ export class Service implements AsyncDisposable {
     });
   }
 
+  /** Claims due deliveries and makes one attempt for each. */
   private makeDeliveryLoop(): Loop<DueDelivery> {
     const { config, log, places } = this;
     const { store, egress, traces } = this.foundations;
-    return deliveryLoop({
-      ...this.loopRules(),
-      deps: {
-        store,
-        egress,
-        places,
-        allowedOrigins: config.webhookAllow,
-        backoffMs: config.webhookBackoffMs,
-        timeoutMs: config.webhookTimeoutMs,
-        version: packageVersion(),
-        traces,
-        log,
-      },
+    const { shutdown, ...rules } = this.loopRules();
+    const deps = {
+      ...{ store, egress, traces, places, log, now: rules.now, wallNow: store.now, random: Math.random, version: packageVersion() },
+      ...{ allowedOrigins: config.webhookAllow, backoffMs: config.webhookBackoffMs, timeoutMs: config.webhookTimeoutMs },
+    };
+    return new Loop<DueDelivery>({
+      ...rules,
+      concurrency: DELIVERIES_AT_ONCE,
+      claim: () => claimDeliveries(deps),
+      run: (due) => withTaskSignal(shutdown, (stop) => deliver(deps, due, stop)),
+      nextDueAt: () => store.nextDeliveryDueAt(DELIVERIES_PER_RECEIVER),
     });
   }
 
@@ -386,8 +414,7 @@ export class Service implements AsyncDisposable {
     const { concurrency, roles } = this.config;
     const readyBrowsers = this.draining ? 0 : (this.renderer?.readyBrowsers() ?? 0);
     return {
-      name: `${hostname()}-${process.pid}`,
-      version: packageVersion(),
+      ...STARTING,
       roles,
       readyBrowsers,
       ...(this.renderer === null ? {} : { sandboxed: this.renderer.sandboxed }),
@@ -396,27 +423,16 @@ export class Service implements AsyncDisposable {
     };
   }
 
-  private openRenderer(): Renderer {
-    if (this.renderer === null) throw new Error('a job was claimed before there was a browser');
-    return this.renderer;
-  }
-
-  /**
-   * Among servers that share a store, a draining one accepts captures until its end, because load balancers notice late that it is not
-   * ready.
-   */
-  private async othersCapture(): Promise<boolean> {
-    return (await otherCapturers(this.foundations.store, STARTING.name)).length > 0;
-  }
-
   private async drain(): Promise<void> {
-    this.handsOver = this.foundations.store.shared;
+    const { store, traces, egress, artifacts, lock } = this.foundations;
+    // Among servers that share a store, one accepts captures until its end, because load balancers notice late that it is not ready.
+    this.handsOver = store.shared;
     this.draining = true;
     this.health.forget();
-    this.handsOver = this.handsOver && (await this.othersCapture().catch(() => false));
+    const others = store.shared ? await otherCapturers(store, STARTING.name).catch(() => []) : [];
+    this.handsOver = others.length > 0;
     this.housekeeping?.pause();
-    this.endedPoller?.[Symbol.dispose]();
-    this.sharing?.[Symbol.dispose]();
+    for (const timer of this.following) clearInterval(timer);
     this.heap[Symbol.dispose]();
     await Promise.all([this.jobs.drain(DRAIN_MS), this.deliveries.drain(DRAIN_MS)]);
     // Anyone who still waits is waiting for a job that stays queued.
@@ -429,32 +445,10 @@ export class Service implements AsyncDisposable {
     ]);
     await this.http?.stop(LAST_ANSWERS_MS);
     await this.ready.catch(() => undefined);
-    await Promise.all([this.foundations.traces?.[Symbol.asyncDispose](), this.renderer?.[Symbol.asyncDispose]()]);
-    await this.foundations.egress[Symbol.asyncDispose]();
-    await this.foundations.artifacts[Symbol.asyncDispose]();
-    await this.foundations.store[Symbol.asyncDispose]();
-    this.foundations.lock[Symbol.dispose]();
+    await Promise.all([traces?.[Symbol.asyncDispose](), this.renderer?.[Symbol.asyncDispose]()]);
+    for (const part of [egress, artifacts, store]) await part[Symbol.asyncDispose]();
+    lock[Symbol.dispose]();
   }
-}
-
-interface DeliveryLoopOptions extends LoopRules {
-  deps: Omit<DeliverDeps, 'store' | 'now' | 'wallNow' | 'random'> & {
-    store: DeliverDeps['store'] & Pick<DeliveryStore, 'claimNextDelivery' | 'nextDeliveryDueAt'> & Pick<Store, 'now'>;
-  };
-}
-
-/** Creates the loop that claims due deliveries and makes one attempt for each. */
-function deliveryLoop({ pollMs, deps, shutdown, now, onError }: DeliveryLoopOptions): Loop<DueDelivery> {
-  const deliverDeps = { ...deps, now, wallNow: deps.store.now, random: Math.random };
-  return new Loop<DueDelivery>({
-    concurrency: DELIVERIES_AT_ONCE,
-    claim: () => claimDeliveries(deliverDeps),
-    run: (due) => withTaskSignal(shutdown, (stop) => deliver(deliverDeps, due, stop)),
-    nextDueAt: () => deps.store.nextDeliveryDueAt(DELIVERIES_PER_RECEIVER),
-    pollMs,
-    now,
-    onError,
-  });
 }
 
 /** Counts the file descriptors of this process; undefined where the system does not report them (Linux does). */
@@ -467,29 +461,6 @@ async function readDescriptors(): Promise<{ open: number; limit: number } | unde
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
-}
-
-/** Grants this server an equal part of the rate limits while other servers of the API share the store. */
-function shareRates({
-  store,
-  limits,
-  onError,
-}: {
-  store: Pick<Store, 'nodes'>;
-  limits: Pick<RateLimits, 'shareAmong'>;
-  onError(error: unknown): void;
-}): Disposable {
-  const look = () =>
-    void store
-      .nodes()
-      .then((nodes) => {
-        const serving = nodes.filter(({ facts }) => facts.roles.includes('api'));
-        limits.shareAmong(Math.max(1, serving.length));
-      })
-      .catch(onError);
-  look();
-  const timer = setInterval(look, RATES_POLL_MS);
-  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** Monotonic ms, so that setting the wall clock neither ends nor prolongs a wait. */

@@ -1,5 +1,4 @@
 import { readdirSync } from 'node:fs';
-import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { ERROR_CODES, ERROR_TABLE } from '../../src/contract/capture-error.js';
 import { captureRequestSchema } from '../../src/contract/capture-request.js';
@@ -138,39 +137,6 @@ describe('openapi.json', () => {
     const { lintFromString, createConfig } = await import('@redocly/openapi-core');
     const problems = await lintFromString({ source: JSON.stringify(document), config: await createConfig({ extends: ['recommended'] }) });
     expect(problems.filter(({ severity }) => severity === 'error').map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
-  });
-
-  it('makes types that accept a request with a URL alone', { timeout: 60_000 }, async () => {
-    const { default: openapiTS, astToString } = await import('openapi-typescript');
-    const types = astToString(await openapiTS(JSON.stringify(document)));
-    const request = "paths['/v1/screenshot']['post']['requestBody']['content']['application/json']";
-    const problemsOf = (body: string) => typeProblems(`${types}\nexport const body: ${request} = ${body};`);
-    expect(problemsOf("{ url: 'example.com' }")).toEqual([]);
-    expect(problemsOf("{ url: 'example.com', viewport: { width: 800 }, webhook: { url: 'https://a.example', secret: 's' } }")).toEqual([]);
-    expect(problemsOf("{ format: 'png' }")).toHaveLength(1);
-    expect(problemsOf("{ url: 'example.com', format: 'gif' }")).toHaveLength(1);
-  });
-
-  it('is sound: references lead somewhere, path parameters are declared, ids are single, required properties exist', () => {
-    const references: string[] = [];
-    walk(document, (value) => {
-      if (typeof value.$ref === 'string') references.push(value.$ref);
-      if (Array.isArray(value.required) && value.properties !== undefined) {
-        for (const name of value.required) expect(value.properties).toHaveProperty([String(name)]);
-      }
-    });
-    expect(references.length).toBeGreaterThan(10);
-    for (const reference of references)
-      expect(document.components.schemas).toHaveProperty([reference.replace('#/components/schemas/', '')]);
-    for (const { path, operation } of operations) {
-      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      const declared = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path');
-      expect(declared.map(({ name }) => name)).toEqual(named);
-      expect(declared.every(({ required }) => required)).toBe(true);
-      for (const response of Object.values(operation.responses)) expect(response.description).not.toBe('');
-    }
-    const ids = operations.map(({ operation }) => operation.operationId);
-    expect(new Set(ids).size).toBe(ids.length);
   });
 });
 
@@ -328,16 +294,6 @@ function contrast([text = '', around = '', behind = '']: string[]): number {
   };
   const [one, other] = [luminance(text), luminance(/, 0\)$/.test(behind) ? around : behind)];
   return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
-}
-
-/** TypeScript's diagnostics of one file, which imports nothing. */
-function typeProblems(source: string): string[] {
-  const host = ts.createCompilerHost({});
-  const own = ts.createSourceFile('api.ts', source, ts.ScriptTarget.ES2022);
-  const { getSourceFile } = host;
-  host.getSourceFile = (name, ...rest) => (name === 'api.ts' ? own : getSourceFile.call(host, name, ...rest));
-  const program = ts.createProgram(['api.ts'], { strict: true, noEmit: true, lib: ['lib.es2022.d.ts'], types: [] }, host);
-  return ts.getPreEmitDiagnostics(program, own).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
 }
 
 function walk(value: Json, visit: (object: JsonObject) => void): void {

@@ -53,22 +53,6 @@ describe('IdleHeap', () => {
     expect(seen.collected).toBe(2);
   });
 
-  it('collects for a small gain after many captures', async () => {
-    const { heap, seen } = heapOf(120 * MB);
-    const rest = async (captures: number, bytes: number) => {
-      for (let nth = 0; nth < captures; nth++) heap.captureEnded();
-      seen.bytes = bytes;
-      await vi.advanceTimersByTimeAsync(3_000);
-      return seen.collected;
-    };
-    expect(await rest(1, 120 * MB)).toBe(1);
-    expect(await rest(99, 63 * MB)).toBe(1);
-    expect(await rest(1, 63 * MB)).toBe(2);
-    expect(await rest(100, 61 * MB)).toBe(2);
-    expect(await rest(1, 63 * MB)).toBe(3);
-    expect(await rest(99, 63 * MB)).toBe(3);
-  });
-
   it('measures growth from the size to which V8 has shrunk the heap by itself', async () => {
     const { heap, seen } = heapOf(120 * MB);
     heap.captureEnded();

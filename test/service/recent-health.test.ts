@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { HealthDeps } from '../../src/capture/health.js';
-import { RecentHealth } from '../../src/service/recent-health.js';
+import { RecentHealth } from '../../src/service/recent.js';
 
 function aRecentHealth() {
   const seen = { looks: 0, now: 1_000 };

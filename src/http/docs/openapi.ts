@@ -155,6 +155,7 @@ interface Schema {
   examples?: unknown[];
   enum?: unknown[];
   type?: string | string[];
+  items?: Schema;
   properties?: Schemas;
   required?: string[];
 }
@@ -216,6 +217,7 @@ function exampleOf(field: Schema, schemas: Schemas): unknown {
   if (field.examples !== undefined) return field.examples[0];
   if (field.example !== undefined) return field.example;
   const { properties } = field.$ref === undefined ? field : (schemas[field.$ref.replace('#/components/schemas/', '')] ?? {});
+  if (field.items !== undefined) return field.default ?? [exampleOf(field.items, schemas)];
   if (properties === undefined) return field.default ?? field.enum?.[0] ?? (field.type === 'boolean' ? true : undefined);
   const shown = Object.entries(properties).filter(([name]) => !UNUSUAL.has(name) && !(name === 'error' && 'data' in properties));
   return Object.fromEntries(shown.map(([name, inner]) => [name, exampleOf(inner, schemas)]));

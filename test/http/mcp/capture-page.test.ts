@@ -198,7 +198,7 @@ describe('a failure', () => {
     ['get_job', {}, { message: '`job_id` is required' }],
     ['get_job', { job_id: 'job_01ARZ3NDEKTSV4RRFFQ69G5FAV' }, { message: 'No such job for this API key' }],
     ['list_jobs', { page: 2 }, { message: 'Unknown field `page`. Known fields: state, limit, cursor.' }],
-    ['list_jobs', { limit: 500 }, { message: '`limit` must be a whole number from 1 to 100' }],
+    ['list_jobs', { limit: 500 }, { message: '`limit` must be at most 100, not 500' }],
   ])('of %s %j is the error of the API, with its words inside the boundary', async (tool, args, error) => {
     const { isError, facts, texts, images } = await mcp.call(tool, args);
     expect({ isError, images }).toEqual({ isError: true, images: [] });
