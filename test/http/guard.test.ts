@@ -114,6 +114,13 @@ describe('the guard', () => {
     expect(answer.headers.get('ratelimit')).toBeNull();
   });
 
+  it('protects the endpoint of tools alike', async () => {
+    const tools = { method: 'POST', path: '/mcp' };
+    expect((await ask(answeringServices(), tools, 'Bearer sf_live_wrong', 'not even json')).status).toBe(401);
+    const limits = { submissions: meter(120, 9), reads: meter(600, 0), links: meter(120, 9), failures: meter(30, 30) };
+    expect((await ask(answeringServices({ limits }), tools, `Bearer ${KEYS.full}`, 'not even json')).status).toBe(429);
+  });
+
   it('does not take a broken key store for a wrong key', async () => {
     const services = answeringServices();
     services.store.findKeyByHash = () => Promise.reject(new Error('disk on fire'));

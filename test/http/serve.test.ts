@@ -77,15 +77,6 @@ describe('startHttp', () => {
     expect(answer.status).toBe(202);
   });
 
-  it('serves others while slow clients hang on', async () => {
-    await using served = await serveApp(fakeServices());
-    const slow = Array.from({ length: 200 }, () => new RawClient(served.port).send('POST /v1/screenshot HTTP/1.1\r\nhost'));
-    await Promise.all(slow.map((client) => new Promise((resolve) => client.socket.once('connect', resolve))));
-    const answers = await Promise.all(Array.from({ length: 50 }, () => fetch(`${served.url}/livez`)));
-    expect(answers.every((answer) => answer.status === 200)).toBe(true);
-    for (const client of slow) client.socket.destroy();
-  });
-
   it('stops: running requests end, idle connections are closed, nobody new is let in', async () => {
     let finish: ((job: ReturnType<typeof aJob>) => void) | undefined;
     let began: (() => void) | undefined;
@@ -106,7 +97,7 @@ describe('startHttp', () => {
     await using served = await serveApp(services);
     const idle = new RawClient(served.port).send(head('/livez'));
     await idle.answer();
-    const busy = new RawClient(served.port).send(head(`/v1/jobs/${job.id}`, `authorization: Bearer ${KEYS.full}\r\n`));
+    const busy = new RawClient(served.port).send(lookup(job.id));
     await running;
     const stopped = served.server.stop(60_000);
     expect(served.server.stop(1)).toBe(stopped);
@@ -175,21 +166,10 @@ describe('startHttp', () => {
   });
 
   it('cuts what does not end within the grace', async () => {
-    let began: (() => void) | undefined;
-    const running = new Promise<void>((resolve) => {
-      began = resolve;
-    });
-    const services = fakeServices({
-      store: {
-        findJob: () => {
-          began?.();
-          return new Promise(() => {});
-        },
-      },
-    });
+    const { services, running } = withEndlessLookups();
     const served = await serveApp(services);
-    const busy = new RawClient(served.port).send(head('/v1/jobs/job_01ARZ3NDEKTSV4RRFFQ69G5FAV', `authorization: Bearer ${KEYS.full}\r\n`));
-    await running;
+    const busy = new RawClient(served.port).send(lookup());
+    await vi.waitFor(() => expect(running).toHaveLength(1), PATIENT);
     await served.server.stop(50);
     await busy.closed;
   });
@@ -215,9 +195,7 @@ describe('startHttp', () => {
     });
     await using served = await serveApp(services);
     const ids = [aJob().id, aJob().id, aJob().id];
-    const client = new RawClient(served.port).send(
-      ids.map((id) => head(`/v1/jobs/${id}`, `authorization: Bearer ${KEYS.full}\r\n`)).join(''),
-    );
+    const client = new RawClient(served.port).send(ids.map(lookup).join(''));
     for (const [nth] of ids.entries()) {
       await vi.waitFor(() => expect(asked).toHaveLength(nth + 1), PATIENT);
       expect((await fetch(`${served.url}/livez`)).status).toBe(200);
@@ -232,20 +210,11 @@ describe('startHttp', () => {
   });
 
   it('closes a connection with more than four requests pending, without answering the others', async () => {
-    let asked = 0;
-    const services = fakeServices({
-      store: {
-        findJob: () => {
-          asked++;
-          return new Promise(() => {});
-        },
-      },
-    });
+    const { services, running } = withEndlessLookups();
     await using served = await serveApp(services);
-    const request = head(`/v1/jobs/${aJob().id}`, `authorization: Bearer ${KEYS.full}\r\n`);
-    const patient = new RawClient(served.port).send(request.repeat(4));
-    expect(await new RawClient(served.port).send(request.repeat(5_000)).closed).toBe('');
-    expect(asked).toBe(2);
+    const patient = new RawClient(served.port).send(lookup().repeat(4));
+    expect(await new RawClient(served.port).send(lookup().repeat(5_000)).closed).toBe('');
+    expect(running).toHaveLength(2);
     expect(patient.socket.destroyed).toBe(false);
     patient.socket.destroy();
   });
@@ -280,18 +249,10 @@ describe('startHttp', () => {
   });
 
   it('makes room by closing the connection of a slow reader, and none that waits for its answer', async () => {
-    const running: string[] = [];
-    const services = fakeServices({
-      store: {
-        findJob: (id) => {
-          running.push(id);
-          return new Promise(() => {});
-        },
-      },
-    });
+    const { services, running } = withEndlessLookups();
     services.files.set(PICTURE, Buffer.alloc(30_000_000));
     await using served = await serveApp(services, { maxConnections: 3 });
-    const waiting = new RawClient(served.port).send(head(`/v1/jobs/${aJob().id}`, `authorization: Bearer ${KEYS.full}\r\n`));
+    const waiting = new RawClient(served.port).send(lookup());
     await vi.waitFor(() => expect(running).toHaveLength(1), PATIENT);
     const readers = [];
     for (let nth = 0; nth < 2; nth++) {
@@ -369,6 +330,18 @@ describe('startHttp', () => {
     expect(await client.closed).toContain('"alive":true');
   });
 });
+
+const lookup = (id = aJob().id) => head(`/v1/jobs/${id}`, `authorization: Bearer ${KEYS.full}\r\n`);
+
+/** Services whose look-ups of jobs never end, and the jobs that were looked up. */
+function withEndlessLookups() {
+  const running: string[] = [];
+  const findJob = (id: string) => {
+    running.push(id);
+    return new Promise<never>(() => {});
+  };
+  return { services: fakeServices({ store: { findJob } }), running };
+}
 
 /** A client that has had an answer and keeps its connection. */
 async function idleClient(port: number, localAddress?: string): Promise<RawClient> {

@@ -84,14 +84,6 @@ describe('POST /mcp', () => {
     expect([notification.status, notification.json]).toEqual([202, null]);
   });
 
-  it.each([undefined, '', 'Bearer wrong', 'Basic abc'])('answers 401 to the key %j', async (authorization) => {
-    const { url } = await serving();
-    const answer = await send(url, { headers: { authorization: authorization ?? '' }, body: 'not even json' });
-    expect(answer.status).toBe(401);
-    expect(answer.headers.get('www-authenticate')).toBe('Bearer');
-    expect(answer.json).toMatchObject({ ok: false, error: { code: 'unauthorized' } });
-  });
-
   it.each(['GET', 'DELETE', 'PUT', 'OPTIONS'])('answers 405 to %s: there are no sessions and no streams', async (method) => {
     const { url } = await serving();
     const answer = await send(url, { method });
@@ -111,25 +103,11 @@ describe('POST /mcp', () => {
     if (status === 403) expect(answer.json.error.code).toBe('forbidden');
   });
 
-  it.each([
-    ['too large', { body: JSON.stringify({ ...LIST_TOOLS, params: { x: 'x'.repeat(300_000) } }) }, 'larger than 262144 bytes'],
-    ['not JSON', { body: '{' }, 'not valid JSON'],
-    ['too deep', { body: '['.repeat(100) }, 'nested deeper'],
-    ['of another type', { headers: { 'content-type': 'text/plain' } }, 'content type'],
-    ['several messages', { body: JSON.stringify([LIST_TOOLS, LIST_TOOLS]) }, 'single JSON-RPC message'],
-  ])('answers 400 to a body that is %s', async (_what, sent, message) => {
+  it('answers 400 to several messages at once', async () => {
     const { url } = await serving();
-    const answer = await send(url, sent);
+    const answer = await send(url, { body: JSON.stringify([LIST_TOOLS, LIST_TOOLS]) });
     expect([answer.status, answer.json.error.code]).toEqual([400, 'invalid_request']);
-    expect(answer.json.error.message).toContain(message);
-  });
-
-  it('answers 429 to a key that is too fast, before the body is read', async () => {
-    const { url } = await serving({
-      limits: { submissions: meter(120, 9), reads: meter(600, 0), links: meter(120, 1_000_000), failures: meter(30, 9) },
-    });
-    const answer = await send(url, { body: 'not even json' });
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '1']);
+    expect(answer.json.error.message).toContain('single JSON-RPC message');
   });
 
   it.each([
