@@ -10,8 +10,8 @@ import { expect, it } from 'vitest';
 import { signedLink, verifyWebhook } from '../src/client/client.js';
 import { toWebhookPayload } from '../src/contract/delivery.js';
 import { exampleWith, ROOT, readDocument } from './fixtures/documents.js';
+import { aCompletedJob } from './http/fake-services.js';
 import { rememberBrowsers } from './render/install/any-browser.js';
-import { aFinishedJob } from './webhook/job-factory.js';
 
 const API = readDocument('docs/api.md');
 const WEBHOOKS = readDocument('docs/webhooks.md');
@@ -80,7 +80,7 @@ function signatureOf(body: string, { secret = SECRET, ageSeconds = 0 } = {}): st
 it('the sample payload of the documentation has the fields of an event', async () => {
   const event = await verifyWebhook({ body: BODY, headers: { 'x-service-signature': signatureOf(BODY) }, secret: SECRET });
   expect(event).toMatchObject({ event: 'capture.completed', ok: true, data: { cdn_url: expect.stringContaining('/artifacts/') } });
-  const sent = toWebhookPayload(aFinishedJob(), { deliveryId: 'dlv_1', generation: 1 }, { baseUrl: 'https://shots.example.com' });
+  const sent = toWebhookPayload(aCompletedJob(), { deliveryId: 'dlv_1', generation: 1 }, { baseUrl: 'https://shots.example.com' });
   expect(Object.keys(event).sort()).toEqual(Object.keys(sent).sort());
 });
 

@@ -1,28 +1,9 @@
 import { z } from 'zod';
-import { snakeNames } from './field-rules.js';
+import { type CamelNames, snakeNames } from './field-rules.js';
 import { INSPECTION_LIMIT_CHARS, URL_MAX_BYTES } from './limits.js';
 import { TOLERATED_CODES } from './request-fields.js';
 
 /** CaptureData of interface.md, internally (camelCase) and on the wire. */
-
-export type StoppedReason = 'viewport' | 'element' | 'end_of_page' | 'max_height' | 'format_limit' | 'time_limit';
-
-export interface RenderDiagnostics {
-  algorithm: 'by_sections' | 'native' | 'element';
-  sections: number;
-  deviceScaleFactor: number;
-  /** CSS px. */
-  scrollHeight: number;
-  stoppedReason: StoppedReason;
-  truncated: boolean;
-}
-
-export interface Inspection {
-  /** At most INSPECTION_LIMIT_CHARS. */
-  markdown: string;
-  /** At most INSPECTION_LIMIT_CHARS. */
-  accessibleTree: string;
-}
 
 /** Failures that `tolerate` allowed, and what may be unexpected in a picture (extensions.md, Fields). */
 export const WARNING_CODES = [
@@ -38,29 +19,27 @@ export const WARNING_CODES = [
   'content_missing',
 ] as const;
 
+type Wire = z.output<typeof captureDataSchema>;
+type WireChanges = z.output<typeof changesSchema>;
+
+export type StoppedReason = 'viewport' | 'element' | 'end_of_page' | 'max_height' | 'format_limit' | 'time_limit';
+
+export interface RenderDiagnostics extends CamelNames<Omit<NonNullable<Wire['render_diagnostics']>, 'version' | 'stopped_reason'>> {
+  stoppedReason: StoppedReason;
+}
+
+/** Each text has at most INSPECTION_LIMIT_CHARS. */
+export type Inspection = CamelNames<Pick<NonNullable<Wire['inspection']>, 'markdown' | 'accessible_tree'>>;
+
 export interface CaptureWarning {
   code: (typeof WARNING_CODES)[number];
   message: string;
 }
 
 /** Changes made to a page for its picture. Names of elements and URLs come from the page. */
-export interface CaptureChanges {
-  /** Requests that filter rules blocked, the first 50. */
-  blocked: { option: string; url: string; rule: string; list: string }[];
-  /** The outcome of declining consent banners, and the name of their platform if it is known. */
-  banner: { outcome: 'none' | 'rejected' | 'hidden' | 'failed'; platform: string | null };
-  hidden: string[];
-  expanded: string[];
-  pinned: { element: string; role: string }[];
-  scrollUnlocked: boolean;
-  /** How far the page's clock ran, and what held it, ms. */
-  clock: {
-    aheadMs: number;
-    realTimeMs: number;
-    heldMs: number;
-    heldBy: { kind: string; host: string; count: number }[];
-    realTimeBecause: string | null;
-  };
+export interface CaptureChanges extends CamelNames<Omit<WireChanges, 'banner' | 'clock' | 'untrusted_content'>> {
+  banner: CamelNames<WireChanges['banner']>;
+  clock: CamelNames<WireChanges['clock']>;
 }
 
 export interface CaptureNotes {
@@ -71,21 +50,10 @@ export interface CaptureNotes {
   changed?: CaptureChanges;
 }
 
-export interface CaptureData {
-  url: string;
-  finalUrl: string;
-  format: string;
-  /** Output px (PDF: CSS px of its first page). */
-  width: number;
-  height: number;
-  bytes: number;
-  durationMs: number;
-  cached: boolean;
-  blockedRequests: number;
+/** Width and height are output px (PDF: CSS px of its first page). */
+export interface CaptureData extends CamelNames<Omit<Wire, 'data_url' | 'cdn_url' | 'render_diagnostics' | 'diagnostics' | 'inspection'>> {
   /** `<name>.<ext>` under /artifacts; the URL is built when it is sent. */
   artifact: string;
-  region: string | null;
-  egressCountry: string | null;
   diagnostics: RenderDiagnostics;
   /** `diagnostics` on the wire, an extension of the interface; absent if empty. */
   notes?: CaptureNotes;
@@ -233,10 +201,8 @@ export const captureDataSchema = z
   })
   .meta({ id: 'CaptureData' });
 
-export type WireCaptureData = z.output<typeof captureDataSchema>;
-
 /** @param publicBase what `cdn_url` begins with, no trailing slash */
-export function toWireCaptureData(data: CaptureData, publicBase: string): WireCaptureData {
+export function toWireCaptureData(data: CaptureData, publicBase: string): Wire {
   const { artifact, region, egressCountry, diagnostics, notes, inspection, ...others } = data;
   return {
     ...snakeNames(others),
@@ -251,11 +217,11 @@ export function toWireCaptureData(data: CaptureData, publicBase: string): WireCa
   };
 }
 
-function toWireNotes({ changed, ...others }: CaptureNotes): WireCaptureData['diagnostics'] {
+function toWireNotes({ changed, ...others }: CaptureNotes): Wire['diagnostics'] {
   return { ...snakeNames(others), ...(changed === undefined ? {} : { changed: toWireChanges(changed) }) };
 }
 
-function toWireChanges({ banner: { outcome, platform }, clock, ...others }: CaptureChanges): z.output<typeof changesSchema> {
+function toWireChanges({ banner: { outcome, platform }, clock, ...others }: CaptureChanges): WireChanges {
   const { realTimeBecause, ...times } = clock;
   return {
     ...snakeNames(others),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { captureDataSchema } from './capture-data.js';
-import { snakeNames } from './field-rules.js';
+import { type CamelNames, snakeNames } from './field-rules.js';
 import {
   EXAMPLE_TIME_MS,
   errorEnvelopeSchema,
@@ -15,24 +15,6 @@ import {
 
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
-
-/** The public state of a webhook delivery. Times are Unix ms. */
-export interface DeliveryStatus {
-  jobId: string;
-  deliveryId: string;
-  /** null until the job is terminal. */
-  event: WebhookEvent | null;
-  url: string;
-  state: DeliveryState;
-  attempts: number;
-  maxAttempts: number;
-  generation: number;
-  lastStatus: number | null;
-  lastError: string | null;
-  lastAttemptAt: number | null;
-  nextAttemptAt: number | null;
-  deliveredAt: number | null;
-}
 
 const deliveryFields = {
   delivery_id: z.string().meta({
@@ -66,7 +48,10 @@ export const deliveryStatusSchema = z
   })
   .meta({ id: 'WebhookDelivery' });
 
-export type WireDeliveryStatus = z.output<typeof deliveryStatusSchema>;
+type WireDeliveryStatus = z.output<typeof deliveryStatusSchema>;
+
+/** The public state of a webhook delivery. Times are Unix ms. */
+export interface DeliveryStatus extends CamelNames<WireDeliveryStatus> {}
 
 export function toWireDeliveryStatus(status: DeliveryStatus): WireDeliveryStatus {
   return snakeNames(status);

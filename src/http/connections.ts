@@ -84,12 +84,10 @@ export class Connections {
     const candidates = [...this.#open.values()].filter(mayClose);
     const countOf = new Map<string, number>();
     for (const { address } of candidates) countOf.set(address, (countOf.get(address) ?? 0) + 1);
-    let victim: Connection | null = null;
-    for (const one of candidates) {
-      const more = victim === null ? 1 : (countOf.get(one.address) ?? 0) - (countOf.get(victim.address) ?? 0);
-      if (victim === null || more > 0 || (more === 0 && one.since < victim.since)) victim = one;
-    }
-    if (victim !== null) this.#remove(victim.socket);
+    const [victim] = candidates.sort(
+      (one, other) => (countOf.get(other.address) ?? 0) - (countOf.get(one.address) ?? 0) || one.since - other.since,
+    );
+    if (victim !== undefined) this.#remove(victim.socket);
   }
 
   #remove(socket: Socket): void {

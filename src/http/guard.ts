@@ -4,7 +4,7 @@ import type { RateVerdict } from '../account/rate-limits.js';
 import { requireScope } from '../account/require-scope.js';
 import type { Scope } from '../contract/api-key.js';
 import { CaptureError } from '../contract/capture-error.js';
-import type { AppEnv, AppServices, Exchange } from './app-services.js';
+import type { AppEnv, AppServices } from './app-services.js';
 import { clientAddress } from './client-address.js';
 
 type Meter = keyof typeof POLICY_NAMES;
@@ -60,9 +60,13 @@ export function takeToken(
   c: Context<AppEnv>,
   { principal, meter, takes }: { principal: Principal; meter: Meter; takes: boolean },
 ): RateVerdict {
-  c.var.exchange.principal = principal;
-  const verdict = takes ? services.limits[meter].take(principal.keyId) : services.limits[meter].peek(principal.keyId);
-  tellRate(c.var.exchange, meter, verdict);
+  const { exchange } = c.var;
+  exchange.principal = principal;
+  const verdict = services.limits[meter][takes ? 'take' : 'peek'](principal.keyId);
+  if (verdict.limit === 0) return verdict;
+  const name = POLICY_NAMES[meter];
+  exchange.headers['ratelimit-policy'] = `"${name}";q=${verdict.limit};w=${WINDOW_SECONDS}`;
+  exchange.headers.ratelimit = `"${name}";r=${Math.max(0, Math.floor(verdict.remaining))};t=${Math.ceil(verdict.resetSeconds)}`;
   return verdict;
 }
 
@@ -101,13 +105,6 @@ export function failureOf(services: AppServices, c: Context<AppEnv>, thrown: unk
   // Only failures count: a valid key works from any address, so that nobody can lock out others behind the same address.
   const verdict = services.limits.failures.take(clientAddress(c.env.incoming));
   return verdict.allowed ? thrown : rateLimited(verdict, 'Too many failed authentications from this address.');
-}
-
-function tellRate(exchange: Exchange, meter: Meter, verdict: RateVerdict): void {
-  if (verdict.limit === 0) return;
-  const name = POLICY_NAMES[meter];
-  exchange.headers['ratelimit-policy'] = `"${name}";q=${verdict.limit};w=${WINDOW_SECONDS}`;
-  exchange.headers.ratelimit = `"${name}";r=${Math.max(0, Math.floor(verdict.remaining))};t=${Math.ceil(verdict.resetSeconds)}`;
 }
 
 function rateLimited(verdict: RateVerdict, message: string): CaptureError {

@@ -15,7 +15,7 @@ import { ANSWER_LIMIT_BYTES, deliver } from '../../src/webhook/deliver.js';
 import { startDnsServer } from '../fixtures/dns-server.js';
 import { TLS_IDENTITY } from '../fixtures/tls-identity.js';
 import { type Behaviour, hasValidSignature, type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
-import { aFinishedJob } from '../webhook/job-factory.js';
+import { aCompletedJob } from '../http/fake-services.js';
 import { MemoryDeliveries } from '../webhook/memory-deliveries.js';
 import type { TrialResult } from './trial-result.js';
 
@@ -181,7 +181,7 @@ async function meet(one: Case, egress: Egress, options: typeof AS_PROMISED): Pro
 
 async function attempt(egress: Pick<Egress, 'fetch'>, url: string, timeoutMs: number) {
   const store = new MemoryDeliveries();
-  store.add({ deliveryId: 'dlv_1', url, secret: SECRET, job: aFinishedJob({ webhookUrl: url }) });
+  store.add({ deliveryId: 'dlv_1', url, secret: SECRET, job: aCompletedJob({ webhookUrl: url }) });
   const due = await store.claimNextDelivery({ now: Date.now(), leaseMs: 60_000, perReceiver: 1 });
   if (due === null) throw new Error('nothing is due');
   const start = performance.now();

@@ -5,7 +5,7 @@ import { silentLog } from '../../src/log.js';
 import type { AttemptOutcome, DueDelivery } from '../../src/store/store.js';
 import { type DeliverDeps, deliver, retryAfterMs, SIGNATURE_HEADER, sign } from '../../src/webhook/deliver.js';
 import { hasValidSignature, startReceiver } from '../fixtures/webhook-receiver.js';
-import { aFinishedJob } from './job-factory.js';
+import { aCompletedJob } from '../http/fake-services.js';
 import { loopbackEgress } from './loopback-egress.js';
 import { MemoryDeliveries } from './memory-deliveries.js';
 
@@ -33,7 +33,7 @@ function setUp(overrides: Partial<DeliverDeps> = {}) {
 }
 
 async function aDueDelivery(store: MemoryDeliveries, overrides: Partial<DueDelivery> = {}): Promise<DueDelivery> {
-  const job = overrides.job ?? aFinishedJob();
+  const job = overrides.job ?? aCompletedJob();
   store.add({ deliveryId: `dlv_${store.rows.length}`, url: overrides.url ?? 'https://example.com/hook', secret: SECRET, job });
   const row = store.rows.at(-1);
   if (row !== undefined && overrides.attempt !== undefined) row.status = { ...row.status, attempts: overrides.attempt - 1 };
@@ -74,10 +74,10 @@ test('an attempt posts the signed payload of a completed capture', async () => {
     job_id: due.jobId,
     request_id: due.job.requestId,
     ok: true,
-    data: expect.objectContaining({ cdn_url: `https://shots.example/artifacts/${'a'.repeat(32)}.webp`, width: 2560 }),
-    mode: 'async',
+    data: expect.objectContaining({ cdn_url: 'https://shots.example/artifacts/abcdefghijklmnopqrstuvwxyz012345.webp', width: 2560 }),
+    mode: 'sync',
     attempts_made: 1,
-    duration_ms: 450,
+    duration_ms: 321,
     enqueued_at: 1_700_000_000_000,
     completed_at: 1_700_000_001_000,
     delivery_id: due.deliveryId,
@@ -91,7 +91,7 @@ test('an attempt posts the error of a failed capture', async () => {
   await using egress = loopbackEgress();
   const { store, deps } = setUp({ egress, allowedOrigins: [receiver.origin] });
   const error = { code: 'render_timeout', message: 'too slow', retriable: true, status: 504 } as const;
-  const job = aFinishedJob({
+  const job = aCompletedJob({
     state: 'failed',
     result: { outcome: { ok: false, error }, durationMs: 5, completedAt: 6, workerId: 'w' },
   });

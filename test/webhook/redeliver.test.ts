@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { findDelivery, redeliver } from '../../src/webhook/redeliver.js';
-import { aFinishedJob } from './job-factory.js';
+import { aCompletedJob } from '../http/fake-services.js';
 import { MemoryDeliveries } from './memory-deliveries.js';
 
 /** A store with one delivered delivery, `dlv_1` of generation 1. */
 async function setUp() {
   const store = new MemoryDeliveries();
-  const job = aFinishedJob();
+  const job = aCompletedJob();
   store.add({ deliveryId: 'dlv_1', url: 'https://example.com/hook', secret: 'x'.repeat(16), job });
   let wakes = 0;
   const deps = { store, now: () => 1_000, onDeliveryDue: () => wakes++ };
