@@ -12,8 +12,7 @@ const ACCEPT_MAX_CHARS = 1_024;
  * @throws CaptureError `invalid_request` (406) for an `Accept` that names pictures of other formats only
  */
 export function negotiate(accept: string | undefined, format: CaptureFormat): 'json' | 'bytes' {
-  if (accept === undefined || accept.trim() === '') return 'json';
-  const ranges = readRanges(accept);
+  const ranges = readRanges(accept ?? '');
   // The most specific range that is named decides, as in RFC 9110, 12.5.1.
   const weightOf = (...types: string[]) => {
     const named = types.find((type) => ranges.some((range) => range.type === type));
@@ -23,14 +22,16 @@ export function negotiate(accept: string | undefined, format: CaptureFormat): 'j
   const bytes = weightOf(mediaType, ...(format === 'pdf' ? [] : ['image/*']));
   const json = weightOf('application/json', 'application/*', '*/*');
   if (bytes > 0 && bytes >= weightOf('application/json', 'application/*')) return 'bytes';
-  if (json > 0) return 'json';
-  if (ranges.some(({ type, weight }) => weight > 0 && (type.startsWith('image/') || type === 'application/pdf'))) {
-    throw notAcceptable(mediaType, format);
-  }
-  return 'json';
+  const wantsPicture = ranges.some(({ type, weight }) => weight > 0 && (type.startsWith('image/') || type === 'application/pdf'));
+  if (json > 0 || !wantsPicture) return 'json';
+  throw new CaptureError({
+    code: 'invalid_request',
+    status: 406,
+    message: `The capture would be ${mediaType}, which the \`Accept\` header does not allow. Set \`format\` (now ${format}) to a type that you accept.`,
+  });
 }
 
-const FORMATS: Record<string, CaptureFormat> = { 'image/png': 'png', 'image/jpeg': 'jpeg', 'image/webp': 'webp', 'application/pdf': 'pdf' };
+const FORMATS = new Map((['png', 'jpeg', 'webp', 'pdf'] as const).map((format) => [contentTypeOf(format), format]));
 
 /** With these, JSON or the default format is as good as a picture's own media type. */
 const WIDE_TYPES = new Set(['image/*', '*/*', 'application/json', 'application/*']);
@@ -40,25 +41,14 @@ const WIDE_TYPES = new Set(['image/*', '*/*', 'application/json', 'application/*
  *
  * @returns null if there is none
  */
-export function formatOfAccept(accept: string | undefined): CaptureFormat | null {
-  const ranges = readRanges(accept ?? '').filter(
-    ({ type, weight }) => weight > 0 && (Object.hasOwn(FORMATS, type) || WIDE_TYPES.has(type)),
-  );
+export function formatOfAccept(accept = ''): CaptureFormat | null {
+  const ranges = readRanges(accept).filter(({ type, weight }) => weight > 0 && (FORMATS.has(type) || WIDE_TYPES.has(type)));
   const weightMax = Math.max(...ranges.map(({ weight }) => weight));
-  const types = ranges.filter(({ weight }) => weight === weightMax).map(({ type }) => type);
-  const chosen = types.find((type) => Object.hasOwn(FORMATS, type));
-  return chosen === undefined ? null : (FORMATS[chosen] ?? null);
+  const [chosen] = ranges.flatMap(({ type, weight }) => (weight === weightMax ? (FORMATS.get(type) ?? []) : []));
+  return chosen ?? null;
 }
 
 /** The package `negotiator` returns an order only, in which equal weights look like a preference. */
 function readRanges(accept: string): { type: string; weight: number }[] {
   return parseAccept(accept.slice(0, ACCEPT_MAX_CHARS)).map(({ type, q }) => ({ type: type.toLowerCase(), weight: q }));
-}
-
-function notAcceptable(mediaType: string, format: CaptureFormat): CaptureError {
-  return new CaptureError({
-    code: 'invalid_request',
-    status: 406,
-    message: `The capture would be ${mediaType}, which the \`Accept\` header does not allow. Set \`format\` (now ${format}) to a type that you accept.`,
-  });
 }

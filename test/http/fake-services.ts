@@ -154,12 +154,7 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
     openStreams: 0,
     streams: 0,
     store: { ...fakeStore({ jobs, requests, deliveries }), ...store },
-    limits: {
-      submissions: meter(120, 1_000_000),
-      reads: meter(600, 1_000_000),
-      links: meter(120, 1_000_000),
-      failures: meter(30, 1_000_000),
-    },
+    limits: limitsOf({}),
     findLinkPicture: async () => ({ picture: null, inFlight: false }),
     submit: async (submission, context) => {
       submitted.push({ submission, context });
@@ -255,6 +250,12 @@ export const HEALTHY = {
   settlement: { pending: 0, settled: 0, released: 0, oldest_pending_ms: 0 },
   webhooks: { delivered: 0, failed: 0, errors: 0, active: true },
 };
+
+/** Limits with these bursts, or with one that no test reaches. */
+export function limitsOf(bursts: { submissions?: number; reads?: number; failures?: number }): AppServices['limits'] {
+  const { submissions = 1_000_000, reads = 1_000_000, failures = 1_000_000 } = bursts;
+  return { submissions: meter(120, submissions), reads: meter(600, reads), links: meter(120, 1_000_000), failures: meter(30, failures) };
+}
 
 /** A bucket that never refills. */
 export function meter(limit: number, burst: number): RateMeter {

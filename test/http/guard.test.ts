@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AppServices } from '../../src/http/app-services.js';
-import { aCompletedJob, aDelivery, fakeServices, KEYS, meter, serveApp } from './fake-services.js';
+import { aCompletedJob, aDelivery, fakeServices, KEYS, limitsOf, meter, serveApp } from './fake-services.js';
 
 const ID = 'job_01ARZ3NDEKTSV4RRFFQ69G5FAV';
 
@@ -59,9 +59,7 @@ describe.each(PROTECTED)('$method $path', (route) => {
   );
 
   it('answers 403 to a key without the scope, and takes nothing from its bucket', async () => {
-    const services = answeringServices({
-      limits: { submissions: meter(120, 0), reads: meter(600, 0), links: meter(120, 1_000_000), failures: meter(30, 30) },
-    });
+    const services = answeringServices({ limits: limitsOf({ submissions: 0, reads: 0 }) });
     const answer = await ask(services, route, `Bearer ${route.lacking}`, 'not even json');
     expect(answer.status).toBe(403);
     expect(answer.headers.get('ratelimit-policy')).toBe(route.policy);
@@ -72,9 +70,7 @@ describe.each(PROTECTED)('$method $path', (route) => {
   });
 
   it('answers 429 to a key that is too fast, before the body is read', async () => {
-    const services = answeringServices({
-      limits: { submissions: meter(120, 0), reads: meter(600, 0), links: meter(120, 1_000_000), failures: meter(30, 30) },
-    });
+    const services = answeringServices({ limits: limitsOf({ submissions: 0, reads: 0 }) });
     const answer = await ask(services, route, `Bearer ${KEYS.full}`, 'not even json');
     expect(answer.status).toBe(429);
     expect(answer.headers.get('retry-after')).toBe('1');
@@ -92,9 +88,7 @@ describe.each(PROTECTED)('$method $path', (route) => {
 
 describe('the guard', () => {
   it('answers 429 to an address with too many failures, and still serves a good key from there', async () => {
-    const services = answeringServices({
-      limits: { submissions: meter(120, 9), reads: meter(600, 9), links: meter(120, 1_000_000), failures: meter(30, 2) },
-    });
+    const services = answeringServices({ limits: limitsOf({ submissions: 9, reads: 9, failures: 2 }) });
     await using served = await serveApp(services);
     const read = (key: string) => fetch(`${served.url}/v1/jobs/${ID}`, { headers: { authorization: `Bearer ${key}` } });
     expect((await read('wrong')).status).toBe(401);
@@ -117,7 +111,7 @@ describe('the guard', () => {
   it('protects the endpoint of tools alike', async () => {
     const tools = { method: 'POST', path: '/mcp' };
     expect((await ask(answeringServices(), tools, 'Bearer sf_live_wrong', 'not even json')).status).toBe(401);
-    const limits = { submissions: meter(120, 9), reads: meter(600, 0), links: meter(120, 9), failures: meter(30, 30) };
+    const limits = limitsOf({ reads: 0 });
     expect((await ask(answeringServices({ limits }), tools, `Bearer ${KEYS.full}`, 'not even json')).status).toBe(429);
   });
 

@@ -109,10 +109,7 @@ const SECRETS = new Set(FORM_FIELDS.filter(({ kind }) => kind === 'secret').map(
  * reader to fill in; the key is that of the shell variable.
  */
 export function curlLine(body: Record<string, unknown>, baseUrl: string): string {
-  const json = JSON.stringify(withoutSecrets(body), null, 1)
-    .replaceAll(/\n */g, ' ')
-    .replaceAll(/([{[]) (?=["{[\dtfn-])/g, '$1')
-    .replaceAll(/ ([}\]])/g, '$1');
+  const json = JSON.stringify(withoutSecrets(body), null, 1).replaceAll(/\n */g, ' ');
   return [
     `curl ${baseUrl}/v1/screenshot \\`,
     '  -H "Authorization: Bearer $STILLFRAME_KEY" \\',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { LINK_MINUTES, SESSION_HOURS } from '../../../src/account/console-access.js';
 import { PLACES } from '../../../src/http/console/console.js';
-import { fakeServices, meter, serveApp } from '../fake-services.js';
+import { fakeServices, limitsOf, serveApp } from '../fake-services.js';
 import { aConsole, formHeaders } from './a-console.js';
 
 /** Open to those without a session. */
@@ -76,9 +76,7 @@ test('signing out ends the session, and ending all ends those of others and thei
 });
 
 test('a wrong link counts as a failed authentication of its address', async () => {
-  await using it = await aConsole({
-    limits: { submissions: meter(1, 9), reads: meter(1, 9), links: meter(120, 1_000_000), failures: meter(30, 2) },
-  });
+  await using it = await aConsole({ limits: limitsOf({ submissions: 9, reads: 9, failures: 2 }) });
   const guess = () => it.ask('POST', '/console/enter', formHeaders(it.url), `link=${'x'.repeat(43)}`);
   expect([(await guess()).status, (await guess()).status]).toEqual([401, 401]);
   const limited = await guess();

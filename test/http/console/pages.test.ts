@@ -5,7 +5,7 @@ import { CaptureError } from '../../../src/contract/capture-error.js';
 import { requestFields } from '../../../src/contract/request-fields.js';
 import { parseSubmission } from '../../../src/contract/submission.js';
 import { FORM_FIELDS } from '../../../src/http/console/form-fields.js';
-import { aCapture, aCompletedJob, aDelivery, aFailedJob, aJob, meter } from '../fake-services.js';
+import { aCapture, aCompletedJob, aDelivery, aFailedJob, aJob, limitsOf } from '../fake-services.js';
 import { aConsole, type TestConsole } from './a-console.js';
 
 const HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
@@ -41,7 +41,7 @@ describe('the form of a capture', () => {
     expect(sent?.context).toMatchObject({ principal: { keyId: key.id, accountId: key.accountId }, idempotencyKey: null });
     expect(sent?.submission).toMatchObject({ mode: 'sync', cacheTtl: 3600, webhook: null });
     expect(sent?.submission.options).toMatchObject({ url: 'https://example.com/', blockAds: true, fullPage: false, pdf: null });
-    expect(taken.text).toContain('-d &#39;{&quot;url&quot;: &quot;example.com&quot;}&#39;');
+    expect(taken.text).toContain('-d &#39;{ &quot;url&quot;: &quot;example.com&quot; }&#39;');
     expect(taken.text).toContain('<img src="pictures/abcdefghijklmnopqrstuvwxyz012345.webp"');
   });
 
@@ -169,9 +169,7 @@ describe('the form of a capture', () => {
   });
 
   test('is limited as the key is', async () => {
-    await using it = await aConsole({
-      limits: { submissions: meter(1, 1), reads: meter(1, 0), links: meter(120, 1_000_000), failures: meter(1, 9) },
-    });
+    await using it = await aConsole({ limits: limitsOf({ submissions: 1, reads: 0, failures: 9 }) });
     const [key, visitor] = [await aKey(it), await it.signIn()];
     const take = () => visitor.post('/console/capture', { ...ON, key: key.id, url: 'https://example.com' });
     expect((await take()).status).toBe(200);

@@ -9,7 +9,7 @@ import {
   type FakeChanges,
   fakeServices,
   KEYS,
-  meter,
+  limitsOf,
   type ServedApp,
   serveApp,
 } from '../fake-services.js';
@@ -71,9 +71,7 @@ describe('POST /mcp', () => {
   });
 
   it('answers with plain JSON, the headers of every answer, and one read taken from the bucket', async () => {
-    const { url } = await serving({
-      limits: { submissions: meter(120, 9), reads: meter(600, 9), links: meter(120, 1_000_000), failures: meter(30, 9) },
-    });
+    const { url } = await serving({ limits: limitsOf({ submissions: 9, reads: 9, failures: 9 }) });
     const answer = await send(url, { headers: { 'x-request-id': 'mine-1' } });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('application/json');
@@ -137,9 +135,7 @@ describe('a tool', () => {
   });
 
   it('that captures is counted as a submission, and says when to try again', async () => {
-    const { url } = await serving({
-      limits: { submissions: meter(120, 1), reads: meter(600, 9), links: meter(120, 1_000_000), failures: meter(30, 9) },
-    });
+    const { url } = await serving({ limits: limitsOf({ submissions: 1, reads: 9, failures: 9 }) });
     expect(answerOf((await callTool(url, CAPTURE)).json.result).isError).toBe(false);
     const { headers, json } = await callTool(url, CAPTURE);
     expect(headers.get('ratelimit-policy')).toBe('"submit";q=120;w=60');
@@ -147,9 +143,7 @@ describe('a tool', () => {
   });
 
   it('that shows a stored picture is counted alike, but not one that only looks how far the job is', async () => {
-    const { services, url } = await serving({
-      limits: { submissions: meter(120, 1), reads: meter(600, 9), links: meter(120, 1_000_000), failures: meter(30, 9) },
-    });
+    const { services, url } = await serving({ limits: limitsOf({ submissions: 1, reads: 9, failures: 9 }) });
     const [done, running] = [aCompletedJob(), aJob({ state: 'active' })];
     for (const job of [done, running]) services.jobs.set(job.id, job);
     const look = async (job_id: string) => answerOf((await callTool(url, { name: 'get_job', arguments: { job_id } })).json.result);
