@@ -165,7 +165,8 @@ export interface CaptureData {
      *               "host": "api.example.com",
      *               "count": 2
      *             }
-     *           ]
+     *           ],
+     *           "real_time_because": "socket"
      *         },
      *         "untrusted_content": true
      *       }
@@ -238,7 +239,8 @@ export interface CaptureData {
          *             "host": "api.example.com",
          *             "count": 2
          *           }
-         *         ]
+         *         ],
+         *         "real_time_because": "socket"
          *       },
          *       "untrusted_content": true
          *     }
@@ -349,7 +351,8 @@ export interface CaptureData {
              *           "host": "api.example.com",
              *           "count": 2
              *         }
-             *       ]
+             *       ],
+             *       "real_time_because": "socket"
              *     }
              */
             clock: {
