@@ -27,14 +27,7 @@ export interface FormField extends Field {
   kind: FieldKind;
 }
 
-/** Every field of a capture request; the members of an object are fields of their own. */
-export const FORM_FIELDS: readonly FormField[] = FIELD_LIST.flatMap(toFormFields);
-
-function toFormFields(field: Field): FormField[] {
-  if (field.type === 'object' && field.opaque !== true) return field.members.flatMap(toFormFields);
-  return [{ ...field, kind: kindOf(field) }];
-}
-
+/** By the type of the field, for those that nothing else decides. */
 const KINDS: Record<string, FieldKind> = {
   boolean: 'switch',
   number: 'number',
@@ -43,6 +36,14 @@ const KINDS: Record<string, FieldKind> = {
   record: 'pairs',
   union: 'value',
 };
+
+/** Every field of a capture request; the members of an object are fields of their own. */
+export const FORM_FIELDS: readonly FormField[] = FIELD_LIST.flatMap(toFormFields);
+
+function toFormFields(field: Field): FormField[] {
+  if (field.type === 'object' && field.opaque !== true) return field.members.flatMap(toFormFields);
+  return [{ ...field, kind: kindOf(field) }];
+}
 
 function kindOf({ type, writeOnly, form, item }: Field): FieldKind {
   if (writeOnly) return 'secret';
