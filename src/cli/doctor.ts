@@ -132,7 +132,7 @@ async function tryBrowser(config: Config, executable: Executable): Promise<Findi
   await using egress = await openEgress({ allowDestinations: [], dnsServers: [], maxBytesPerCapture: 1, log });
   const runDir = join(config.dataDir, 'doctor');
   await using pool = await BrowserPool.start({ executable, egress, browsers: 1, pagesPerBrowser: 1, runDir, sandbox: config.sandbox, log });
-  const { describeAge } = await import('../render/install/browser-age.js');
+  const { describeAge } = await import('../render/install/find-chromium.js');
   const age = describeAge(pool.version);
   const slow = executable.kind === 'chromium';
   return [

@@ -1,4 +1,4 @@
-import { type ManagerCommand, systemCommand } from '../render/install/system-command.js';
+import { type ManagerCommand, systemCommand } from '../render/install/run-command.js';
 
 const ALPINE_SCRIPTS = ['arabic', 'bengali', 'devanagari', 'hebrew', 'tamil', 'telugu', 'thai'];
 

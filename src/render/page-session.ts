@@ -1,4 +1,5 @@
 import type { BrowserContext, Page } from 'playwright-core';
+import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureProxy } from '../egress/egress.js';
 import type { CdpSession } from './launch/pipe-session.js';
 import type { World } from './page/world.js';
@@ -27,3 +28,11 @@ export interface PageSession {
 
 /** The cause of a `render_crashed` that another capture in the same browser may have caused. */
 export class SharedLoss extends Error {}
+
+/** The error for a capture that did not get a browser. */
+export class NoBrowser extends CaptureError {
+  /** @param cause why the wait ended */
+  constructor(cause: unknown) {
+    super({ code: 'internal_error', status: 503, message: 'No browser was free in time. The capture can be tried again.', cause });
+  }
+}

@@ -1,7 +1,6 @@
 import { CaptureError } from '../contract/capture-error.js';
 import { DocumentReplaced, isClosed } from './page/document-replaced.js';
-import { type PageSession, SharedLoss } from './page-session.js';
-import { NoBrowser } from './pool/acquire-failure.js';
+import { NoBrowser, type PageSession, SharedLoss } from './page-session.js';
 
 export function browserNotReady(timeoutMs: number): CaptureError {
   return new CaptureError({

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { ENGINE_VERSION, type FiltersEngine, NetworkFilter } from '@ghostery/adblocker';
 import type { Egress } from '../../egress/egress.js';
-import { installLocked } from '../install/install-locked.js';
+import { installLocked } from '../install/run-command.js';
 import pins from '../pinned-packages.json';
 import { type BuiltInRules, builtInText, othersText } from './built-in.js';
 import { CATEGORIES, type Category } from './category.js';

@@ -5,7 +5,7 @@
 
 import type { Inspection } from '../../contract/capture-data.js';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
-import { isTooLong } from '../launch/answer-limit.js';
+import { isTooLong } from '../launch/message-limits.js';
 import { monotonicNow } from '../monotonic-now.js';
 import type { PageSession } from '../page-session.js';
 import { type BoundedPage, boundedPage, untilDeadline } from '../picture/bounded-page.js';

@@ -3,11 +3,10 @@ import type { AddressInfo } from 'node:net';
 import type { CDPSession } from 'playwright-core';
 import sharp from 'sharp';
 import { VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
-import { ChromiumProcess } from '../launch/chromium-process.js';
+import { ChromiumProcess, withTimeout } from '../launch/chromium-process.js';
 import type { Executable } from '../launch/executable.js';
 import { type LaunchMode, launchSandboxed, type SandboxSetting } from '../launch/launch-mode.js';
 import { profilesRoot, removeUnusedRoot } from '../pool/profile-dir.js';
-import { withTimeout } from '../pool/with-timeout.js';
 
 const CHECK_TIMEOUT_MS = 20_000;
 /** The smallest viewport of the API. Full Chromium often hangs with a viewport of one or two pixels. */

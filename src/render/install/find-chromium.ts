@@ -1,10 +1,9 @@
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { BrowserError } from '../launch/browser-error.js';
 import { versionOf } from '../launch/chromium-process.js';
-import type { Executable } from '../launch/executable.js';
+import { BrowserError, type Executable } from '../launch/executable.js';
 import { SandboxMissing } from '../launch/launch-mode.js';
-import { FAR_BEHIND_MAJORS, majorOf } from './browser-age.js';
 import { copiesDir, namedBrowser, ownCopies, playwrightCache, systemBrowsers } from './browser-places.js';
 import type { BrowserCheckOptions } from './check-browser.js';
 
@@ -21,6 +20,10 @@ export interface RankedBrowser extends Executable {
   failed: boolean;
 }
 
+/** About a quarter of a year of releases. No maintained package is further behind. */
+const FAR_BEHIND_MAJORS = 6;
+/** More than Chromium will ever have. */
+const MAJORS_MAX = 10_000;
 /** How long, in ms, a browser ranks last after a failure, which may have been a temporary problem of the machine. */
 const FAILURE_COUNTS_MS = 24 * 3_600_000;
 
@@ -47,18 +50,12 @@ export async function listBrowsers(dataDir: string): Promise<RankedBrowser[]> {
  */
 export function rankBrowsers(found: readonly RankedBrowser[]): RankedBrowser[] {
   const newest = Math.max(0, ...found.filter(({ failed }) => !failed).map(({ version }) => majorOf(version)));
-  const rank = ({ failed, version, kind }: RankedBrowser) => [
-    Number(failed),
-    Number(newest - majorOf(version) >= FAR_BEHIND_MAJORS),
-    Number(kind !== 'headless-shell'),
-    -majorOf(version),
-  ];
-  return [...found].sort((a, b) => firstDifference(rank(a), rank(b)));
-}
-
-function firstDifference(a: number[], b: number[]): number {
-  const index = a.findIndex((value, at) => value !== b[at]);
-  return index === -1 ? 0 : (a[index] ?? 0) - (b[index] ?? 0);
+  const rank = ({ failed, version, kind }: RankedBrowser): number => {
+    const isFarBehind = newest - majorOf(version) >= FAR_BEHIND_MAJORS;
+    const group = Number(failed) * 4 + Number(isFarBehind) * 2 + Number(kind !== 'headless-shell');
+    return group * MAJORS_MAX - majorOf(version);
+  };
+  return [...found].sort((a, b) => rank(a) - rank(b));
 }
 
 async function withVersion(executable: Executable, dataDir: string): Promise<RankedBrowser> {
@@ -108,8 +105,7 @@ async function checkNamed(path: string, options: BrowserCheckOptions): Promise<E
   }
 }
 
-async function check({ path, kind, env, source }: Executable, options: BrowserCheckOptions): Promise<Executable> {
-  const executable: Executable = { path, kind, source, ...(env === undefined ? {} : { env }) };
+async function check(executable: Executable, options: BrowserCheckOptions): Promise<Executable> {
   const known = recallBrowser(executable, options.dataDir);
   if (known?.proof === BROWSER_CHECK_VERSION && known.version !== null) return { ...executable, version: known.version };
   try {
@@ -133,8 +129,6 @@ interface KnownBrowser {
   failedAt: number | null;
 }
 
-const NOTHING: KnownBrowser = { version: null, proof: 0, failedAt: null };
-
 /** @returns null if this file is unknown */
 export function recallBrowser(executable: Executable, dataDir: string): KnownBrowser | null {
   const found = read(dataDir)[executable.path];
@@ -144,13 +138,12 @@ export function recallBrowser(executable: Executable, dataDir: string): KnownBro
 /** Stores a result for the file. If the data directory is not writable, the next start only takes longer. */
 export function rememberBrowser(executable: Executable, dataDir: string, news: Partial<KnownBrowser>): void {
   try {
-    const known = recallBrowser(executable, dataDir) ?? NOTHING;
-    const entries = Object.entries(read(dataDir)).filter(([path]) => existsSync(path));
+    const known = recallBrowser(executable, dataDir) ?? { version: null, proof: 0, failedAt: null };
     const entry: Entry = { ...known, ...news, file: fingerprint(executable) };
-    const file = recordFile(dataDir);
+    const [file, draft] = [recordFile(dataDir), `${recordFile(dataDir)}.${process.pid}`];
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(`${file}.${process.pid}`, JSON.stringify({ ...Object.fromEntries(entries), [executable.path]: entry }), { mode: 0o600 });
-    renameSync(`${file}.${process.pid}`, file);
+    writeFileSync(draft, JSON.stringify({ ...read(dataDir), [executable.path]: entry }), { mode: 0o600 });
+    renameSync(draft, file);
   } catch {
     // The data directory is read-only or full.
   }
@@ -175,4 +168,30 @@ function recordFile(dataDir: string): string {
 function fingerprint({ path, env }: Executable): string {
   const found = statSync(path, { throwIfNoEntry: false });
   return JSON.stringify([found?.size, found?.mtimeMs, found?.ino, env ?? {}]);
+}
+
+/** The major version; 0 if unknown. */
+function majorOf(version: string | null | undefined): number {
+  return Number.parseInt(version ?? '', 10) || 0;
+}
+
+/**
+ * Describes the age of a browser, for messages.
+ * @returns null if it is not far behind, or its age is unknown
+ */
+export function describeAge(version: string): string | null {
+  const behind = playwrightMajor() - majorOf(version);
+  if (majorOf(version) === 0 || behind < FAR_BEHIND_MAJORS) return null;
+  return `${behind} major versions behind Chromium ${playwrightMajor()}, and without the security fixes since`;
+}
+
+/** The version that Playwright was released with: a recent Chromium version that is known without a network. */
+function playwrightMajor(): number {
+  try {
+    const file = join(dirname(createRequire(import.meta.url).resolve('playwright-core/package.json')), 'browsers.json');
+    const { browsers } = JSON.parse(readFileSync(file, 'utf8')) as { browsers: { name: string; browserVersion?: string }[] };
+    return majorOf(browsers.find(({ name }) => name === 'chromium')?.browserVersion);
+  } catch {
+    return 0;
+  }
 }

@@ -2,16 +2,13 @@ import { chmodSync, existsSync, lchownSync, lstatSync, mkdirSync, readdirSync, r
 import { rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { BrowserError } from '../launch/browser-error.js';
-import type { Executable } from '../launch/executable.js';
+import { BrowserError, type Executable } from '../launch/executable.js';
 import { SandboxMissing } from '../launch/launch-mode.js';
 import pins from '../pinned-packages.json';
 import { copiesDir, inflatedDir, ownCopies, systemBrowsers } from './browser-places.js';
 import type { BrowserCheckOptions } from './check-browser.js';
 import { firstWorking } from './find-chromium.js';
-import { installLocked } from './install-locked.js';
-import { runCommand } from './run-command.js';
-import { type ManagerCommand, systemCommand } from './system-command.js';
+import { installLocked, type ManagerCommand, runCommand, systemCommand } from './run-command.js';
 
 const DOWNLOAD_MS = 600_000;
 const SILENCE_MS = 45_000;

@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { killProcess } from '../launch/process-table.js';
 
 export interface CommandLimits {
@@ -59,4 +61,42 @@ function reasonIn(output: string, code: number | null): string {
   return (
     lines.find((line) => /ENOTFOUND|ECONN|ETIMEDOUT|EAI_AGAIN|EINTEGRITY|E4\d\d|^E: /.test(line)) ?? lines.at(-1) ?? `ended with ${code}`
   );
+}
+
+/** A package-lock.json, with the sha512 of every package. */
+export interface PackageLock {
+  packages: { '': { dependencies: Record<string, string> }; [path: string]: object };
+}
+
+/**
+ * Installs exactly the npm packages of a lock file into a directory, from the configured registry. npm verifies each
+ * package's sha512 before unpacking, and runs no install scripts.
+ * @throws Error with one line that names a package that differs from the lock file, or with npm's own reason
+ */
+export async function installLocked(lock: PackageLock, dir: string, limits: Omit<CommandLimits, 'cwd'>): Promise<void> {
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(join(dir, 'package.json'), JSON.stringify({ private: true, ...lock.packages[''] }));
+  writeFileSync(join(dir, 'package-lock.json'), JSON.stringify(lock));
+  try {
+    await runCommand('npm', ['ci', ...QUIET], { ...limits, cwd: dir });
+  } catch (error) {
+    if (/EINTEGRITY/.test((error as Error).message)) throw new Error(REFUSED);
+    throw error;
+  }
+}
+
+const QUIET = ['--no-audit', '--no-fund', '--ignore-scripts', '--fetch-timeout=30000', '--fetch-retries=1'];
+const REFUSED = 'the registry sent a package whose sha512 differs from the pinned one; it was not used';
+
+/** The program of a package manager, and a command that uses it, with `sudo` before each part that needs root. */
+export type ManagerCommand = readonly [manager: string, command: string];
+
+/** The command for this system's package manager, without `sudo` for root; null if it has none of them. */
+export function systemCommand(
+  commands: readonly ManagerCommand[],
+  exists: (path: string) => boolean = existsSync,
+  isRoot = process.getuid?.() === 0,
+): string | null {
+  const command = commands.find(([manager]) => exists(manager))?.[1];
+  return command === undefined ? null : isRoot ? command.replaceAll('sudo ', '') : command;
 }

@@ -1,6 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import { ANSWER_MAX_BYTES, answerLimit, tooLongMessage } from './answer-limit.js';
-import { classifyMessage, HEAD_BYTES, type MessageClass } from './classify-message.js';
+import { ANSWER_MAX_BYTES, answerLimit, classifyMessage, HEAD_BYTES, type MessageClass, tooLongMessage } from './message-limits.js';
 
 /** One message of the DevTools protocol. */
 export interface CdpMessage {

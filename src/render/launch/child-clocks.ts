@@ -1,6 +1,5 @@
 import pTimeout from 'p-timeout';
-import type { CdpMessage } from './cdp-pipe.js';
-import { type CdpSession, PipeSession } from './pipe-session.js';
+import type { CdpSession } from './pipe-session.js';
 
 /** Scripts that replace the clocks of targets below a page that have sessions of their own. */
 export interface ClockScripts {
@@ -17,104 +16,41 @@ export interface ChildRun {
   frameExpression: string;
 }
 
-/** A target that has been attached but is not running yet. */
-export interface Child {
-  sessionId: string;
-  targetId: string;
-  type: string;
-  /** The browser context. Each page has its own. */
-  context: string;
-}
-
-interface Clock {
-  context: string;
-  isFrame: boolean;
-  session: PipeSession;
-  /** @returns the clock's own report of its state */
-  run(run: ChildRun): Promise<unknown>;
-  /** The run in progress, if any. */
-  running: Promise<number> | null;
-  /** The real time, in ms, that the page has waited for it. */
-  lateMs: number;
-}
-
-const CHILDREN_MAX = 30;
 /** A worker that has computed for longer than this no longer delays its page's clock. */
 const LATE_MAX_MS = 2_000;
-const LATE = Symbol('late');
 const PAUSES_WITHIN_MS = 5_000;
 
-/** The clocks of workers, and of frames in other processes, which run with their page's clock. */
-export class ChildClocks {
-  readonly #scripts = new Map<string, ClockScripts>();
-  readonly #clocks = new Map<string, Clock>();
+/** The clock of a worker, or of a frame in another process, which runs with its page's clock. */
+export class ChildClock {
+  /** @returns the clock's own report of its state */
+  readonly #start: StartClock;
+  /** The run in progress, if any. */
+  #running: Promise<number> | null = null;
+  /** The real time, in ms, that the page has waited for it. */
+  #lateMs = 0;
 
-  /** @param post sends a command, and returns its id */
-  constructor(private readonly post: (method: string, params: object, sessionId: string) => number) {}
-
-  /** Installs a clock in each future target of the context. */
-  install(context: string, scripts: ClockScripts): void {
-    this.#scripts.set(context, scripts);
+  /** Installs the clock in a target that has been attached but is not running yet. */
+  constructor(cdp: CdpSession, { type, targetId }: { type: string; targetId: string }, scripts: ClockScripts) {
+    this.#start = type === 'iframe' ? clockOfFrame(cdp, scripts, targetId) : clockOfWorker(cdp, scripts);
   }
 
-  /** Must be called for each target before it runs. */
-  add({ sessionId, targetId, type, context }: Child): void {
-    const scripts = this.#scripts.get(context);
-    const isFrame = type === 'iframe';
-    if (scripts === undefined || (!isFrame && type !== 'worker') || this.#of(context).length >= CHILDREN_MAX) return;
-    const session = new PipeSession({ post: (method, params) => this.post(method, params, sessionId), failed: () => {} });
-    const cdp = session.asCdpSession();
-    const run = isFrame ? clockOfFrame(cdp, scripts, targetId) : clockOfWorker(cdp, scripts);
-    this.#clocks.set(sessionId, { context, isFrame, session, run, running: null, lateMs: 0 });
-  }
-
-  /** @returns ms of the page's time until something is due in any of them; infinite if nothing is */
-  async run(context: string, run: ChildRun): Promise<number> {
-    return Math.min(...(await Promise.all(this.#of(context).map((clock) => runOne(clock, run)))));
-  }
-
-  /** The sessions of frames in other processes. */
-  frameSessions(context: string): string[] {
-    return [...this.#clocks].filter(([, clock]) => clock.context === context && clock.isFrame).map(([sessionId]) => sessionId);
-  }
-
-  /** @returns whether the message concerns a clock only */
-  receive(message: CdpMessage): boolean {
-    const clock = this.#clocks.get(message.sessionId ?? '');
-    const isOwn = message.id !== undefined || message.method?.startsWith('Debugger.') === true;
-    if (clock === undefined || !isOwn) return false;
-    clock.session.receive(message);
-    return true;
-  }
-
-  drop(sessionId: string): void {
-    this.#clocks.get(sessionId)?.session.close();
-    this.#clocks.delete(sessionId);
-  }
-
-  forget(context: string): void {
-    this.#scripts.delete(context);
-  }
-
-  #of(context: string): Clock[] {
-    return [...this.#clocks.values()].filter((clock) => clock.context === context);
+  /** @returns ms of the page's time until something is due; infinite for never */
+  async run(run: ChildRun): Promise<number> {
+    if (this.#lateMs >= LATE_MAX_MS) return Number.POSITIVE_INFINITY;
+    const began = performance.now();
+    this.#running ??= this.#start(run)
+      .then(dueMs, () => Number.POSITIVE_INFINITY)
+      .finally(() => {
+        this.#running = null;
+      });
+    const due = await pTimeout(this.#running, { milliseconds: Math.max(1, run.order.realMs), fallback: () => null });
+    if (due !== null) return due;
+    this.#lateMs += performance.now() - began;
+    return 0;
   }
 }
 
-async function runOne(clock: Clock, run: ChildRun): Promise<number> {
-  if (clock.lateMs >= LATE_MAX_MS) return Number.POSITIVE_INFINITY;
-  const began = performance.now();
-  clock.running ??= clock
-    .run(run)
-    .then(dueMs, () => Number.POSITIVE_INFINITY)
-    .finally(() => {
-      clock.running = null;
-    });
-  const due = await pTimeout(clock.running, { milliseconds: Math.max(1, run.order.realMs), fallback: (): typeof LATE => LATE });
-  if (due !== LATE) return due;
-  clock.lateMs += performance.now() - began;
-  return 0;
-}
+type StartClock = (run: ChildRun) => Promise<unknown>;
 
 /**
  * @param state the page's own report of its clock, which it can forge
@@ -125,7 +61,7 @@ export function dueMs(state: unknown): number {
   return typeof nextMs === 'number' && nextMs >= 0 ? nextMs : Number.POSITIVE_INFINITY;
 }
 
-function clockOfFrame(cdp: CdpSession, { frame }: ClockScripts, frameId: string): Clock['run'] {
+function clockOfFrame(cdp: CdpSession, { frame }: ClockScripts, frameId: string): StartClock {
   cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: frame }).catch(() => {});
   return ({ frameExpression }: ChildRun) => runFrameClock(cdp, frameId, frameExpression);
 }
@@ -142,7 +78,7 @@ export async function runFrameClock(cdp: CdpSession, frameId: string, expression
 }
 
 /** A worker has no isolated world, so its report is untrusted. At worst, its own clock runs too little or too far. */
-function clockOfWorker(cdp: CdpSession, { worker }: ClockScripts): Clock['run'] {
+function clockOfWorker(cdp: CdpSession, { worker }: ClockScripts): StartClock {
   const installing = installInWorker(cdp, worker).catch(() => null);
   return async ({ order }: ChildRun) => {
     const objectId = await installing;

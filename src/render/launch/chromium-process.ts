@@ -1,20 +1,19 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { accessSync, constants, statfsSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import pTimeout from 'p-timeout';
-import type { Browser, CDPSession } from 'playwright-core';
-import { identityOf, ownUserAgent } from '../emulate/user-agent.js';
+import type { Browser, BrowserType, CDPSession } from 'playwright-core';
+import { ownUserAgent } from '../emulate/user-agent.js';
 import { browserCopies, createProfile, removeProfile } from '../pool/profile-dir.js';
 import { chromiumFlags } from './chromium-flags.js';
-import type { Executable } from './executable.js';
-import { inOwnGroup } from './own-group.js';
+import { type Executable, HOST } from './executable.js';
 import type { CdpSession } from './pipe-session.js';
-import { playwrightChromium } from './playwright.js';
+import { browserCommand } from './process-priority.js';
 import { killGroup } from './process-table.js';
 import { TargetPolicy } from './target-policy.js';
 import { reachableBy, SYSTEM_PATH, type Unprivileged } from './unprivileged.js';
-import { withNiceness } from './with-niceness.js';
 
 const LAUNCH_TIMEOUT_MS = 20_000;
 const EXIT_TIMEOUT_MS = 2_000;
@@ -22,6 +21,8 @@ const VERSION_TIMEOUT_MS = 5_000;
 /** One page needs about half of Docker's default. Several pages share it. */
 const SHM_ENOUGH_BYTES = 512 * 1024 * 1024;
 const STDERR_KEPT_CHARS = 4_096;
+/** The parts that a wait is divided into. */
+const PARTS = 10;
 
 export interface LaunchOptions {
   executable: Executable;
@@ -41,31 +42,41 @@ export interface LaunchOptions {
  * connects to it, so it can run as another user, with a profile of our choice, and be killed by process group.
  */
 export class ChromiumProcess implements AsyncDisposable {
+  readonly browser: Browser;
+  readonly pid: number;
+  /** Resolves when the process has exited. */
+  readonly exited: Promise<void>;
   private ending: Promise<void> | undefined;
 
   private constructor(
-    readonly browser: Browser,
-    readonly pid: number,
-    private readonly child: ChildProcess,
+    private readonly started: Started,
     private readonly profile: string,
-    /** Resolves when the process has exited. */
-    readonly exited: Promise<void>,
-    /** Why it was killed, if it sent messages that cannot be handled; else null. */
-    readonly fault: () => string | null,
-    /** Takes a session over from Playwright (see TargetPolicy). */
-    readonly takeOver: (session: CDPSession) => Promise<CdpSession>,
-  ) {}
+  ) {
+    this.browser = started.browser;
+    this.pid = started.pid;
+    this.exited = started.exited;
+  }
 
   /** @throws Error with the end of Chromium's output, if it does not start within 20 s */
   static async launch(options: LaunchOptions): Promise<ChromiumProcess> {
     const profile = createProfile(options.profiles, options.user);
     try {
       const executable = reachableBy(options.user, options.executable, () => browserCopies(options.profiles));
-      return await start({ ...options, executable }, profile, (...parts) => new ChromiumProcess(...parts));
+      return new ChromiumProcess(await start({ ...options, executable }, profile), profile);
     } catch (error) {
       await removeProfile(profile);
       throw error;
     }
+  }
+
+  /** Why it was killed, if it sent messages that cannot be handled; else null. */
+  get fault(): string | null {
+    return this.started.policy.failure;
+  }
+
+  /** Takes a session over from Playwright (see TargetPolicy). */
+  takeOver(session: CDPSession): Promise<CdpSession> {
+    return this.started.policy.takeOver(session);
   }
 
   /** Free bytes on the disk of its profile, which also holds its temporary files; null if the profile was removed. */
@@ -89,9 +100,10 @@ export class ChromiumProcess implements AsyncDisposable {
   }
 
   private async end(): Promise<void> {
-    killGroup(this.child);
+    const { child } = this.started;
+    killGroup(child);
     await pTimeout(this.exited, { milliseconds: EXIT_TIMEOUT_MS, message: false });
-    this.child.stderr?.destroy();
+    child.stderr?.destroy();
     await removeProfile(this.profile);
   }
 }
@@ -110,23 +122,56 @@ export async function versionOf(executable: Executable): Promise<string | null> 
   }
 }
 
-type Parts = [
-  browser: Browser,
-  pid: number,
-  child: ChildProcess,
-  profile: string,
-  exited: Promise<void>,
-  fault: () => string | null,
-  takeOver: (session: CDPSession) => Promise<CdpSession>,
-];
-type Made = (...parts: Parts) => ChromiumProcess;
+/**
+ * Playwright's Chromium. It is loaded at the first call, and not by `import`, for which Node first scans all of its CommonJS for exports:
+ * that takes 0.3 s of processor time.
+ */
+export function playwrightChromium(): BrowserType {
+  const { chromium } = createRequire(import.meta.url)('playwright-core') as typeof import('playwright-core');
+  return chromium;
+}
 
-async function start(options: LaunchOptions, profile: string, made: Made): Promise<ChromiumProcess> {
-  const host = { platform: process.platform, arch: process.arch };
+/** @returns whether the work succeeded in time */
+export function endsInTime(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  return withTimeout(work, timeoutMs).then(
+    () => true,
+    () => false,
+  );
+}
+
+/**
+ * Waits for work. Time in which this process is blocked counts as one part at most: a browser that responded in the meantime
+ * is not late.
+ * @param signal ends the wait with its reason
+ * @throws TimeoutError if the work has not finished within this many ms; or the error of the work itself
+ */
+export function withTimeout<T>(work: Promise<T>, timeoutMs: number, signal?: AbortSignal): Promise<T> {
+  const message = `the browser did not answer within ${timeoutMs} ms`;
+  const customTimers = { setTimeout: timeoutInParts as typeof setTimeout, clearTimeout };
+  return pTimeout(work, { milliseconds: timeoutMs, message, customTimers, ...(signal === undefined ? {} : { signal }) });
+}
+
+function timeoutInParts(onOver: () => void, timeoutMs: number): NodeJS.Timeout {
+  let parts = 0;
+  return setInterval(() => {
+    parts += 1;
+    if (parts === PARTS) onOver();
+  }, timeoutMs / PARTS);
+}
+
+interface Started {
+  browser: Browser;
+  pid: number;
+  exited: Promise<void>;
+  child: ChildProcess;
+  policy: TargetPolicy;
+}
+
+async function start(options: LaunchOptions, profile: string): Promise<Started> {
   const { version, sandbox, user, executable } = options;
-  const userAgent = version === null ? null : ownUserAgent(version, host);
-  const browser = withNiceness(executable.path, chromiumFlags({ profile, sandbox, userAgent, roomyShm: shmIsRoomy() }));
-  const { command, args, detached } = inOwnGroup(browser.command, browser.args);
+  const userAgent = version === null ? null : ownUserAgent(version, HOST);
+  const flags = chromiumFlags({ profile, sandbox, userAgent, roomyShm: shmIsRoomy() });
+  const { command, args, detached } = browserCommand(executable.path, flags);
   const child = spawn(command, args, {
     detached,
     cwd: '/',
@@ -135,43 +180,24 @@ async function start(options: LaunchOptions, profile: string, made: Made): Promi
     ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
   });
   const outputEnd = listen(child);
-  let fault: string | null = null;
-  const exited = new Promise<void>((resolve) => {
-    child.once('exit', () => resolve());
-    child.once('error', () => resolve());
-  });
   const failed = new Promise<never>((_, reject) => {
     child.once('error', (error) => reject(new Error(`${executable.path} could not be started: ${error.message}`)));
     child.once('exit', (code, signal) =>
       reject(new Error(`${executable.path} ended (${signal ?? code}) before it answered. ${outputEnd()}`)),
     );
   });
-  failed.catch(() => {});
+  const exited: Promise<void> = failed.catch(() => {});
   const { pid } = child;
   if (pid === undefined) return failed;
   const stop = (): void => killGroup(child);
   options.signal?.addEventListener('abort', stop, { once: true });
   if (options.signal?.aborted) stop();
-  const line = new TargetPolicy(child.stdio[3] as Writable, child.stdio[4] as Readable, {
-    identify: (agent, known) => identityOf(agent, known, host),
-    failed: (why) => {
-      fault = why;
-      killGroup(child);
-    },
-  });
+  const policy = new TargetPolicy(child.stdio[3] as Writable, child.stdio[4] as Readable, stop);
   try {
     // Playwright is loaded only now, while the browser starts.
-    const connected = playwrightChromium().connectOverCDP(line, { artifactsDir: profile, noDefaults: true, timeout: LAUNCH_TIMEOUT_MS });
+    const connected = playwrightChromium().connectOverCDP(policy, { artifactsDir: profile, noDefaults: true, timeout: LAUNCH_TIMEOUT_MS });
     connected.catch(() => {});
-    return made(
-      await Promise.race([connected, failed]),
-      pid,
-      child,
-      profile,
-      exited,
-      () => fault,
-      (session) => line.takeOver(session),
-    );
+    return { browser: await Promise.race([connected, failed]), pid, exited, child, policy };
   } catch (error) {
     killGroup(child);
     await exited;

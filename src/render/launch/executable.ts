@@ -16,3 +16,11 @@ export interface Executable {
 export function kindOf(path: string): Executable['kind'] {
   return /headless[-_]shell|chrome-headless|@sparticuz/i.test(path) ? 'headless-shell' : 'chromium';
 }
+
+/** The machine that browsers run on. */
+export const HOST = { platform: process.platform, arch: process.arch };
+
+/** No browser is available. The message, one line, explains the remedy to the operator. */
+export class BrowserError extends Error {
+  override readonly name = 'BrowserError';
+}

@@ -1,5 +1,5 @@
-import { BrowserError } from './browser-error.js';
 import type { LaunchOptions } from './chromium-process.js';
+import { BrowserError } from './executable.js';
 import { unprivilegedUser } from './unprivileged.js';
 
 /** The restrictions that a browser runs with. */

@@ -1,7 +1,7 @@
 import pTimeout from 'p-timeout';
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
-import { BrowserError } from './browser-error.js';
-import { playwrightChromium } from './playwright.js';
+import { playwrightChromium } from './chromium-process.js';
+import { BrowserError } from './executable.js';
 
 /** Playwright's storage state file, as the field `storage_state` accepts it. */
 export interface StorageState {

@@ -15,26 +15,13 @@ export interface ProcessEntry {
   cpuTicks: number;
 }
 
-export interface ThreadEntry {
-  tid: number;
-  /** The name set by the program, at most 15 characters. */
-  name: string;
-  /** CPU time so far, in clock ticks. */
-  cpuTicks: number;
-}
-
-/** A process of a browser. */
-export interface GroupProcess extends ProcessEntry {
-  /** Whether it is a renderer instead of a shared process. */
-  renderer: boolean;
-}
-
 const PAGE_BYTES = 4_096;
 /** @returns null if the process does not exist */
 export function readProcess(pid: number): ProcessEntry | null {
-  const stat = readStat(`/proc/${pid}/stat`);
+  const stat = read(`/proc/${pid}/stat`);
   if (stat === null) return null;
-  const { fields, cpuTicks } = stat;
+  // The second field, the program's name in brackets, may contain any character, so parsing starts after it.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return {
     pid,
     state: fields[0] ?? '?',
@@ -42,7 +29,7 @@ export function readProcess(pid: number): ProcessEntry | null {
     group: Number(fields[2]),
     startTime: Number(fields[19]),
     rssBytes: Number(fields[21]) * PAGE_BYTES,
-    cpuTicks,
+    cpuTicks: Number(fields[11]) + Number(fields[12]),
   };
 }
 
@@ -54,16 +41,13 @@ export function memoryOf(pid: number): { ownBytes: number; sharedBytes: number }
 }
 
 /** The threads of a process; none if it has exited. */
-export function threadsOf(pid: number): ThreadEntry[] {
-  return listNumbers(`/proc/${pid}/task`).flatMap((tid) => {
-    const stat = readStat(`/proc/${pid}/task/${tid}/stat`);
-    return stat === null ? [] : [{ tid, name: stat.name, cpuTicks: stat.cpuTicks }];
-  });
+export function threadsOf(pid: number): number[] {
+  return listNumbers(`/proc/${pid}/task`);
 }
 
 /** The time, in ms, that the process's threads have run or waited for a processor; null if unknown. */
 export function busyMs(pid: number): number | null {
-  const times = listNumbers(`/proc/${pid}/task`).flatMap((tid) => read(`/proc/${pid}/task/${tid}/schedstat`)?.split(' ', 2) ?? []);
+  const times = threadsOf(pid).flatMap((tid) => read(`/proc/${pid}/task/${tid}/schedstat`)?.split(' ', 2) ?? []);
   return times.length === 0 ? null : times.reduce((sum, ns) => sum + Number(ns), 0) / 1e6;
 }
 
@@ -76,43 +60,10 @@ export function processGroup(group: number): ProcessEntry[] {
   return readProcesses(allPids()).filter((entry) => entry.group === group);
 }
 
-const FORGET_OTHERS_MS = 5_000;
-
-/** A process group that is read repeatedly, on a machine where most processes belong to other groups. */
-export class GroupWatch {
-  private others = new Set<number>();
-  private renderers = new Set<number>();
-  private forgottenAt = 0;
-
-  constructor(private readonly group: number) {}
-
-  /** @param now ms; processes of other groups are skipped for some seconds, within which their pids are not reused for this group */
-  processes(now: number): GroupProcess[] {
-    if (Math.abs(now - this.forgottenAt) >= FORGET_OTHERS_MS) {
-      this.forgottenAt = now;
-      this.others.clear();
-      this.renderers.clear();
-    }
-    const entries = readProcesses(allPids().filter((pid) => !this.others.has(pid)));
-    for (const { pid, group } of entries) if (group !== this.group) this.others.add(pid);
-    return entries.filter(({ group }) => group === this.group).map((entry) => ({ ...entry, renderer: this.runsPages(entry.pid) }));
-  }
-
-  /** A renderer remains one; other processes may become one. */
-  private runsPages(pid: number): boolean {
-    if (!this.renderers.has(pid) && isRenderer(pid)) this.renderers.add(pid);
-    return this.renderers.has(pid);
-  }
-}
-
 /** Processes whose command line or environment contains the text. */
 export function processesNaming(text: string): ProcessEntry[] {
   const names = (pid: number) => [`/proc/${pid}/cmdline`, `/proc/${pid}/environ`].some((file) => read(file)?.includes(text));
   return readProcesses(allPids().filter((pid) => pid !== process.pid && names(pid)));
-}
-
-export function isRenderer(pid: number): boolean {
-  return roleOf(pid) === 'renderer';
 }
 
 /** The role of a Chromium process, such as `renderer` or `network.mojom.NetworkService`; `browser` for the main process. */
@@ -123,7 +74,7 @@ export function roleOf(pid: number): string {
 
 /** Whether every renderer of the group has a seccomp filter; null if there are no renderers. */
 export function renderersSandboxed(group: number): boolean | null {
-  const renderers = processGroup(group).filter(({ pid }) => isRenderer(pid));
+  const renderers = processGroup(group).filter(({ pid }) => roleOf(pid) === 'renderer');
   if (renderers.length === 0) return null;
   return renderers.every(({ pid }) => /^Seccomp:\s*2$/m.test(read(`/proc/${pid}/status`) ?? ''));
 }
@@ -146,22 +97,12 @@ export function killProcess(target: number): void {
   }
 }
 
-/** @returns null if the process or thread does not exist; `fields` are those after the name */
-function readStat(file: string): { name: string; fields: string[]; cpuTicks: number } | null {
-  const stat = read(file);
-  if (stat === null) return null;
-  // The second field, the program's name in brackets, may contain any character, so parsing starts after it.
-  const nameEnd = stat.lastIndexOf(')');
-  const fields = stat.slice(nameEnd + 2).split(' ');
-  return { name: stat.slice(stat.indexOf('(') + 1, nameEnd), fields, cpuTicks: Number(fields[11]) + Number(fields[12]) };
-}
-
 /** The existing processes. */
 function readProcesses(pids: readonly number[]): ProcessEntry[] {
   return pids.map(readProcess).filter((entry) => entry !== null);
 }
 
-function allPids(): number[] {
+export function allPids(): number[] {
   return listNumbers('/proc');
 }
 

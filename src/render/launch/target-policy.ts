@@ -1,9 +1,10 @@
 import type { Readable, Writable } from 'node:stream';
 import type { CDPSession, ConnectOverCDPTransport } from 'playwright-core';
 import { emulateUserAgentInWorker } from '../emulate/emulate-user-agent.js';
-import { type Identity, languagesOf } from '../emulate/user-agent.js';
+import { type Identity, identityOf, languagesOf } from '../emulate/user-agent.js';
 import { type CdpMessage, CdpPipe } from './cdp-pipe.js';
-import { ChildClocks, type ChildRun, type ClockScripts } from './child-clocks.js';
+import { ChildClock, type ChildRun, type ClockScripts } from './child-clocks.js';
+import { HOST } from './executable.js';
 import { type CdpSession, PipeSession } from './pipe-session.js';
 
 /** Ids of our own commands, which are separate from Playwright's, counted from 1. */
@@ -16,15 +17,19 @@ const SESSION_MAX_BYTES = 64 * 1024 * 1024;
 export const HOLD_SERVICE_WORKERS = 'Stillframe.holdServiceWorkers';
 /** Our own command: installs clocks in the page's workers and its frames in other processes. Its parameters are ClockScripts. */
 export const INSTALL_CLOCKS = 'Stillframe.installClocks';
-/** Our own command: runs those clocks (ChildRun). The answer's `dueMs` is the result of ChildClocks.run, or null for never. */
+/** Our own command: runs those clocks (ChildRun). The answer's `dueMs` is ms until something is due, or null for never. */
 export const RUN_CLOCKS = 'Stillframe.runClocks';
 /** Our own command: answers with the id of the session it is sent on. */
 const GET_SESSION_ID = 'Stillframe.getSessionId';
 /** How long a service worker waits for its rules before it is resumed in any case. */
 const SERVICE_WORKER_HOLD_MS = 1_000;
+/** The maximum number of clocks in a context. */
+const CLOCKS_MAX = 30;
 
 /** Types of targets whose requests belong to a page. */
 const LOADING_TARGETS = new Set(['page', 'iframe', 'worker']);
+/** Types of targets whose clocks run with their page's. */
+const CLOCK_TARGETS = new Set(['iframe', 'worker']);
 
 interface TargetInfo {
   targetId: string;
@@ -33,17 +38,54 @@ interface TargetInfo {
   browserContextId?: string;
 }
 
-interface TargetOfSession {
-  /** The browser context. */
-  context: string;
-  /** The target's type: `page`, `iframe`, `worker`, `service_worker`, … */
-  type: string;
-}
-
 interface Agent {
   identity: Identity;
   /** Parameters of Emulation.setUserAgentOverride. */
   override: Record<string, unknown>;
+}
+
+type Result = Record<string, unknown>;
+
+interface WorkerScript {
+  sessionId: string;
+  requestId: string;
+  timestamp: number;
+}
+
+/** A browser context. Each page has its own. */
+class Context {
+  /** The number of pages that have been requested but not attached yet. */
+  expectedPages = 0;
+  agent: Agent | null = null;
+  /** Whether its service workers wait for rules before they run. */
+  holdsServiceWorkers = false;
+  clockScripts: ClockScripts | null = null;
+  /** Clocks of workers, and of frames in other processes, by session. */
+  readonly clocks = new Map<string, ChildClock>();
+  /** The session that receives the network events of all its pages, frames and dedicated workers. */
+  observer: PipeSession | null = null;
+  /** Requests for workers' scripts that have not ended, by URL. */
+  readonly workerScripts = new Map<string, WorkerScript>();
+  /** URLs of the shared workers that have started. */
+  readonly sharedWorkers = new Set<string>();
+}
+
+/** A session on a target. */
+class Session {
+  /** Our own use of the session, besides or instead of Playwright's. */
+  own: PipeSession | null = null;
+  /** Whether it was taken over from Playwright. */
+  isTakenOver = false;
+  /** The total bytes of large events. */
+  spentBytes = 0;
+  readonly cutter = new EventCutter();
+
+  constructor(
+    /** The id of the browser context; empty if unknown. */
+    readonly contextId: string,
+    /** The target's type: `page`, `iframe`, `worker`, `service_worker`, … */
+    readonly type: string,
+  ) {}
 }
 
 /**
@@ -53,87 +95,32 @@ interface Agent {
 export class TargetPolicy implements ConnectOverCDPTransport {
   onmessage?: (message: object) => void;
   onclose?: (reason?: string) => void;
+  /** Why the browser must be ended, if it has sent a message that cannot be handled; else null. */
+  failure: string | null = null;
   private readonly pipe: CdpPipe;
   private nextId = OWN_IDS_FROM;
-  private versionRequest: number | undefined;
   private version = '0';
-  /** The number of pages that have been requested but not attached yet, by context. */
-  private readonly expected = new Map<string, number>();
-  private readonly sessions = new Map<string, TargetOfSession>();
-  private readonly agents = new Map<string, Agent>();
-  private readonly kept = new Set<string>();
-  /** Contexts whose service workers wait for rules before they run. */
-  private readonly held = new Set<string>();
-  private readonly workerScripts = new SharedWorkerScripts();
-  private readonly clocks = new ChildClocks((method, params, sessionId) => this.post(method, params, sessionId));
-  /** The total bytes of large events, by session. */
-  private readonly spent = new Map<string, number>();
-  private readonly cutters = new Map<string, EventCutter>();
-  /** Sessions that were taken over from Playwright. */
-  private readonly ownSessions = new Map<string, PipeSession>();
-  /** The session taken over, by context. It receives the network events of all pages, frames and dedicated workers. */
-  private readonly observers = new Map<string, PipeSession>();
+  private readonly contexts = new Map<string, Context>();
+  private readonly sessions = new Map<string, Session>();
 
-  /** @param failed called once if the browser has sent a message that cannot be handled, and must be ended */
+  /** @param onFailure called once if the browser must be ended */
   constructor(
     output: Writable,
     input: Readable,
-    private readonly options: {
-      identify(userAgent: string, chromiumVersion: string): Identity;
-      failed(why: string): void;
-    },
+    private readonly onFailure: () => void,
   ) {
     this.pipe = new CdpPipe(output, input, {
-      deliver: (message, bytes) => this.receive(bytes < CUT_FROM_BYTES ? message : this.cut(message)),
+      deliver: (message, bytes) => this.receive(bytes < CUT_FROM_BYTES ? message : this.sessionOf(message).cutter.cut(message)),
       admits: (sessionId, bytes) => this.admits(sessionId, bytes),
       closed: () => this.end(),
-      failed: (why) => options.failed(why),
+      failed: (why) => this.fail(why),
     });
   }
 
   send(message: CdpMessage): void {
-    const { method, params, sessionId, id } = message;
-    if (method === 'Target.detachFromTarget' && this.kept.has(params?.sessionId as string)) {
-      this.answer(message);
-      return;
-    }
-    if (method === GET_SESSION_ID) {
-      this.answer(message, { sessionId });
-      return;
-    }
-    const { context = '', type = '' } = this.sessions.get(sessionId ?? '') ?? {};
-    if (method === HOLD_SERVICE_WORKERS) {
-      if (context !== '') this.held.add(context);
-      this.answer(message);
-      return;
-    }
-    if (method === INSTALL_CLOCKS) {
-      this.clocks.install(context, params as unknown as ClockScripts);
-      this.answer(message);
-      return;
-    }
-    if (method === RUN_CLOCKS) {
-      const ran = this.clocks.run(context, params as unknown as ChildRun);
-      void ran.then((dueMs) => this.answer(message, { dueMs: Number.isFinite(dueMs) ? dueMs : null }));
-      return;
-    }
-    if (method === 'Emulation.setScriptExecutionDisabled')
-      for (const frame of this.clocks.frameSessions(context)) this.command(method, params ?? {}, frame);
-    // Playwright resumes service workers as soon as it finds them.
-    if (method === 'Runtime.runIfWaitingForDebugger' && type === 'service_worker' && this.held.has(context)) {
-      setTimeout(() => this.pipe.send(message), SERVICE_WORKER_HOLD_MS).unref();
-      return;
-    }
-    // Nothing uses the log, or the console and contexts of workers, so these events are disabled.
-    if (method === 'Log.enable' || (method === 'Runtime.enable' && type.endsWith('worker'))) {
-      this.answer(message);
-      return;
-    }
-    if (method === 'Browser.getVersion' && sessionId === undefined) this.versionRequest = id;
-    if (method === 'Target.createTarget') this.count(params?.browserContextId as string, 1);
-    if (method === 'Target.disposeBrowserContext') this.forget(params?.browserContextId as string);
-    const override = method === 'Emulation.setUserAgentOverride' ? this.agentFor(message).override : params;
-    this.pipe.send({ ...message, params: override });
+    const result = this.intercept(message);
+    if (result === null) this.pipe.send(message);
+    else void Promise.resolve(result).then((known) => this.answer(message, known));
   }
 
   close(): void {}
@@ -145,89 +132,152 @@ export class TargetPolicy implements ConnectOverCDPTransport {
    */
   async takeOver(session: CDPSession): Promise<CdpSession> {
     const { sessionId } = (await session.send(GET_SESSION_ID as 'Page.enable')) as unknown as { sessionId: string };
-    const own = new PipeSession({ post: (method, params) => this.post(method, params, sessionId), failed: this.options.failed });
-    this.ownSessions.set(sessionId, own);
-    const target = this.sessions.get(sessionId);
-    if (target !== undefined) this.observers.set(target.context, own);
-    return own.asCdpSession();
+    const target = this.sessionOf({ sessionId });
+    target.own = this.ownSession(sessionId);
+    target.isTakenOver = true;
+    this.sessions.set(sessionId, target);
+    this.contextOf(target.contextId).observer = target.own;
+    return target.own.asCdpSession();
   }
 
-  private post(method: string, params: object, sessionId: string): number {
-    const id = this.nextId++;
-    this.send({ id, method, params: params as Record<string, unknown>, sessionId });
-    return id;
+  /** @returns the result of a command that is not passed to the browser; null for the others */
+  private intercept(message: CdpMessage): Result | Promise<Result> | null {
+    const { method, params = {}, sessionId } = message;
+    const { contextId, type } = this.sessionOf(message);
+    const context = this.contextOf(contextId);
+    switch (method) {
+      case GET_SESSION_ID:
+        return { sessionId };
+      case HOLD_SERVICE_WORKERS:
+        context.holdsServiceWorkers = true;
+        return {};
+      case INSTALL_CLOCKS:
+        context.clockScripts = params as unknown as ClockScripts;
+        return {};
+      case RUN_CLOCKS:
+        return runClocks(context, params as unknown as ChildRun);
+      // Nothing uses the log, or the console and contexts of workers, so these events are disabled.
+      case 'Log.enable':
+        return {};
+      case 'Runtime.enable':
+        return type.endsWith('worker') ? {} : null;
+      // Playwright resumes service workers as soon as it finds them.
+      case 'Runtime.runIfWaitingForDebugger':
+        if (type !== 'service_worker' || !context.holdsServiceWorkers) return null;
+        setTimeout(() => this.command(method, {}, sessionId), SERVICE_WORKER_HOLD_MS).unref();
+        return {};
+      // Playwright detaches from shared workers at once, which would undo their override.
+      case 'Target.detachFromTarget':
+        return this.sessions.get(params.sessionId as string)?.type === 'shared_worker' ? {} : null;
+      case 'Target.createTarget': {
+        const id = params.browserContextId as string;
+        const created = this.contextOf(id);
+        created.expectedPages += 1;
+        this.contexts.set(id, created);
+        return null;
+      }
+      case 'Target.disposeBrowserContext':
+        this.contexts.delete(params.browserContextId as string);
+        return null;
+      case 'Emulation.setUserAgentOverride':
+        context.agent = this.agentOf(params);
+        message.params = context.agent.override;
+        return null;
+      case 'Emulation.setScriptExecutionDisabled':
+        for (const [id, target] of this.sessions)
+          if (target.contextId === contextId && target.type === 'iframe') this.command(method, params, id);
+        return null;
+      default:
+        return null;
+    }
+  }
+
+  private ownSession(sessionId: string): PipeSession {
+    const post = (method: string, params: object): number => {
+      const id = this.nextId++;
+      this.send({ id, method, params: params as Record<string, unknown>, sessionId });
+      return id;
+    };
+    return new PipeSession({ post, failed: (why) => this.fail(why) });
+  }
+
+  private fail(why: string): void {
+    if (this.failure !== null) return;
+    this.failure = why;
+    this.onFailure();
   }
 
   private end(): void {
-    for (const session of this.ownSessions.values()) session.close();
-    this.ownSessions.clear();
+    for (const { own } of this.sessions.values()) own?.close();
+    this.sessions.clear();
     this.onclose?.();
   }
 
+  /** The session of a message. Unknown ones, such as the browser's own, are not stored. */
+  private sessionOf({ sessionId = '' }: CdpMessage): Session {
+    return this.sessions.get(sessionId) ?? new Session('', '');
+  }
+
+  /** Unknown contexts, such as the browser's own, are not stored. */
+  private contextOf(id: string): Context {
+    return this.contexts.get(id) ?? new Context();
+  }
+
   private receive(message: CdpMessage): void {
-    const { id, method, params, sessionId } = message;
-    if (id !== undefined && id === this.versionRequest && sessionId === undefined) this.readVersion(message);
-    if (method === 'Target.detachedFromTarget') this.drop(params?.sessionId as string);
+    const { method, params = {}, sessionId, result } = message;
+    if (sessionId === undefined && typeof result?.userAgent === 'string') this.readVersion(result);
+    if (method === 'Target.detachedFromTarget') this.drop(params.sessionId as string);
     if (method === 'Target.attachedToTarget' && !this.admit(message)) return;
     this.pass(message);
     const end = this.endOfWorkerScript(message);
     if (end !== null) setImmediate(() => this.pass(end));
   }
 
-  /** Passes a message to the session taken over, or else to Playwright. Answers to this class's own commands are discarded. */
+  /** Passes a message to our own session, or else to Playwright. Answers to this class's own commands are discarded. */
   private pass(message: CdpMessage): void {
-    const { id, sessionId = '' } = message;
-    if ((id === undefined || id >= OWN_IDS_FROM) && this.clocks.receive(message)) return;
-    const own = this.ownSessions.get(sessionId) ?? this.observerOf(message);
-    if (own !== undefined && (id === undefined || id >= OWN_IDS_FROM)) own.receive(message);
-    else if (id === undefined || id < OWN_IDS_FROM) this.onmessage?.(message);
+    const { id } = message;
+    const isPlaywrights = id !== undefined && id < OWN_IDS_FROM;
+    const receiver = isPlaywrights ? null : this.receiverOf(message);
+    if (receiver !== null) receiver.receive(message);
+    else if (id === undefined || isPlaywrights) this.onmessage?.(message);
   }
 
-  private observerOf({ method, sessionId = '' }: CdpMessage): PipeSession | undefined {
-    const target = this.sessions.get(sessionId);
-    if (target === undefined || !method?.startsWith('Network.') || !LOADING_TARGETS.has(target.type)) return undefined;
-    return this.observers.get(target.context);
+  private receiverOf(message: CdpMessage): PipeSession | null {
+    const { id, method = '' } = message;
+    const { own, isTakenOver, type, contextId } = this.sessionOf(message);
+    if (id !== undefined || isTakenOver || method.startsWith('Debugger.')) return own;
+    const isLoading = method.startsWith('Network.') && LOADING_TARGETS.has(type);
+    return isLoading ? this.contextOf(contextId).observer : null;
   }
 
   private admits(sessionId: string, bytes: number): boolean {
-    const spent = (this.spent.get(sessionId) ?? 0) + bytes;
-    this.spent.set(sessionId, spent);
-    return sessionId === '' || spent <= SESSION_MAX_BYTES;
-  }
-
-  private cut(message: CdpMessage): CdpMessage {
-    const { sessionId = '' } = message;
-    const cutter = this.cutters.get(sessionId) ?? new EventCutter();
-    if (sessionId !== '') this.cutters.set(sessionId, cutter);
-    return cutter.cut(message);
+    const session = this.sessionOf({ sessionId });
+    session.spentBytes += bytes;
+    return session.spentBytes <= SESSION_MAX_BYTES || sessionId === '';
   }
 
   /** @returns false for a target that must be hidden from Playwright */
   private admit({ params, sessionId: parent }: CdpMessage): boolean {
     const { sessionId, targetInfo } = params as { sessionId: string; targetInfo: TargetInfo };
-    const { type, browserContextId: context, targetId } = targetInfo;
-    if (context === undefined) return true;
+    const { type, browserContextId: contextId, targetId } = targetInfo;
+    if (contextId === undefined) return true;
+    const context = this.contextOf(contextId);
     // Targets attach to the root session. On any other session, a page was attached explicitly.
     if (type === 'page' && parent === undefined) {
-      if ((this.expected.get(context) ?? 0) === 0) {
+      if (context.expectedPages === 0) {
         this.refuse(targetId, sessionId);
         return false;
       }
-      this.count(context, -1);
+      context.expectedPages -= 1;
     }
-    this.sessions.set(sessionId, { context, type });
-    const agent = this.agents.get(context);
-    if (agent !== undefined) this.emulateAgent(type, sessionId, agent);
-    this.clocks.add({ sessionId, targetId, type, context });
+    const session = new Session(contextId, type);
+    this.sessions.set(sessionId, session);
+    if (context.agent !== null) this.emulateAgent(type, sessionId, context.agent);
+    if (context.clockScripts !== null && CLOCK_TARGETS.has(type) && context.clocks.size < CLOCKS_MAX) {
+      session.own = this.ownSession(sessionId);
+      context.clocks.set(sessionId, new ChildClock(session.own.asCdpSession(), targetInfo, context.clockScripts));
+    }
     return true;
-  }
-
-  private endOfWorkerScript(message: CdpMessage): CdpMessage | null {
-    const { method, params = {}, sessionId = '' } = message;
-    if (method === 'Network.requestWillBeSent') return this.workerScripts.onRequest(this.sessions.get(sessionId)?.context ?? '', message);
-    if (method !== 'Target.attachedToTarget') return null;
-    const { type, url, browserContextId = '' } = params.targetInfo as TargetInfo;
-    return type === 'shared_worker' ? this.workerScripts.onWorker(browserContextId, url) : null;
   }
 
   private refuse(targetId: string, sessionId: string): void {
@@ -239,73 +289,88 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   }
 
   private emulateAgent(type: string, sessionId: string, { identity, override }: Agent): void {
+    const isWorker = type.endsWith('worker');
     // Another session without the override would undo part of it at the next navigation.
-    if (type === 'page') this.command('Emulation.setUserAgentOverride', override, sessionId);
-    if (!type.endsWith('worker')) return;
-    // Playwright detaches from shared workers at once, which would undo the override.
-    if (type === 'shared_worker') this.kept.add(sessionId);
-    this.command('Emulation.setUserAgentOverride', override, sessionId);
+    if (isWorker || type === 'page') this.command('Emulation.setUserAgentOverride', override, sessionId);
     // biome-ignore lint/plugin: nobody reads the answer
-    this.command('Runtime.evaluate', { expression: emulateUserAgentInWorker(identity) }, sessionId);
+    if (isWorker) this.command('Runtime.evaluate', { expression: emulateUserAgentInWorker(identity) }, sessionId);
   }
 
   /** Playwright's client hints lack parts that a real browser sends, and reveal the headless product. */
-  private agentFor(message: CdpMessage): Agent {
-    const { userAgent, acceptLanguage } = message.params as { userAgent: string; acceptLanguage?: string };
-    const identity = this.options.identify(userAgent, this.version);
+  private agentOf(params: Record<string, unknown>): Agent {
+    const { userAgent, acceptLanguage = 'en-US' } = params as { userAgent: string; acceptLanguage?: string };
+    const identity = identityOf(userAgent, this.version, HOST);
     const override = {
       userAgent,
       platform: identity.platform,
-      acceptLanguage: languagesOf(acceptLanguage ?? 'en-US'),
+      acceptLanguage: languagesOf(acceptLanguage),
       ...(identity.metadata === null ? {} : { userAgentMetadata: identity.metadata }),
     };
-    const context = this.sessions.get(message.sessionId ?? '')?.context;
-    if (context !== undefined) this.agents.set(context, { identity, override });
     return { identity, override };
+  }
+
+  /**
+   * Chromium reports the request for a shared worker's script to the page, but its end only to the worker, so the page's
+   * request would never end. It ends once both worker and request are known.
+   */
+  private endOfWorkerScript({ method, params = {}, sessionId = '' }: CdpMessage): CdpMessage | null {
+    if (method === 'Network.requestWillBeSent') {
+      const { type, loaderId, requestId, request, timestamp } = params as unknown as WorkerScript & {
+        type: string;
+        loaderId: string;
+        request: { url: string };
+      };
+      // Worker scripts belong to no document.
+      if (type !== 'Script' || loaderId !== '') return null;
+      const context = this.contextOf(this.sessionOf({ sessionId }).contextId);
+      context.workerScripts.set(request.url, { sessionId, requestId, timestamp });
+      return endOfScript(context, request.url);
+    }
+    if (method !== 'Target.attachedToTarget') return null;
+    const { type, url, browserContextId = '' } = params.targetInfo as TargetInfo;
+    if (type !== 'shared_worker') return null;
+    const context = this.contextOf(browserContextId);
+    context.sharedWorkers.add(url);
+    return endOfScript(context, url);
   }
 
   private command(method: string, params: Record<string, unknown>, sessionId?: string): void {
     this.pipe.send({ id: this.nextId++, method, params, ...(sessionId === undefined ? {} : { sessionId }) });
   }
 
-  private answer({ id, sessionId }: CdpMessage, result: Record<string, unknown> = {}): void {
+  private answer({ id, sessionId }: CdpMessage, result: Result): void {
     const reply = { ...(id === undefined ? {} : { id }), result, ...(sessionId === undefined ? {} : { sessionId }) };
     setImmediate(() => this.pass(reply));
   }
 
-  private count(context: string, change: number): void {
-    this.expected.set(context, (this.expected.get(context) ?? 0) + change);
-  }
-
   private drop(sessionId: string): void {
-    const own = this.ownSessions.get(sessionId);
-    const context = this.sessions.get(sessionId)?.context ?? '';
-    if (own !== undefined && this.observers.get(context) === own) this.observers.delete(context);
+    const { own, contextId } = this.sessionOf({ sessionId });
+    const context = this.contextOf(contextId);
+    if (context.observer === own) context.observer = null;
     own?.close();
-    this.clocks.drop(sessionId);
+    context.clocks.delete(sessionId);
     this.sessions.delete(sessionId);
-    this.ownSessions.delete(sessionId);
-    this.kept.delete(sessionId);
-    this.spent.delete(sessionId);
-    this.cutters.delete(sessionId);
-  }
-
-  private forget(context: string): void {
-    this.expected.delete(context);
-    this.held.delete(context);
-    this.agents.delete(context);
-    this.observers.delete(context);
-    this.workerScripts.forget(context);
-    this.clocks.forget(context);
   }
 
   /** If the user agent lacks "Headless", Playwright assumes a browser with windows, and adds their frames to the size. */
-  private readVersion({ result }: CdpMessage): void {
-    if (result === undefined) return;
+  private readVersion(result: Result): void {
     this.version = String(result.product).split('/')[1] ?? this.version;
     const userAgent = String(result.userAgent);
     if (!userAgent.includes('Headless')) result.userAgent = userAgent.replace('Chrome/', 'HeadlessChrome/');
   }
+}
+
+async function runClocks({ clocks }: Context, run: ChildRun): Promise<Result> {
+  const dueMs = Math.min(...(await Promise.all([...clocks.values()].map((clock) => clock.run(run)))));
+  return { dueMs: Number.isFinite(dueMs) ? dueMs : null };
+}
+
+function endOfScript({ workerScripts, sharedWorkers }: Context, url: string): CdpMessage | null {
+  const script = workerScripts.get(url);
+  if (script === undefined || !sharedWorkers.has(url)) return null;
+  workerScripts.delete(url);
+  const { sessionId, requestId, timestamp } = script;
+  return { method: 'Network.loadingFinished', params: { requestId, timestamp, encodedDataLength: 0 }, sessionId };
 }
 
 /** Only hostile pages have longer URLs. The limit is above the API's, so that a cut URL is recognised by its length. */
@@ -351,65 +416,5 @@ export class EventCutter {
     this.left -= Math.min(text.length, most);
     // A slice would keep the whole string in memory.
     return text.length <= most ? text : Buffer.from(text.slice(0, most), 'utf16le').toString('utf16le');
-  }
-}
-
-interface Known {
-  /** The sessions and requests that asked for a script, by its URL. */
-  asked: Map<string, { sessionId: string; requestId: string }>;
-  /** URLs of the workers that have started. */
-  workers: Set<string>;
-}
-
-/**
- * Chromium reports the request for a shared worker's script to the page, but its end only to the worker, so the page's
- * request would never end. It is ended here once both worker and request are known.
- */
-class SharedWorkerScripts {
-  private readonly contexts = new Map<string, Known>();
-
-  /**
-   * Must be called for each `Network.requestWillBeSent`.
-   * @returns the message that ends the request, if its worker is known
-   */
-  onRequest(context: string, { params, sessionId }: CdpMessage): CdpMessage | null {
-    const { type, loaderId, requestId, request } = params as {
-      type: string;
-      loaderId: string;
-      requestId: string;
-      request: { url: string };
-    };
-    // Worker scripts belong to no document.
-    if (type !== 'Script' || loaderId !== '' || sessionId === undefined) return null;
-    this.of(context).asked.set(request.url, { sessionId, requestId });
-    return this.end(context, request.url, params?.timestamp);
-  }
-
-  /**
-   * Must be called for each new shared worker.
-   * @returns the message that ends its request, if that is known
-   */
-  onWorker(context: string, url: string): CdpMessage | null {
-    this.of(context).workers.add(url);
-    return this.end(context, url, 0);
-  }
-
-  forget(context: string): void {
-    this.contexts.delete(context);
-  }
-
-  private end(context: string, url: string, timestamp: unknown): CdpMessage | null {
-    const { asked, workers } = this.of(context);
-    const found = asked.get(url);
-    if (found === undefined || !workers.has(url)) return null;
-    asked.delete(url);
-    const { sessionId, requestId } = found;
-    return { method: 'Network.loadingFinished', params: { requestId, timestamp, encodedDataLength: 0 }, sessionId };
-  }
-
-  private of(context: string): Known {
-    const known = this.contexts.get(context) ?? { asked: new Map(), workers: new Set() };
-    this.contexts.set(context, known);
-    return known;
   }
 }

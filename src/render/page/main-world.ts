@@ -6,7 +6,7 @@
 import pTimeout from 'p-timeout';
 import type { Frame } from 'playwright-core';
 import type { z } from 'zod';
-import { isTooLong, MAIN_WORLD_MARK } from '../launch/answer-limit.js';
+import { isTooLong, MAIN_WORLD_MARK } from '../launch/message-limits.js';
 import type { CdpSession } from '../launch/pipe-session.js';
 
 /** The exception thrown by a script. */

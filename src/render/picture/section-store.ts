@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { DebugSink } from '../debug-sink.js';
-import { ownedName } from '../pool/owned-name.js';
+import { ownedName } from '../pool/profile-dir.js';
 import { pngSize } from './shoot.js';
 
 /** The part of a capture that is kept, in px: rows `from` … `to`, and columns from `left` on. */

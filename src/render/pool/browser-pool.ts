@@ -3,29 +3,36 @@
  * after a crash, and recycled before it grows too large. Does not know what a capture does with its page.
  */
 
-import { existsSync, lstatSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { EventEmitter, once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pTimeout from 'p-timeout';
+import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../contract/capture-request.js';
 import type { Egress, Passage } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import { type Emulation, emulationOf } from '../emulate/emulation-of.js';
-import { describeAge } from '../install/browser-age.js';
+import { describeAge } from '../install/find-chromium.js';
 import { versionOf } from '../launch/chromium-process.js';
-import type { Executable } from '../launch/executable.js';
+import { type Executable, HOST } from '../launch/executable.js';
+import { type LaunchMode, launchSandboxed, SandboxMissing, type SandboxSetting } from '../launch/launch-mode.js';
+import { renderersSandboxed } from '../launch/process-table.js';
 import { monotonicNow } from '../monotonic-now.js';
-import type { PageSession } from '../page-session.js';
-import { badEmulation, isBadEmulation, noBrowser } from './acquire-failure.js';
-import { BrowserSupervisor } from './browser-supervisor.js';
+import { NoBrowser, type PageSession } from '../page-session.js';
 import { MemoryGuard } from './memory-guard.js';
 import type { OpenPageSession } from './open-page-session.js';
-import { isOwnedName, ownerIsVisible, ownerLives } from './owned-name.js';
-import type { PooledBrowser } from './pooled-browser.js';
-import { copiesOf, entriesOf, profilesRoot, removeUnusedRoot, sweepProfiles } from './profile-dir.js';
+import { PooledBrowser } from './pooled-browser.js';
+import { profilesRoot, removeUnusedRoot, sweepAbandoned, sweepProfiles, sweepTemporary, temporaryDirOf } from './profile-dir.js';
 
 const READY_WITHIN_MS = 30_000;
-const HOST = { platform: process.platform, arch: process.arch };
+/** The number of captures after which a browser is replaced. */
+const RECYCLE_AFTER_CAPTURES = 500;
+/** The memory of the browser process itself at which it is replaced. */
+const RECYCLE_AT_BYTES = 700 * 1024 * 1024;
+/** The delay of the other browsers after the first, unless needed sooner, so that the first captures have the machine to themselves. */
+const FOLLOW_AFTER_MS = 2_000;
+/** Delays before the first attempts to restart a browser, and before each later one. */
+const RESTART_WAITS_MS = [0, 250, 1_000];
+const RESTART_WAIT_MAX_MS = 5_000;
 
 export interface PoolOptions {
   executable: Executable;
@@ -36,8 +43,7 @@ export interface PoolOptions {
   pagesPerBrowser: number;
   /** Identifies this server's profiles, which are in the system's temporary directory, and holds the large files of its captures. */
   runDir: string;
-  /** `required` never starts a browser without its sandbox. */
-  sandbox: boolean | 'required';
+  sandbox: SandboxSetting;
   /** Whether pages get a clock that can run ahead. Default: true. */
   clock?: boolean;
   log: Log;
@@ -64,31 +70,32 @@ export interface PageLease {
 type CapturePassage = Pick<Passage, 'requester' | 'local'>;
 
 export class BrowserPool implements AsyncDisposable {
+  /** All browsers that can be used, including those that accept no new captures. */
+  private readonly browsers = new Set<PooledBrowser>();
   private readonly mostUsed = new MostUsedEmulation();
-  private readonly supervisor: BrowserSupervisor;
   private readonly defaultEmulation: Emulation;
   private readonly memory: MemoryGuard;
+  private readonly now: () => number;
+  private readonly ended = new AbortController();
+  private readonly startAllNow = new AbortController();
+  /** Emits `started` when a browser accepts captures, and when the pool has ended. */
+  private readonly events = new EventEmitter().setMaxListeners(0);
+  /** Background work, which stopping waits for. */
+  private readonly background = new Set<Promise<unknown>>();
+  private mode: LaunchMode | undefined;
+  private confined = false;
+  private ending: Promise<void> | undefined;
 
   private constructor(
     private readonly options: PoolOptions,
-    profiles: string,
+    private readonly profiles: string,
     private readonly knownVersion: string | null,
   ) {
     const plain = toCaptureOptions(captureRequestSchema.parse({ url: 'https://example.com/' }));
     this.defaultEmulation = emulationOf(plain, knownVersion ?? '0', HOST);
-    this.supervisor = new BrowserSupervisor({
-      ...options,
-      profiles,
-      temporaryDir: temporaryDirOf(options.runDir),
-      version: knownVersion,
-      emulation: this.defaultEmulation,
-      recycleAfter: options.recycleAfter,
-      followAfterMs: options.followAfterMs,
-      now: () => this.now(),
-      onReady: (browser) => this.onBrowserReady(browser),
-    });
+    this.now = options.now ?? monotonicNow;
     const { memoryBytes = Number.POSITIVE_INFINITY, log } = options;
-    this.memory = new MemoryGuard({ memoryBytes, browsers: () => this.supervisor.running(), log });
+    this.memory = new MemoryGuard({ memoryBytes, browsers: () => [...this.browsers], log });
   }
 
   /**
@@ -97,20 +104,20 @@ export class BrowserPool implements AsyncDisposable {
    */
   static async start(options: PoolOptions): Promise<BrowserPool> {
     const profiles = profilesRoot(options.runDir);
-    const [version, swept, abandoned, unfinished] = await Promise.all([
+    const [version, ...swept] = await Promise.all([
       options.executable.version ?? versionOf(options.executable),
       sweepProfiles(profiles),
       sweepAbandoned(profiles),
       sweepTemporary(temporaryDirOf(options.runDir)),
     ]);
-    if (swept + abandoned + unfinished > 0)
-      options.log.info({ directories: swept + abandoned + unfinished }, 'removed processes and directories of an earlier server');
+    const directories = swept.reduce((sum, count) => sum + count);
+    if (directories > 0) options.log.info({ directories }, 'removed processes and directories of an earlier server');
     const pool = new BrowserPool(options, profiles, version);
     const stop = (): void => void pool[Symbol.asyncDispose]();
     options.signal?.addEventListener('abort', stop, { once: true });
     try {
       options.signal?.throwIfAborted();
-      await pool.supervisor.start();
+      await pool.startFirst();
       pool.logVersion();
       return pool;
     } catch (error) {
@@ -121,28 +128,20 @@ export class BrowserPool implements AsyncDisposable {
     }
   }
 
-  private logVersion(): void {
-    const { executable, log } = this.options;
-    const age = describeAge(this.version);
-    const found = { version: this.version, path: executable.path, source: executable.source };
-    if (age === null) log.info(found, 'Chromium started');
-    else log.warn({ ...found, age }, 'Chromium is outdated: update it, or run: stillframe browser install --playwright');
-  }
-
   /** Whether renderers run in Chromium's sandbox, as reported by the kernel. */
   get sandboxed(): boolean {
-    return this.supervisor.sandboxed;
+    return this.confined;
   }
 
   /** Chromium's full version, for instance `156.0.8078.79`. */
   get version(): string {
-    return this.knownVersion ?? this.supervisor.live()[0]?.version ?? 'unknown';
+    return this.knownVersion ?? this.live()[0]?.version ?? 'unknown';
   }
 
   /** The number of browsers that have responded in the last 30 s and have room for their temporary files. */
   readyBrowsers(): number {
     const since = this.now() - READY_WITHIN_MS;
-    return this.supervisor.live().filter(({ lastAnswerAt, roomy }) => lastAnswerAt >= since && roomy).length;
+    return this.live().filter(({ lastAnswerAt, roomy }) => lastAnswerAt >= since && roomy).length;
   }
 
   /**
@@ -156,35 +155,176 @@ export class BrowserPool implements AsyncDisposable {
     for (;;) {
       const browser = await this.reserve(emulation, signal);
       const lease = await this.lease(browser, emulation, signal);
-      if (lease === null) continue;
-      this.begin(lease, options, passage);
-      return lease;
+      if (lease !== null) return begin(lease, options, passage);
     }
-  }
-
-  private begin({ session }: PageLease, { proxy, html, url }: CaptureOptions, passage: CapturePassage): void {
-    session.captureProxy.begin({ proxy, target: html === null ? url : null, ...passage });
   }
 
   /** Like `acquire`, but in a new browser that no other capture uses and that is stopped on release. */
   async acquireAlone(options: CaptureOptions, signal: AbortSignal, passage: CapturePassage = {}): Promise<PageLease> {
     const emulation = emulationOf(options, this.version, HOST);
-    const starting = this.supervisor.startDedicated();
+    const starting = this.launch();
     const browser = await pTimeout(starting, { milliseconds: Number.POSITIVE_INFINITY, signal }).catch((error: unknown) => {
-      this.supervisor.runInBackground(starting.then((late) => late[Symbol.asyncDispose]()));
-      throw noBrowser(signal.aborted ? signal.reason : error);
+      this.runInBackground(starting.then((late) => late[Symbol.asyncDispose]()));
+      throw new NoBrowser(signal.aborted ? signal.reason : error);
     });
+    browser.state = 'retiring';
     browser.active += 1;
     const lease = await this.lease(browser, emulation, signal);
-    if (lease === null) throw noBrowser(new Error('the browser died before it had a page'));
-    this.begin(lease, options, passage);
-    return lease;
+    if (lease === null) throw new NoBrowser(new Error('the browser died before it had a page'));
+    return begin(lease, options, passage);
   }
 
   /** Stops every browser within 3 s. Running captures are lost. May be called twice. */
   [Symbol.asyncDispose](): Promise<void> {
+    this.ending ??= this.end();
+    return this.ending;
+  }
+
+  private get over(): boolean {
+    return this.ended.signal.aborted;
+  }
+
+  private async end(): Promise<void> {
     this.memory[Symbol.dispose]();
-    return this.supervisor[Symbol.asyncDispose]();
+    this.ended.abort();
+    await Promise.allSettled([...this.browsers].map((browser) => browser[Symbol.asyncDispose]()));
+    await Promise.allSettled(this.background);
+    removeUnusedRoot(this.profiles);
+    this.events.emit('started');
+  }
+
+  /** Runs maintenance work, logs its failure, and makes stopping wait for it. */
+  private runInBackground(work: Promise<unknown>): void {
+    this.background.add(work);
+    void work
+      .catch((error: unknown) => this.options.log.error({ err: error }, 'browser maintenance failed'))
+      .finally(() => this.background.delete(work));
+  }
+
+  private async startFirst(): Promise<void> {
+    const { sandbox, log, browsers } = this.options;
+    const launching = launchSandboxed(sandbox, (tried) => this.launch(tried));
+    // A failure is reported by this method. Stopping waits for the launch to end.
+    this.runInBackground(Promise.allSettled([launching]));
+    const { started, mode, concession } = await launching;
+    this.mode = mode;
+    this.confined = mode.sandbox && (renderersSandboxed(started.chromium.pid) ?? true);
+    if (!this.confined && sandbox === 'required') throw new SandboxMissing('its renderers have no seccomp filter');
+    if (!this.confined && sandbox) log.warn({ reason: concession }, 'Chromium runs without its sandbox: this system does not allow it');
+    if (!sandbox && concession !== null) log.warn({ reason: concession }, 'Chromium runs as root: it could not be started as another user');
+    this.serve(started);
+    for (let count = 1; count < browsers; count++) this.runInBackground(this.startLater());
+  }
+
+  private logVersion(): void {
+    const { executable, log } = this.options;
+    const age = describeAge(this.version);
+    const found = { version: this.version, path: executable.path, source: executable.source };
+    if (age === null) log.info(found, 'Chromium started');
+    else log.warn({ ...found, age }, 'Chromium is outdated: update it, or run: stillframe browser install --playwright');
+  }
+
+  private async startLater(): Promise<void> {
+    const signal = AbortSignal.any([this.ended.signal, this.startAllNow.signal]);
+    await sleep(this.options.followAfterMs ?? FOLLOW_AFTER_MS, undefined, { signal }).catch(() => {});
+    await this.startAnother();
+  }
+
+  private async startAnother(): Promise<void> {
+    for (let failures = 0; !this.over; failures++) {
+      await sleep(RESTART_WAITS_MS[failures] ?? RESTART_WAIT_MAX_MS, undefined, { signal: this.ended.signal }).catch(() => {});
+      if (this.over) return;
+      try {
+        return this.serve(await this.launch());
+      } catch (error) {
+        if (!this.over) this.options.log.error({ err: error, failures }, 'a browser could not be started');
+      }
+    }
+  }
+
+  /** @returns a browser that has drawn a page, and accepts no captures yet */
+  private async launch(mode = this.mode): Promise<PooledBrowser> {
+    if (mode === undefined) throw new Error('how browsers are to be confined is not known yet');
+    const { executable, egress, clock = true, runDir, log } = this.options;
+    const browser = await PooledBrowser.start({
+      launch: { executable, profiles: this.profiles, version: this.knownVersion, ...mode, signal: this.ended.signal },
+      ...{ egress, clock, log, now: this.now, emulation: this.defaultEmulation },
+      temporaryDir: temporaryDirOf(runDir),
+      onGone: (gone, why) => this.replaceGone(gone, why),
+    });
+    this.browsers.add(browser);
+    try {
+      if (this.over) throw new Error('the pool has ended');
+      await browser.prime();
+      return browser;
+    } catch (error) {
+      await browser[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Lets a browser accept captures. Closes the page that it has drawn, if another emulation is needed. */
+  private serve(browser: PooledBrowser): void {
+    browser.state = 'serving';
+    const wanted = this.mostUsed.current;
+    if (wanted !== null) this.runInBackground(browser.drop(wanted.key));
+    this.fill(browser);
+    this.events.emit('started');
+  }
+
+  private replaceGone(gone: PooledBrowser, why: string): void {
+    this.browsers.delete(gone);
+    const accepted = gone.state === 'serving' || gone.state === 'worn';
+    if (this.over || (!accepted && gone.active === 0)) return;
+    const after = accepted ? '; starting another' : '';
+    this.options.log.warn({ pid: gone.chromium.pid, why, captures: gone.active }, `a browser was lost${after}`);
+    if (accepted) this.runInBackground(this.startAnother());
+  }
+
+  /** Must be called after each capture. Replaces a worn browser without effect on clients. */
+  private retireOrRecycle(browser: PooledBrowser): void {
+    if (browser.state === 'retiring' && browser.active === 0) this.runInBackground(browser[Symbol.asyncDispose]());
+    else if (browser.state === 'serving' && !browser.gone && this.isWorn(browser)) this.runInBackground(this.recycle(browser));
+  }
+
+  private isWorn(browser: PooledBrowser): boolean {
+    return browser.served >= (this.options.recycleAfter ?? RECYCLE_AFTER_CAPTURES) || browser.memoryBytes() > RECYCLE_AT_BYTES;
+  }
+
+  private async recycle(old: PooledBrowser): Promise<void> {
+    old.state = 'worn';
+    this.options.log.debug({ served: old.served, memoryBytes: old.memoryBytes() }, 'recycling a browser');
+    try {
+      const successor = await this.launch();
+      // The browser has crashed meanwhile, and is being replaced.
+      if (old.gone) return await successor[Symbol.asyncDispose]();
+      old.state = 'retiring';
+      this.serve(successor);
+      this.retireOrRecycle(old);
+    } catch (error) {
+      old.state = 'serving';
+      if (!this.over) throw error;
+    }
+  }
+
+  private live(): PooledBrowser[] {
+    return [...this.browsers].filter(({ live }) => live);
+  }
+
+  /** Waits for a browser if there is none. Counts the capture at once, so that two concurrent ones get different browsers. */
+  private async reserve(emulation: Emulation, signal: AbortSignal): Promise<PooledBrowser> {
+    for (;;) {
+      if (signal.aborted || this.over) throw new NoBrowser(signal.reason);
+      const { pagesPerBrowser } = this.options;
+      const browser = chooseBrowser(this.live(), { emulationKey: emulation.key, pagesPerBrowser });
+      if (browser !== null) {
+        // One browser is not enough.
+        if (browser.active > 0) this.startAllNow.abort();
+        browser.active += 1;
+        return browser;
+      }
+      await once(this.events, 'started', { signal }).catch(() => {});
+    }
   }
 
   /** @returns null if the browser has crashed meanwhile, and another one can be tried */
@@ -203,52 +343,24 @@ export class BrowserPool implements AsyncDisposable {
         },
       };
     } catch (error) {
-      this.supervisor.runInBackground(this.releaseLate(browser, taking));
-      if (signal.aborted) throw noBrowser(signal.reason);
-      if (isBadEmulation(error)) throw badEmulation(error as Error);
+      const late = taking.catch(() => null);
+      this.runInBackground(late.then((session) => this.release(browser, session)));
+      if (signal.aborted) throw new NoBrowser(signal.reason);
+      const field = /Invalid (timezone|locale)/i.exec((error as Error).message)?.[1]?.toLowerCase();
+      if (field !== undefined) throw unknownToBrowser(field, error);
       if (browser.gone) return null;
       throw error;
     }
   }
 
-  private async release(browser: PooledBrowser, session: OpenPageSession): Promise<void> {
-    const closed = browser.close(session);
+  /** @param session null if none could be opened */
+  private async release(browser: PooledBrowser, session: OpenPageSession | null): Promise<void> {
+    const closed = session === null ? null : browser.close(session);
     browser.active -= 1;
     // The next page is opened while this one is being closed.
     this.fill(browser);
     await closed;
-    this.supervisor.retireOrRecycle(browser);
-  }
-
-  /** Releases a page session that is no longer needed, or could not be opened. */
-  private async releaseLate(browser: PooledBrowser, taking: Promise<OpenPageSession>): Promise<void> {
-    const [outcome] = await Promise.allSettled([taking]);
-    if (outcome.status === 'fulfilled') return this.release(browser, outcome.value);
-    browser.active -= 1;
-    this.fill(browser);
-    this.supervisor.retireOrRecycle(browser);
-  }
-
-  /** Waits for a browser if there is none. Counts the capture at once, so that two concurrent ones get different browsers. */
-  private async reserve(emulation: Emulation, signal: AbortSignal): Promise<PooledBrowser> {
-    for (;;) {
-      if (signal.aborted || this.supervisor.over) throw noBrowser(signal.reason);
-      const { pagesPerBrowser } = this.options;
-      const browser = chooseBrowser(this.supervisor.live(), { emulationKey: emulation.key, pagesPerBrowser });
-      if (browser !== null) {
-        if (browser.active > 0) this.supervisor.startAll();
-        browser.active += 1;
-        return browser;
-      }
-      await this.supervisor.browserStarted(signal);
-    }
-  }
-
-  /** Closes the page that a new browser has drawn, if another emulation is needed. */
-  private onBrowserReady(browser: PooledBrowser): void {
-    const wanted = this.mostUsed.current;
-    if (wanted !== null) this.supervisor.runInBackground(browser.drop(wanted.key));
-    this.fill(browser);
+    this.retireOrRecycle(browser);
   }
 
   /** Opens pages in advance, with the emulation that was most used recently. */
@@ -256,13 +368,24 @@ export class BrowserPool implements AsyncDisposable {
     const emulation = this.mostUsed.current ?? this.defaultEmulation;
     const room = this.options.pagesPerBrowser - browser.active;
     if (!browser.live || room <= 0) return;
-    if (browser.warmCount >= room && browser.warmFor(emulation.key) === 0) this.supervisor.runInBackground(browser.drop(emulation.key));
-    for (let count = browser.warmCount; count < room; count++) this.supervisor.runInBackground(browser.prepare(emulation));
+    if (browser.warmCount >= room && browser.warmFor(emulation.key) === 0) this.runInBackground(browser.drop(emulation.key));
+    for (let count = browser.warmCount; count < room; count++) this.runInBackground(browser.prepare(emulation));
   }
+}
 
-  private now(): number {
-    return this.options.now?.() ?? monotonicNow();
-  }
+function begin(lease: PageLease, { proxy, html, url }: CaptureOptions, passage: CapturePassage): PageLease {
+  lease.session.captureProxy.begin({ proxy, target: html === null ? url : null, ...passage });
+  return lease;
+}
+
+/** @param field the option that the browser rejects: `locale` or `timezone` */
+function unknownToBrowser(field: string, cause: unknown): CaptureError {
+  return new CaptureError({
+    code: 'invalid_request',
+    message: `The browser does not support this \`${field}\`.`,
+    details: { field },
+    cause,
+  });
 }
 
 /** The properties of a browser that the choice depends on. */
@@ -287,22 +410,11 @@ interface Call {
  * @param live in a stable order
  * @returns null if there is no browser
  */
-export function chooseBrowser<T extends Candidate>(live: readonly T[], call: Call): T | null {
-  const [best] = [...live].sort((a, b) => compare(a, b, call));
+export function chooseBrowser<T extends Candidate>(live: readonly T[], { emulationKey, pagesPerBrowser }: Call): T | null {
+  const isFull = ({ active }: T) => Number(active >= pagesPerBrowser);
+  const isCold = (browser: T) => Number(browser.warmFor(emulationKey) === 0);
+  const [best] = [...live].sort((a, b) => isFull(a) - isFull(b) || isCold(a) - isCold(b) || a.active - b.active || a.served - b.served);
   return best ?? null;
-}
-
-function compare(a: Candidate, b: Candidate, call: Call): number {
-  return (
-    Number(hasRoom(b, call)) - Number(hasRoom(a, call)) ||
-    Number(b.warmFor(call.emulationKey) > 0) - Number(a.warmFor(call.emulationKey) > 0) ||
-    a.active - b.active ||
-    a.served - b.served
-  );
-}
-
-function hasRoom({ active }: Candidate, { pagesPerBrowser }: Call): boolean {
-  return active < pagesPerBrowser;
 }
 
 const RECENT_MAX = 16;
@@ -325,67 +437,4 @@ class MostUsedEmulation {
     }
     return best;
   }
-}
-
-const ROOT = /^(stillframe-[0-9a-f]{10})(?:-browser)?$/;
-/** A root directory is created shortly before its first profile, so a new one may be empty. */
-const YOUNG_MS = 60_000;
-/** No capture takes longer than this. */
-const CAPTURE_MAX_MS = 60 * 60_000;
-
-/** The directory of large files of captures, each in a directory whose name identifies its process. */
-function temporaryDirOf(dataDir: string): string {
-  return join(dataDir, 'temporary');
-}
-
-/**
- * Removes files left by captures of killed servers, including those that are not visible from here.
- * @returns the number of directories removed
- */
-export async function sweepTemporary(dir: string): Promise<number> {
-  const left = entriesOf(dir).filter((name) => isLeftBehind(name) || isOldWithHiddenOwner(dir, name));
-  await Promise.all(left.map((name) => rm(join(dir, name), { recursive: true, force: true })));
-  return left.length;
-}
-
-/** Whether a directory is old and its owner is not visible from here, for example because it runs in another container. */
-function isOldWithHiddenOwner(dir: string, name: string): boolean {
-  return isOwnedName(name) && !ownerIsVisible(name) && isOlderThan(CAPTURE_MAX_MS, join(dir, name));
-}
-
-/**
- * Removes profiles left in the temporary directory by killed servers of other data directories, which may never start again,
- * and kills their browsers.
- * @param root the profile directory of this server, which is kept
- * @returns the number of directories removed
- */
-export async function sweepAbandoned(root: string): Promise<number> {
-  const dir = dirname(root);
-  const names = new Set(entriesOf(dir).flatMap((name) => ROOT.exec(name)?.[1] ?? []));
-  names.delete(basename(root));
-  const abandoned = [...names].map((name) => join(dir, name)).filter(isAbandoned);
-  for (const other of abandoned) {
-    await sweepProfiles(other);
-    removeUnusedRoot(other);
-  }
-  return abandoned.length;
-}
-
-function isAbandoned(root: string): boolean {
-  const places = [root, copiesOf(root)].filter((place) => existsSync(place));
-  return places.every((place) => isOwnDirectory(place) && isOlderThan(YOUNG_MS, place)) && entriesOf(root).every(isLeftBehind);
-}
-
-function isLeftBehind(name: string): boolean {
-  return isOwnedName(name) && ownerIsVisible(name) && !ownerLives(name);
-}
-
-function isOwnDirectory(path: string): boolean {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  return found?.isDirectory() === true && found.uid === (process.getuid?.() ?? 0);
-}
-
-function isOlderThan(ms: number, path: string): boolean {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  return found !== undefined && Math.abs(Date.now() - found.mtimeMs) > ms;
 }

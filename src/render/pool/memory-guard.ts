@@ -1,5 +1,6 @@
 import type { Log } from '../../log.js';
-import { type GroupProcess, memoryOf } from '../launch/process-table.js';
+import type { BrowserProcess } from '../launch/browser-processes.js';
+import { memoryOf } from '../launch/process-table.js';
 
 const CHECK_EVERY_MS = 200;
 const MiB = 1024 ** 2;
@@ -9,12 +10,12 @@ const LARGE_BYTES = 256 * MiB;
 const PROCESS_BYTES = { min: 512 * MiB, max: 4096 * MiB };
 
 export interface GuardedBrowser {
-  ownProcesses(): GroupProcess[];
+  ownProcesses(): BrowserProcess[];
   /**
    * Ends one process, and the captures that depend on it.
    * @param shared whether another capture may be the cause
    */
-  endProcess(process: GroupProcess, shared: boolean): void;
+  endProcess(process: BrowserProcess, shared: boolean): void;
 }
 
 export interface MemoryGuardOptions {
@@ -52,7 +53,7 @@ export class MemoryGuard implements Disposable {
     const isScarce = totalBytes > memoryBytes && largest.bytes > LARGE_BYTES;
     if (!isScarce && largest.bytes <= this.processMaxBytes) return;
     const { browser, entry, bytes } = largest;
-    log.warn({ pid: entry.pid, renderer: entry.renderer, bytes, totalBytes }, 'a browser process used too much memory and was ended');
+    log.warn({ pid: entry.pid, role: entry.role, bytes, totalBytes }, 'a browser process used too much memory and was ended');
     this.endedPid = entry.pid;
     // While total memory is scarce, the largest process may be within its own share.
     browser.endProcess(entry, bytes <= this.processMaxBytes);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { BrowserContext, BrowserContextOptions } from 'playwright-core';
+import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureProxy } from '../../egress/egress.js';
 import { emulateUserAgentInPage } from '../emulate/emulate-user-agent.js';
@@ -7,110 +7,100 @@ import type { Emulation, PageEmulation } from '../emulate/emulation-of.js';
 import { identityOf } from '../emulate/user-agent.js';
 import type { ClockScripts } from '../launch/child-clocks.js';
 import type { ChromiumProcess } from '../launch/chromium-process.js';
+import { HOST } from '../launch/executable.js';
 import type { CdpSession } from '../launch/pipe-session.js';
+import { busyMs, drawsWindows } from '../launch/process-table.js';
 import { INSTALL_CLOCKS } from '../launch/target-policy.js';
 import { clockScripts } from '../page/page-clock.js';
 import { World } from '../page/world.js';
 import type { PageSession } from '../page-session.js';
-import type { Renderers } from './renderers.js';
-
-const HOST = { platform: process.platform, arch: process.arch };
 
 /** A page session that can be closed, and marked as lost when its browser crashes. */
 export interface OpenPageSession extends PageSession {
   pageOptions: PageEmulation;
   /** The pid of the page's renderer; null if unknown. */
-  rendererPid: number | null;
+  readonly rendererPid: number | null;
+  /** When its use began, in ms; null before. */
+  leasedAt: number | null;
   /** Aborts `lost` with this cause. */
   lose(why: Error): void;
   /** Closes page, context and proxy. Has no time limit: the browser may not respond. */
   close(): Promise<void>;
 }
 
-export interface PageSessionOptions {
+/** What the pages of one browser have in common. */
+export interface PageHost {
   chromium: Pick<ChromiumProcess, 'browser' | 'takeOver'>;
   renderers: Pick<Renderers, 'openPage' | 'busyMs'>;
-  /** A proxy that the page session owns, and closes. */
-  captureProxy: CaptureProxy;
-  emulation: Emulation;
-  /** Whether the page gets a clock that can run ahead. */
+  /** Whether pages get a clock that can run ahead. */
   clock: boolean;
-  chromiumVersion: string;
   /** The directory for large files (see PageSession). */
   temporaryDir: string;
 }
 
+const CRASHED = 'The browser page crashed during the capture.';
+
 /**
  * Opens a new context with one page behind the proxy. May stay pending forever if the browser crashes meanwhile.
+ * @param captureProxy belongs to the page session from now on, unless this throws
  * @throws Playwright's Error, after closing everything but the proxy
  */
-export async function openPageSession({
-  chromium,
-  renderers,
-  captureProxy,
-  emulation,
-  clock,
-  chromiumVersion,
-  temporaryDir,
-}: PageSessionOptions): Promise<OpenPageSession> {
+export async function openPageSession(host: PageHost, emulation: Emulation, captureProxy: CaptureProxy): Promise<OpenPageSession> {
+  const { chromium, renderers, temporaryDir } = host;
+  const chromiumVersion = chromium.browser.version();
   const context = await chromium.browser.newContext(contextOptions(emulation, captureProxy.port));
   try {
     const identity = identityOf(emulation.contextOptions.userAgent, chromiumVersion, HOST);
     if (identity.metadata === null) await context.addInitScript(emulateUserAgentInPage, identity.vendor);
-    const { result: page, pid } = await renderers.openPage(() => context.newPage());
+    const { page, pid } = await renderers.openPage(() => context.newPage());
     const cdp = await chromium.takeOver(await context.newCDPSession(page));
     const world = new World(cdp);
-    const clockEvent = clock ? randomUUID() : null;
+    const clockEvent = host.clock ? randomUUID() : null;
     const [{ frameTree }] = await Promise.all([
       cdp.send('Page.getFrameTree'),
       clockEvent === null ? null : installClocks(cdp, clockScripts(clockEvent)),
       world.install(),
     ]);
-    const mainFrameId = frameTree.frame.id;
-    const busyMs = () => renderers.busyMs(pid);
-    return watchLoss(
-      { rendererPid: pid, context, page, cdp, mainFrameId, world, clockEvent, busyMs, captureProxy, chromiumVersion, temporaryDir },
-      emulation.pageOptions,
-    );
+    const lost = new AbortController();
+    const lose = (cause: Error): void => {
+      if (!lost.signal.aborted) lost.abort(new CaptureError({ code: 'render_crashed', message: CRASHED, cause }));
+    };
+    const onClose = (): void => lose(new Error('the page was closed'));
+    page.once('crash', () => lose(new Error('the renderer crashed')));
+    page.once('close', onClose);
+    // The target policy closes popups; this closes any others.
+    context.on('page', (extra) => {
+      if (extra !== page) extra.close().catch(() => {});
+    });
+    return {
+      ...{ context, page, cdp, world, clockEvent, captureProxy, chromiumVersion, temporaryDir, lose },
+      mainFrameId: frameTree.frame.id,
+      rendererPid: pid,
+      busyMs: () => renderers.busyMs(pid),
+      pageOptions: emulation.pageOptions,
+      leasedAt: null,
+      lost: lost.signal,
+      async close() {
+        page.off('close', onClose);
+        await context.close().finally(() => captureProxy[Symbol.asyncDispose]());
+      },
+    };
   } catch (error) {
     context.close().catch(() => {});
     throw error;
   }
 }
 
-/** Installs clocks in every frame and dedicated worker of the page. */
-async function installClocks(cdp: CdpSession, scripts: ClockScripts): Promise<void> {
-  await Promise.all([
-    cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: scripts.frame }),
-    cdp.send(INSTALL_CLOCKS as 'Page.enable', scripts as never),
-  ]);
-}
-
-/** Applies the page options of an emulation to an open page. Takes one or two round trips, or none if they are already set. */
-export async function applyPageEmulation(session: OpenPageSession, pageOptions: PageEmulation): Promise<void> {
-  const { width, height, colorScheme, reducedMotion } = pageOptions;
-  const same = session.pageOptions;
-  await Promise.all([
-    width === same.width && height === same.height ? null : session.page.setViewportSize({ width, height }),
-    colorScheme === same.colorScheme && reducedMotion === same.reducedMotion
-      ? null
-      : session.page.emulateMedia({ colorScheme, reducedMotion }),
-  ]);
-  session.pageOptions = pageOptions;
-}
-
 function contextOptions({ contextOptions, pageOptions }: Emulation, proxyPort: number): BrowserContextOptions {
+  const { locale, timezone, ...device } = contextOptions;
+  const { width, height, ...media } = pageOptions;
   return {
     proxy: { server: `http://127.0.0.1:${proxyPort}`, bypass: '<-loopback>' },
-    viewport: { width: pageOptions.width, height: pageOptions.height },
-    colorScheme: pageOptions.colorScheme,
-    reducedMotion: pageOptions.reducedMotion,
-    deviceScaleFactor: contextOptions.deviceScaleFactor,
-    isMobile: contextOptions.isMobile,
-    hasTouch: contextOptions.hasTouch,
-    userAgent: contextOptions.userAgent,
-    ...(contextOptions.locale === null ? {} : { locale: contextOptions.locale }),
-    ...(contextOptions.timezone === null ? {} : { timezoneId: contextOptions.timezone }),
+    viewport: { width, height },
+    ...media,
+    ...device,
+    ...(locale === null ? {} : { locale }),
+    ...(timezone === null ? {} : { timezoneId: timezone }),
     acceptDownloads: false,
     // Grants no permissions, so all are denied (decisions.md, Capture semantics).
     permissions: [],
@@ -119,53 +109,52 @@ function contextOptions({ contextOptions, pageOptions }: Emulation, proxyPort: n
   };
 }
 
-function watchLoss(
-  parts: Pick<
-    OpenPageSession,
-    | 'rendererPid'
-    | 'context'
-    | 'page'
-    | 'cdp'
-    | 'mainFrameId'
-    | 'world'
-    | 'clockEvent'
-    | 'busyMs'
-    | 'captureProxy'
-    | 'chromiumVersion'
-    | 'temporaryDir'
-  >,
-  pageOptions: PageEmulation,
-): OpenPageSession {
-  const lost = new AbortController();
-  const lose = (why: Error): void => {
-    if (!lost.signal.aborted) lost.abort(new CaptureError({ code: 'render_crashed', message: CRASHED, cause: why }));
-  };
-  const onCrash = (): void => lose(new Error('the renderer crashed'));
-  const onClose = (): void => lose(new Error('the page was closed'));
-  parts.page.once('crash', onCrash);
-  parts.page.once('close', onClose);
-  // The target policy closes popups; this closes any others.
-  parts.context.on('page', (extra) => {
-    if (extra !== parts.page) extra.close().catch(() => {});
-  });
-  return {
-    ...parts,
-    pageOptions,
-    lost: lost.signal,
-    lose,
-    async close() {
-      parts.page.off('close', onClose);
-      await closeAll(parts.context, parts.captureProxy);
-    },
-  };
+/** Installs clocks in every frame and worker of the page. */
+async function installClocks(cdp: CdpSession, scripts: ClockScripts): Promise<void> {
+  await Promise.all([
+    cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: scripts.frame }),
+    cdp.send(INSTALL_CLOCKS as 'Page.enable', scripts as never),
+  ]);
 }
 
-const CRASHED = 'The browser page crashed during the capture.';
+/** Applies the page options of an emulation to an open page. */
+export async function applyPageEmulation(session: OpenPageSession, pageOptions: PageEmulation): Promise<void> {
+  if (JSON.stringify(pageOptions) === JSON.stringify(session.pageOptions)) return;
+  const { width, height, ...media } = pageOptions;
+  await Promise.all([session.page.setViewportSize({ width, height }), session.page.emulateMedia(media)]);
+  session.pageOptions = pageOptions;
+}
 
-async function closeAll(context: BrowserContext, captureProxy: CaptureProxy): Promise<void> {
-  try {
-    await context.close();
-  } finally {
-    await captureProxy[Symbol.asyncDispose]();
+/** The renderer processes of one browser. Each page has its own, since each has its own context. */
+export class Renderers {
+  private last: Promise<unknown> = Promise.resolve();
+
+  /** @param browserSession a session with the browser itself */
+  constructor(private readonly browserSession: Pick<CDPSession, 'send'>) {}
+
+  /**
+   * Opens a page.
+   * @returns the pid of the renderer that was started for it; null if another one was started meanwhile
+   */
+  openPage(open: () => Promise<Page>): Promise<{ page: Page; pid: number | null }> {
+    const opened = this.last.then(async () => {
+      const before = await this.read();
+      const page = await open();
+      const [pid, other] = [...(await this.read()).keys()].filter((one) => !before.has(one) && !drawsWindows(one));
+      return { page, pid: pid === undefined || other !== undefined ? null : pid };
+    });
+    this.last = opened.catch(() => undefined);
+    return opened;
+  }
+
+  /** The time, in ms, that a renderer has worked or waited for a processor; null if it has ended, or is unknown. */
+  async busyMs(pid: number | null): Promise<number | null> {
+    return pid === null ? null : (busyMs(pid) ?? (await this.read()).get(pid) ?? null);
+  }
+
+  /** CPU time in ms by pid. */
+  private async read(): Promise<Map<number, number>> {
+    const { processInfo } = await this.browserSession.send('SystemInfo.getProcessInfo');
+    return new Map(processInfo.filter(({ type }) => type === 'renderer').map(({ id, cpuTime }) => [id, cpuTime * 1_000]));
   }
 }

@@ -2,11 +2,11 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { describeAge } from '../../../src/render/install/browser-age.js';
 import { namedBrowser, ownCopies, systemBrowsers } from '../../../src/render/install/browser-places.js';
 import { checkBrowser } from '../../../src/render/install/check-browser.js';
 import {
   BROWSER_CHECK_VERSION,
+  describeAge,
   findChromium,
   firstWorking,
   type RankedBrowser,
@@ -15,7 +15,7 @@ import {
   rememberBrowser,
 } from '../../../src/render/install/find-chromium.js';
 import { runCommand } from '../../../src/render/install/run-command.js';
-import { BrowserError } from '../../../src/render/launch/browser-error.js';
+import { BrowserError } from '../../../src/render/launch/executable.js';
 import { SandboxMissing } from '../../../src/render/launch/launch-mode.js';
 import { profilesRoot } from '../../../src/render/pool/profile-dir.js';
 import { ANY_BROWSER } from './any-browser.js';

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { installLocked } from '../../../src/render/install/install-locked.js';
+import { installLocked } from '../../../src/render/install/run-command.js';
 import pins from '../../../src/render/pinned-packages.json';
 import { startNpmRegistry } from '../../fixtures/npm-registry.js';
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it, onTestFinished } from 'vitest';
 import { BrowserProcesses } from '../../../src/render/launch/browser-processes.js';
-import { GroupWatch, killGroup, processGroup } from '../../../src/render/launch/process-table.js';
+import { killGroup, processGroup } from '../../../src/render/launch/process-table.js';
 
 it('the loss of a zygote that its browser has not reaped is found, however often it is checked', async () => {
   // After `exec`, the parent does not ask after its child, which stays as a zombie without a command line.
@@ -12,8 +12,7 @@ it('the loss of a zygote that its browser has not reaped is found, however often
   const [said] = (await once(browser.stdout, 'data')) as [Buffer];
   const zygote = Number(String(said));
   const pid = browser.pid ?? 0;
-  const group = new GroupWatch(pid);
-  const processes = new BrowserProcesses(pid, group);
+  const processes = new BrowserProcesses(pid);
   processes.update(0);
   expect(processes.fault()).toBeNull();
   process.kill(zygote, 'SIGKILL');

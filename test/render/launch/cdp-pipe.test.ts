@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { MAIN_WORLD_MARK } from '../../../src/render/launch/answer-limit.js';
 import { type CdpMessage, CdpPipe } from '../../../src/render/launch/cdp-pipe.js';
+import { MAIN_WORLD_MARK } from '../../../src/render/launch/message-limits.js';
 
 const MB = 1024 * 1024;
 const SESSION = 'AB'.repeat(16);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BrowserError } from '../../../src/render/launch/browser-error.js';
+import { BrowserError } from '../../../src/render/launch/executable.js';
 import { type LaunchMode, launchSandboxed, type SandboxSetting } from '../../../src/render/launch/launch-mode.js';
 import { unprivilegedUser } from '../../../src/render/launch/unprivileged.js';
 

@@ -4,12 +4,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { inOwnGroup } from '../../../src/render/launch/own-group.js';
+import { browserCommand } from '../../../src/render/launch/process-priority.js';
 import { killGroup, readProcess } from '../../../src/render/launch/process-table.js';
 
 /** A command that prints a line once it runs, and then waits. */
 function start(command: string, args: string[]) {
-  const grouped = inOwnGroup(command, args);
+  const grouped = browserCommand(command, args);
   return spawn(grouped.command, grouped.args, { detached: grouped.detached, stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
@@ -59,7 +59,7 @@ it('a perl that only root may run, or a missing one, is not used, since the brow
   const closed = join(dir, 'perl');
   writeFileSync(closed, '#!/bin/sh\n', { mode: 0o750 });
   const plain = { command: '/bin/chromium', args: ['--headless'], detached: true };
-  expect(inOwnGroup('/bin/chromium', ['--headless'], closed)).toEqual(plain);
-  expect(inOwnGroup('/bin/chromium', ['--headless'], join(dir, 'none'))).toEqual(plain);
+  expect(browserCommand('/bin/chromium', ['--headless'], { nice: [], perl: closed })).toEqual(plain);
+  expect(browserCommand('/bin/chromium', ['--headless'], { nice: [], perl: join(dir, 'none') })).toEqual(plain);
   rmSync(dir, { recursive: true, force: true });
 });

@@ -80,12 +80,7 @@ describe('a session taken over from Playwright', () => {
           .map((text) => JSON.parse(text)),
       ),
     );
-    const policy = new TargetPolicy(output, input, {
-      identify: () => {
-        throw new Error('not asked');
-      },
-      failed: () => {},
-    });
+    const policy = new TargetPolicy(output, input, () => {});
     const answers = new Map<number, (result: unknown) => void>();
     policy.onmessage = (message) => {
       const { id, result } = message as CdpMessage;
@@ -171,7 +166,7 @@ describe('a session taken over from Playwright', () => {
     const output = new PassThrough();
     const writes: string[] = [];
     output.on('data', (chunk: Buffer) => writes.push(chunk.toString()));
-    const policy = new TargetPolicy(output, new PassThrough(), { identify: () => ({}) as never, failed: () => {} });
+    const policy = new TargetPolicy(output, new PassThrough(), () => {});
     policy.send({ id: 1, method: 'Page.enable' });
     await Promise.resolve();
     policy.send({ id: 2, method: 'Page.disable' });

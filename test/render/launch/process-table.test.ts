@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, expect, it } from 'vitest';
-import { busyMs, GroupWatch, killGroup } from '../../../src/render/launch/process-table.js';
+import { BrowserProcesses } from '../../../src/render/launch/browser-processes.js';
+import { busyMs, killGroup } from '../../../src/render/launch/process-table.js';
 
 const children: ChildProcess[] = [];
 afterEach(async () => {
@@ -28,15 +29,15 @@ async function aGroup() {
 }
 
 /** /proc lists them as text: 10000 before 9999. */
-const pids = (watch: GroupWatch, now: number) =>
+const pids = (watch: BrowserProcesses, now: number) =>
   watch
-    .processes(now)
+    .list(now)
     .map(({ pid }) => pid)
     .sort((a, b) => a - b);
 
 it('a watch lists the processes of its group only, including later ones', async () => {
   const [mine, theirs] = await Promise.all([aGroup(), aGroup()]);
-  const watch = new GroupWatch(mine.leader);
+  const watch = new BrowserProcesses(mine.leader);
   await theirs.another();
   expect(pids(watch, 0)).toEqual([mine.leader]);
   const first = await mine.another();
@@ -48,18 +49,18 @@ it('a watch lists the processes of its group only, including later ones', async 
 
 it('processes that have ended are no longer listed', async () => {
   const mine = await aGroup();
-  const watch = new GroupWatch(mine.leader);
+  const watch = new BrowserProcesses(mine.leader);
   const one = await mine.another();
   expect(pids(watch, 0)).toContain(one);
   process.kill(one, 'SIGKILL');
   // Its parent does not ask after it: it stays as a zombie, which is told as such.
-  await expect.poll(() => watch.processes(500).find(({ pid }) => pid === one)?.state ?? 'gone').toMatch(/Z|gone/);
+  await expect.poll(() => watch.list(500).find(({ pid }) => pid === one)?.state ?? 'gone').toMatch(/Z|gone/);
 });
 
 it('processes of other groups are read again after some seconds', async () => {
   const mine = await aGroup();
-  const watch = new GroupWatch(mine.leader);
-  watch.processes(0);
+  const watch = new BrowserProcesses(mine.leader);
+  watch.list(0);
   const skipped = watch as unknown as { others: Set<number> };
   expect(skipped.others.has(process.pid)).toBe(true);
   skipped.others.add(mine.leader);

@@ -3,9 +3,8 @@ import { readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { inOwnGroup } from '../../../src/render/launch/own-group.js';
-import { isRenderer, processGroup } from '../../../src/render/launch/process-table.js';
-import { BROWSER_NICENESS, withNiceness } from '../../../src/render/launch/with-niceness.js';
+import { BROWSER_NICENESS, browserCommand } from '../../../src/render/launch/process-priority.js';
+import { processGroup, roleOf } from '../../../src/render/launch/process-table.js';
 import { aPool, browserPids, NEVER, someOptions } from '../pool/fixture.js';
 
 /** The niceness of each thread of a process; empty if it has ended. */
@@ -29,7 +28,7 @@ it('every thread of a browser has a lower priority than the server, including th
   const [browser = 0] = browserPids(test.runDir);
   const members = processGroup(browser);
   const all = members.flatMap(({ pid }) => niceness(pid));
-  const ofPages = members.filter(({ pid }) => isRenderer(pid)).flatMap(({ pid }) => niceness(pid));
+  const ofPages = members.filter(({ pid }) => roleOf(pid) === 'renderer').flatMap(({ pid }) => niceness(pid));
   expect(ofPages.length).toBeGreaterThan(3);
   expect(all.length).toBeGreaterThan(ofPages.length);
   expect(Math.min(...all)).toBeGreaterThanOrEqual(getPriority() + BROWSER_NICENESS);
@@ -37,12 +36,12 @@ it('every thread of a browser has a lower priority than the server, including th
 });
 
 it('a missing browser is reported by its own path', async () => {
-  const { command, args } = withNiceness('/nonexistent/chromium', ['--headless']);
-  const whole = inOwnGroup(command, args);
+  const whole = browserCommand('/nonexistent/chromium', ['--headless']);
   const child = spawn(whole.command, whole.args, { detached: whole.detached, stdio: ['ignore', 'ignore', 'pipe'] });
   expect(await text(child.stderr)).toMatch(/\/nonexistent\/chromium/);
 });
 
 it('a browser is started unchanged if no program can lower its priority', () => {
-  expect(withNiceness('/bin/chromium', ['--headless'], ['/nonexistent/nice'])).toEqual({ command: '/bin/chromium', args: ['--headless'] });
+  const plain = { command: '/bin/chromium', args: ['--headless'], detached: true };
+  expect(browserCommand('/bin/chromium', ['--headless'], { nice: ['/nonexistent/nice'], perl: '/nonexistent/perl' })).toEqual(plain);
 });

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CaptureError } from '../../../src/contract/capture-error.js';
-import { GroupWatch, isRenderer, killProcess, readProcess } from '../../../src/render/launch/process-table.js';
+import { killProcess, processGroup, readProcess, roleOf } from '../../../src/render/launch/process-table.js';
 import type { PageLease } from '../../../src/render/pool/browser-pool.js';
 import { profilesRoot } from '../../../src/render/pool/profile-dir.js';
 import { ofFile } from '../../fixtures/of-file.js';
@@ -204,7 +204,7 @@ it('a replacement browser has pages with the requested emulation, and keeps no o
 it('a page that crashes while it is ready is replaced, and its proxy is closed', async () => {
   await using test = await aPool();
   const [browser = 0] = browserPids(test.runDir);
-  const renderers = new GroupWatch(browser).processes(0).filter(({ pid }) => isRenderer(pid));
+  const renderers = processGroup(browser).filter(({ pid }) => roleOf(pid) === 'renderer');
   for (const { pid } of renderers) killProcess(pid);
   await until(() => renderers.every(({ pid }) => readProcess(pid) === null));
   const open = async (): Promise<PageLease> => {

@@ -28,7 +28,7 @@ function aBrowser(pids: number[]): GuardedBrowser & { ended: number[]; shared: b
   return {
     ended,
     shared,
-    ownProcesses: () => pids.flatMap((pid) => readProcess(pid) ?? []).map((entry) => ({ ...entry, renderer: true })),
+    ownProcesses: () => pids.flatMap((pid) => readProcess(pid) ?? []).map((entry) => ({ ...entry, role: 'renderer' })),
     endProcess: ({ pid }, isShared) => {
       ended.push(pid);
       shared.push(isShared);

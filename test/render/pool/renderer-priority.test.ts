@@ -2,13 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { getPriority } from 'node:os';
 import { afterEach, expect, it } from 'vitest';
-import { type GroupProcess, readProcess } from '../../../src/render/launch/process-table.js';
-import { RendererPriority } from '../../../src/render/pool/pooled-browser.js';
+import type { BrowserProcess } from '../../../src/render/launch/browser-processes.js';
+import { RendererPriority } from '../../../src/render/launch/process-priority.js';
+import { readProcess } from '../../../src/render/launch/process-table.js';
 
 const children: ChildProcess[] = [];
-const refused = () => {
-  throw new Error('the system does not let us lower priorities');
-};
 const own = getPriority();
 /** So much nicer than we are, as far as that goes. */
 const more = (niceness: number) => Math.min(own + niceness, 19);
@@ -17,7 +15,7 @@ afterEach(() => {
 });
 
 /** A process that waits, after its main thread has used CPU time. */
-async function aProcess(renderer: boolean, name = 'waits'): Promise<GroupProcess> {
+async function aProcess(role: string, name = 'waits'): Promise<BrowserProcess> {
   const source = `
     process.title = '${name}';
     while (process.cpuUsage().user < 50_000);
@@ -31,13 +29,13 @@ async function aProcess(renderer: boolean, name = 'waits'): Promise<GroupProcess
   if (child.stdout !== null) await once(child.stdout, 'data');
   const entry = readProcess(child.pid ?? 0);
   if (entry === null) throw new Error('the process has ended');
-  return { ...entry, renderer };
+  return { ...entry, role };
 }
 
 it('only a renderer that runs for long gets an ever lower priority', async () => {
-  const [greedy, modest, other] = await Promise.all([true, true, false].map((renderer) => aProcess(renderer)));
+  const [greedy, modest, other] = await Promise.all(['renderer', 'renderer', 'gpu-process'].map((role) => aProcess(role)));
   if (greedy === undefined || modest === undefined || other === undefined) throw new Error('no processes');
-  const priority = new RendererPriority(null, refused);
+  const priority = new RendererPriority(null);
   const look = (ticks: number) => {
     priority.update([
       { ...greedy, cpuTicks: ticks },
@@ -52,6 +50,6 @@ it('only a renderer that runs for long gets an ever lower priority', async () =>
 });
 
 it('a process that has ended meanwhile causes no error', async () => {
-  const gone = { ...(await aProcess(true)), pid: 2 ** 22 - 1 };
-  expect(() => new RendererPriority(null, refused).update([{ ...gone, cpuTicks: 500 }])).not.toThrow();
+  const gone = { ...(await aProcess('renderer')), pid: 2 ** 22 - 1 };
+  expect(() => new RendererPriority(null).update([{ ...gone, cpuTicks: 500 }])).not.toThrow();
 });

@@ -8,9 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { CaptureError } from '../../../src/contract/capture-error.js';
 import { processesNaming, readProcess } from '../../../src/render/launch/process-table.js';
 import { SharedLoss } from '../../../src/render/page-session.js';
-import { sweepAbandoned, sweepTemporary } from '../../../src/render/pool/browser-pool.js';
-import { ownedName } from '../../../src/render/pool/owned-name.js';
-import { profilesRoot, sweepProfiles } from '../../../src/render/pool/profile-dir.js';
+import { ownedName, profilesRoot, sweepAbandoned, sweepProfiles, sweepTemporary } from '../../../src/render/pool/profile-dir.js';
 import { ofFile } from '../../fixtures/of-file.js';
 import { EACH_KIND } from '../install/any-browser.js';
 import { aPool, aSite, browserPids, NEVER, serverProgram, someOptions, type TestPool, until } from './fixture.js';

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { TimeoutError } from 'p-timeout';
 import { expect, it } from 'vitest';
-import { endsInTime, withTimeout } from '../../../src/render/pool/with-timeout.js';
+import { endsInTime, withTimeout } from '../../../src/render/launch/chromium-process.js';
 
 it('a missing result is reported in time', async () => {
   const began = performance.now();

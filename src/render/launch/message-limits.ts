@@ -1,3 +1,24 @@
+/** Limits of protocol messages, whose length pages control. */
+
+const KB = 1024;
+const MB = KB * KB;
+/** Enough bytes for the method, and for the scheme of a request's URL. */
+export const HEAD_BYTES = 1_024;
+
+/** Chromium's URLs have at most 2 MB, and an event has two or three. A longer event has large headers, stacks or data: URLs. */
+const EVENT_MAX_BYTES = 8 * MB;
+/** The limit for base64. The largest viewport at the highest density has 75 million pixels, about 90 MB as a PNG of photographs. */
+const PICTURE_MAX_BYTES = 128 * MB;
+/** An expression that begins with this runs in the main world, where the page's scripts can forge the answer. */
+export const MAIN_WORLD_MARK = '/* stillframe: main world */';
+/** The maximum size of an answer from the main world, in bytes of JSON. */
+export const MAIN_WORLD_ANSWER_MAX_BYTES = 16 * KB;
+
+/** The longest answer is the source of a page: 500,000 characters of up to 6 bytes each. */
+const SCRIPT_ANSWER_MAX_BYTES = 4 * MB;
+/** A frame tree with long URLs is larger than any answer of a script. */
+export const ANSWER_MAX_BYTES = 16 * MB;
+
 /** How to handle a protocol message, by its first bytes. */
 export interface MessageClass {
   /** The id of the command that it answers; null for an event. */
@@ -7,15 +28,6 @@ export interface MessageClass {
   /** A longer event is dropped; a longer answer becomes an error of its command. */
   maxBytes: number;
 }
-
-/** Enough bytes for the method, and for the scheme of a request's URL. */
-export const HEAD_BYTES = 1_024;
-
-const MB = 1024 * 1024;
-/** Chromium's URLs have at most 2 MB, and an event has two or three. A longer event has large headers, stacks or data: URLs. */
-const EVENT_MAX_BYTES = 8 * MB;
-/** The limit for base64. The largest viewport at the highest density has 75 million pixels, about 90 MB as a PNG of photographs. */
-const PICTURE_MAX_BYTES = 128 * MB;
 
 /**
  * Classifies by the prefix that Chromium serialises: no page content precedes the method, and quotes in page content are
@@ -75,3 +87,28 @@ const USED_EVENTS = new Set([
   'Target.detachedFromTarget',
   'Target.receivedMessageFromTarget',
 ]);
+
+/** The maximum size, in bytes, of the answer to a command. A longer one becomes an error before it is decoded. */
+export function answerLimit({ method = '', params = {} }: { method?: string; params?: Record<string, unknown> }): number {
+  if (!/^Runtime\.(evaluate|callFunctionOn)$/.test(method)) return ANSWER_MAX_BYTES;
+  return scriptsOf(params).some((script) => script.startsWith(MAIN_WORLD_MARK)) ? MAIN_WORLD_ANSWER_MAX_BYTES : SCRIPT_ANSWER_MAX_BYTES;
+}
+
+/** Playwright passes an expression as an argument to a function of its own. */
+function scriptsOf({ expression, arguments: given }: Record<string, unknown>): string[] {
+  const values = Array.isArray(given) ? given.map((argument: { value?: unknown }) => argument.value) : [];
+  return [expression, ...values].filter((value) => typeof value === 'string');
+}
+
+/**
+ * The error message of a command whose answer exceeded its limit.
+ * @param threw whether the answer reports an exception
+ */
+export function tooLongMessage(maxBytes: number, threw: boolean): string {
+  return `the ${threw ? 'exception' : 'answer'} is longer than ${maxBytes} bytes`;
+}
+
+/** Whether a command failed because its answer, or the exception that it reports, exceeded its limit. */
+export function isTooLong(error: unknown, what: 'answer' | 'exception'): boolean {
+  return error instanceof Error && error.message.includes(`the ${what} is longer than `);
+}
