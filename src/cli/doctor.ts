@@ -14,7 +14,7 @@ import { CLOCK_ADVICE, describeLead, GAP_MS, type KeptClock } from '../contract/
 import { silentLog } from '../log.js';
 import { missingScripts } from '../render/fonts/missing-scripts.js';
 import type { Executable } from '../render/launch/executable.js';
-import { type Unprivileged, unprivilegedUser } from '../render/launch/unprivileged.js';
+import { type Unprivileged, unprivilegedUser } from '../render/launch/launch-mode.js';
 import { bucketOf } from '../service/artifact-storage.js';
 import { openConfiguredStore } from '../service/open-configured-store.js';
 import { DriverMissing } from '../store/sqlite/driver.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { egressLock } from '../../src/cli/doctor.js';
-import { unprivilegedUser } from '../../src/render/launch/unprivileged.js';
+import { unprivilegedUser } from '../../src/render/launch/launch-mode.js';
 import { runProgram } from '../fixtures/run-program.js';
 
 const USER = { uid: 60_911, gid: 60_911 };

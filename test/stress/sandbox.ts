@@ -2,7 +2,7 @@
  * Trial "sandbox": while captures of pages with frames of several sites are made, every renderer has a seccomp filter, as the kernel
  * tells it, and no process of the browser is root's, although the server may be. Where the system refuses the sandbox it cannot hold. `captures` are made in each browser.
  *
- * Sabotage that turns it red: let render/launch/unprivileged name nobody (as root: no other user, and so no sandbox either), or give
+ * Sabotage that turns it red: let render/launch/launch-mode name nobody (as root: no other user, and so no sandbox either), or give
  * the captures `sandbox: false`.
  */
 import { readFileSync } from 'node:fs';

@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { CDPSession } from 'playwright-core';
 import sharp from 'sharp';
 import { VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
@@ -14,7 +12,6 @@ const VIEW = { width: VIEWPORT_WIDTH_PX.min, height: VIEWPORT_HEIGHT_PX.min };
 const PAGE = `<!doctype html><title>not intercepted</title><style>body{margin:0;background:#0000ff}</style>
 <div style="height:${3 * VIEW.height}px"></div><script src="/blocked.js" onerror="document.title='intercepted'"></script>`;
 const NEVER = new AbortController().signal;
-const URL_OF_PAGE = 'http://proof.invalid/';
 
 export interface BrowserCheckOptions {
   /** The directory where results are stored. */
@@ -26,7 +23,7 @@ export interface BrowserCheckOptions {
 }
 
 /**
- * Starts the browser and tests what captures need: a page through a proxy, an intercepted request, a picture larger than the viewport, a PDF.
+ * Starts the browser and tests what captures need: a page, an intercepted request, a picture larger than the viewport, a PDF.
  * A version number or an exit code would prove nothing. BROWSER_CHECK_VERSION grows when this checks more.
  * @returns Chromium's version
  * @throws SandboxMissing if the sandbox is required and the system refuses it; Error with the cause
@@ -46,40 +43,15 @@ export async function checkBrowser(executable: Executable, { dataDir, sandbox, s
 }
 
 async function captureLikeTheService({ browser }: ChromiumProcess): Promise<void> {
-  await using proxy = await pageProxy();
-  const server = `http://127.0.0.1:${proxy.port}`;
-  const context = await browser.newContext({ viewport: VIEW, proxy: { server, bypass: '<-loopback>' } });
-  const page = await context.newPage();
-  const cdp = await context.newCDPSession(page);
-  await blockScripts(cdp);
-  await page.goto(URL_OF_PAGE);
+  const page = await browser.newPage({ viewport: VIEW });
+  await page.route('**', (route, request) =>
+    request.resourceType() === 'script' ? route.abort() : route.fulfill({ contentType: 'text/html', body: PAGE }),
+  );
+  await page.goto('http://proof.invalid/');
   if ((await page.title()) !== 'intercepted') throw new Error('it does not let its requests be intercepted');
+  const cdp = await page.context().newCDPSession(page);
   await drawBeyondView(cdp);
   await print(cdp);
-}
-
-/** A proxy that answers every request with the test page. */
-async function pageProxy(): Promise<{ port: number } & AsyncDisposable> {
-  const server = createServer((_, response) => void response.setHeader('content-type', 'text/html').end(PAGE));
-  await new Promise<void>((resolve, reject) => void server.once('error', reject).listen(0, '127.0.0.1', resolve));
-  return {
-    port: (server.address() as AddressInfo).port,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}
-
-async function blockScripts(cdp: CDPSession): Promise<void> {
-  cdp.on('Fetch.requestPaused', ({ requestId, resourceType }) => {
-    const answer =
-      resourceType === 'Script'
-        ? cdp.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' })
-        : cdp.send('Fetch.continueRequest', { requestId });
-    answer.catch(() => {});
-  });
-  await cdp.send('Fetch.enable', { patterns: [{ urlPattern: '*' }] });
 }
 
 async function drawBeyondView(cdp: CDPSession): Promise<void> {

@@ -2,8 +2,8 @@ import { accessSync, constants, mkdirSync, readFileSync, renameSync, statSync, w
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { versionOf } from '../launch/chromium-process.js';
-import { BrowserError, type Executable } from '../launch/executable.js';
-import { SandboxMissing } from '../launch/launch-mode.js';
+import type { Executable } from '../launch/executable.js';
+import { BrowserError, SandboxMissing } from '../launch/launch-mode.js';
 import { copiesDir, namedBrowser, ownCopies, playwrightCache, systemBrowsers } from './browser-places.js';
 import type { BrowserCheckOptions } from './check-browser.js';
 

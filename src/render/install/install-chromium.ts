@@ -2,8 +2,8 @@ import { chmodSync, existsSync, lchownSync, lstatSync, mkdirSync, readdirSync, r
 import { rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { BrowserError, type Executable } from '../launch/executable.js';
-import { SandboxMissing } from '../launch/launch-mode.js';
+import type { Executable } from '../launch/executable.js';
+import { BrowserError, SandboxMissing } from '../launch/launch-mode.js';
 import pins from '../pinned-packages.json';
 import { copiesDir, inflatedDir, ownCopies, systemBrowsers } from './browser-places.js';
 import type { BrowserCheckOptions } from './check-browser.js';

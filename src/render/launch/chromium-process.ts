@@ -8,12 +8,12 @@ import type { Browser, BrowserType, CDPSession } from 'playwright-core';
 import { ownUserAgent } from '../emulate/user-agent.js';
 import { browserCopies, createProfile, removeProfile } from '../pool/profile-dir.js';
 import { chromiumFlags } from './chromium-flags.js';
-import { type Executable, HOST } from './executable.js';
+import { type Executable, HOST, reachableBy } from './executable.js';
+import { type LaunchMode, SYSTEM_PATH } from './launch-mode.js';
 import type { CdpSession } from './pipe-session.js';
 import { browserCommand } from './process-priority.js';
 import { killGroup } from './process-table.js';
 import { TargetPolicy } from './target-policy.js';
-import { reachableBy, SYSTEM_PATH, type Unprivileged } from './unprivileged.js';
 
 const LAUNCH_TIMEOUT_MS = 20_000;
 const EXIT_TIMEOUT_MS = 2_000;
@@ -24,13 +24,10 @@ const STDERR_KEPT_CHARS = 4_096;
 /** The parts that a wait is divided into. */
 const PARTS = 10;
 
-export interface LaunchOptions {
+export interface LaunchOptions extends LaunchMode {
   executable: Executable;
   /** The directory of profiles (see profilesRoot). */
   profiles: string;
-  sandbox: boolean;
-  /** The user to run as; null for the server's own. */
-  user: Unprivileged | null;
   /** The version, for instance `156.0.8078.79`, if known before the start. */
   version: string | null;
   /** Aborts the start; null if it cannot be aborted. */

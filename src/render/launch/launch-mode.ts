@@ -1,9 +1,33 @@
-import type { LaunchOptions } from './chromium-process.js';
-import { BrowserError } from './executable.js';
-import { unprivilegedUser } from './unprivileged.js';
+/**
+ * The restrictions of a browser: Chromium's sandbox, and, if the server runs as root, a user that owns nothing, so that the
+ * sandbox works (operation.md, Start-up).
+ */
+
+/** Directories of system programs. Nothing else of the server's environment is passed to the browser. */
+export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+export interface Unprivileged {
+  uid: number;
+  gid: number;
+}
+
+/**
+ * Taken from the range that no distribution assigns to users or services (60,578–61,183), below the 65,536 that rootless
+ * containers map. `nobody` is unsuitable, since unmapped files appear to belong to it.
+ */
+const BROWSER_USER: Unprivileged = { uid: 60_911, gid: 60_911 };
+
+/** The user to run the browser as; null for the server's own. */
+export function unprivilegedUser(): Unprivileged | null {
+  return process.getuid?.() === 0 ? BROWSER_USER : null;
+}
 
 /** The restrictions that a browser runs with. */
-export type LaunchMode = Pick<LaunchOptions, 'sandbox' | 'user'>;
+export interface LaunchMode {
+  sandbox: boolean;
+  /** The user to run as; null for the server's own. */
+  user: Unprivileged | null;
+}
 
 /** `required` never starts a browser without its sandbox. */
 export type SandboxSetting = boolean | 'required';
@@ -40,6 +64,11 @@ export async function launchSandboxed<Started>(
     const mode = { sandbox: false, user };
     return { started: await twice(mode, start), mode, concession: message };
   }
+}
+
+/** No browser is available. The message, one line, explains the remedy to the operator. */
+export class BrowserError extends Error {
+  override readonly name = 'BrowserError';
 }
 
 /** The operator requires the sandbox, but this system does not support it. */

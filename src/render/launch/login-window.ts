@@ -1,23 +1,10 @@
 import pTimeout from 'p-timeout';
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { playwrightChromium } from './chromium-process.js';
-import { BrowserError } from './executable.js';
+import { BrowserError } from './launch-mode.js';
 
 /** Playwright's storage state file, as the field `storage_state` accepts it. */
-export interface StorageState {
-  cookies: {
-    name: string;
-    value: string;
-    domain: string;
-    path: string;
-    /** Unix seconds; -1 for a session cookie. */
-    expires: number;
-    httpOnly: boolean;
-    secure: boolean;
-    sameSite: 'Strict' | 'Lax' | 'None';
-  }[];
-  origins: { origin: string; localStorage: { name: string; value: string }[] }[];
-}
+export type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
 
 export interface LoginWindowOptions {
   /** The path of a full Chromium. */

@@ -15,10 +15,9 @@ interface Pending {
  * A session on one target, directly over the pipe. Playwright's own takes about as long for a command as Chromium: it
  * records a stack, checks parameters and results twice, and uses two queues.
  */
-export class PipeSession {
+export class PipeSession extends EventEmitter {
   readonly #post: (method: string, params: object) => number;
   readonly #failed: (why: string) => void;
-  readonly #events = new EventEmitter();
   readonly #pending = new Map<number, Pending>();
   #isClosed = false;
 
@@ -27,16 +26,22 @@ export class PipeSession {
    * @param on.failed called if a listener throws
    */
   constructor(on: { post(method: string, params: object): number; failed(why: string): void }) {
+    super();
     this.#post = on.post;
     this.#failed = on.failed;
     // Several parts of a capture listen to the same event.
-    this.#events.setMaxListeners(0);
+    this.setMaxListeners(0);
   }
 
-  /** The session as a capture uses it. Commands reject if the browser rejects them, or if the session is closed. */
+  /** The session as a capture uses it. */
   asCdpSession(): CdpSession {
-    const { on, off } = this.#events;
-    return { send: this.#send, on: on.bind(this.#events), off: off.bind(this.#events) } as unknown as CdpSession;
+    return this as unknown as CdpSession;
+  }
+
+  /** Sends a command. Rejects if the browser rejects it, or if the session is closed. */
+  send(method: string, params: object = {}): Promise<Record<string, unknown>> {
+    if (this.#isClosed) return Promise.reject(closed(method));
+    return new Promise((resolve, reject) => this.#pending.set(this.#post(method, params), { method, resolve, reject }));
   }
 
   /** Receives an answer or an event of the target. It is handled in a later turn, as Playwright does, so that both keep their order. */
@@ -51,11 +56,6 @@ export class PipeSession {
     this.#pending.clear();
   }
 
-  #send = (method: string, params: object = {}): Promise<Record<string, unknown>> => {
-    if (this.#isClosed) return Promise.reject(closed(method));
-    return new Promise((resolve, reject) => this.#pending.set(this.#post(method, params), { method, resolve, reject }));
-  };
-
   #resolve({ id = 0, result = {}, error }: CdpMessage): void {
     const pending = this.#pending.get(id);
     if (pending === undefined) return;
@@ -66,8 +66,8 @@ export class PipeSession {
 
   #emit({ method = '', params = {} }: CdpMessage): void {
     try {
-      this.#events.emit(method, params);
-      this.#events.emit('event', { method, params });
+      this.emit(method, params);
+      this.emit('event', { method, params });
     } catch (error) {
       this.#failed(`an event of the browser could not be handled (${method}): ${(error as Error).message}`);
     }

@@ -7,8 +7,8 @@ import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import type { BrowserProcess } from './browser-processes.js';
+import { SYSTEM_PATH, type Unprivileged } from './launch-mode.js';
 import { threadsOf } from './process-table.js';
-import { SYSTEM_PATH, type Unprivileged } from './unprivileged.js';
 
 /** The niceness of every browser. One that may raise priorities, such as root's, resets it for some threads. */
 export const BROWSER_NICENESS = 3;

@@ -29,7 +29,7 @@ const CLOCKS_MAX = 30;
 /** Types of targets whose requests belong to a page. */
 const LOADING_TARGETS = new Set(['page', 'iframe', 'worker']);
 /** Types of targets whose clocks run with their page's. */
-const CLOCK_TARGETS = new Set(['iframe', 'worker']);
+const CLOCK_TARGETS = new Set(['iframe', 'worker', 'shared_worker']);
 
 interface TargetInfo {
   targetId: string;

@@ -72,8 +72,11 @@ type CapturePassage = Pick<Passage, 'requester' | 'local'>;
 export class BrowserPool implements AsyncDisposable {
   /** All browsers that can be used, including those that accept no new captures. */
   private readonly browsers = new Set<PooledBrowser>();
-  private readonly mostUsed = new MostUsedEmulation();
+  /** The emulation of the page that a browser draws before its first use. */
   private readonly defaultEmulation: Emulation;
+  /** The emulation of pages that are opened in advance: the latest one that two captures in a row used. */
+  private usual: Emulation;
+  private latest: Emulation;
   private readonly memory: MemoryGuard;
   private readonly now: () => number;
   private readonly ended = new AbortController();
@@ -93,6 +96,8 @@ export class BrowserPool implements AsyncDisposable {
   ) {
     const plain = toCaptureOptions(captureRequestSchema.parse({ url: 'https://example.com/' }));
     this.defaultEmulation = emulationOf(plain, knownVersion ?? '0', HOST);
+    this.usual = this.defaultEmulation;
+    this.latest = this.defaultEmulation;
     this.now = options.now ?? monotonicNow;
     const { memoryBytes = Number.POSITIVE_INFINITY, log } = options;
     this.memory = new MemoryGuard({ memoryBytes, browsers: () => [...this.browsers], log });
@@ -151,7 +156,8 @@ export class BrowserPool implements AsyncDisposable {
    */
   async acquire(options: CaptureOptions, signal: AbortSignal, passage: CapturePassage = {}): Promise<PageLease> {
     const emulation = emulationOf(options, this.version, HOST);
-    this.mostUsed.note(emulation);
+    if (emulation.key === this.latest.key) this.usual = emulation;
+    this.latest = emulation;
     for (;;) {
       const browser = await this.reserve(emulation, signal);
       const lease = await this.lease(browser, emulation, signal);
@@ -266,8 +272,7 @@ export class BrowserPool implements AsyncDisposable {
   /** Lets a browser accept captures. Closes the page that it has drawn, if another emulation is needed. */
   private serve(browser: PooledBrowser): void {
     browser.state = 'serving';
-    const wanted = this.mostUsed.current;
-    if (wanted !== null) this.runInBackground(browser.drop(wanted.key));
+    this.runInBackground(browser.drop(this.usual.key));
     this.fill(browser);
     this.events.emit('started');
   }
@@ -315,8 +320,7 @@ export class BrowserPool implements AsyncDisposable {
   private async reserve(emulation: Emulation, signal: AbortSignal): Promise<PooledBrowser> {
     for (;;) {
       if (signal.aborted || this.over) throw new NoBrowser(signal.reason);
-      const { pagesPerBrowser } = this.options;
-      const browser = chooseBrowser(this.live(), { emulationKey: emulation.key, pagesPerBrowser });
+      const browser = chooseBrowser(this.live(), emulation.key, this.options.pagesPerBrowser);
       if (browser !== null) {
         // One browser is not enough.
         if (browser.active > 0) this.startAllNow.abort();
@@ -363,9 +367,9 @@ export class BrowserPool implements AsyncDisposable {
     this.retireOrRecycle(browser);
   }
 
-  /** Opens pages in advance, with the emulation that was most used recently. */
+  /** Opens pages in advance. */
   private fill(browser: PooledBrowser): void {
-    const emulation = this.mostUsed.current ?? this.defaultEmulation;
+    const emulation = this.usual;
     const room = this.options.pagesPerBrowser - browser.active;
     if (!browser.live || room <= 0) return;
     if (browser.warmCount >= room && browser.warmFor(emulation.key) === 0) this.runInBackground(browser.drop(emulation.key));
@@ -388,53 +392,17 @@ function unknownToBrowser(field: string, cause: unknown): CaptureError {
   });
 }
 
-/** The properties of a browser that the choice depends on. */
-export interface Candidate {
-  /** The number of running captures. */
-  readonly active: number;
-  /** The total number of captures. */
-  readonly served: number;
-  /** The number of open pages with this emulation. */
-  warmFor(key: string): number;
-}
-
-interface Call {
-  emulationKey: string;
-  /** The number of concurrent captures per browser. */
-  pagesPerBrowser: number;
-}
-
 /**
  * Chooses a capture's browser: one with a free slot, then one with an open page, then the one with the fewest running
  * captures.
  * @param live in a stable order
  * @returns null if there is no browser
  */
-export function chooseBrowser<T extends Candidate>(live: readonly T[], { emulationKey, pagesPerBrowser }: Call): T | null {
+export function chooseBrowser<T extends Candidate>(live: readonly T[], emulationKey: string, pagesPerBrowser: number): T | null {
   const isFull = ({ active }: T) => Number(active >= pagesPerBrowser);
   const isCold = (browser: T) => Number(browser.warmFor(emulationKey) === 0);
   const [best] = [...live].sort((a, b) => isFull(a) - isFull(b) || isCold(a) - isCold(b) || a.active - b.active || a.served - b.served);
   return best ?? null;
 }
 
-const RECENT_MAX = 16;
-
-/** The emulation that most of the last 16 captures used. The latest one wins a tie. */
-class MostUsedEmulation {
-  private recent: Emulation[] = [];
-
-  note(emulation: Emulation): void {
-    this.recent = [...this.recent.slice(1 - RECENT_MAX), emulation];
-  }
-
-  /** The latest emulation with the most used context options; null before the first capture. */
-  get current(): Emulation | null {
-    const counts = new Map<string, number>();
-    for (const { key } of this.recent) counts.set(key, (counts.get(key) ?? 0) + 1);
-    let best: Emulation | null = null;
-    for (const emulation of this.recent) {
-      if (best === null || (counts.get(emulation.key) ?? 0) >= (counts.get(best.key) ?? 0)) best = emulation;
-    }
-    return best;
-  }
-}
+export type Candidate = Pick<PooledBrowser, 'active' | 'served' | 'warmFor'>;

@@ -7,8 +7,8 @@ import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, re
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import type { Unprivileged } from '../launch/launch-mode.js';
 import { killProcess, processesNaming, readProcess } from '../launch/process-table.js';
-import type { Unprivileged } from '../launch/unprivileged.js';
 
 /** Free bytes that browsers need there, for files such as a PDF before it is read. */
 export const BROWSER_ROOM_BYTES = 16 * 1024 * 1024;

@@ -15,8 +15,7 @@ import {
   rememberBrowser,
 } from '../../../src/render/install/find-chromium.js';
 import { runCommand } from '../../../src/render/install/run-command.js';
-import { BrowserError } from '../../../src/render/launch/executable.js';
-import { SandboxMissing } from '../../../src/render/launch/launch-mode.js';
+import { BrowserError, SandboxMissing } from '../../../src/render/launch/launch-mode.js';
 import { profilesRoot } from '../../../src/render/pool/profile-dir.js';
 import { ANY_BROWSER } from './any-browser.js';
 

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { BrowserError } from '../../../src/render/launch/executable.js';
-import { type LaunchMode, launchSandboxed, type SandboxSetting } from '../../../src/render/launch/launch-mode.js';
-import { unprivilegedUser } from '../../../src/render/launch/unprivileged.js';
+import {
+  BrowserError,
+  type LaunchMode,
+  launchSandboxed,
+  type SandboxSetting,
+  unprivilegedUser,
+} from '../../../src/render/launch/launch-mode.js';
 
 const REFUSAL = 'FATAL:zygote_host_impl_linux.cc:129] No usable sandbox! If this is a Debian system, please install …';
 const FULL = "ENOSPC: no space left on device, mkdir '/tmp/profile'";

@@ -10,7 +10,7 @@ const aBrowser = (name: string, seen: Partial<Candidate> & { warm?: number } = {
   return { name, active: 0, served: 0, warmFor: () => warm, ...rest };
 };
 
-const chosen = (live: Named[]): string | null => chooseBrowser(live, { emulationKey: 'any', pagesPerBrowser: 2 })?.name ?? null;
+const chosen = (live: Named[]): string | null => chooseBrowser(live, 'any', 2)?.name ?? null;
 
 it('no browser is chosen if there is none', () => {
   expect(chosen([])).toBeNull();
