@@ -6,9 +6,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
-import type { BrowserProcess } from './browser-processes.js';
 import { SYSTEM_PATH, type Unprivileged } from './launch-mode.js';
-import { threadsOf } from './process-table.js';
+import { type BrowserProcess, threadsOf } from './process-table.js';
 
 /** The niceness of every browser. One that may raise priorities, such as root's, resets it for some threads. */
 export const BROWSER_NICENESS = 3;

@@ -26,8 +26,6 @@ import { profilesRoot, removeUnusedRoot, sweepAbandoned, sweepProfiles, sweepTem
 const READY_WITHIN_MS = 30_000;
 /** The number of captures after which a browser is replaced. */
 const RECYCLE_AFTER_CAPTURES = 500;
-/** The memory of the browser process itself at which it is replaced. */
-const RECYCLE_AT_BYTES = 700 * 1024 * 1024;
 /** The delay of the other browsers after the first, unless needed sooner, so that the first captures have the machine to themselves. */
 const FOLLOW_AFTER_MS = 2_000;
 /** Delays before the first attempts to restart a browser, and before each later one. */
@@ -70,6 +68,8 @@ export interface PageLease {
 type CapturePassage = Pick<Passage, 'requester' | 'local'>;
 
 export class BrowserPool implements AsyncDisposable {
+  /** Whether renderers run in Chromium's sandbox, as reported by the kernel. */
+  sandboxed = false;
   /** All browsers that can be used, including those that accept no new captures. */
   private readonly browsers = new Set<PooledBrowser>();
   /** The emulation of the page that a browser draws before its first use. */
@@ -86,7 +86,6 @@ export class BrowserPool implements AsyncDisposable {
   /** Background work, which stopping waits for. */
   private readonly background = new Set<Promise<unknown>>();
   private mode: LaunchMode | undefined;
-  private confined = false;
   private ending: Promise<void> | undefined;
 
   private constructor(
@@ -131,11 +130,6 @@ export class BrowserPool implements AsyncDisposable {
     } finally {
       options.signal?.removeEventListener('abort', stop);
     }
-  }
-
-  /** Whether renderers run in Chromium's sandbox, as reported by the kernel. */
-  get sandboxed(): boolean {
-    return this.confined;
   }
 
   /** Chromium's full version, for instance `156.0.8078.79`. */
@@ -214,9 +208,9 @@ export class BrowserPool implements AsyncDisposable {
     this.runInBackground(Promise.allSettled([launching]));
     const { started, mode, concession } = await launching;
     this.mode = mode;
-    this.confined = mode.sandbox && (renderersSandboxed(started.chromium.pid) ?? true);
-    if (!this.confined && sandbox === 'required') throw new SandboxMissing('its renderers have no seccomp filter');
-    if (!this.confined && sandbox) log.warn({ reason: concession }, 'Chromium runs without its sandbox: this system does not allow it');
+    this.sandboxed = mode.sandbox && (renderersSandboxed(started.chromium.pid) ?? true);
+    if (!this.sandboxed && sandbox === 'required') throw new SandboxMissing('its renderers have no seccomp filter');
+    if (!this.sandboxed && sandbox) log.warn({ reason: concession }, 'Chromium runs without its sandbox: this system does not allow it');
     if (!sandbox && concession !== null) log.warn({ reason: concession }, 'Chromium runs as root: it could not be started as another user');
     this.serve(started);
     for (let count = 1; count < browsers; count++) this.runInBackground(this.startLater());
@@ -289,16 +283,12 @@ export class BrowserPool implements AsyncDisposable {
   /** Must be called after each capture. Replaces a worn browser without effect on clients. */
   private retireOrRecycle(browser: PooledBrowser): void {
     if (browser.state === 'retiring' && browser.active === 0) this.runInBackground(browser[Symbol.asyncDispose]());
-    else if (browser.state === 'serving' && !browser.gone && this.isWorn(browser)) this.runInBackground(this.recycle(browser));
-  }
-
-  private isWorn(browser: PooledBrowser): boolean {
-    return browser.served >= (this.options.recycleAfter ?? RECYCLE_AFTER_CAPTURES) || browser.memoryBytes() > RECYCLE_AT_BYTES;
+    const isWorn = browser.served >= (this.options.recycleAfter ?? RECYCLE_AFTER_CAPTURES);
+    if (browser.state === 'serving' && !browser.gone && isWorn) this.runInBackground(this.recycle(browser));
   }
 
   private async recycle(old: PooledBrowser): Promise<void> {
     old.state = 'worn';
-    this.options.log.debug({ served: old.served, memoryBytes: old.memoryBytes() }, 'recycling a browser');
     try {
       const successor = await this.launch();
       // The browser has crashed meanwhile, and is being replaced.

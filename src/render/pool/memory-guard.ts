@@ -1,6 +1,5 @@
 import type { Log } from '../../log.js';
-import type { BrowserProcess } from '../launch/browser-processes.js';
-import { memoryOf } from '../launch/process-table.js';
+import { type BrowserProcess, memoryOf } from '../launch/process-table.js';
 
 const CHECK_EVERY_MS = 200;
 const MiB = 1024 ** 2;

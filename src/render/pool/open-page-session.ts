@@ -68,10 +68,6 @@ export async function openPageSession(host: PageHost, emulation: Emulation, capt
     const onClose = (): void => lose(new Error('the page was closed'));
     page.once('crash', () => lose(new Error('the renderer crashed')));
     page.once('close', onClose);
-    // The target policy closes popups; this closes any others.
-    context.on('page', (extra) => {
-      if (extra !== page) extra.close().catch(() => {});
-    });
     return {
       ...{ context, page, cdp, world, clockEvent, captureProxy, chromiumVersion, temporaryDir, lose },
       mainFrameId: frameTree.frame.id,

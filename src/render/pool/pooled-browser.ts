@@ -3,10 +3,9 @@ import type { CDPSession } from 'playwright-core';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import type { Emulation } from '../emulate/emulation-of.js';
-import { type BrowserProcess, BrowserProcesses, isStoppedRenderer } from '../launch/browser-processes.js';
 import { ChromiumProcess, endsInTime, type LaunchOptions, withTimeout } from '../launch/chromium-process.js';
 import { RendererPriority } from '../launch/process-priority.js';
-import { killProcess, readProcess } from '../launch/process-table.js';
+import { type BrowserProcess, BrowserProcesses, isStoppedRenderer, killProcess } from '../launch/process-table.js';
 import { SharedLoss } from '../page-session.js';
 import { applyPageEmulation, type OpenPageSession, openPageSession, type PageHost, Renderers } from './open-page-session.js';
 import { BROWSER_ROOM_BYTES } from './profile-dir.js';
@@ -189,11 +188,6 @@ export class PooledBrowser implements AsyncDisposable {
   verify(): void {
     const fault = this.processes.fault() ?? (this.chromium.freeBytes() === null ? 'its profile directory is gone' : null);
     if (fault !== null) this.lose(fault);
-  }
-
-  /** Memory of the browser process itself in bytes, without renderers, which vary in number; 0 if unknown. */
-  memoryBytes(): number {
-    return readProcess(this.chromium.pid)?.rssBytes ?? 0;
   }
 
   ownProcesses(): BrowserProcess[] {

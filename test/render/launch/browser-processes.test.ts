@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it, onTestFinished } from 'vitest';
-import { BrowserProcesses } from '../../../src/render/launch/browser-processes.js';
-import { killGroup, processGroup } from '../../../src/render/launch/process-table.js';
+import { BrowserProcesses, killGroup, processGroup } from '../../../src/render/launch/process-table.js';
 
 it('the loss of a zygote that its browser has not reaped is found, however often it is checked', async () => {
   // After `exec`, the parent does not ask after its child, which stays as a zombie without a command line.

@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, expect, it } from 'vitest';
-import { BrowserProcesses } from '../../../src/render/launch/browser-processes.js';
-import { busyMs, killGroup } from '../../../src/render/launch/process-table.js';
+import { BrowserProcesses, busyMs, killGroup } from '../../../src/render/launch/process-table.js';
 
 const children: ChildProcess[] = [];
 afterEach(async () => {

@@ -2,9 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { getPriority } from 'node:os';
 import { afterEach, expect, it } from 'vitest';
-import type { BrowserProcess } from '../../../src/render/launch/browser-processes.js';
 import { RendererPriority } from '../../../src/render/launch/process-priority.js';
-import { readProcess } from '../../../src/render/launch/process-table.js';
+import { type BrowserProcess, readProcess } from '../../../src/render/launch/process-table.js';
 
 const children: ChildProcess[] = [];
 const own = getPriority();
