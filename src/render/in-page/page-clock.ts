@@ -1,6 +1,6 @@
 /**
- * Replaces a page's timers, frames and times, in real time until told to run ahead. Runs in the main world of every frame
- * and dedicated worker before the page's scripts, using only native functions saved before the page can replace them.
+ * Replaces a page's timers, frames and times, in real time until told to run ahead. Runs in the main world of every frame,
+ * dedicated and shared worker before the page's scripts, using only native functions saved before the page can replace them.
  */
 
 /** A request to run the page's time ahead by `ms`. `realMs` limits the real time that this may take. */
@@ -69,7 +69,8 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   const nativePerformanceNow = Performance.prototype.now;
   const nativeSetTimeout = setTimeout;
   const nativeClearTimeout = clearTimeout;
-  const nativeFrameRequest = requestAnimationFrame;
+  // Shared workers have none.
+  const { requestAnimationFrame: nativeFrameRequest } = globalThis;
   const nativeReport = reportError;
   const timeStampOf = getterOf(Event.prototype, 'timeStamp');
   const { postMessage } = MessagePort.prototype;

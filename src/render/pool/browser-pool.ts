@@ -28,6 +28,8 @@ const READY_WITHIN_MS = 30_000;
 const RECYCLE_AFTER_CAPTURES = 500;
 /** The delay of the other browsers after the first, unless needed sooner, so that the first captures have the machine to themselves. */
 const FOLLOW_AFTER_MS = 2_000;
+/** The captures with one emulation that count. */
+const VOTES_MAX = 8;
 /** Delays before the first attempts to restart a browser, and before each later one. */
 const RESTART_WAITS_MS = [0, 250, 1_000];
 const RESTART_WAIT_MAX_MS = 5_000;
@@ -74,9 +76,9 @@ export class BrowserPool implements AsyncDisposable {
   private readonly browsers = new Set<PooledBrowser>();
   /** The emulation of the page that a browser draws before its first use. */
   private readonly defaultEmulation: Emulation;
-  /** The emulation of pages that are opened in advance: the latest one that two captures in a row used. */
+  /** The emulation of pages that are opened in advance: that of most captures lately, by a majority vote. */
   private usual: Emulation;
-  private latest: Emulation;
+  private votes = 0;
   private readonly memory: MemoryGuard;
   private readonly now: () => number;
   private readonly ended = new AbortController();
@@ -96,7 +98,6 @@ export class BrowserPool implements AsyncDisposable {
     const plain = toCaptureOptions(captureRequestSchema.parse({ url: 'https://example.com/' }));
     this.defaultEmulation = emulationOf(plain, knownVersion ?? '0', HOST);
     this.usual = this.defaultEmulation;
-    this.latest = this.defaultEmulation;
     this.now = options.now ?? monotonicNow;
     const { memoryBytes = Number.POSITIVE_INFINITY, log } = options;
     this.memory = new MemoryGuard({ memoryBytes, browsers: () => [...this.browsers], log });
@@ -150,8 +151,7 @@ export class BrowserPool implements AsyncDisposable {
    */
   async acquire(options: CaptureOptions, signal: AbortSignal, passage: CapturePassage = {}): Promise<PageLease> {
     const emulation = emulationOf(options, this.version, HOST);
-    if (emulation.key === this.latest.key) this.usual = emulation;
-    this.latest = emulation;
+    this.vote(emulation);
     for (;;) {
       const browser = await this.reserve(emulation, signal);
       const lease = await this.lease(browser, emulation, signal);
@@ -355,6 +355,15 @@ export class BrowserPool implements AsyncDisposable {
     this.fill(browser);
     await closed;
     this.retireOrRecycle(browser);
+  }
+
+  /** An emulation is replaced by another one once as many captures have used others as it. */
+  private vote(emulation: Emulation): void {
+    if (emulation.key !== this.usual.key && this.votes > 0) this.votes -= 1;
+    else {
+      this.votes = emulation.key === this.usual.key ? Math.min(this.votes + 1, VOTES_MAX) : 1;
+      this.usual = emulation;
+    }
   }
 
   /** Opens pages in advance. */

@@ -108,6 +108,12 @@ describe.concurrent('a page is captured in its final state', () => {
     expect((await rig.capture(page('', parts.join('')), wish)).width).toBe(800);
   });
 
+  it('including its shared workers', async () => {
+    const worker = `onconnect = ({ ports: [port] }) => setTimeout(() => port.postMessage('all done'), 1500)`;
+    const start = `const { port } = new SharedWorker(URL.createObjectURL(new Blob([${JSON.stringify(worker)}])));`;
+    await shows(page(`${start} port.onmessage = ({ data }) => { out.textContent = data }`), 'all done');
+  });
+
   it('after the responses that it waits for, however late', async () => {
     const script = `setTimeout(async () => { await fetch('/image/9x9/ff0000.png?wait=2500'); setTimeout(() => { out.textContent = 'all done' }, 1000) }, 300)`;
     await shows(page(script), 'all done');
