@@ -13,6 +13,8 @@ import { type BrowserProcess, threadsOf } from './process-table.js';
 export const BROWSER_NICENESS = 3;
 /** Programs that replace themselves with the command at once. Perl is part of the base system of Debian and its derivatives. */
 const PROGRAMS = { nice: ['/usr/bin/nice', '/bin/nice'], perl: '/usr/bin/perl' };
+/** Part of util-linux or BusyBox. Without it, priorities stay unchanged. */
+const RENICE = 'renice';
 const INTO_OWN_GROUP = 'setpgrp(0, 0); exec { $ARGV[0] } @ARGV; die "$ARGV[0]: $!\n"';
 
 /** A command to be started as the leader of a new process group. */
@@ -88,8 +90,7 @@ export class RendererPriority {
 export async function lowerPriority(pid: number, niceness: number, user: Unprivileged | null): Promise<void> {
   const refused = threadsOf(pid).filter((thread) => !setNiceness(thread, niceness));
   if (refused.length === 0 || user === null) return;
-  // Part of util-linux or BusyBox. Without it, priorities stay unchanged.
-  const renice = spawn('renice', [String(niceness), '-p', ...refused.map(String)], {
+  const renice = spawn(RENICE, [String(niceness), '-p', ...refused.map(String)], {
     ...user,
     stdio: 'ignore',
     env: { PATH: SYSTEM_PATH },
