@@ -3,6 +3,7 @@
  * reveals nothing.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { type CaptureOptions, defaultOptions } from '../contract/capture-request.js';
 
 export const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
@@ -21,6 +22,52 @@ export interface Vault {
 
 type DigestPurpose = 'identity' | 'cache' | 'check';
 
+/** The places of the texts that the store encrypts. */
+export const placeOf = {
+  order: (jobId: string) => `order:${jobId}`,
+  webhook: (jobId: string) => `webhook:${jobId}`,
+  signing: (keyId: string) => `signing:${keyId}`,
+};
+
+/** Decrypts like `open`; null if that is impossible (another key, or a damaged row). */
+export function openOrNull(vault: Pick<Vault, 'open'>, sealed: Buffer, place: string): string | null {
+  try {
+    return vault.open(sealed, place);
+  } catch {
+    return null;
+  }
+}
+
+/** Encrypts the options of a job, since headers and proxies contain credentials. They are deleted at the job's end. */
+export function sealOrder(vault: Vault, jobId: string, options: CaptureOptions): Buffer {
+  return vault.seal(JSON.stringify(options), placeOf.order(jobId));
+}
+
+/** Decrypts the options of a job; null if it has none, or if that is impossible. */
+export function openOrder(vault: Vault, jobId: string, sealed: Buffer | null): CaptureOptions | null {
+  const order = sealed === null ? null : openOrNull(vault, sealed, placeOf.order(jobId));
+  // Orders of an earlier version lack newer options.
+  return order === null ? null : { ...defaultOptions(), ...JSON.parse(order) };
+}
+
+/** Returns the options that can be decrypted, by job. */
+export function openOrders(vault: Vault, orders: readonly { jobId: string; sealed: Buffer }[]): Map<string, CaptureOptions> {
+  const opened = orders.map(({ jobId, sealed }) => [jobId, openOrder(vault, jobId, sealed)] as const);
+  return new Map(opened.flatMap(([jobId, options]) => (options === null ? [] : [[jobId, options]])));
+}
+
+const CHECK = 'this key belongs to this database';
+
+/** Returns the mark by which a database recognises its key, since another one would open no order and recognise no idempotency key. */
+export function markOf(vault: Vault): string {
+  return vault.digest('check', CHECK);
+}
+
+/** Returns whether a mark is that of any of the keys. */
+export function recognises(vault: Vault, mark: string): boolean {
+  return vault.matches('check', CHECK, mark);
+}
+
 /**
  * @param keys of `KEY_BYTES`, at least one. The first encrypts; all decrypt, so that a key can be replaced while data that it encrypted is
  * still in use.
@@ -33,23 +80,11 @@ export function vaultOf(keys: readonly Buffer[]): Vault {
     seal: current.seal,
     digest: current.digest,
     matches: (purpose, text, digest) => all.some((one) => one.digest(purpose, text) === digest),
-    open(sealed, place) {
-      const opener = former.find((one) => canOpen(one, sealed, place)) ?? current;
-      return opener.open(sealed, place);
-    },
+    open: (sealed, place) => (former.find((one) => openOrNull(one, sealed, place) !== null) ?? current).open(sealed, place),
   };
 }
 
 type KeyVault = Omit<Vault, 'matches'>;
-
-function canOpen(vault: KeyVault, sealed: Buffer, place: string): boolean {
-  try {
-    vault.open(sealed, place);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 function vaultOfKey(key: Buffer): KeyVault {
   const sealing = Buffer.from(hkdfSync('sha256', key, '', 'stillframe seal', KEY_BYTES));

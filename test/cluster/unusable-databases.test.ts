@@ -2,8 +2,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
-import { openDatabase } from '../../src/store/postgres/connect.js';
-import { LOCKS } from '../../src/store/postgres/locks.js';
+import { LOCKS, openDatabase } from '../../src/store/postgres/connect.js';
 import { StoreError } from '../../src/store/store-error.js';
 import { createDatabase, dropDatabase } from '../fixtures/postgres.js';
 import { openAt } from '../store/factories.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chooseJobs, EXAMINED_JOBS_MAX } from '../../src/store/rules.js';
+import { chooseJobs, EXAMINED_JOBS_MAX } from '../../src/store/job-look-ups.js';
 import type { ConsoleGrant } from '../../src/store/store.js';
 import { aCaller, aNewJob, aStore, jobOf, NOON, openAt, RULES, someOptions } from './factories.js';
 

@@ -4,7 +4,7 @@
  */
 import type { JobState, StoredJobState } from '../../src/contract/job.js';
 import { periodOf } from '../../src/contract/pricing.js';
-import { JOB_BYTES } from '../../src/store/rules.js';
+import { JOB_BYTES } from '../../src/store/rules/retention.js';
 import type { Claim, NewJob } from '../../src/store/store.js';
 
 const QUEUED: readonly StoredJobState[] = ['waiting', 'prioritized', 'delayed'];

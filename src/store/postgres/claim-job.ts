@@ -1,12 +1,9 @@
-import { CaptureError, toStoredError } from '../../contract/capture-error.js';
-import type { CaptureOptions, ExecutionMode } from '../../contract/capture-request.js';
-import type { Claim, ClaimedJob, JobClaim } from '../store.js';
-import type { Vault } from '../vault.js';
-import type { Database } from './connect.js';
-import { endJob } from './end-job.js';
-import { IS_HELD, JOB_COLUMNS, type JobRow, LANE } from './job-rows.js';
-import { openOrder } from './orders.js';
-import { correctTurns, RELAXED } from './turns.js';
+import { IS_HELD, JOB_COLUMNS, type JobRow } from '../rows.js';
+import { toClaimedJob, toProgress, UNREADABLE } from '../rules/claims.js';
+import type { Claim, ClaimedJob, JobClaim, JobStore } from '../store.js';
+import { openOrder, type Vault } from '../vault.js';
+import { type Database, RELAXED } from './connect.js';
+import { correctTurns, endJob, LANE } from './end-job.js';
 
 /**
  * Claims the next jobs: each from the account whose turn it is, synchronous before asynchronous, first in, first out (decisions.md, Jobs),
@@ -18,11 +15,12 @@ export async function claimNextJobs(database: Database, vault: Vault, claims: re
   for (const [i, claim] of claims.slice(0, rows.length).entries()) {
     for (let row = rows[i]; row !== undefined; row = (await claimRows(database, [claim], nodeId))[0]) {
       const options = openOrder(vault, row.id, row.sealed);
-      if (options !== null) jobs.push(toClaimedJob(row, options, claim));
-      if (options !== null) break;
-      // An unreadable job would block the queue.
-      const held = { id: row.id, workerId: claim.workerId, attempt: row.attempt };
-      await endJob(database, held, { state: 'failed', error: JSON.stringify(toStoredError(UNREADABLE)), now: claim.now });
+      if (options !== null) {
+        jobs.push(toClaimedJob(row, options, claim));
+        break;
+      }
+      const held = { id: row.id, workerId: claim.workerId, attempt: row.attemptsMade + 1 };
+      await endJob(database, held, { state: 'failed', error: UNREADABLE, now: claim.now });
     }
   }
   return jobs;
@@ -33,7 +31,7 @@ export async function claimNextJobs(database: Database, vault: Vault, claims: re
  */
 export async function undoUnknown(database: Database, nodeId: string, workerIds: readonly string[]): Promise<void> {
   const unknown = await database.all<Claim>(
-    `SELECT id, worker_id AS "workerId", attempts_made AS attempt FROM jobs
+    `SELECT id, worker_id, attempts_made AS attempt FROM jobs
       WHERE ended_at IS NULL AND state = 'active' AND node_id = $1 AND worker_id = ANY($2)`,
     [nodeId, workerIds],
   );
@@ -91,11 +89,11 @@ export function putBack(database: Pick<Database, 'one'>, claim: Claim, attemptsM
 export async function renewLease(
   database: Database,
   claim: Claim,
-  { now, leaseMs, progress }: { now: number; leaseMs: number; progress: number },
+  { now, leaseMs, progress }: Parameters<JobStore['renewLease']>[1],
 ): Promise<boolean> {
   const changed = await database.run(
     `UPDATE jobs SET lease_expires_at = $4::bigint, progress = greatest(progress, $5::int) FROM ${RELAXED} WHERE ${IS_HELD}`,
-    [claim.id, claim.workerId, claim.attempt, now + leaseMs, Math.max(0, Math.min(99, Math.round(progress)))],
+    [claim.id, claim.workerId, claim.attempt, now + leaseMs, toProgress(progress)],
   );
   return changed === 1;
 }
@@ -128,32 +126,16 @@ export async function announceArtifacts(database: Database, announcements: reado
   return announcements.map(({ claim }) => ids.has(claim.id));
 }
 
-const UNREADABLE = new CaptureError({ code: 'internal_error', message: 'the order cannot be opened' });
-
-interface ClaimedRow {
-  id: string;
-  accountId: string;
-  requestId: string;
-  mode: ExecutionMode;
-  attempt: number;
-  attemptBudget: number;
-  enqueuedAt: number;
-  firstClaimedAt: number;
-  dueAt: number | null;
-  traceparent: string | null;
-  sealed: Buffer | null;
-}
+/** A claimed job, with the number of attempts and the times before the claim, and its order. */
+type ClaimedRow = Parameters<typeof toClaimedJob>[0] & { sealed: Buffer | null };
 
 function claimRows(database: Database, claims: readonly JobClaim[], nodeId: string): Promise<ClaimedRow[]> {
   const [first] = claims;
   return database.all<ClaimedRow>(
-    `SELECT job_id AS id, account AS "accountId", request AS "requestId", job_mode AS mode, attempt, budget AS "attemptBudget",
-        enqueued AS "enqueuedAt", first_claimed AS "firstClaimedAt", due AS "dueAt", trace AS traceparent, order_sealed AS sealed
+    `SELECT job_id AS id, account AS account_id, request AS request_id, job_mode AS mode, attempt - 1 AS attempts_made,
+        budget AS attempt_budget, enqueued AS enqueued_at, first_claimed AS first_claimed_at, due AS due_at, trace AS traceparent,
+        order_sealed AS sealed
       FROM ${RELAXED}, stillframe_claim_2($1, $2, $3, $4, $5)`,
     [...[first?.now, first?.leaseMs, claims.map(({ workerId }) => workerId), nodeId], claims.map(({ keptSlot = false }) => keptSlot)],
   );
-}
-
-function toClaimedJob({ sealed: _, ...row }: ClaimedRow, options: CaptureOptions, { workerId, now }: JobClaim): ClaimedJob {
-  return { ...row, options, workerId, claimedAt: now };
 }

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { CaptureError } from '../../contract/capture-error.js';
+import { type Queries, toFields } from '../queries.js';
 import { StoreError } from '../store-error.js';
 
 /** Seconds of `Retry-After` while the database is unavailable. */
@@ -40,17 +41,29 @@ const SETTINGS = {
 const MAX_TRIES = 20;
 const INT8 = 20;
 
-export type Row = Record<string, unknown>;
+/** Classes of the advisory locks: the first of their two numbers. The migrations name some of them as well. */
+export const LOCKS = {
+  migrations: 1,
+  /** Held by a submission that may share a render; the second number is a hash of account and cache digest. */
+  cacheDigest: 2,
+  recovery: 3,
+  /** Held by a node while it lives; the second number is its `lock_key`. */
+  node: 4,
+  jobClaim: 5,
+  deliveryClaim: 6,
+  sweep: 7,
+  firstKey: 8,
+} as const;
 
-/** Runs statements; inside a transaction, on the connection of the transaction. */
-export interface Queries {
-  /** Returns all rows, with the column names of the statement. */
-  all<Found = Row>(text: string, values?: readonly unknown[]): Promise<Found[]>;
-  /** Returns the first row, or null. */
-  one<Found = Row>(text: string, values?: readonly unknown[]): Promise<Found | null>;
-  /** @returns the number of changed rows */
-  run(text: string, values?: readonly unknown[]): Promise<number>;
-}
+/** Condition that some connection holds the lock of a row of `nodes`. */
+export const HAS_LOCK = `EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = ${LOCKS.node} AND objid = nodes.lock_key
+  AND objsubid = 2 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`;
+
+/**
+ * For the FROM clause of a statement whose loss in a crash of the database does no harm: its commit does not wait for the disk, so that
+ * others do not wait for its row.
+ */
+export const RELAXED = `(SELECT set_config('synchronous_commit', 'off', true)) relaxed`;
 
 /** Runs single statements, each atomic. A lost connection is reported as `internal_error` 503. */
 export interface Database extends Queries, AsyncDisposable {
@@ -91,7 +104,7 @@ export function openDatabase(url: string): Database {
   // Between two users of a connection nobody listens, and an unhandled error event would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return {
-    ...queriesOf(pool),
+    ...queriesOf((statement) => guarded(() => pool.query(statement))),
     transaction: (work) => guarded(() => inTransaction(pool, work)),
     async [Symbol.asyncDispose]() {
       await pool.end();
@@ -99,16 +112,15 @@ export function openDatabase(url: string): Database {
   };
 }
 
-function queriesOf(pool: pg.Pool): Queries {
-  const send = (text: string, values: readonly unknown[] = []) => guarded(() => pool.query(named(text, values)));
-  return rowsOf(send);
-}
-
-function rowsOf(send: (text: string, values?: readonly unknown[]) => Promise<pg.QueryResult>): Queries {
+function queriesOf(send: (statement: pg.QueryConfig) => Promise<pg.QueryResult<object>>): Queries {
+  const sent = (text: string, values: readonly unknown[] = []) => send(named(text, values));
   return {
-    all: async <Found>(text: string, values?: readonly unknown[]) => (await send(text, values)).rows as Found[],
-    one: async <Found>(text: string, values?: readonly unknown[]) => ((await send(text, values)).rows[0] as Found | undefined) ?? null,
-    run: async (text, values) => (await send(text, values)).rowCount ?? 0,
+    all: async <Found>(text: string, values?: readonly unknown[]) => (await sent(text, values)).rows.map((row) => toFields<Found>(row)),
+    async one<Found>(text: string, values?: readonly unknown[]) {
+      const [row] = (await sent(text, values)).rows;
+      return row === undefined ? null : toFields<Found>(row);
+    },
+    run: async (text, values) => (await sent(text, values)).rowCount ?? 0,
   };
 }
 
@@ -121,7 +133,7 @@ async function inTransaction<Result>(pool: pg.Pool, work: (queries: Queries) => 
   client.on('error', onError);
   try {
     await client.query('BEGIN');
-    const result = await work(rowsOf((text, values = []) => client.query(named(text, values))));
+    const result = await work(queriesOf((statement) => client.query(statement)));
     await client.query('COMMIT');
     return result;
   } catch (error) {

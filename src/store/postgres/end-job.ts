@@ -1,13 +1,14 @@
 import { eventOf } from '../../contract/job.js';
 import { periodOf } from '../../contract/pricing.js';
-import { codeOfFailure, MAX_DELIVERY_AGE_MS, SLICE_FOLLOWERS } from '../rules.js';
-import { RENDERED_DATA, SHARED_DATA } from '../snapshot.js';
+import type { Queries } from '../queries.js';
+import { IN_FLIGHT, JOB_COLUMNS, type JobRow, RENDERED_DATA, SHARED_DATA } from '../rows.js';
+import { outcomeOf, SLICE_FOLLOWERS, slotTimeOf, toEnded } from '../rules/claims.js';
+import { MAX_DELIVERY_AGE_MS } from '../rules/deliveries.js';
 import type { Claim, EndedJob, FinishedCapture } from '../store.js';
-import type { Database, Queries } from './connect.js';
-import { JOB_COLUMNS, type JobRow, LANE } from './job-rows.js';
-import { LOCKS } from './locks.js';
-import { correctTurns } from './turns.js';
+import { type Database, LOCKS, RELAXED } from './connect.js';
 
+/** Lane of a queue entry, from the lane of its job. */
+export const LANE = `CASE lane WHEN 'prioritized' THEN 0 ELSE 1 END`;
 /** Prefix of the name under which `tallies` counts the credits of a key's links; the id of the key follows it. */
 export const LINK_SUM = 'link/';
 
@@ -23,7 +24,10 @@ export interface ClaimEnd {
 }
 
 /** The fields that describe a job that a statement has ended. */
-type EndedRow = Pick<JobRow, 'id' | 'url' | 'accountId' | 'requestId' | 'state' | 'claimedAt' | 'bookedMs'> & { announced: boolean };
+type EndedRow = Pick<JobRow, 'id' | 'url' | 'accountId' | 'requestId' | 'claimedAt' | 'bookedMs'> & {
+  state: 'completed' | 'failed';
+  hasWebhook: boolean;
+};
 
 /**
  * Ends claimed jobs, all completed or all failed, in one statement with their credits, orders, pictures and deliveries, so that one failure
@@ -51,9 +55,9 @@ export async function endJob(database: Database, held: Claim, ending: Ending): P
 
 async function withFollowers(database: Database, row: EndedRow | undefined, followed: ReadonlySet<string>): Promise<EndedJob[]> {
   if (row === undefined) return [];
-  if (!followed.has(row.id)) return [toEnded(row)];
+  if (!followed.has(row.id)) return [toEnded(row, row)];
   const followers = await endFollowers(database, row.id).catch(() => []);
-  return [{ ...toEnded(row), isFollowed: followers !== null }, ...(followers ?? [])];
+  return [{ ...toEnded(row, row), isFollowed: followers !== null }, ...(followers ?? [])];
 }
 
 /**
@@ -68,7 +72,7 @@ export async function endFollowers(database: Database, leaderId: string): Promis
   if (leader === null || leader.endedAt === null) return null;
   const ended = await endSlice(database, leader);
   const continued = leader.state === 'failed' && ended.length < SLICE_FOLLOWERS && (await continueFollowers(database, leader));
-  return ended.length > 0 || continued ? ended.map(toEnded) : null;
+  return ended.length > 0 || continued ? ended.map((row) => toEnded(row, row)) : null;
 }
 
 /** Finds ended jobs that still have followers, because a node died or a step failed between two slices. */
@@ -95,7 +99,7 @@ function completionOf({ held, ending }: ClaimEnd): Values[] {
 }
 
 function failureOf({ held, ending }: ClaimEnd): Values[] {
-  return ending.state === 'failed' ? [[...claimValues(held, ending.now), ending.error, codeOfFailure(ending.error)]] : [];
+  return ending.state === 'failed' ? [[...claimValues(held, ending.now), ending.error, outcomeOf('failed', ending.error)]] : [];
 }
 
 function claimValues({ id, workerId, attempt }: Claim, now: number): Values {
@@ -107,8 +111,7 @@ function columnsOf(rows: readonly Values[]): unknown[] {
   return (rows[0] ?? []).map((_, column) => rows.map((row) => row[column]));
 }
 
-const ENDED_COLUMNS = `job.id, job.url, job.account_id AS "accountId", job.request_id AS "requestId", job.state, job.claimed_at AS "claimedAt",
-  job.booked_ms AS "bookedMs"`;
+const ENDED_COLUMNS = 'job.id, job.url, job.account_id, job.request_id, job.state, job.claimed_at, job.booked_ms';
 
 const CLAIMED = `jobs.id = given.id AND worker_id = given.worker AND attempts_made = given.attempt AND state = 'active'`;
 
@@ -143,7 +146,7 @@ const END_FOLLOWERS = concluding(
 
 async function alreadyEnded(database: Database, { held: { id, workerId, attempt }, ending }: ClaimEnd): Promise<EndedRow | null> {
   return await database.one<EndedRow>(
-    `SELECT ${ENDED_COLUMNS}, webhook_url IS NOT NULL AS announced FROM jobs job
+    `SELECT ${ENDED_COLUMNS}, webhook_url IS NOT NULL AS has_webhook FROM jobs job
       WHERE job.id = $1 AND job.worker_id = $2 AND job.attempts_made = $3 AND job.state = $4 AND job.ended_at IS NOT NULL
         AND (job.artifact_name = $5 OR job.error = $6)`,
     [
@@ -173,7 +176,7 @@ function concluding(update: string, further = ''): string {
     announced AS (UPDATE deliveries SET event = CASE job.state WHEN 'completed' THEN '${eventOf('completed')}' ELSE '${eventOf('failed')}' END,
         due_at = job.ended_at, next_attempt_at = job.ended_at, expires_at = job.ended_at + ${MAX_DELIVERY_AGE_MS}
       FROM job WHERE deliveries.job_id = job.id AND deliveries.event IS NULL RETURNING deliveries.job_id)
-    SELECT ${ENDED_COLUMNS}, EXISTS (SELECT 1 FROM announced WHERE announced.job_id = job.id) AS announced FROM job
+    SELECT ${ENDED_COLUMNS}, EXISTS (SELECT 1 FROM announced WHERE announced.job_id = job.id) AS has_webhook FROM job
       WHERE stillframe_expect((SELECT count(*) FROM charged) = (SELECT count(*) FROM job), 'credits are not pending')
       ORDER BY job.seq`;
 }
@@ -182,10 +185,10 @@ function concluding(update: string, further = ''): string {
 function endSlice(database: Database, leader: JobRow): Promise<EndedRow[]> {
   const { id, state, error, endedAt, timeoutMs, workerId, artifactName } = leader;
   const now = endedAt ?? 0;
-  const isCompleted = state === 'completed';
+  const ending = state === 'completed' ? state : 'failed';
   return database.all<EndedRow>(END_FOLLOWERS, [
-    ...[id, workerId ?? '', timeoutMs, state, now, periodOf(now), isCompleted ? 'completed' : codeOfFailure(error)],
-    ...[isCompleted ? SHARED_DATA : null, artifactName, error],
+    ...[id, workerId ?? '', timeoutMs, state, now, periodOf(now), outcomeOf(ending, error)],
+    ...[ending === 'completed' ? SHARED_DATA : null, artifactName, error],
   ]);
 }
 
@@ -198,9 +201,7 @@ function continueFollowers(database: Database, leader: JobRow): Promise<boolean>
   return database.transaction(async (queries) => {
     await queries.run('SELECT pg_advisory_xact_lock($1, hashtext($2))', [LOCKS.cacheDigest, `${leader.accountId} ${leader.cacheDigest}`]);
     const inFlight = await queries.one<{ id: string; endedAt: number | null }>(
-      `SELECT id, ended_at AS "endedAt" FROM jobs WHERE id = (
-        SELECT id FROM jobs WHERE account_id = $1 AND cache_digest = $2 AND ended_at IS NULL AND leader_id IS NULL ORDER BY seq LIMIT 1)
-       FOR NO KEY UPDATE`,
+      `SELECT id, ended_at FROM jobs WHERE id = (${IN_FLIGHT}) FOR NO KEY UPDATE`,
       [leader.accountId, leader.cacheDigest],
     );
     // The render in flight has just ended, so the caller looks again.
@@ -235,6 +236,27 @@ export async function promote(queries: Queries, id: string): Promise<void> {
   );
 }
 
-function toEnded({ id, url, requestId, accountId, state, announced }: EndedRow): EndedJob {
-  return { id, url, requestId, accountId, state: state === 'completed' ? 'completed' : 'failed', hasWebhook: announced, isFollowed: false };
+/**
+ * Corrects the charges of accounts to the actual time, when jobs have released their slots.
+ * @param ended with the time at which each released its slot
+ * @returns the ids of jobs that others follow
+ */
+export async function correctTurns(
+  queries: Queries,
+  ended: readonly (Pick<JobRow, 'id' | 'accountId' | 'claimedAt' | 'bookedMs'> & { now: number })[],
+): Promise<Set<string>> {
+  if (ended.length === 0) return new Set();
+  // Both calls stand in the select list: in a WITH or FROM clause, a function is not called where the plan first finds no follower.
+  const found = await queries.one<{ followed: string[] }>(
+    `SELECT stillframe_settle_1($1, $2, $3),
+        array(SELECT ended.id FROM unnest($4::text[]) AS ended(id) WHERE EXISTS (SELECT 1 FROM jobs WHERE leader_id = ended.id)) AS followed
+      FROM ${RELAXED}`,
+    [
+      ended.map((job) => job.accountId),
+      ended.map((job) => slotTimeOf(job, job.now)),
+      ended.map((job) => job.bookedMs),
+      ended.map((job) => job.id),
+    ],
+  );
+  return new Set(found?.followed);
 }

@@ -1,31 +1,73 @@
-import { chooseJobs, EXAMINED_JOBS_MAX, storedStates } from '../rules.js';
-import { toSnapshot } from '../snapshot.js';
-import type { JobPage, JobPageRequest, QueueStatus, SettlementStatus } from '../store.js';
-import type { Queries } from './connect.js';
-import { jobsBySeqs, jobsOfKey, newestStates } from './job-rows.js';
+import { periodOf } from '../../contract/pricing.js';
+import { ANY_KEY, accountSteps, INSERT_KEY, keySteps, keyValues, toJobCounts } from '../accounts.js';
+import { isPaused } from '../job-look-ups.js';
+import type { Queries } from '../queries.js';
+import { FOUND_JOB, type FoundJob } from '../rows.js';
+import type { AccountStore, AccountUsage, JobCounts, KeyStore, QueueStatus, SettlementStatus } from '../store.js';
+import type { Vault } from '../vault.js';
+import { type Database, LOCKS } from './connect.js';
+import { LINK_SUM } from './end-job.js';
 
-/** Reads a page of a key's jobs, newest first. Each state is read through an index, so that a rare one needs no scan of the others. */
-export async function listJobs(queries: Queries, keyId: string, page: JobPageRequest): Promise<JobPage> {
-  const before = page.before ?? Number.MAX_SAFE_INTEGER;
-  const states = storedStates(page.state, await isPaused(queries));
-  const perState = await Promise.all(states.map((state) => jobsOfKey(queries, keyId, { state, before, limit: page.limit + 1 })));
-  const found = perState.flat().sort((one, other) => other.seq - one.seq);
-  const shown = found.slice(0, page.limit);
-  return { jobs: shown.map(toSnapshot), next: found.length > page.limit ? (shown.at(-1)?.seq ?? null) : null };
+export function accountsAndKeys(database: Database, vault: Vault): AccountStore & KeyStore {
+  const shared = accountSteps(database);
+  return {
+    ...shared,
+    ...keySteps(database, vault),
+    async createAccount(name, now) {
+      const account = await shared.createAccount(name, now);
+      if (account !== null) await database.run('INSERT INTO turns (account_id) VALUES ($1)', [account.id]);
+      return account;
+    },
+    usage: (accountId, now) => usageOf(database, accountId, now),
+    jobCounts: (accountId, now) => countJobs(database, accountId, now),
+    insertFirstKey: (key) =>
+      database.transaction(async (queries) => {
+        await queries.run('SELECT pg_advisory_xact_lock($1, 0)', [LOCKS.firstKey]);
+        return (await queries.one(ANY_KEY)) === null && (await queries.run(INSERT_KEY, keyValues(key))) === 1;
+      }),
+    async linkCredits(now) {
+      const sums = await database.all<{ keyId: string; credits: number }>(
+        `SELECT substr(name, ${LINK_SUM.length + 1}) AS key_id, sum(settled + reserved)::bigint AS credits
+          FROM sums WHERE period = $1 AND name LIKE '${LINK_SUM}%' GROUP BY name HAVING sum(settled + reserved) > 0`,
+        [periodOf(now)],
+      );
+      return new Map(sums.map(({ keyId, credits }) => [keyId, credits]));
+    },
+  };
 }
 
-/** Reads a page of the jobs of all keys, newest first. */
-export async function listAllJobs(queries: Queries, page: JobPageRequest): Promise<JobPage> {
-  const [paused, examined] = await Promise.all([
-    isPaused(queries),
-    newestStates(queries, page.before ?? Number.MAX_SAFE_INTEGER, EXAMINED_JOBS_MAX),
+/** @throws Error for an account that does not exist */
+async function usageOf(queries: Queries, accountId: string, now: number): Promise<AccountUsage> {
+  const period = periodOf(now);
+  const row = await queries.one<Omit<AccountUsage, 'period'>>(
+    `SELECT accounts.name AS account, accounts.quota, coalesce(sum(sums.settled), 0)::bigint AS credits,
+        coalesce(sum(sums.reserved), 0)::bigint AS reserved
+      FROM accounts LEFT JOIN sums ON sums.account_id = accounts.id AND sums.period = $2
+      WHERE accounts.id = $1 GROUP BY accounts.id`,
+    [accountId, period],
+  );
+  if (row === null) throw new Error(`no account ${accountId}`);
+  return { ...row, period };
+}
+
+async function countJobs(queries: Queries, accountId: string, now: number): Promise<JobCounts> {
+  const [unfinished, outcomes] = await Promise.all([
+    queries.all<{ state: string; jobs: number }>(
+      'SELECT state, count(*) AS jobs FROM jobs WHERE account_id = $1 AND ended_at IS NULL GROUP BY state',
+      [accountId],
+    ),
+    queries.all<{ name: string; jobs: number }>(
+      `SELECT name, sum(jobs)::bigint AS jobs FROM sums WHERE account_id = $1 AND period = $2 AND name <> ''
+        GROUP BY name HAVING sum(jobs) > 0`,
+      [accountId, periodOf(now)],
+    ),
   ]);
-  const { seqs, next } = chooseJobs(examined, { states: storedStates(page.state, paused), limit: page.limit });
-  return { jobs: (await jobsBySeqs(queries, seqs)).map(toSnapshot), next };
+  return toJobCounts(unfinished, new Map(outcomes.map(({ name, jobs }) => [name, jobs])));
 }
 
-async function isPaused(queries: Queries): Promise<boolean> {
-  return (await queries.one<{ paused: boolean }>('SELECT paused FROM queue'))?.paused === true;
+/** Reads jobs, newest first. */
+export function jobsBySeqs(queries: Queries, seqs: readonly number[]): Promise<FoundJob[]> {
+  return queries.all<FoundJob>(`${FOUND_JOB} WHERE job.seq = ANY($1::bigint[]) ORDER BY job.seq DESC`, [seqs]);
 }
 
 export async function queueStatus(queries: Queries): Promise<QueueStatus> {
@@ -75,9 +117,4 @@ export async function webhookTotals(queries: Queries): Promise<{ delivered: numb
 
 export async function nextDueAt(queries: Queries): Promise<number | null> {
   return (await queries.one<{ at: number | null }>('SELECT min(due_at) AS at FROM queue_entries WHERE due_at IS NOT NULL'))?.at ?? null;
-}
-
-export async function newestJobAt(queries: Queries): Promise<number | null> {
-  const newest = await queries.one<{ at: number }>('SELECT enqueued_at AS at FROM jobs ORDER BY seq DESC LIMIT 1');
-  return newest?.at ?? null;
 }

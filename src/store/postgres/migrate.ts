@@ -3,8 +3,7 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate as applyMigrations } from 'drizzle-orm/node-postgres/migrator';
 import pg from 'pg';
 import { StoreError } from '../store-error.js';
-import { clientSettings, NO_TIMEOUTS } from './connect.js';
-import { LOCKS } from './locks.js';
+import { clientSettings, LOCKS, NO_TIMEOUTS } from './connect.js';
 
 /** Number of comparisons between two connections. */
 const PROBES = 4;

@@ -5,12 +5,11 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { Log } from '../../log.js';
+import type { Queries } from '../queries.js';
 import type { NodeFacts, StoreEvent } from '../store.js';
-import { clientSettings, NO_TIMEOUTS, type Queries } from './connect.js';
-import { HAS_LOCK, LOCKS } from './locks.js';
+import { clientSettings, HAS_LOCK, LOCKS, NO_TIMEOUTS, RELAXED } from './connect.js';
 import { CHANNEL, parseEvents } from './notifier.js';
 import { OtherNodes, type SeenNode } from './other-nodes.js';
-import { RELAXED } from './turns.js';
 
 /** Interval at which a node reports that it is alive, and looks for nodes that are not. */
 const HEARTBEAT_MS = 500;

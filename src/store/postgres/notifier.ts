@@ -1,5 +1,5 @@
 import type { StoreEvent } from '../store.js';
-import { RELAXED } from './turns.js';
+import { RELAXED } from './connect.js';
 
 /** Channel of the notifications between nodes. */
 export const CHANNEL = 'stillframe';

@@ -4,23 +4,22 @@
  */
 import { CaptureError } from '../../contract/capture-error.js';
 import type { Log } from '../../log.js';
+import { renewKey } from '../accounts.js';
+import { consoleSteps } from '../console-access.js';
+import { jobLookUps } from '../job-look-ups.js';
 import type { Claim, DeliveryStore, EndedJob, JobStore, NodeFacts, Store } from '../store.js';
 import { StoreError } from '../store-error.js';
-import { type Vault, vaultOf } from '../vault.js';
+import { markOf, openOrders, recognises, type Vault, vaultOf } from '../vault.js';
 import { accept, cachedArtifact, findLinkAnswer } from './accept.js';
-import { accountSteps, keySteps, sealAgain } from './accounts.js';
 import { Batch } from './batch.js';
 import { type Announcement, announceArtifacts, claimNextJobs, release, renewLease, retryLater, undoUnknown } from './claim-job.js';
 import { type Database, openDatabase } from './connect.js';
-import { consoleSteps } from './console-access.js';
 import { claimNextDelivery, findDelivery, nextDeliveryDueAt, recordAttempt, redeliver } from './deliveries.js';
 import { type ClaimEnd, type Ending, endedLeaders, endFollowers, endJobs } from './end-job.js';
-import { findJob, findJobByIdempotencyKey, snapshotOrNull } from './job-rows.js';
-import { listAllJobs, listJobs, newestJobAt, nextDueAt, queueStatus, settlement, webhookTotals } from './look-ups.js';
+import { accountsAndKeys, jobsBySeqs, nextDueAt, queueStatus, settlement, webhookTotals } from './look-ups.js';
 import { migrate } from './migrate.js';
 import { ClusterNode } from './node.js';
 import { NOTIFY, Notifier } from './notifier.js';
-import { findOrders } from './orders.js';
 import { recover } from './recover.js';
 import { retentionSteps, rollUp } from './retention.js';
 
@@ -84,9 +83,9 @@ async function open(options: PostgresStoreOptions): Promise<Store> {
       notifier: new Notifier((payloads) => database.run(NOTIFY, [payloads])),
     };
     return {
-      ...accountSteps(database),
-      ...keySteps(database, vault),
+      ...accountsAndKeys(database, vault),
       ...jobSteps(engine),
+      ...jobLookUps(database, (seqs) => jobsBySeqs(database, seqs)),
       ...deliverySteps(engine),
       ...retentionSteps(database),
       ...consoleSteps(database),
@@ -98,7 +97,7 @@ async function open(options: PostgresStoreOptions): Promise<Store> {
   }
 }
 
-function jobSteps(engine: Engine): JobStore {
+function jobSteps(engine: Engine): Omit<JobStore, keyof ReturnType<typeof jobLookUps>> {
   const { database, vault, notifier, nodeId, others, log } = engine;
   const notifyEnded = (ended: EndedJob[]): EndedJob[] => {
     for (const job of ended) {
@@ -150,13 +149,9 @@ function jobSteps(engine: Engine): JobStore {
       await rollUp(database);
       return { requeued, ended };
     },
-    findJob: async (id) => snapshotOrNull(await findJob(database, id)),
-    listJobs: (keyId, page) => listJobs(database, keyId, page),
-    listAllJobs: (page) => listAllJobs(database, page),
-    findOrders: (jobIds) => findOrders(database, vault, jobIds),
-    findJobByIdempotencyKey: async (accountId, key) => snapshotOrNull(await findJobByIdempotencyKey(database, accountId, key)),
+    findOrders: async (jobIds) =>
+      openOrders(vault, await database.all('SELECT job_id, sealed FROM orders WHERE job_id = ANY($1)', [jobIds])),
     nextDueAt: () => nextDueAt(database),
-    newestJobAt: () => newestJobAt(database),
     async setQueuePaused(paused) {
       await database.run('UPDATE queue SET paused = $1', [paused]);
       if (!paused) notifier.add({ kind: 'queued' });
@@ -225,7 +220,7 @@ function engineSteps({ database, notifier }: Engine, node: ClusterNode | null): 
       return ended.map((job) => job.id);
     },
     nodes: () =>
-      database.all(`SELECT id, started_at AS "startedAt", seen_at AS "seenAt", facts FROM nodes
+      database.all(`SELECT id, started_at, seen_at, facts FROM nodes
         WHERE seen_at > stillframe_now() - ${HEARD_MS} ORDER BY started_at, id`),
     settlement: (now) => settlement(database, now),
     async ping() {
@@ -246,22 +241,14 @@ function engineSteps({ database, notifier }: Engine, node: ClusterNode | null): 
   };
 }
 
-const CHECK = 'this key belongs to this database';
-
-/**
- * Checks that the key belongs to the database, since another one would open no order and recognise no idempotency key. A new key
- * re-encrypts permanent data, so that the former one is needed only as long as the jobs of its time.
- */
+/** Checks that the key belongs to the database. */
 async function checkVault(database: Database, vault: Vault): Promise<void> {
-  const mark = vault.digest('check', CHECK);
-  await database.run(`INSERT INTO marks (name, value) VALUES ('vault', $1) ON CONFLICT (name) DO NOTHING`, [mark]);
+  await database.run(`INSERT INTO marks (name, value) VALUES ('vault', $1) ON CONFLICT (name) DO NOTHING`, [markOf(vault)]);
   const known = (await database.one<{ value: string }>(`SELECT value FROM marks WHERE name = 'vault'`))?.value ?? '';
-  if (known === mark) return;
-  if (!vault.matches('check', CHECK, known)) {
+  if (!recognises(vault, known)) {
     throw new StoreError('STILLFRAME_SECRET_KEY is not the key that this database was made with: give every server the same key.');
   }
-  await sealAgain(database, vault);
-  await database.run(`UPDATE marks SET value = $1 WHERE name = 'vault' AND value = $2`, [mark, known]);
+  if (known !== markOf(vault)) await renewKey(database, vault);
 }
 
 /** Converts any error that prevents the use of the database to one line for the operator. */

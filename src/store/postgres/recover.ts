@@ -1,9 +1,10 @@
-import { CRASHED, HORIZON_MS, MAX_DELIVERY_AGE_MS, RENEWED_MS } from '../rules.js';
+import { IS_HELD } from '../rows.js';
+import { CRASHED, HORIZON_MS, RENEWED_MS } from '../rules/claims.js';
+import { IS_HELD_DELIVERY, MAX_DELIVERY_AGE_MS } from '../rules/deliveries.js';
 import type { EndedJob, JobStore, OwnClaims } from '../store.js';
 import { putBack } from './claim-job.js';
-import type { Database } from './connect.js';
+import { type Database, HAS_LOCK } from './connect.js';
 import { endJob } from './end-job.js';
-import { HAS_LOCK } from './locks.js';
 
 const NONE: OwnClaims = { jobs: [], deliveries: [] };
 
@@ -34,7 +35,7 @@ export async function recover(
     [now, nodeId, alive],
   );
   const abandoned = await database.all<{ id: string; workerId: string; attempt: number; budget: number }>(
-    `SELECT id, worker_id AS "workerId", attempts_made AS attempt, attempt_budget AS budget FROM jobs
+    `SELECT id, worker_id, attempts_made AS attempt, attempt_budget AS budget FROM jobs
       WHERE ended_at IS NULL AND lease_expires_at IS NOT NULL AND ${isAbandoned('lease_expires_at')} ORDER BY seq`,
     [now, nodeId, alive],
   );
@@ -61,18 +62,14 @@ function isAbandoned(until: string): string {
 /** Renews the leases of own claims, since own work is not abandoned, whatever the clock says. */
 async function renewLapsed(database: Database, own: OwnClaims, now: number): Promise<void> {
   for (const { id, workerId, attempt } of own.jobs) {
-    await database.run(
-      `UPDATE jobs SET lease_expires_at = $5::bigint
-        WHERE id = $1 AND worker_id = $2 AND attempts_made = $3 AND state = 'active' AND lease_expires_at <= $4`,
-      [id, workerId, attempt, now, now + RENEWED_MS],
-    );
+    await database.run(`UPDATE jobs SET lease_expires_at = $5::bigint WHERE ${IS_HELD} AND lease_expires_at <= $4`, [
+      ...[id, workerId, attempt, now, now + RENEWED_MS],
+    ]);
   }
   for (const { deliveryId, generation, attempt } of own.deliveries) {
-    await database.run(
-      `UPDATE deliveries SET claimed_until = $5::bigint
-        WHERE delivery_id = $1 AND generation = $2 AND attempts = $3 - 1 AND claimed_until <= $4`,
-      [deliveryId, generation, attempt, now, now + RENEWED_MS],
-    );
+    await database.run(`UPDATE deliveries SET claimed_until = $5::bigint WHERE ${IS_HELD_DELIVERY} AND claimed_until <= $4`, [
+      ...[deliveryId, generation, attempt, now, now + RENEWED_MS],
+    ]);
   }
 }
 

@@ -1,8 +1,8 @@
-import { JOB_BYTES } from '../rules.js';
-import type { ArtifactRow, RetentionStore } from '../store.js';
-import type { Database, Queries } from './connect.js';
+import type { Queries } from '../queries.js';
+import { DUE_REMOVALS, inSlices, JOB_BYTES } from '../rules/retention.js';
+import type { RetentionStore } from '../store.js';
+import { type Database, LOCKS } from './connect.js';
 import { expireDeliveries } from './deliveries.js';
-import { LOCKS } from './locks.js';
 
 /** Number of rows per statement. */
 const SLICE_ROWS = 100;
@@ -11,42 +11,25 @@ const ROLLED_UP_ROWS = 5_000;
 type Expiry = Parameters<RetentionStore['expireArtifacts']>[0];
 
 export function retentionSteps(database: Database): RetentionStore {
+  const names = async (text: string, values: readonly unknown[]) =>
+    (await database.all<{ name: string }>(text, values)).map((row) => row.name);
   return {
-    findArtifact: (name) =>
-      database.one<ArtifactRow>(
-        'SELECT name, bytes, sha256, created_at AS "createdAt", gone_at AS "goneAt" FROM artifacts WHERE name = $1',
-        [name],
-      ),
+    findArtifact: (name) => database.one('SELECT name, bytes, sha256, created_at, gone_at FROM artifacts WHERE name = $1', [name]),
     markGone: async (name, now) => (await markGone(database, [name], now)).length === 1,
     storageUse: () => storageUse(database),
     // PostgreSQL's own autovacuum reuses the space.
     shrinkDatabase: async () => undefined,
     expireArtifacts: (rules) => expireArtifacts(database, rules),
-    dueRemovals: async ({ after, limit }) => {
-      const due = await database.all<{ name: string }>(
-        `SELECT name FROM removals WHERE name > $1 AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = removals.job_id
-           AND jobs.worker_id = removals.worker_id AND jobs.attempts_made = removals.attempt AND jobs.state = 'active')
-         ORDER BY name LIMIT $2`,
-        [after, limit],
-      );
-      return due.map((row) => row.name);
-    },
-    forgetRemovals: async (names) => {
-      await database.run('DELETE FROM removals WHERE name = ANY($1)', [names]);
-    },
+    dueRemovals: ({ after, limit }) => names(DUE_REMOVALS, [after, limit]),
+    forgetRemovals: async (removed) => void (await database.run('DELETE FROM removals WHERE name = ANY($1)', [removed])),
     expireDeliveries: (rules) => expireDeliveries(database, rules),
-    deleteJobs: (rules) => deleteJobs(database, rules),
-    keptArtifacts: async (names) => {
-      const kept = await database.all<{ name: string }>('SELECT name FROM artifacts WHERE name = ANY($1) AND gone_at IS NULL', [names]);
-      return new Set(kept.map((row) => row.name));
-    },
-    artifactNames: async ({ after, limit }) => {
-      const found = await database.all<{ name: string }>(
-        'SELECT name FROM artifacts WHERE gone_at IS NULL AND name COLLATE "C" > $1 ORDER BY name COLLATE "C" LIMIT $2',
-        [after, limit],
-      );
-      return found.map((row) => row.name);
-    },
+    deleteJobs: ({ before, limit }) => inSlices(limit, SLICE_ROWS, (rows) => deleteSlice(database, before, rows)),
+    keptArtifacts: async (asked) => new Set(await names('SELECT name FROM artifacts WHERE name = ANY($1) AND gone_at IS NULL', [asked])),
+    artifactNames: ({ after, limit }) =>
+      names('SELECT name FROM artifacts WHERE gone_at IS NULL AND name COLLATE "C" > $1 ORDER BY name COLLATE "C" LIMIT $2', [
+        after,
+        limit,
+      ]),
   };
 }
 
@@ -86,12 +69,11 @@ async function storageUse(queries: Queries): Promise<{ pictures: number; databas
  */
 async function expireArtifacts(database: Database, rules: Expiry): Promise<string[]> {
   const expired: string[] = [];
-  while (expired.length < rules.limit) {
-    const wanted = Math.min(SLICE_ROWS, rules.limit - expired.length);
-    const old = await expireOld(database, rules, wanted);
+  await inSlices(rules.limit, SLICE_ROWS, async (limit) => {
+    const old = await expireOld(database, rules, limit);
     expired.push(...old);
-    if (old.length < wanted) break;
-  }
+    return old.length;
+  });
   while (expired.length < rules.limit) {
     const next = await expireLargest(database, rules);
     if (next === null) break;
@@ -161,21 +143,7 @@ async function forget(queries: Queries, names: readonly string[]): Promise<void>
   );
 }
 
-/**
- * Deletes ended jobs without a pending delivery, oldest first.
- * @returns their number
- */
-async function deleteJobs(database: Database, { before, limit }: { before: number; limit: number }): Promise<number> {
-  let deleted = 0;
-  while (deleted < limit) {
-    const wanted = Math.min(SLICE_ROWS, limit - deleted);
-    const slice = await deleteSlice(database, before, wanted);
-    deleted += slice;
-    if (slice < wanted) break;
-  }
-  return deleted;
-}
-
+/** Deletes ended jobs without a pending delivery, oldest first. @returns their number */
 async function deleteSlice(database: Database, before: number, limit: number): Promise<number> {
   const removed = await database.all<{ artifactName: string | null }>(
     `WITH removed AS (
@@ -187,7 +155,7 @@ async function deleteSlice(database: Database, before: number, limit: number): P
       RETURNING account_id, state, artifact_name),
      counted AS (INSERT INTO tallies (account_id, period, name, jobs)
       SELECT account_id, '', 'deleted/' || state, -count(*) FROM removed GROUP BY account_id, state)
-     SELECT artifact_name AS "artifactName" FROM removed`,
+     SELECT artifact_name FROM removed`,
     [before, limit],
   );
   const names = removed.flatMap(({ artifactName }) => (artifactName === null ? [] : [artifactName]));

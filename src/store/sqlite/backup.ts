@@ -1,11 +1,8 @@
 import { chmodSync, closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { isNull } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { BackedUp } from '../store.js';
 import { StoreError } from '../store-error.js';
 import { Database } from './driver.js';
-import { artifacts } from './schema.js';
 
 /**
  * Copies a database in use, page by page, in its own read transaction: writes of other processes neither affect the copy nor restart it,
@@ -20,14 +17,13 @@ export async function backup(databaseFile: string, file: string): Promise<Backed
   try {
     closeSync(openSync(draft, 'wx', 0o600));
     source.exec('BEGIN');
-    const { name, bytes, goneAt } = artifacts;
-    const kept = drizzle(source).select({ name, bytes }).from(artifacts).where(isNull(goneAt)).all();
+    const artifacts = source.prepare<[], BackedUp['artifacts'][number]>('SELECT name, bytes FROM artifacts WHERE gone_at IS NULL').all();
     await source.backup(draft);
     chmodSync(draft, 0o600);
     sync(draft);
     linkSync(draft, file);
     sync(dirname(file));
-    return { artifacts: kept };
+    return { artifacts };
   } catch (error) {
     throw new StoreError(`The backup ${file} cannot be written (${(error as Error).message}).`, { cause: error });
   } finally {

@@ -1,73 +1,88 @@
-import { toStoredError } from '../../contract/capture-error.js';
+import { IS_HELD, JOB_COLUMNS, type JobRow } from '../rows.js';
+import { toClaimedJob, UNREADABLE } from '../rules/claims.js';
 import type { Claim, ClaimedJob, JobClaim } from '../store.js';
+import { openOrder, type Vault } from '../vault.js';
+import type { Sql } from './connection.js';
 import { endJob } from './end-job.js';
-import type { JobRow } from './schema.js';
-import type { Tables } from './tables.js';
-
-type ClaimTables = Pick<Tables, 'jobs' | 'orders' | 'outcomes' | 'reservations' | 'deliveries' | 'counters' | 'turns'>;
+import { isPaused } from './ledger.js';
+import { accountsInTurn, bookTurn, correctTurn, isAnotherActive, refundTurn } from './turns.js';
 
 /**
  * Claims the next job: from the account whose turn it is (turns.ts), synchronous before asynchronous, first in, first out (decisions.md,
  * Jobs). Runs inside the caller's transaction.
  */
-export function claimNextJob(tables: ClaimTables, claim: JobClaim): ClaimedJob | null {
-  const { jobs, orders, counters, turns } = tables;
-  if (counters.isPaused()) return null;
+export function claimNextJob(sql: Sql, vault: Vault, claim: JobClaim): ClaimedJob | null {
+  if (isPaused(sql)) return null;
   for (;;) {
-    const job = nextInTurn(tables, claim);
+    const job = nextInTurn(sql, claim);
     if (job === null) return null;
-    const options = orders.open(job.id);
-    const bookedMs = turns.book(job.accountId, options?.delay ?? 0);
-    if (!jobs.claim(job, { ...claim, bookedMs })) throw new Error(`job ${job.id} was not ${job.state} as it was read`);
+    const order = sql.one<{ sealed: Buffer }>('SELECT sealed FROM orders WHERE job_id = $1', [job.id]);
+    const options = openOrder(vault, job.id, order?.sealed ?? null);
+    claimJob(sql, job, { ...claim, bookedMs: bookTurn(sql, job.accountId, options?.delay ?? 0) });
     if (options !== null) return toClaimedJob(job, options, claim);
-    failUnreadable(tables, job, claim);
+    const held = { id: job.id, workerId: claim.workerId, attempt: job.attemptsMade + 1 };
+    endJob(sql, held, { state: 'failed', now: claim.now, error: UNREADABLE, data: null, artifactName: null });
   }
 }
 
-/** Returns a job to the queue until `dueAt`, for a second attempt. Runs inside the caller's transaction. */
-export function retryLater(
-  { jobs, turns }: Pick<Tables, 'jobs' | 'turns'>,
-  claim: Claim,
-  at: { dueAt: number; now: number; begunAt: number | undefined },
-): boolean {
-  const job = jobs.delay(claim, at.dueAt, at.begunAt ?? null);
-  if (job !== null) turns.correct(job, at.now);
-  return job !== null;
-}
-
-/** Undoes a claim. Runs inside the caller's transaction. */
-export function release({ jobs, turns }: Pick<Tables, 'jobs' | 'turns'>, claim: Claim): boolean {
-  const job = jobs.putBack(claim, claim.attempt - 1);
-  if (job !== null) turns.refund(job);
-  return job !== null;
-}
-
-function nextInTurn({ jobs, turns }: ClaimTables, { now, keptSlot = false }: JobClaim): JobRow | null {
-  for (const accountId of turns.inTurn()) {
-    if (keptSlot && jobs.hasRunning(accountId) && turns.isAnotherActive(accountId, now)) continue;
-    const job = jobs.nextClaimable(accountId, now);
+function nextInTurn(sql: Sql, { now, keptSlot = false }: JobClaim): JobRow | null {
+  for (const accountId of accountsInTurn(sql)) {
+    if (keptSlot && hasRunning(sql, accountId) && isAnotherActive(sql, accountId, now)) continue;
+    // The planner has no statistics for its choice of an index. Its condition must be repeated literally.
+    const job = sql.one<JobRow>(
+      `SELECT ${JOB_COLUMNS} FROM jobs job INDEXED BY jobs_claimable
+        WHERE account_id = $1 AND state IN ('waiting', 'prioritized', 'delayed') AND leader_id IS NULL AND (due_at IS NULL OR due_at <= $2)
+        ORDER BY lane, seq LIMIT 1`,
+      [accountId, now],
+    );
     if (job !== null) return job;
   }
   return null;
 }
 
-/** Fails a job whose order cannot be decrypted, so that it does not block the queue. */
-function failUnreadable(tables: ClaimTables, job: JobRow, claim: { workerId: string; now: number }): void {
-  const error = JSON.stringify(toStoredError(new Error('the order cannot be opened')));
-  endJob(
-    tables,
-    { id: job.id, workerId: claim.workerId, attempt: job.attemptsMade + 1 },
-    { state: 'failed', now: claim.now, error, data: null, artifactName: null },
-  );
+function hasRunning(sql: Sql, accountId: string): boolean {
+  const running = sql.one(`SELECT 1 FROM jobs INDEXED BY jobs_leased WHERE state = 'active' AND account_id = $1 LIMIT 1`, [accountId]);
+  return running !== null;
 }
 
-function toClaimedJob(job: JobRow, options: ClaimedJob['options'], claim: { workerId: string; now: number }): ClaimedJob {
-  const { id, accountId, requestId, mode, attemptBudget, enqueuedAt, dueAt, traceparent } = job;
-  return {
-    ...{ id, accountId, requestId, mode, options, attemptBudget, enqueuedAt, dueAt, traceparent },
-    attempt: job.attemptsMade + 1,
-    claimedAt: claim.now,
-    workerId: claim.workerId,
-    firstClaimedAt: job.firstClaimedAt ?? claim.now,
-  };
+function claimJob(sql: Sql, job: JobRow, { workerId, now, leaseMs, bookedMs }: JobClaim & { bookedMs: number }): void {
+  const claimed = sql.run(
+    `UPDATE jobs SET state = 'active', attempts_made = attempts_made + 1, worker_id = $4, claimed_at = $5, lease_expires_at = $6,
+        booked_ms = $7, first_claimed_at = ifnull(first_claimed_at, $5), due_at = NULL, progress = 0
+      WHERE id = $1 AND state = $2 AND attempts_made = $3 AND leader_id IS NULL`,
+    [job.id, job.state, job.attemptsMade, workerId, now, now + leaseMs, bookedMs],
+  );
+  if (claimed !== 1) throw new Error(`job ${job.id} was not ${job.state} as it was read`);
+}
+
+/** Returns a job to the queue until `dueAt`, for a second attempt. Runs inside the caller's transaction. */
+export function retryLater(sql: Sql, claim: Claim, at: { dueAt: number; now: number; begunAt: number | undefined }): boolean {
+  const job = sql.one<JobRow>(
+    `UPDATE jobs SET state = 'delayed', due_at = $4, lease_expires_at = NULL, worker_id = NULL, progress = 0,
+        first_claimed_at = ifnull($5, first_claimed_at)
+      WHERE ${IS_HELD} AND attempts_made < attempt_budget RETURNING *`,
+    [claim.id, claim.workerId, claim.attempt, at.dueAt, at.begunAt ?? null],
+  );
+  if (job !== null) correctTurn(sql, job, at.now);
+  return job !== null;
+}
+
+/** Undoes a claim. Runs inside the caller's transaction. */
+export function release(sql: Sql, claim: Claim): boolean {
+  const job = putBack(sql, claim, claim.attempt - 1);
+  if (job !== null) refundTurn(sql, job);
+  return job !== null;
+}
+
+/**
+ * Returns a job to its lane; null if the claim was lost.
+ * @param attemptsMade the new count
+ */
+export function putBack(sql: Sql, claim: Claim, attemptsMade: number): JobRow | null {
+  return sql.one<JobRow>(
+    `UPDATE jobs SET state = lane, lease_expires_at = NULL, worker_id = NULL, progress = 0, attempts_made = $4,
+        first_claimed_at = iif($4 = 0, NULL, first_claimed_at)
+      WHERE ${IS_HELD} RETURNING *`,
+    [claim.id, claim.workerId, claim.attempt, attemptsMade],
+  );
 }

@@ -1,13 +1,10 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BetterSQLite3Database } from 'drizzle-orm/better-sqlite3';
 import { engineCodeOf, StoreError } from '../store-error.js';
 import { Database, type Db, DriverMissing, isDriverMissing } from './driver.js';
 import { makeDirectory } from './make-directory.js';
 
 export type { Db } from './driver.js';
-/** Prepares statements. `$client` is for those that drizzle cannot express. */
-export type Orm = BetterSQLite3Database & { $client: Db };
 
 export const DATABASE_FILE = 'stillframe.db';
 /** The first version of SQLite with the WAL-reset fix. */

@@ -3,45 +3,47 @@
  * not know HTTP, browsers, sockets or the bytes of artifacts.
  */
 import { join } from 'node:path';
+import type { CaptureOptions } from '../../contract/capture-request.js';
 import { GAP_MS, type KeptClock } from '../../contract/kept-clock.js';
 import { periodOf } from '../../contract/pricing.js';
 import type { Log } from '../../log.js';
-import { chooseJobs, EXAMINED_JOBS_MAX, storedStates } from '../rules.js';
-import { RENDERED_DATA, toSnapshot } from '../snapshot.js';
+import { ANY_KEY, accountSteps, INSERT_KEY, keySteps, keyValues, renewKey, toJobCounts } from '../accounts.js';
+import { consoleSteps } from '../console-access.js';
+import { jobLookUps } from '../job-look-ups.js';
+import type { Queries } from '../queries.js';
+import { FOUND_JOB, type FoundJob, IS_HELD, RENDERED_DATA } from '../rows.js';
+import { toProgress } from '../rules/claims.js';
+import { DUE_REMOVALS } from '../rules/retention.js';
 import type {
   AccountStore,
+  AccountUsage,
   Claim,
   ConsoleStore,
   DeliveryStore,
   JobCounts,
-  JobPage,
-  JobPageRequest,
   JobStore,
   KeyStore,
   RetentionStore,
   Store,
 } from '../store.js';
 import { StoreError } from '../store-error.js';
-import { type Vault, vaultOf } from '../vault.js';
-import { accept, cachedArtifact, findLinkAnswer } from './accept.js';
+import { markOf, openOrders, recognises, type Vault, vaultOf } from '../vault.js';
+import { accept, cachedArtifact, findJob, findLinkAnswer } from './accept.js';
 import { backup } from './backup.js';
 import { Checkpoints } from './checkpoints.js';
-import { claimNextDelivery, expireDeliveries, nextReceiver, recordAttempt, redeliver } from './claim-delivery.js';
 import { claimNextJob, release, retryLater } from './claim-job.js';
 import { connect, DATABASE_FILE, type Db, guardOpening, startRunning } from './connect.js';
-import { Connection } from './connection.js';
-import { queueStatusOf } from './counters.js';
-import { DatabaseFile } from './database-file.js';
-import { toDeliveryStatus } from './deliveries.js';
-import { endFollowers, endJob } from './end-job.js';
+import { Connection, type Sql } from './connection.js';
+import { claimNextDelivery, expireDeliveries, findDelivery, recordAttempt, redeliver } from './deliveries.js';
+import { endFollowers, endJob, isFollowed } from './end-job.js';
 import { DatabaseIntegrity, refuseReplaced } from './integrity.js';
-import type { FoundJob } from './job-look-ups.js';
 import { openVault } from './key-file.js';
+import { countersOf, countQueued, isPaused, queueStatus, settlement } from './ledger.js';
 import { LogSync } from './log-sync.js';
 import { migrate } from './migrate.js';
+import { nextReadyAt, nextReceiver } from './receivers.js';
 import { recover } from './recover.js';
-import { deleteJobs, expireArtifacts } from './retention.js';
-import type { Tables } from './tables.js';
+import { databaseSize, deleteJobs, expireArtifacts, markGone, picturesBytes, shrinkDatabase } from './retention.js';
 import { Writer } from './writer.js';
 
 const INCREMENTAL_VACUUM = 2;
@@ -72,18 +74,19 @@ export interface StoreOptions {
 
 /** Reads run at once; writes are grouped, and resolve when they are durable. */
 interface Engine {
-  /** Look tables up at each use, since a reopened connection replaces them. */
-  tables: Tables;
+  connection: Connection;
   vault: Vault;
   writer: Writer;
   /** @throws CaptureError `internal_error` 503 when the file cannot be read */
-  read<T>(step: () => T): Promise<T>;
+  read: Step;
   /**
    * Reads data that clients see of their jobs: nothing that a power failure could still undo.
    * @throws as `read` does
    */
-  readDurable<T>(step: () => T): Promise<T>;
+  readDurable: Step;
 }
+
+type Step = <T>(step: () => T) => Promise<T>;
 
 /**
  * Opens the store of a data directory, and creates or migrates it.
@@ -101,22 +104,26 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       log.warn(`created a new, empty database: ${file} (servers may use another one: STILLFRAME_DATABASE_URL, STILLFRAME_DATA_DIR)`);
     if (migrates !== 'no') makeShrinkable(db, { maxBytes: migrates === 'wholly' ? Infinity : REWRITE_AT_START_BYTES, log });
     const vault = secretKeys === null ? openVault(dataDir) : vaultOf(secretKeys);
-    const connection = new Connection(db, vault);
-    guardOpening(file, () => checkVault(connection.tables, vault, dataDir));
+    const connection = new Connection(db);
+    const isFormer = guardOpening(file, () => hasFormerKey(connection, vault, dataDir));
     startRunning(db);
     const checkpoints = new Checkpoints(connection, checkpointThread);
     const logSync = new LogSync({ connection, checkpoints });
     const integrity = new DatabaseIntegrity({ connection, serves: migrates === 'at start', log });
     const writer = new Writer(connection, logSync, integrity);
-    const engine = { tables: connection.tables, vault, writer, ...readers(logSync, integrity) };
+    const engine = { connection, vault, writer, ...readers(logSync, integrity) };
+    const queries = queriesOf(engine);
+    if (isFormer) await renewKey(queries, vault);
     return {
-      ...accountSteps(engine),
+      ...accountSteps(queries),
+      ...keySteps(queries, vault),
+      ...consoleSteps(queries),
+      ...accountSums(engine),
       ...jobSteps(engine),
-      ...jobLookUps(engine),
+      ...jobLookUps(queriesOf({ ...engine, read: engine.readDurable }), (seqs) => engine.readDurable(() => jobsBySeqs(connection, seqs))),
       ...deliverySteps(engine),
-      ...retentionSteps(engine, new DatabaseFile({ connection, writer, checkpoints })),
-      ...consoleSteps(engine),
-      ...engineSteps(engine, { connection, checkpoints, logSync, file }),
+      ...retentionSteps(engine, checkpoints),
+      ...engineSteps(engine, { checkpoints, logSync, file }),
     };
   } catch (error) {
     db.close();
@@ -124,153 +131,135 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
-function accountSteps({ tables, writer, read }: Engine): AccountStore & KeyStore {
+/** Runs the statements that both engines share, each as a step of its own. */
+function queriesOf({ connection, writer, read }: Pick<Engine, 'connection' | 'writer' | 'read'>): Queries {
   return {
-    createAccount: (name, now) => writer.run(() => tables.accounts.insert(name, now)),
-    listAccounts: () => read(() => tables.accounts.list()),
-    findAccount: (name) => read(() => tables.accounts.find(name)),
-    setQuota: (name, quota) => writer.run(() => tables.accounts.setQuota(name, quota)),
-    usage: (accountId, now) => read(() => tables.accounts.usage(accountId, now)),
-    jobCounts: (accountId, now) => read(() => countJobs(tables, accountId, now)),
-    insertKey: (key) => writer.run(() => tables.apiKeys.insert(key)),
-    insertFirstKey: (key) => writer.run(() => tables.apiKeys.insertFirst(key)),
-    findKeyByHash: (hash) => read(() => tables.apiKeys.findByHash(hash)),
-    listKeys: () => read(() => tables.apiKeys.list()),
-    findKey: (id) => read(() => tables.apiKeys.find(id)),
-    rotateSigningSecret: (keyId, secret, previousUntil) =>
-      writer.run(() => {
-        if (tables.apiKeys.find(keyId) === null) return false;
-        tables.signingSecrets.rotate(keyId, secret, previousUntil);
-        return true;
-      }),
-    signingSecrets: (keyId, now) => read(() => tables.signingSecrets.valid(keyId, now)),
-    setLinksLimit: (keyId, limit) => writer.run(() => tables.apiKeys.setLinksLimit(keyId, limit)),
-    linkCredits: (now) => read(() => tables.linkCredits.ofMonth(periodOf(now))),
-    revokeKey: (idOrPrefix, now) => writer.run(() => tables.apiKeys.revoke(idOrPrefix, now)),
+    all: <Found>(text: string, values?: readonly unknown[]) => read(() => connection.all<Found>(text, values)),
+    one: <Found>(text: string, values?: readonly unknown[]) => read(() => connection.one<Found>(text, values)),
+    run: (text, values) => writer.run(() => connection.run(text, values)),
   };
 }
 
-type JobLookUps = Pick<
-  JobStore,
-  | 'findJob'
-  | 'listJobs'
-  | 'listAllJobs'
-  | 'findOrders'
-  | 'findJobByIdempotencyKey'
-  | 'nextDueAt'
-  | 'newestJobAt'
-  | 'queueStatus'
-  | 'setQueuePaused'
->;
+type AccountSums = Pick<AccountStore & KeyStore, 'usage' | 'jobCounts' | 'insertFirstKey' | 'linkCredits'>;
 
-function jobSteps({ tables, vault, writer, read }: Engine): Omit<JobStore, keyof JobLookUps> {
+function accountSums({ connection: sql, writer, read }: Engine): AccountSums {
   return {
-    cachedArtifact: (job) => read(() => cachedArtifact(tables, vault, job)),
-    findLinkAnswer: (request) => read(() => findLinkAnswer(tables, vault, request)),
-    accept: (job, rules) => writer.run(() => accept(tables, vault, { job, rules })),
+    usage: (accountId, now) => read(() => usageOf(sql, accountId, now)),
+    jobCounts: (accountId, now) => read(() => countJobs(sql, accountId, now)),
+    insertFirstKey: (key) => writer.run(() => sql.one(ANY_KEY) === null && sql.run(INSERT_KEY, keyValues(key)) === 1),
+    linkCredits: (now) =>
+      read(() => {
+        const sums = sql.all<{ keyId: string; credits: number }>(
+          'SELECT key_id, credits FROM link_credits WHERE period = $1 AND credits > 0',
+          [periodOf(now)],
+        );
+        return new Map(sums.map(({ keyId, credits }) => [keyId, credits]));
+      }),
+  };
+}
+
+function jobSteps({ connection: sql, vault, writer, read }: Engine): Omit<JobStore, keyof ReturnType<typeof jobLookUps>> {
+  return {
+    cachedArtifact: (job) => read(() => cachedArtifact(sql, vault, job)),
+    findLinkAnswer: (request) => read(() => findLinkAnswer(sql, vault, request)),
+    accept: (job, rules) => writer.run(() => accept(sql, vault, { job, rules })),
     claimNextJobs: async ([claim]) => {
       // The check of an idle worker must not cost a write.
-      const idle = await read(() => tables.counters.isPaused() || tables.counters.queued() === 0);
-      const job = idle || claim === undefined ? null : await writer.run(() => claimNextJob(tables, claim));
+      const idle = await read(() => isPaused(sql) || countQueued(sql) === 0);
+      const job = idle || claim === undefined ? null : await writer.run(() => claimNextJob(sql, vault, claim));
       return job === null ? [] : [job];
     },
-    renewLease: (claim, { now, leaseMs, progress }) =>
-      writer.run(() => tables.jobs.renew(claim, now + leaseMs, Math.max(0, Math.min(99, Math.round(progress))))),
+    renewLease: ({ id, workerId, attempt }, { now, leaseMs, progress }) =>
+      writer.run(() => {
+        const values = [id, workerId, attempt, now + leaseMs, toProgress(progress)];
+        return sql.run(`UPDATE jobs SET lease_expires_at = $4, progress = max(progress, $5) WHERE ${IS_HELD}`, values) === 1;
+      }),
     announceArtifact: (claim, name) =>
       writer.run(() => {
-        if (heldJob(tables, claim) === null) return false;
-        tables.removals.announce(name, claim);
+        if (accountOfHeld(sql, claim) === null) return false;
+        sql.run('INSERT INTO removals (name, job_id, worker_id, attempt) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING', [
+          ...[name, claim.id, claim.workerId, claim.attempt],
+        ]);
         return true;
       }),
-    complete: (claim, capture, now) =>
+    complete: (claim, { artifact, data }, now) =>
       writer.run(() => {
-        const job = heldJob(tables, claim);
-        const { name: artifactName } = capture.artifact;
-        if (job !== null) {
-          tables.removals.forget(artifactName);
-          tables.artifacts.insert({ ...capture.artifact, createdAt: now, accountId: job.accountId, data: JSON.stringify(capture.data) });
+        const accountId = accountOfHeld(sql, claim);
+        if (accountId !== null) {
+          sql.run('DELETE FROM removals WHERE name = $1', [artifact.name]);
+          sql.run('INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, data) VALUES ($1, $2, $3, $4, $5, $6)', [
+            ...[artifact.name, artifact.bytes, artifact.sha256, now, accountId, JSON.stringify(data)],
+          ]);
         }
-        return endJob(tables, claim, { state: 'completed', data: RENDERED_DATA, artifactName, error: null, now });
+        return endJob(sql, claim, { state: 'completed', data: RENDERED_DATA, artifactName: artifact.name, error: null, now });
       }),
     fail: (claim, error, now) =>
-      writer.run(() => endJob(tables, claim, { state: 'failed', error: JSON.stringify(error), data: null, artifactName: null, now })),
+      writer.run(() => endJob(sql, claim, { state: 'failed', error: JSON.stringify(error), data: null, artifactName: null, now })),
     endFollowers: async (leaderId) => {
       // Most jobs have no followers, and finding that out must not cost a write.
-      const isFollowed = await read(() => tables.jobs.followersOf(leaderId, 1).length > 0);
-      if (!isFollowed) return null;
+      if (!(await read(() => isFollowed(sql, leaderId)))) return null;
       return await writer.run(() => {
-        const leader = tables.jobs.find(leaderId);
-        return leader === null ? null : endFollowers(tables, leader);
+        const leader = findJob(sql, leaderId);
+        return leader === null ? null : endFollowers(sql, leader);
       });
     },
-    endedLeaders: () => read(() => tables.jobs.endedLeaders()),
-    retryLater: (claim, dueAt, now, begunAt) => writer.run(() => retryLater(tables, claim, { dueAt, now, begunAt })),
-    release: (claim) => writer.run(() => release(tables, claim)),
-    recover: (recovery) => writer.run(() => recover(tables, recovery)),
+    endedLeaders: () =>
+      read(() =>
+        sql
+          .all<{ id: string }>(
+            'SELECT id FROM jobs WHERE ended_at IS NOT NULL AND id IN (SELECT DISTINCT leader_id FROM jobs WHERE leader_id IS NOT NULL)',
+          )
+          .map((leader) => leader.id),
+      ),
+    retryLater: (claim, dueAt, now, begunAt) => writer.run(() => retryLater(sql, claim, { dueAt, now, begunAt })),
+    release: (claim) => writer.run(() => release(sql, claim)),
+    recover: (recovery) => writer.run(() => recover(sql, recovery)),
+    findOrders: (jobIds) => read(() => findOrders(sql, vault, jobIds)),
+    nextDueAt: () => read(() => sql.one<{ at: number | null }>(`SELECT min(due_at) AS at FROM jobs WHERE state = 'delayed'`)?.at ?? null),
+    setQueuePaused: async (paused) => void (await writer.run(() => sql.run('UPDATE queue SET paused = $1', [paused ? 1 : 0]))),
+    queueStatus: () => read(() => queueStatus(sql)),
   };
 }
 
-function jobLookUps({ tables, writer, read, readDurable }: Engine): JobLookUps {
-  return {
-    findJob: (id) => readDurable(() => orNull(tables.jobs.find(id), toSnapshot)),
-    listJobs: (keyId, page) => readDurable(() => listJobs(tables, keyId, page)),
-    listAllJobs: (page) => readDurable(() => listAllJobs(tables, page)),
-    findOrders: (jobIds) =>
-      read(() => {
-        const orders = jobIds.map((id) => [id, tables.orders.open(id)] as const);
-        return new Map(orders.flatMap(([id, options]) => (options === null ? [] : [[id, options]])));
-      }),
-    findJobByIdempotencyKey: (accountId, key) => readDurable(() => orNull(tables.jobs.findByIdempotencyKey(accountId, key), toSnapshot)),
-    nextDueAt: () => read(() => tables.jobs.nextDueAt()),
-    newestJobAt: () => read(() => tables.jobs.newestAt()),
-    setQueuePaused: (paused) => writer.run(() => tables.counters.setPaused(paused)),
-    queueStatus: () => read(() => queueStatusOf(tables.counters)),
-  };
-}
-
-function deliverySteps({ tables, writer, read, readDurable }: Engine): DeliveryStore {
+function deliverySteps({ connection: sql, vault, writer, read, readDurable }: Engine): DeliveryStore {
   return {
     claimNextDelivery: async (claim) => {
-      const idle = await read(() => nextReceiver(tables, claim) === null);
-      return idle ? null : writer.run(() => claimNextDelivery(tables, claim));
+      const idle = await read(() => nextReceiver(sql, claim) === null);
+      return idle ? null : writer.run(() => claimNextDelivery(sql, vault, claim));
     },
-    recordAttempt: (delivery, outcome, now) => writer.run(() => recordAttempt(tables, delivery, outcome, now)),
-    findDelivery: (jobId) => readDurable(() => orNull(tables.deliveries.find(jobId), toDeliveryStatus)),
-    redeliver: (jobId, generation, now) => writer.run(() => redeliver(tables, { jobId, generation, now })),
-    nextDeliveryDueAt: (perReceiver) => read(() => tables.receivers.nextReadyAt(perReceiver)),
+    recordAttempt: (delivery, outcome, now) => writer.run(() => recordAttempt(sql, delivery, { outcome, now })),
+    findDelivery: (jobId) => readDurable(() => findDelivery(sql, jobId)),
+    redeliver: (jobId, generation, now) => writer.run(() => redeliver(sql, { jobId, generation, now })),
+    nextDeliveryDueAt: (perReceiver) => read(() => nextReadyAt(sql, perReceiver)),
     webhookTotals: () =>
       read(() => {
-        const counts = tables.counters.all();
-        const of = (name: string) => counts.get(`webhooks/${name}`) ?? 0;
-        return { delivered: of('delivered'), failed: of('failed'), errors: of('errors') };
+        const of = countersOf(sql);
+        return { delivered: of('webhooks/delivered'), failed: of('webhooks/failed'), errors: of('webhooks/errors') };
       }),
   };
 }
 
-function retentionSteps({ tables, writer, read }: Engine, database: DatabaseFile): RetentionStore {
+function retentionSteps({ connection, writer, read }: Engine, checkpoints: Checkpoints): RetentionStore {
+  const sql: Sql = connection;
+  const names = (text: string, values: readonly unknown[]) => read(() => sql.all<{ name: string }>(text, values).map((row) => row.name));
   return {
-    findArtifact: (name) => read(() => tables.artifacts.find(name)),
-    markGone: (name, now) => writer.run(() => tables.artifacts.markGone(name, now)),
-    storageUse: () => read(() => ({ pictures: tables.counters.artifactBytes(), ...database.size() })),
-    shrinkDatabase: () => database.shrink(),
-    expireArtifacts: (rules) => expireArtifacts(tables, writer, rules),
-    dueRemovals: ({ after, limit }) => read(() => tables.removals.due(after, limit)),
-    forgetRemovals: (names) => writer.run(() => names.forEach(tables.removals.forget)),
-    expireDeliveries: (rules) => writer.run(() => expireDeliveries(tables, rules)),
-    deleteJobs: (rules) => deleteJobs(tables, writer, rules),
-    keptArtifacts: (names) => read(() => new Set(names.filter((name) => tables.artifacts.find(name)?.goneAt === null))),
-    artifactNames: ({ after, limit }) => read(() => tables.artifacts.namesAfter(after, limit)),
-  };
-}
-
-function consoleSteps({ tables, writer, read }: Engine): ConsoleStore {
-  return {
-    addConsoleLink: (link) => writer.run(() => tables.consoleAccess.addLink(link)),
-    exchangeConsoleLink: (linkHash, session) => writer.run(() => tables.consoleAccess.exchange(linkHash, session)),
-    findConsoleSession: (hash, now) => read(() => tables.consoleAccess.findSession(hash, now)),
-    countConsoleSessions: (now) => read(() => tables.consoleAccess.countSessions(now)),
-    endConsoleSession: (hash) => writer.run(() => tables.consoleAccess.endSession(hash)),
-    endConsoleAccess: () => writer.run(() => tables.consoleAccess.endAll()),
+    findArtifact: (name) => read(() => sql.one('SELECT name, bytes, sha256, created_at, gone_at FROM artifacts WHERE name = $1', [name])),
+    markGone: (name, now) => writer.run(() => markGone(sql, name, now)),
+    storageUse: () => read(() => ({ pictures: picturesBytes(sql), ...databaseSize(connection) })),
+    shrinkDatabase: () => shrinkDatabase(connection, writer, checkpoints),
+    expireArtifacts: (rules) => expireArtifacts(sql, writer, rules),
+    dueRemovals: ({ after, limit }) => names(DUE_REMOVALS, [after, limit]),
+    forgetRemovals: (removed) => writer.run(() => removed.forEach((name) => void sql.run('DELETE FROM removals WHERE name = $1', [name]))),
+    expireDeliveries: (rules) => writer.run(() => expireDeliveries(sql, rules)),
+    deleteJobs: (rules) => deleteJobs(sql, writer, rules),
+    keptArtifacts: async (asked) =>
+      new Set(
+        await names('SELECT name FROM artifacts WHERE gone_at IS NULL AND name IN (SELECT value FROM json_each($1))', [
+          JSON.stringify(asked),
+        ]),
+      ),
+    artifactNames: ({ after, limit }) =>
+      names('SELECT name FROM artifacts WHERE gone_at IS NULL AND name > $1 ORDER BY name LIMIT $2', [after, limit]),
   };
 }
 
@@ -280,24 +269,24 @@ type EngineSteps = Omit<
 >;
 
 function engineSteps(
-  { tables, writer, read }: Engine,
-  { connection, checkpoints, logSync, file }: { connection: Connection; checkpoints: Checkpoints; logSync: LogSync; file: string },
+  { connection, writer, read }: Engine,
+  { checkpoints, logSync, file }: { checkpoints: Checkpoints; logSync: LogSync; file: string },
 ): EngineSteps {
   return {
     shared: false,
     now: Date.now,
-    keptClock: () => read(() => keptClock(tables)),
-    keepClock: (clock) => writer.run(() => keepClock(tables, clock)),
-    acceptClock: (now) => writer.run(() => acceptClock(tables, now)),
+    keptClock: () => read(() => keptClock(connection)),
+    keepClock: (clock) => writer.run(() => keepClock(connection, clock)),
+    acceptClock: (now) => writer.run(() => setMark(connection, CLOCK_MARK, `${now} ${CLOCK_ACCEPTED}`)),
     watch: () => undefined,
     endedAmong: () => Promise.resolve([]),
     nodes: () => Promise.resolve([]),
-    settlement: (now) => read(() => tables.reservations.status(now)),
+    settlement: (now) => read(() => settlement(connection, now)),
     ping: () =>
       writer.run(() => {
         const at = String(Date.now());
-        tables.marks.set('ping', at);
-        if (tables.marks.get('ping') !== at) throw new Error('the database does not return what was written');
+        setMark(connection, 'ping', at);
+        if (markNamed(connection, 'ping') !== at) throw new Error('the database does not return what was written');
       }),
     findDamage: () =>
       read(() => {
@@ -314,31 +303,40 @@ function engineSteps(
   };
 }
 
-const CHECK = 'this key belongs to this database';
+function markNamed(sql: Sql, name: string): string | null {
+  return sql.one<{ value: string }>('SELECT value FROM marks WHERE name = $1', [name])?.value ?? null;
+}
+
+function setMark(sql: Sql, name: string, value: string): void {
+  sql.run('INSERT INTO marks (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value', [name, value]);
+}
 
 /**
- * Checks that the key belongs to the database, since another one would open no order and recognise no idempotency key. A new key
- * re-encrypts permanent data, so that the former one is needed only as long as the jobs of its time.
+ * Checks that the key belongs to the database.
+ * @returns whether it is one that a new key has replaced
  */
-function checkVault({ marks, signingSecrets }: Pick<Tables, 'marks' | 'signingSecrets'>, vault: Vault, dataDir: string): void {
-  const mark = vault.digest('check', CHECK);
-  marks.add('vault', mark);
-  const known = marks.get('vault') ?? '';
-  if (known === mark) return;
-  if (!vault.matches('check', CHECK, known)) {
-    throw new StoreError(`secret.key in ${dataDir} is not the key of its database: restore both from the same backup.`);
-  }
-  signingSecrets.sealAgain();
-  marks.set('vault', mark);
+function hasFormerKey(sql: Sql, vault: Vault, dataDir: string): boolean {
+  sql.run(`INSERT INTO marks (name, value) VALUES ('vault', $1) ON CONFLICT DO NOTHING`, [markOf(vault)]);
+  const known = markNamed(sql, 'vault') ?? '';
+  if (recognises(vault, known)) return known !== markOf(vault);
+  throw new StoreError(`secret.key in ${dataDir} is not the key of its database: restore both from the same backup.`);
 }
 
-function heldJob({ jobs }: Pick<Tables, 'jobs'>, claim: Claim): FoundJob | null {
-  const job = jobs.find(claim.id);
-  return job?.state === 'active' && job.workerId === claim.workerId && job.attemptsMade === claim.attempt ? job : null;
+function accountOfHeld(sql: Sql, { id, workerId, attempt }: Claim): string | null {
+  return sql.one<{ accountId: string }>(`SELECT account_id FROM jobs WHERE ${IS_HELD}`, [id, workerId, attempt])?.accountId ?? null;
 }
 
-function orNull<Row, Result>(row: Row | null, convert: (row: Row) => Result): Result | null {
-  return row === null ? null : convert(row);
+function jobsBySeqs(sql: Sql, seqs: readonly number[]): FoundJob[] {
+  const text = `${FOUND_JOB} WHERE job.seq IN (SELECT value FROM json_each($1)) ORDER BY job.seq DESC`;
+  return sql.all<FoundJob>(text, [JSON.stringify(seqs)]);
+}
+
+function findOrders(sql: Sql, vault: Vault, jobIds: readonly string[]): Map<string, CaptureOptions> {
+  const found = sql.all<{ jobId: string; sealed: Buffer }>(
+    'SELECT job_id, sealed FROM orders WHERE job_id IN (SELECT value FROM json_each($1))',
+    [JSON.stringify(jobIds)],
+  );
+  return openOrders(vault, found);
 }
 
 function readers(logSync: LogSync, integrity: DatabaseIntegrity): Pick<Engine, 'read' | 'readDurable'> {
@@ -365,58 +363,48 @@ function readers(logSync: LogSync, integrity: DatabaseIntegrity): Pick<Engine, '
  * Reads the clock of the last run from a mark: the trusted time, then how far and for how long the machine's clock has been off, or
  * `accepted`.
  */
-function keptClock({ marks }: Pick<Tables, 'marks'>): KeptClock | null {
-  const [trusted = 0, aheadMs = Number.NaN, forMs = 0] = (marks.get(CLOCK_MARK) ?? '').split(' ').map(Number);
+function keptClock(sql: Sql): KeptClock | null {
+  const [trusted = 0, aheadMs = Number.NaN, forMs = 0] = (markNamed(sql, CLOCK_MARK) ?? '').split(' ').map(Number);
   return trusted > 0 ? { trusted, doubt: Number.isNaN(aheadMs) ? null : { aheadMs, forMs } } : null;
 }
 
 /** Runs inside the caller's transaction. */
-function keepClock({ marks }: Pick<Tables, 'marks'>, { trusted, doubt }: KeptClock): boolean {
-  const before = keptClock({ marks });
-  if (before !== null && marks.get(CLOCK_MARK)?.endsWith(CLOCK_ACCEPTED)) {
-    marks.set(CLOCK_MARK, String(before.trusted));
+function keepClock(sql: Sql, { trusted, doubt }: KeptClock): boolean {
+  const before = keptClock(sql);
+  if (before !== null && markNamed(sql, CLOCK_MARK)?.endsWith(CLOCK_ACCEPTED)) {
+    setMark(sql, CLOCK_MARK, String(before.trusted));
     // An acceptance while no server ran does not apply to a clock that has gone wrong since.
     const wall = trusted + (doubt?.aheadMs ?? 0);
     if (Math.abs(wall - before.trusted) <= GAP_MS) return false;
   }
   const ageMs = trusted - (before?.trusted ?? 0);
   const isKept = ageMs >= 0 && ageMs < KEPT_FOR_MS && (before?.doubt === null) === (doubt === null);
-  if (!isKept) marks.set(CLOCK_MARK, doubt === null ? String(trusted) : `${trusted} ${doubt.aheadMs} ${doubt.forMs}`);
+  if (!isKept) setMark(sql, CLOCK_MARK, doubt === null ? String(trusted) : `${trusted} ${doubt.aheadMs} ${doubt.forMs}`);
   return true;
 }
 
-/** Runs inside the caller's transaction. */
-function acceptClock({ marks }: Pick<Tables, 'marks'>, now: number): void {
-  marks.set(CLOCK_MARK, `${now} ${CLOCK_ACCEPTED}`);
+/** @throws Error for an account that does not exist */
+function usageOf(sql: Sql, accountId: string, now: number): AccountUsage {
+  const period = periodOf(now);
+  const found = sql.one<Omit<AccountUsage, 'period'>>(
+    `SELECT accounts.name AS account, accounts.quota, ifnull(usage.settled, 0) AS credits, ifnull(usage.reserved, 0) AS reserved
+      FROM accounts LEFT JOIN usage ON usage.account_id = accounts.id AND usage.period = $2 WHERE accounts.id = $1`,
+    [accountId, period],
+  );
+  if (found === null) throw new Error(`no account ${accountId}`);
+  return { ...found, period };
 }
 
-/** Reads a page of a key's jobs, newest first. Each state is read through an index, so that a rare one needs no scan of the others. */
-function listJobs({ jobs, counters }: Pick<Tables, 'jobs' | 'counters'>, keyId: string, page: JobPageRequest): JobPage {
-  const before = page.before ?? Number.MAX_SAFE_INTEGER;
-  const found = storedStates(page.state, counters.isPaused())
-    .flatMap((state) => jobs.ofKey(keyId, { state, before, limit: page.limit + 1 }))
-    .sort((one, other) => other.seq - one.seq);
-  const shown = found.slice(0, page.limit);
-  return { jobs: shown.map(toSnapshot), next: found.length > page.limit ? (shown.at(-1)?.seq ?? null) : null };
-}
-
-/** Reads a page of the jobs of all keys, newest first. */
-function listAllJobs({ jobs, counters }: Pick<Tables, 'jobs' | 'counters'>, page: JobPageRequest): JobPage {
-  const states = storedStates(page.state, counters.isPaused());
-  const examined = jobs.newestStates(page.before ?? Number.MAX_SAFE_INTEGER, EXAMINED_JOBS_MAX);
-  const { seqs, next } = chooseJobs(examined, { states, limit: page.limit });
-  return { jobs: jobs.bySeqs(seqs).map(toSnapshot), next };
-}
-
-function countJobs({ jobs, outcomes }: Pick<Tables, 'jobs' | 'outcomes'>, accountId: string, now: number): JobCounts {
-  const ended = outcomes.of(accountId, periodOf(now));
-  const completed = ended.get('completed') ?? 0;
-  ended.delete('completed');
-  const byCode = Object.fromEntries([...ended].sort(([one], [other]) => one.localeCompare(other)));
-  const failed = [...ended.values()].reduce((sum, count) => sum + count, 0);
-  const byState = { waiting: 0, prioritized: 0, active: 0, delayed: 0, completed, failed };
-  for (const { state, jobs: count } of jobs.unfinished(accountId)) byState[state] = count;
-  return { byState, byCode };
+function countJobs(sql: Sql, accountId: string, now: number): JobCounts {
+  const unfinished = sql.all<{ state: string; jobs: number }>(
+    'SELECT state, count(*) AS jobs FROM jobs INDEXED BY jobs_unfinished WHERE account_id = $1 AND ended_at IS NULL GROUP BY state',
+    [accountId],
+  );
+  const outcomes = sql.all<{ outcome: string; jobs: number }>('SELECT outcome, jobs FROM outcomes WHERE account_id = $1 AND period = $2', [
+    accountId,
+    periodOf(now),
+  ]);
+  return toJobCounts(unfinished, new Map(outcomes.map(({ outcome, jobs }) => [outcome, jobs])));
 }
 
 /**

@@ -1,8 +1,9 @@
-import { and, asc, count, eq, gt, isNotNull, isNull, lte, min, sql } from 'drizzle-orm';
-import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, SILENCES_BEFORE_PAUSE } from '../rules.js';
-import { columnsThroughIndex, indexedBy, matching, parameters } from './columns.js';
-import type { Orm } from './connect.js';
-import { deliveries, receivers } from './schema.js';
+/**
+ * The queue of receivers: a claim reads one row per origin, never its backlog. A receiver that does not respond is paused (a circuit
+ * breaker), with one attempt in between, until it responds. Each function that writes runs inside the caller's transaction.
+ */
+import { pausedUntil, SILENCES_BEFORE_PAUSE } from '../rules/deliveries.js';
+import type { Sql } from './connection.js';
 
 /** An account's receiver. Accounts share neither slots nor pauses, even for the same origin. */
 export interface ReceiverKey {
@@ -10,134 +11,77 @@ export interface ReceiverKey {
   origin: string;
 }
 
-export type ReceiversTable = ReturnType<typeof receiversTable>;
+/** Condition that a receiver has a waiting delivery and a free slot. Parameter 1 is the number of concurrent attempts per receiver. */
+const IS_READY = `ready_at IS NOT NULL AND in_hand < iif(silences >= ${SILENCES_BEFORE_PAUSE}, 1, $1)`;
 
-/**
- * The queue of receivers: a claim reads one row per origin, never its backlog. A receiver that does not respond is paused (a circuit
- * breaker) for 5 s, then twice as long each time up to 5 min, with one attempt in between, until it responds.
- */
-export function receiversTable(orm: Orm) {
-  return { ...choosing(orm), ...following(orm), ...pausing(orm) };
+/** Lists the accounts with waiting deliveries with one look-up for each, however many receivers it has. */
+const WAITING_ACCOUNTS = `WITH RECURSIVE holder(account_id) AS (
+    SELECT min(account_id) FROM receivers WHERE ready_at IS NOT NULL
+    UNION ALL SELECT (SELECT min(account_id) FROM receivers WHERE ready_at IS NOT NULL AND account_id > holder.account_id)
+      FROM holder WHERE holder.account_id IS NOT NULL)
+  SELECT account_id FROM holder WHERE account_id IS NOT NULL`;
+
+/** Finds the next receiver: one of the account with the fewest running attempts, which must leave as many slots free as it uses. */
+export function nextReceiver(
+  sql: Sql,
+  { now, perReceiver, places = Number.MAX_SAFE_INTEGER }: { now: number; perReceiver: number; places?: number },
+): ReceiverKey | null {
+  const busy = sql.all<{ accountId: string; attempts: number }>(
+    'SELECT account_id, count(*) AS attempts FROM deliveries WHERE claimed_until IS NOT NULL GROUP BY account_id',
+  );
+  const held = new Map(busy.map((account) => [account.accountId, account.attempts]));
+  const free = places - busy.reduce((sum, account) => sum + account.attempts, 0);
+  let best: (ReceiverKey & { readyAt: number; held: number }) | null = null;
+  for (const { accountId } of sql.all<{ accountId: string }>(WAITING_ACCOUNTS)) {
+    const own = held.get(accountId) ?? 0;
+    if (own >= free || (best !== null && own > best.held)) continue;
+    const found = sql.one<ReceiverKey & { readyAt: number }>(
+      `SELECT account_id, origin, ready_at FROM receivers INDEXED BY receivers_of
+        WHERE account_id = $2 AND ${IS_READY} AND ready_at <= $3 ORDER BY ready_at LIMIT 1`,
+      [perReceiver, accountId, now],
+    );
+    if (found === null || (best !== null && own === best.held && found.readyAt >= best.readyAt)) continue;
+    best = { ...found, held: own };
+  }
+  return best;
 }
 
-const IS_READY = isNotNull(receivers.readyAt);
-const HAS_PLACE = sql`${receivers.inHand} < iif(${receivers.silences} >= ${SILENCES_BEFORE_PAUSE}, 1, ${sql.placeholder('perReceiver')})`;
-
-function choosing(orm: Orm) {
-  const busy = orm
-    .select({ accountId: deliveries.accountId, attempts: count() })
-    .from(deliveries)
-    .where(isNotNull(deliveries.claimedUntil))
-    .groupBy(deliveries.accountId)
-    .prepare();
-  // This needs one look-up per account, however many receivers it has. It is raw SQL, since drizzle has no recursive WITH.
-  const waiting = orm.$client
-    .prepare<[], string>(
-      `WITH RECURSIVE holder(id) AS (
-         SELECT min(account_id) FROM receivers WHERE ready_at IS NOT NULL
-         UNION ALL SELECT (SELECT min(account_id) FROM receivers WHERE ready_at IS NOT NULL AND account_id > holder.id)
-           FROM holder WHERE holder.id IS NOT NULL)
-       SELECT id FROM holder WHERE id IS NOT NULL`,
-    )
-    .pluck();
-  const columns = columnsThroughIndex(receivers);
-  const ready = orm
-    .select({ accountId: columns.accountId, origin: columns.origin, readyAt: sql<number>`${receivers.readyAt}` })
-    .from(indexedBy(receivers, 'receivers_of'))
-    .where(and(matching(receivers, 'accountId'), IS_READY, lte(receivers.readyAt, sql.placeholder('now')), HAS_PLACE))
-    .orderBy(asc(receivers.readyAt))
-    .limit(1)
-    .prepare();
-  const nextReady = orm
-    .select({ readyAt: columns.readyAt })
-    .from(indexedBy(receivers, 'receivers_next'))
-    .where(and(IS_READY, HAS_PLACE))
-    .orderBy(asc(receivers.readyAt))
-    .limit(1)
-    .prepare();
-  return {
-    /** Finds the next receiver: one of the account with the fewest running attempts, which must leave as many slots free as it uses. */
-    next({ now, perReceiver, places }: { now: number; perReceiver: number; places: number }): ReceiverKey | null {
-      const held = new Map(busy.all().map((account) => [account.accountId, account.attempts]));
-      const free = places - [...held.values()].reduce((sum, attempts) => sum + attempts, 0);
-      let best: (ReceiverKey & { readyAt: number; held: number }) | null = null;
-      for (const accountId of waiting.all()) {
-        const own = held.get(accountId) ?? 0;
-        if (own >= free || (best !== null && own > best.held)) continue;
-        const found = ready.get({ accountId, now, perReceiver });
-        if (found === undefined || (best !== null && own === best.held && found.readyAt >= best.readyAt)) continue;
-        best = { ...found, held: own };
-      }
-      return best;
-    },
-    /** Returns when a receiver with a free slot will be ready; null if none will. */
-    nextReadyAt: (perReceiver: number): number | null => nextReady.get({ perReceiver })?.readyAt ?? null,
-  };
+/** Returns when a receiver with a free slot will be ready; null if none will. */
+export function nextReadyAt(sql: Sql, perReceiver: number): number | null {
+  const next = sql.one<{ readyAt: number }>(
+    `SELECT ready_at FROM receivers INDEXED BY receivers_next WHERE ${IS_READY} ORDER BY ready_at LIMIT 1`,
+    [perReceiver],
+  );
+  return next?.readyAt ?? null;
 }
 
-function following(orm: Orm) {
-  const ofReceiver = matching(deliveries, 'accountId', 'origin');
-  const { dueAt, claimedUntil } = deliveries;
-  const due = orm
-    .select({ at: min(dueAt) })
-    .from(deliveries)
-    .where(and(ofReceiver, isNotNull(dueAt), isNull(claimedUntil)));
-  const claimed = orm
-    .select({ attempts: count() })
-    .from(deliveries)
-    .where(and(ofReceiver, isNotNull(claimedUntil)));
-  const update = orm
-    .insert(receivers)
-    .values({ ...parameters(receivers, 'accountId', 'origin'), readyAt: sql`${due}`, inHand: sql`${claimed}` })
-    .onConflictDoUpdate({
-      target: [receivers.accountId, receivers.origin],
-      set: { readyAt: sql`max(excluded.ready_at, ${receivers.pausedUntil})`, inHand: sql`excluded.in_hand` },
-    })
-    .prepare();
-  const forget = orm
-    .delete(receivers)
-    .where(and(matching(receivers, 'accountId', 'origin'), isNull(receivers.readyAt), eq(receivers.inHand, 0)))
-    .prepare();
-  return {
-    /** Updates receivers after any change of their deliveries. */
-    refresh(keys: readonly ReceiverKey[]): void {
-      for (const { accountId, origin } of new Map(keys.map((key) => [`${key.accountId} ${key.origin}`, key])).values()) {
-        update.run({ accountId, origin });
-        forget.run({ accountId, origin });
-      }
-    },
-  };
+/** Updates receivers after any change of their deliveries. */
+export function refreshReceivers(sql: Sql, keys: readonly ReceiverKey[]): void {
+  for (const { accountId, origin } of new Map(keys.map((key) => [`${key.accountId} ${key.origin}`, key])).values()) {
+    sql.run(
+      `INSERT INTO receivers (account_id, origin, ready_at, in_hand) VALUES ($1, $2,
+        (SELECT min(due_at) FROM deliveries WHERE account_id = $1 AND origin = $2 AND due_at IS NOT NULL AND claimed_until IS NULL),
+        (SELECT count(*) FROM deliveries WHERE account_id = $1 AND origin = $2 AND claimed_until IS NOT NULL))
+       ON CONFLICT (account_id, origin) DO UPDATE SET ready_at = max(excluded.ready_at, receivers.paused_until), in_hand = excluded.in_hand`,
+      [accountId, origin],
+    );
+    sql.run('DELETE FROM receivers WHERE account_id = $1 AND origin = $2 AND ready_at IS NULL AND in_hand = 0', [accountId, origin]);
+  }
 }
 
-function pausing(orm: Orm) {
-  const ofReceiver = matching(receivers, 'accountId', 'origin');
-  const find = orm.select({ silences: receivers.silences, pausedUntil: receivers.pausedUntil }).from(receivers).where(ofReceiver).prepare();
-  const set = orm
-    .update(receivers)
-    .set(parameters(receivers, 'silences', 'pausedUntil'))
-    .where(ofReceiver)
-    .prepare();
-  const unpause = orm
-    .update(receivers)
-    .set({ pausedUntil: 0 })
-    .where(and(IS_READY, gt(receivers.readyAt, sql.placeholder('horizon'))))
-    .returning({ accountId: receivers.accountId, origin: receivers.origin })
-    .prepare();
-  return {
-    /** Resets a receiver's pause after an attempt with a response, whatever its status. */
-    recordResponse({ accountId, origin }: ReceiverKey): void {
-      set.run({ accountId, origin, silences: 0, pausedUntil: 0 });
-    },
-    /** Counts an attempt without a response. Attempts that were running when the pause began do not prolong it. */
-    recordSilence({ accountId, origin }: ReceiverKey, now: number): void {
-      const known = find.get({ accountId, origin });
-      if (known === undefined || known.pausedUntil > now) return;
-      const silences = known.silences + 1;
-      const pauses = silences - SILENCES_BEFORE_PAUSE;
-      const pausedUntil = pauses < 0 ? 0 : now + Math.min(FIRST_PAUSE_MS * 2 ** pauses, LONGEST_PAUSE_MS);
-      set.run({ accountId, origin, silences, pausedUntil });
-    },
-    /** Ends pauses beyond the horizon. @returns the receivers to refresh */
-    unpauseBeyond: (horizon: number): ReceiverKey[] => unpause.all({ horizon }),
-  };
+/** Resets a receiver's pause after an attempt with a response, whatever its status. */
+export function recordResponse(sql: Sql, { accountId, origin }: ReceiverKey): void {
+  sql.run('UPDATE receivers SET silences = 0, paused_until = 0 WHERE account_id = $1 AND origin = $2', [accountId, origin]);
+}
+
+/** Counts an attempt without a response. Attempts that were running when the pause began do not prolong it. */
+export function recordSilence(sql: Sql, { accountId, origin }: ReceiverKey, now: number): void {
+  const known = sql.one<{ silences: number }>(
+    'UPDATE receivers SET silences = silences + 1 WHERE account_id = $1 AND origin = $2 AND paused_until <= $3 RETURNING silences',
+    [accountId, origin, now],
+  );
+  if (known === null) return;
+  sql.run('UPDATE receivers SET paused_until = $3 WHERE account_id = $1 AND origin = $2', [
+    ...[accountId, origin, pausedUntil(known.silences, now)],
+  ]);
 }

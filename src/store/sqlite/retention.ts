@@ -1,87 +1,104 @@
+import { statSync } from 'node:fs';
+import { inSlices, JOB_BYTES } from '../rules/retention.js';
 import type { RetentionStore } from '../store.js';
-import type { EndedPlace } from './jobs.js';
-import type { Tables } from './tables.js';
+import type { Checkpoints } from './checkpoints.js';
+import type { Connection, Sql } from './connection.js';
+import { countersOf } from './ledger.js';
 import type { Writer } from './writer.js';
 
 /** Number of rows per transaction; small, so that a slice does not delay other writes (no statement over 50 ms). */
 const SLICE_ROWS = 25;
 /** Number of rows that one transaction examines to find them. */
 const EXAMINED_ROWS = 100;
-const OLDEST: EndedPlace = { endedAt: 0, seq: 0 };
+/** Number of pages that one transaction moves; small, so that a slice does not delay other writes. */
+const SLICE_PAGES = 100;
+/** Maximum number of slices per call. */
+const SLICES = 100;
+
+interface Expirable {
+  name: string;
+  bytes: number;
+  createdAt: number;
+}
 
 /** Marks artifacts as deleted, in slices: those that are too old, then those that exceed the limit. @returns their names */
 export async function expireArtifacts(
-  tables: Pick<Tables, 'artifacts' | 'counters' | 'removals'>,
+  sql: Sql,
   writer: Writer,
   rules: Parameters<RetentionStore['expireArtifacts']>[0],
 ): Promise<string[]> {
   const expired: string[] = [];
-  await inSlices(rules.limit, async (limit) => {
-    const names = await writer.run(() => expireSlice(tables, { ...rules, limit }));
+  await inSlices(rules.limit, SLICE_ROWS, async (limit) => {
+    const names = await writer.run(() => expireSlice(sql, { ...rules, limit }));
     expired.push(...names);
     return names.length;
   });
   return expired;
 }
 
-/**
- * Deletes ended jobs without a pending delivery in slices, with other writes in between.
- * @returns their number
- */
-export async function deleteJobs(
-  tables: Pick<Tables, 'jobs' | 'artifacts'>,
-  writer: Writer,
-  rules: { before: number; limit: number },
-): Promise<number> {
-  let deleted = 0;
-  let place: EndedPlace | null = OLDEST;
-  while (place !== null && deleted < rules.limit) {
-    const slice = { before: rules.before, place, limit: Math.min(SLICE_ROWS, rules.limit - deleted) };
-    const done: DeletedSlice = await writer.run(() => deleteSlice(tables, slice));
-    deleted += done.deleted;
-    place = done.next;
-  }
-  return deleted;
-}
-
-/** Runs slices until one is not full. @returns the total */
-async function inSlices(limit: number, slice: (limit: number) => Promise<number>): Promise<number> {
-  let done = 0;
-  while (done < limit) {
-    const wanted = Math.min(SLICE_ROWS, limit - done);
-    const count = await slice(wanted);
-    done += count;
-    if (count < wanted) break;
-  }
-  return done;
-}
-
-function expireSlice(
-  { artifacts, counters, removals }: Pick<Tables, 'artifacts' | 'counters' | 'removals'>,
-  rules: Parameters<RetentionStore['expireArtifacts']>[0],
-): string[] {
-  let kept = counters.artifactBytes();
+function expireSlice(sql: Sql, rules: Parameters<RetentionStore['expireArtifacts']>[0]): string[] {
+  let kept = picturesBytes(sql);
   const expired: string[] = [];
   while (expired.length < rules.limit) {
-    const next = tooOld(artifacts, rules.before) ?? (kept > rules.maxBytes ? tooMuch(artifacts) : null);
+    const oldest = sql.one<Expirable>(`${EXPIRABLE} ORDER BY created_at LIMIT 1`);
+    const isTooOld = oldest !== null && oldest.createdAt < rules.before;
+    const next = isTooOld ? oldest : kept > rules.maxBytes ? (oldestOfLargest(sql) ?? oldest) : null;
     if (next === null) break;
-    artifacts.markGone(next.name, rules.now);
-    removals.add(next.name);
-    artifacts.forget(next.name);
+    markGone(sql, next.name, rules.now);
+    sql.run('INSERT INTO removals (name) VALUES ($1) ON CONFLICT DO NOTHING', [next.name]);
+    forget(sql, next.name);
     expired.push(next.name);
     kept -= next.bytes;
   }
   return expired;
 }
 
-function tooOld(artifacts: Tables['artifacts'], before: number) {
-  const oldest = artifacts.oldest();
-  return oldest !== null && oldest.createdAt < before ? oldest : null;
+const EXPIRABLE = 'SELECT name, bytes, created_at FROM artifacts WHERE gone_at IS NULL';
+
+export function picturesBytes(sql: Sql): number {
+  return countersOf(sql)('artifacts/bytes');
 }
 
-/** Chooses a picture of the account that uses the most space. Rows of older versions may have no account. */
-function tooMuch(artifacts: Tables['artifacts']) {
-  return artifacts.oldestOfLargest() ?? artifacts.oldest();
+/** Finds the oldest picture of the account that uses the most space. Rows of older versions may have no account. */
+function oldestOfLargest(sql: Sql): Expirable | null {
+  return sql.one<Expirable>(
+    `${EXPIRABLE} AND account_id = (SELECT account_id FROM account_storage WHERE picture_bytes > 0
+        ORDER BY picture_bytes + jobs * ${JOB_BYTES} DESC, account_id LIMIT 1)
+      ORDER BY created_at LIMIT 1`,
+  );
+}
+
+export function markGone(sql: Sql, name: string, now: number): boolean {
+  return sql.run('UPDATE artifacts SET gone_at = $2 WHERE name = $1 AND gone_at IS NULL', [name, now]) === 1;
+}
+
+/** Deletes the row of a deleted artifact that no job refers to any more. */
+function forget(sql: Sql, name: string): void {
+  sql.run('DELETE FROM artifacts WHERE name = $1 AND gone_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs WHERE artifact_name = $1)', [
+    name,
+  ]);
+}
+
+/** A place in the order in which jobs ended. */
+interface EndedPlace {
+  endedAt: number;
+  seq: number;
+}
+
+/**
+ * Deletes ended jobs without a pending delivery in slices, with other writes in between.
+ * @returns their number
+ */
+export async function deleteJobs(sql: Sql, writer: Writer, rules: { before: number; limit: number }): Promise<number> {
+  let deleted = 0;
+  let place: EndedPlace | null = { endedAt: 0, seq: 0 };
+  while (place !== null && deleted < rules.limit) {
+    const slice = { before: rules.before, place, limit: Math.min(SLICE_ROWS, rules.limit - deleted) };
+    const done: DeletedSlice = await writer.run(() => deleteSlice(sql, slice));
+    deleted += done.deleted;
+    place = done.next;
+  }
+  return deleted;
 }
 
 interface DeletedSlice {
@@ -91,19 +108,48 @@ interface DeletedSlice {
 }
 
 /** Examines the jobs from a place on, until `limit` are deleted. */
-function deleteSlice(
-  { jobs, artifacts }: Pick<Tables, 'jobs' | 'artifacts'>,
-  { before, place, limit }: { before: number; place: EndedPlace; limit: number },
-): DeletedSlice {
-  const ended = jobs.endedAfter(place, { before, limit: EXAMINED_ROWS });
+function deleteSlice(sql: Sql, { before, place, limit }: { before: number; place: EndedPlace; limit: number }): DeletedSlice {
+  const ended = sql.all<EndedPlace & { id: string; artifactName: string | null; isPending: number }>(
+    // The first condition lets the index start there; the second one leaves out those of the same millisecond.
+    `SELECT id, artifact_name, ended_at, seq,
+        EXISTS (SELECT 1 FROM deliveries WHERE deliveries.job_id = jobs.id AND deliveries.state = 'pending') AS is_pending
+      FROM jobs WHERE ended_at >= $1 AND (ended_at > $1 OR seq > $2) AND ended_at < $3 ORDER BY ended_at, seq LIMIT ${EXAMINED_ROWS}`,
+    [place.endedAt, place.seq, before],
+  );
   let deleted = 0;
   for (const { id, artifactName, isPending, endedAt, seq } of ended) {
-    if (isPending) continue;
-    jobs.remove(id);
+    if (isPending === 1) continue;
+    sql.run('DELETE FROM jobs WHERE id = $1', [id]);
     // The row of a deleted picture is kept as long as a job refers to it, so that requests get 410.
-    if (artifactName !== null) artifacts.forget(artifactName);
+    if (artifactName !== null) forget(sql, artifactName);
     deleted++;
     if (deleted === limit) return { deleted, next: { endedAt, seq } };
   }
   return { deleted, next: ended.length < EXAMINED_ROWS ? null : (ended.at(-1) ?? null) };
+}
+
+/** Returns the bytes of the file and its log, of which `free` are in unused pages. */
+export function databaseSize(connection: Connection): { database: number; free: number } {
+  const { name } = connection.db;
+  const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  const free = numberOf(connection, 'freelist_count') * numberOf(connection, 'page_size');
+  return { database: sizeOf(name) + sizeOf(`${name}-wal`), free };
+}
+
+/** Moves used pages to the front, truncates the file, and empties the log. */
+export async function shrinkDatabase(connection: Connection, writer: Writer, checkpoints: Checkpoints): Promise<void> {
+  // This throws if the database is damaged or replaced, since the thread of the checkpoints must not open another log.
+  await writer.run(() => undefined);
+  for (let slice = 0; slice < SLICES; slice++) {
+    const before = numberOf(connection, 'freelist_count');
+    if (before === 0) break;
+    await writer.run(() => connection.db.pragma(`incremental_vacuum(${SLICE_PAGES})`));
+    // A database created by an older version cannot shrink (open-store.ts).
+    if (numberOf(connection, 'freelist_count') >= before) break;
+  }
+  await checkpoints.truncate();
+}
+
+function numberOf(connection: Connection, pragma: string): number {
+  return Number(connection.db.pragma(pragma, { simple: true }));
 }

@@ -389,9 +389,6 @@ export const consoleAccess = sqliteTable(
   (t) => [...oneOf('console_access', { kind: t.kind })],
 );
 
-export type JobRow = typeof jobs.$inferSelect;
-export type DeliveryRow = typeof deliveries.$inferSelect;
-
 /** Builds a CHECK for each enumerated column, since drizzle's `enum` is only a type. */
 function oneOf(table: string, columns: Record<string, SQLiteColumn>) {
   return Object.entries(columns).map(([name, column]) => {

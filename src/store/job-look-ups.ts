@@ -1,0 +1,91 @@
+/** Reads of jobs for clients and the console, for both engines. */
+import { type JobState, STORED_JOB_STATES, type StoredJobState } from '../contract/job.js';
+import type { Queries } from './queries.js';
+import { FOUND_JOB, type FoundJob, JOB_BY_ID, JOB_BY_IDEMPOTENCY_KEY, toSnapshot } from './rows.js';
+import type { JobPage, JobPageRequest, JobStore } from './store.js';
+
+/** Number of jobs that one page examines, so that a rare state needs no scan of all jobs. */
+export const EXAMINED_JOBS_MAX = 1_000;
+
+type JobLookUps = Pick<JobStore, 'findJob' | 'findJobByIdempotencyKey' | 'listJobs' | 'listAllJobs' | 'newestJobAt'>;
+
+/** @param bySeqs reads these jobs, newest first */
+export function jobLookUps(queries: Queries, bySeqs: (seqs: readonly number[]) => Promise<FoundJob[]>): JobLookUps {
+  const find = async (text: string, values: readonly unknown[]) => {
+    const row = await queries.one<FoundJob>(text, values);
+    return row === null ? null : toSnapshot(row);
+  };
+  return {
+    findJob: (id) => find(JOB_BY_ID, [id]),
+    findJobByIdempotencyKey: (accountId, key) => find(JOB_BY_IDEMPOTENCY_KEY, [accountId, key]),
+    listJobs: (keyId, page) => listJobs(queries, keyId, page),
+    async listAllJobs(page) {
+      const [paused, examined] = await Promise.all([
+        isPaused(queries),
+        queries.all<ExaminedJob>('SELECT seq, state FROM jobs WHERE seq < $1 ORDER BY seq DESC LIMIT $2', [
+          page.before ?? Number.MAX_SAFE_INTEGER,
+          EXAMINED_JOBS_MAX,
+        ]),
+      ]);
+      const { seqs, next } = chooseJobs(examined, { states: storedStates(page.state, paused), limit: page.limit });
+      return { jobs: (await bySeqs(seqs)).map(toSnapshot), next };
+    },
+    newestJobAt: async () =>
+      (await queries.one<{ at: number }>('SELECT enqueued_at AS at FROM jobs ORDER BY seq DESC LIMIT 1'))?.at ?? null,
+  };
+}
+
+/** Reads a page of a key's jobs, newest first. Each state is read through an index, so that a rare one needs no scan of the others. */
+async function listJobs(queries: Queries, keyId: string, { state, before, limit }: JobPageRequest): Promise<JobPage> {
+  const states = storedStates(state, await isPaused(queries));
+  const perState = await Promise.all(
+    states.map((stored) =>
+      queries.all<FoundJob>(
+        `${FOUND_JOB} WHERE job.key_id = $1 AND ${indexOf(stored)} AND job.state = $2 AND job.seq < $3 ORDER BY job.seq DESC LIMIT $4`,
+        [keyId, stored, before ?? Number.MAX_SAFE_INTEGER, limit + 1],
+      ),
+    ),
+  );
+  const found = perState.flat().sort((one, other) => other.seq - one.seq);
+  const shown = found.slice(0, limit);
+  return { jobs: shown.map(toSnapshot), next: found.length > limit ? (shown.at(-1)?.seq ?? null) : null };
+}
+
+/** Returns the condition of PostgreSQL's index that covers a state without naming it, since each claim changes the state. */
+function indexOf(state: StoredJobState): string {
+  if (state === 'completed') return 'job.data IS NOT NULL';
+  return state === 'failed' ? 'job.error IS NOT NULL' : 'job.ended_at IS NULL';
+}
+
+export async function isPaused(queries: Pick<Queries, 'one'>): Promise<boolean> {
+  return Boolean((await queries.one<{ paused: boolean | number }>('SELECT paused FROM queue'))?.paused);
+}
+
+/** Returns the stored states that match a reported one; null for all. Queued jobs are reported as `paused` while the queue is paused. */
+function storedStates(state: JobState | null, paused: boolean): readonly StoredJobState[] {
+  const queued: StoredJobState[] = ['waiting', 'prioritized'];
+  if (state === null) return STORED_JOB_STATES;
+  if (state === 'paused') return paused ? queued : [];
+  if (state === 'unknown' || (paused && queued.includes(state))) return [];
+  return [state];
+}
+
+interface ExaminedJob {
+  seq: number;
+  state: StoredJobState;
+}
+
+/**
+ * Chooses a page of the newest jobs of all keys.
+ * @param examined at most EXAMINED_JOBS_MAX, newest first
+ * @returns the page, and in `next` where the next page starts, even after a page that is not full, if older jobs were not examined
+ */
+export function chooseJobs(
+  examined: readonly ExaminedJob[],
+  { states, limit }: { states: readonly StoredJobState[]; limit: number },
+): { seqs: number[]; next: number | null } {
+  const fitting = examined.filter((job) => states.includes(job.state)).map((job) => job.seq);
+  const seqs = fitting.slice(0, limit);
+  if (fitting.length > limit) return { seqs, next: seqs.at(-1) ?? null };
+  return { seqs, next: examined.length === EXAMINED_JOBS_MAX ? (examined.at(-1)?.seq ?? null) : null };
+}
