@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { hashApiKey, newApiKey, SCOPES, type Scope } from '../contract/api-key.js';
 import { newId } from '../contract/ids.js';
 import type { AccountStore, ApiKey, KeyStore, NewKey } from '../store/store.js';
@@ -51,4 +52,11 @@ function makeKey(accountId: string, { label, scopes, now }: Omit<KeyRequest, 'ac
   const prefix = secret.slice(0, SHOWN_CHARS);
   const key = { id: newId('key', now), accountId, label, scopes: [...scopes], prefix, createdAt: now, hash: hashApiKey(secret) };
   return { key, secret };
+}
+
+const SECRET_BYTES = 32;
+
+/** Generates a secret that signs a key's render links. It is shown once. */
+export function newSigningSecret(): string {
+  return `sf_sign_${randomBytes(SECRET_BYTES).toString('base64url')}`;
 }

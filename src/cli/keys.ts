@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { issueKey } from '../account/issue-key.js';
-import { newSigningSecret } from '../account/signing-secret.js';
+import { issueKey, newSigningSecret } from '../account/issue-key.js';
 import { LINKS_SCOPE, SCOPES, type Scope } from '../contract/api-key.js';
 import { credits } from './credits.js';
 import { OperatorError, printable } from './operator-error.js';

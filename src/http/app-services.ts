@@ -1,7 +1,7 @@
 /** The services of the program that the HTTP layer uses, and the state of one request. */
 import type { HttpBindings } from '@hono/node-server';
 import type { Principal } from '../account/authenticate.js';
-import type { TokenBuckets } from '../account/token-buckets.js';
+import type { TokenBuckets } from '../account/rate-limits.js';
 import type { OpenArtifact } from '../artifacts/artifacts.js';
 import type { AppStore, NodeFacts } from '../capture/app-store.js';
 import type { Health } from '../capture/health.js';

@@ -1,7 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono';
-import { authenticate as authenticateKey, type Principal } from '../account/authenticate.js';
+import { authenticate as authenticateKey, type Principal, requireScope } from '../account/authenticate.js';
 import type { RateVerdict } from '../account/rate-limits.js';
-import { requireScope } from '../account/require-scope.js';
 import type { Scope } from '../contract/api-key.js';
 import { CaptureError } from '../contract/capture-error.js';
 import type { AppEnv, AppServices } from './app-services.js';

@@ -18,8 +18,8 @@ import type { Log } from '../log.js';
 import type { Rendering } from '../render/capture.js';
 import type { DebugSink } from '../render/debug-sink.js';
 import { Renderer } from '../service/renderer.js';
-import { makeDirectory } from '../store/sqlite/make-directory.js';
-import { Slots } from '../work/slots.js';
+import { makeDirectory } from '../store/sqlite/data-directory.js';
+import { Slots } from '../work/loop.js';
 
 export interface EngineParts {
   /** Private destinations that captures may reach, as in STILLFRAME_ALLOW_DESTINATIONS; `*` for all. */

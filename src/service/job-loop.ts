@@ -3,8 +3,7 @@ import { requireStorage } from '../artifacts/artifacts.js';
 import { type RunJobDeps, runJob } from '../capture/run-job.js';
 import { RETRY_DELAY_MS } from '../capture/second-attempt.js';
 import type { ClaimedJob, JobStore } from '../store/store.js';
-import { Loop } from '../work/loop.js';
-import { withTaskSignal } from '../work/task-signal.js';
+import { Loop, withTaskSignal } from '../work/loop.js';
 import type { LoopRules } from './loop-rules.js';
 
 const LEASE_MS = 30_000;

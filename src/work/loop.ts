@@ -185,3 +185,41 @@ export class Loop<Task> implements AsyncDisposable {
     }
   }
 }
+
+/**
+ * Runs one task with its own signal that follows a longer-lived one. `AbortSignal.any` would leak, since a source signal keeps a reference
+ * to each dependent signal for as long as it lives.
+ */
+export async function withTaskSignal<T>(source: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const task = new AbortController();
+  const follow = () => task.abort(source.reason);
+  if (source.aborted) follow();
+  else source.addEventListener('abort', follow, { once: true });
+  try {
+    return await work(task.signal);
+  } finally {
+    source.removeEventListener('abort', follow);
+  }
+}
+
+/** Bounds how many tasks run at once; the others wait for their turn, first come, first served. */
+export class Slots {
+  readonly #queue: PQueue;
+
+  constructor(concurrency: number) {
+    this.#queue = new PQueue({ concurrency });
+  }
+
+  /**
+   * Runs a task once a slot is free.
+   * @param signal ends the wait with its reason; a running task must watch the signal itself
+   */
+  run<Result>(task: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+    return this.#queue.add(task, { signal });
+  }
+
+  /** Resolves when no task runs or waits. */
+  idle(): Promise<void> {
+    return this.#queue.onIdle();
+  }
+}

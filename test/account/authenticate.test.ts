@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { authenticate } from '../../src/account/authenticate.js';
+import { authenticate, requireScope } from '../../src/account/authenticate.js';
 import { issueKey } from '../../src/account/issue-key.js';
-import { requireScope } from '../../src/account/require-scope.js';
 import { newApiKey } from '../../src/contract/api-key.js';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import type { Store } from '../../src/store/store.js';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { RateLimits } from '../../src/account/rate-limits.js';
-import { TokenBuckets } from '../../src/account/token-buckets.js';
+import { RateLimits, TokenBuckets } from '../../src/account/rate-limits.js';
 
 function aClock(start = 1_000_000) {
   const clock = { now: start, read: () => clock.now };

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newSigningSecret } from '../../src/account/signing-secret.js';
+import { newSigningSecret } from '../../src/account/issue-key.js';
 import { Stillframe, verifyWebhook } from '../../src/client/client.js';
 import { startService, type TestService } from '../fixtures/start-service.js';
 import { type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';

@@ -5,9 +5,9 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { silentLog } from '../../src/log.js';
 import { STORE_FILES } from '../../src/package-files.js';
 import { compareVersions, SQLITE_FLOOR } from '../../src/store/sqlite/connect.js';
+import { migrate } from '../../src/store/sqlite/connection.js';
+import { openVault } from '../../src/store/sqlite/data-directory.js';
 import { Database, type Db } from '../../src/store/sqlite/driver.js';
-import { openVault } from '../../src/store/sqlite/key-file.js';
-import { migrate } from '../../src/store/sqlite/migrate.js';
 import { makeShrinkable, openStore, type StoreOptions } from '../../src/store/sqlite/open-store.js';
 import { StoreError } from '../../src/store/store-error.js';
 import {

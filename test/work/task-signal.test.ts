@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { withTaskSignal } from '../../src/work/task-signal.js';
+import { withTaskSignal } from '../../src/work/loop.js';
 
 /** How many signals made of this one it remembers; Node keeps them under a symbol of this name. */
 function remembered(signal: AbortSignal): number {

@@ -1,5 +1,4 @@
-import { issueKey } from '../../account/issue-key.js';
-import { newSigningSecret } from '../../account/signing-secret.js';
+import { issueKey, newSigningSecret } from '../../account/issue-key.js';
 import type { Account, ApiKey } from '../../capture/app-store.js';
 import { LINKS_SCOPE, SCOPES, type Scope } from '../../contract/api-key.js';
 import { type CaptureError, notFound } from '../../contract/capture-error.js';

@@ -1,8 +1,6 @@
 import type { Context, Handler } from 'hono';
 import { z } from 'zod';
-import type { Principal } from '../../account/authenticate.js';
-import { authenticateLink } from '../../account/authenticate-link.js';
-import { requireScope } from '../../account/require-scope.js';
+import { authenticateLink, type Principal, requireScope } from '../../account/authenticate.js';
 import { LINKS_SCOPE } from '../../contract/api-key.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { JobSnapshot } from '../../contract/job.js';

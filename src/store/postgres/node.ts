@@ -8,8 +8,6 @@ import type { Log } from '../../log.js';
 import type { Queries } from '../queries.js';
 import type { NodeFacts, StoreEvent } from '../store.js';
 import { clientSettings, HAS_LOCK, LOCKS, NO_TIMEOUTS, RELAXED } from './connect.js';
-import { CHANNEL, parseEvents } from './notifier.js';
-import { OtherNodes, type SeenNode } from './other-nodes.js';
 
 /** Interval at which a node reports that it is alive, and looks for nodes that are not. */
 const HEARTBEAT_MS = 500;
@@ -193,5 +191,106 @@ class DatabaseClock {
   now(): number {
     const [best] = [...this.#samples].sort((one, other) => one.tookMs - other.tookMs);
     return Math.round(performance.now() + (best?.offset ?? 0));
+  }
+}
+
+/** Channel of the notifications between nodes. */
+export const CHANNEL = 'stillframe';
+/** Maximum size of a notification in bytes; PostgreSQL allows 8,000. */
+const PAYLOAD_BYTES = 7_500;
+
+/** Collects events and soon sends them to all nodes, in one notification. A notification is only a hint, on which nobody depends. */
+export class Notifier {
+  readonly #send: (payloads: string[]) => Promise<unknown>;
+  #events: StoreEvent[] = [];
+  #sending: Promise<void> | null = null;
+
+  constructor(send: (payloads: string[]) => Promise<unknown>) {
+    this.#send = send;
+  }
+
+  add(event: StoreEvent): void {
+    this.#events.push(event);
+    this.#sending ??= this.#drain();
+  }
+
+  async allSent(): Promise<void> {
+    await this.#sending;
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#events.length > 0) {
+      await new Promise((resolve) => setImmediate(resolve));
+      const payloads = toPayloads(this.#events.splice(0));
+      await this.#send(payloads).catch(() => undefined);
+    }
+    this.#sending = null;
+  }
+}
+
+function toPayloads(events: readonly StoreEvent[]): string[] {
+  const payloads: string[] = [];
+  let line = '';
+  for (const word of new Set(events.map((event) => (event.kind === 'ended' ? `ended:${event.jobId}` : event.kind)))) {
+    if (line.length + word.length + 1 > PAYLOAD_BYTES) {
+      payloads.push(line);
+      line = '';
+    }
+    line = line === '' ? word : `${line} ${word}`;
+  }
+  return line === '' ? payloads : [...payloads, line];
+}
+
+/** Parses the events of a notification. */
+export function parseEvents(payload: string): StoreEvent[] {
+  return payload.split(' ').flatMap((word): StoreEvent[] => {
+    if (word.startsWith('ended:')) return [{ kind: 'ended', jobId: word.slice('ended:'.length) }];
+    return word === 'queued' || word === 'due' ? [{ kind: word }] : [];
+  });
+}
+
+export const NOTIFY = `SELECT pg_notify('${CHANNEL}', payload) FROM ${RELAXED}, unnest($1::text[]) payload`;
+
+/** A node has ended if it had no lock and reported nothing during this many beats. */
+const LOST_AFTER_BEATS = 3;
+/** A node that has reported within this time is alive, whatever the times in its rows say. */
+const ALIVE_MS = 5_000;
+
+export interface SeenNode {
+  id: string;
+  seenAt: number;
+  /** Whether it holds its advisory lock. */
+  locked: boolean;
+}
+
+/** Observations of other nodes from this node's beats, by this machine's monotonic clock, since the database's clock may be set. */
+export class OtherNodes {
+  #known = new Map<string, { seenAt: number; reportedAt: number; silentBeats: number }>();
+
+  /** Called with each beat. */
+  see(nodes: readonly SeenNode[]): void {
+    const now = performance.now();
+    const seen = nodes.map(({ id, seenAt, locked }) => {
+      const before = this.#known.get(id);
+      if (before === undefined || before.seenAt !== seenAt) return [id, { seenAt, reportedAt: now, silentBeats: locked ? 0 : 1 }] as const;
+      return [id, { ...before, silentBeats: locked ? 0 : before.silentBeats + 1 }] as const;
+    });
+    this.#known = new Map(seen);
+  }
+
+  /** Called after a gap between beats, in which others may have had no connection either. */
+  forgetSilence(): void {
+    for (const node of this.#known.values()) node.silentBeats = 0;
+  }
+
+  /** Lists the nodes that have ended. */
+  lost(): string[] {
+    return [...this.#known].filter(([, { silentBeats }]) => silentBeats >= LOST_AFTER_BEATS).map(([id]) => id);
+  }
+
+  /** Lists the nodes that are certainly alive. */
+  alive(): string[] {
+    const since = performance.now() - ALIVE_MS;
+    return [...this.#known].filter(([, { reportedAt }]) => reportedAt > since).map(([id]) => id);
   }
 }

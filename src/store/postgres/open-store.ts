@@ -4,23 +4,20 @@
  */
 import { CaptureError } from '../../contract/capture-error.js';
 import type { Log } from '../../log.js';
-import { renewKey } from '../accounts.js';
-import { consoleSteps } from '../console-access.js';
+import { consoleSteps, renewKey } from '../accounts.js';
 import { jobLookUps } from '../job-look-ups.js';
 import type { Claim, DeliveryStore, EndedJob, JobStore, NodeFacts, Store } from '../store.js';
 import { StoreError } from '../store-error.js';
 import { markOf, openOrders, recognises, type Vault, vaultOf } from '../vault.js';
 import { accept, cachedArtifact, findLinkAnswer } from './accept.js';
 import { Batch } from './batch.js';
-import { type Announcement, announceArtifacts, claimNextJobs, release, renewLease, retryLater, undoUnknown } from './claim-job.js';
+import { type Announcement, announceArtifacts, claimNextJobs, recover, release, renewLease, retryLater, undoUnknown } from './claim-job.js';
 import { type Database, openDatabase } from './connect.js';
 import { claimNextDelivery, findDelivery, nextDeliveryDueAt, recordAttempt, redeliver } from './deliveries.js';
 import { type ClaimEnd, type Ending, endedLeaders, endFollowers, endJobs } from './end-job.js';
 import { accountsAndKeys, jobsBySeqs, nextDueAt, queueStatus, settlement, webhookTotals } from './look-ups.js';
 import { migrate } from './migrate.js';
-import { ClusterNode } from './node.js';
-import { NOTIFY, Notifier } from './notifier.js';
-import { recover } from './recover.js';
+import { ClusterNode, NOTIFY, Notifier } from './node.js';
 import { retentionSteps, rollUp } from './retention.js';
 
 export interface PostgresStoreOptions {

@@ -1,7 +1,6 @@
 /** A worker that copies the write-ahead log into the database file through its own connection, so that its disk syncs delay nobody else. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { type CheckpointMode, checkpoint } from './checkpoint.js';
-import { Database } from './driver.js';
+import { type CheckpointMode, checkpoint, Database } from './driver.js';
 
 /** A checkpoint mode, or the end of the thread. */
 export type CheckpointTask = CheckpointMode | 'close';

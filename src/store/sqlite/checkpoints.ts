@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import type { Statement } from 'better-sqlite3';
-import { type CheckpointMode, checkpoint } from './checkpoint.js';
 import type { CheckpointTask } from './checkpoint-thread.js';
 import type { Db } from './connect.js';
 import type { Connection } from './connection.js';
+import { type CheckpointMode, checkpoint } from './driver.js';
 
 /** Number of 4 KiB pages that only the log has at which they are copied: SQLite's own default. */
 const COPY_FROM_PAGES = 1_000;

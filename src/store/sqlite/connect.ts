@@ -1,8 +1,8 @@
-import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { engineCodeOf, StoreError } from '../store-error.js';
+import { prepareDirectory, unwritable } from './data-directory.js';
 import { Database, type Db, DriverMissing, isDriverMissing } from './driver.js';
-import { makeDirectory } from './make-directory.js';
 
 export type { Db } from './driver.js';
 
@@ -102,24 +102,4 @@ export function compareVersions(a: string, b: string): number {
     if (difference !== 0) return difference;
   }
   return 0;
-}
-
-function prepareDirectory(dataDir: string): void {
-  try {
-    makeDirectory(dataDir);
-    const { mode, uid } = statSync(dataDir);
-    // A shared directory, such as /tmp, is not restricted; the files are 0600 in any case.
-    const shared = (mode & 0o1000) !== 0 || uid !== process.getuid?.();
-    if ((mode & 0o077) !== 0 && !shared) chmodSync(dataDir, 0o700);
-  } catch (error) {
-    throw unwritable(dataDir, error);
-  }
-}
-
-function unwritable(dataDir: string, error: unknown): StoreError {
-  const reason = (error as NodeJS.ErrnoException).code ?? String(error);
-  return new StoreError(
-    `The data directory ${dataDir} is not writable (${reason}): give this user access to it, or choose another with --data-dir or STILLFRAME_DATA_DIR.`,
-    { cause: error },
-  );
 }

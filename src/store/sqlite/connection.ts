@@ -1,5 +1,7 @@
 import type { Statement } from 'better-sqlite3';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { toFields } from '../queries.js';
+import { StoreError } from '../store-error.js';
 import { type Db, reconnect } from './connect.js';
 
 /** Statements in the form of `Queries`, but synchronous: the caller owns the transaction. */
@@ -58,4 +60,47 @@ export class Connection implements Sql {
 /** Names parameters by their numbers: the first value is that of `$1`. */
 function named(values: readonly unknown[]): object {
   return Object.fromEntries(values.map((value, i) => [i + 1, value]));
+}
+
+/** The name of drizzle's own table, so that its tools recognise the version of a database. */
+const JOURNAL = '__drizzle_migrations';
+
+/**
+ * Migrates in ONE immediate transaction, so that two starting processes apply each migration once; drizzle's migrate() reads its journal
+ * before its transaction. `isAllowed` says whether to migrate an older database, which a server may be using.
+ * @returns the number of applied migrations, and whether the database is new
+ * @throws StoreError if the database has a migration that this program does not know, or lacks one that may not be applied
+ */
+export function migrate(db: Db, rules: { migrationsDir: string; isAllowed: boolean }): { applied: number; made: boolean } {
+  const { migrationsDir, isAllowed } = rules;
+  const migrations = readMigrationFiles({ migrationsFolder: migrationsDir });
+  // Rebuilding a table drops it temporarily, so a check before the commit replaces the enforcement (connect.ts, startRunning).
+  db.pragma('foreign_keys = OFF');
+  return db.transaction(() => apply(db, migrations, isAllowed)).immediate();
+}
+
+function apply(db: Db, migrations: ReturnType<typeof readMigrationFiles>, isAllowed: boolean): { applied: number; made: boolean } {
+  db.exec(`CREATE TABLE IF NOT EXISTS ${JOURNAL} (id INTEGER PRIMARY KEY, hash TEXT NOT NULL, created_at NUMERIC)`);
+  const applied = db.prepare<[], string>(`SELECT hash FROM ${JOURNAL}`).pluck().all();
+  const known = new Set(migrations.map((migration) => migration.hash));
+  if (applied.some((hash) => !known.has(hash))) {
+    throw new StoreError(
+      `${db.name} was made by a newer stillframe: install that version or a newer one, or restore a backup made with this version.`,
+    );
+  }
+  const missing = migrations.filter((migration) => !applied.includes(migration.hash));
+  const made = applied.length === 0;
+  if (missing.length > 0 && !made && !isAllowed) {
+    throw new StoreError(
+      `${db.name} was made by an older stillframe: stop the server that uses it, if one runs, then run stillframe migrate.`,
+    );
+  }
+  for (const migration of missing) {
+    for (const statement of migration.sql) db.exec(statement);
+    db.prepare(`INSERT INTO ${JOURNAL} (hash, created_at) VALUES (?, ?)`).run(migration.hash, migration.folderMillis);
+  }
+  if (missing.length > 0 && (db.pragma('foreign_key_check') as unknown[]).length > 0) {
+    throw new StoreError(`${db.name} has rows with dangling references and was not migrated. Restore a backup.`);
+  }
+  return { applied: missing.length, made };
 }

@@ -3,9 +3,9 @@ import { basename, dirname, join } from 'node:path';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { Log } from '../../log.js';
 import { engineCodeOf, StoreError, translateEngineError } from '../store-error.js';
-import { checkpoint } from './checkpoint.js';
 import { DATABASE_FILE } from './connect.js';
 import type { Connection } from './connection.js';
+import { checkpoint } from './driver.js';
 import { isServing } from './lock-data-dir.js';
 
 /** A file that lists the inodes of the server's open files, for commands, which would otherwise open other files beside it. */

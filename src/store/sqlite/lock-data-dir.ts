@@ -1,8 +1,8 @@
 import { chmodSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { engineCodeOf, StoreError } from '../store-error.js';
+import { makeDirectory } from './data-directory.js';
 import { Database, DriverMissing, isDriverMissing } from './driver.js';
-import { makeDirectory } from './make-directory.js';
 
 const LOCK_FILE = 'server.lock';
 /** A command that checks whether a server runs holds the lock for less than this. */
