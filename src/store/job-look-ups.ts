@@ -7,7 +7,7 @@ import type { JobPage, JobPageRequest, JobStore } from './store.js';
 /** Number of jobs that one page examines, so that a rare state needs no scan of all jobs. */
 export const EXAMINED_JOBS_MAX = 1_000;
 
-type JobLookUps = Pick<JobStore, 'findJob' | 'findJobByIdempotencyKey' | 'listJobs' | 'listAllJobs' | 'newestJobAt'>;
+export type JobLookUps = Pick<JobStore, 'findJob' | 'findJobByIdempotencyKey' | 'listJobs' | 'listAllJobs' | 'newestJobAt'>;
 
 /** @param bySeqs reads these jobs, newest first */
 export function jobLookUps(queries: Queries, bySeqs: (seqs: readonly number[]) => Promise<FoundJob[]>): JobLookUps {

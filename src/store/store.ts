@@ -416,7 +416,7 @@ export interface ConsoleGrant {
 export interface ConsoleStore {
   addConsoleLink(link: ConsoleGrant): Promise<void>;
   /**
-   * Exchanges a link in ONE transaction: the link can no longer be used, and the session exists.
+   * Exchanges a link, which can then no longer be used, for a session.
    * @returns false, without a session, if no such link exists or it has expired
    */
   exchangeConsoleLink(linkHash: string, session: ConsoleGrant): Promise<boolean>;
@@ -472,7 +472,8 @@ export interface NodeRow {
   facts: NodeFacts;
 }
 
-export interface Store extends AccountStore, KeyStore, JobStore, DeliveryStore, RetentionStore, ConsoleStore, AsyncDisposable {
+/** The engine itself, and its clock. */
+export interface EngineStore extends AsyncDisposable {
   /** Whether other servers may work on the same store. */
   shared: boolean;
   /** Returns the time of the store (Unix ms), which its steps expect: that of the database if several servers share it. */
@@ -509,3 +510,5 @@ export interface Store extends AccountStore, KeyStore, JobStore, DeliveryStore, 
    */
   backup(file: string): Promise<BackedUp>;
 }
+
+export interface Store extends AccountStore, KeyStore, JobStore, DeliveryStore, RetentionStore, ConsoleStore, EngineStore {}

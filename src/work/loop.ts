@@ -126,7 +126,7 @@ export class Loop<Task> implements AsyncDisposable {
       if (this.#hasRoom) await this.#sleepUntilDue();
     } catch (error) {
       this.#failures++;
-      this.#report(error);
+      this.#options.onError(error);
       this.#sleep(Math.min(FIRST_BACKOFF_MS * 2 ** (this.#failures - 1), LONGEST_BACKOFF_MS));
     }
   }
@@ -153,7 +153,7 @@ export class Loop<Task> implements AsyncDisposable {
         this.#tasks.delete(task);
       }
     };
-    this.#queue.add(run).catch((error: unknown) => this.#report(error));
+    this.#queue.add(run).catch((error: unknown) => this.#options.onError(error));
   }
 
   async #sleepUntilDue(): Promise<void> {
@@ -175,14 +175,6 @@ export class Loop<Task> implements AsyncDisposable {
     this.#timer = setTimeout(() => {
       if (this.#claiming === null) this.#claim();
     }, ms);
-  }
-
-  #report(error: unknown): void {
-    try {
-      this.#options.onError(error);
-    } catch {
-      // A failing error handler must not stop the loop.
-    }
   }
 }
 

@@ -55,13 +55,6 @@ test('the limit allows what a token bucket allows, over any pattern of requests'
   );
 });
 
-test('peeking takes no token', () => {
-  const buckets = new TokenBuckets({ perMinute: 60, burst: 1 }, aClock().read);
-  for (let i = 0; i < 5; i++) expect(buckets.peek('key')).toMatchObject({ allowed: true, remaining: 1 });
-  expect(buckets.take('key').allowed).toBe(true);
-  expect(buckets.peek('key')).toMatchObject({ allowed: false, remaining: 0, retryAfterSeconds: 1 });
-});
-
 test('a clock that is set back costs one full bucket at most', () => {
   const clock = aClock(1e12);
   const buckets = new TokenBuckets({ perMinute: 60, burst: 10 }, clock.read);

@@ -20,15 +20,6 @@ describe('idempotency', () => {
     expect((await it.store.queueStatus()).failed).toBe(1);
   });
 
-  test('another identity under the same key is a conflict that names the job', async () => {
-    await using it = await aStore();
-    const caller = await aCaller(it.store);
-    const first = aNewJob(caller, { idempotencyKey: 'order-1', identity: 'one' });
-    await it.store.accept(first, RULES);
-    const other = await it.store.accept(aNewJob(caller, { idempotencyKey: 'order-1', identity: 'two' }), RULES);
-    expect(other).toEqual({ kind: 'conflict', jobId: first.id, sameKey: true });
-  });
-
   test('another key of the account conflicts, another account does not', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
@@ -111,18 +102,6 @@ describe('cached results', () => {
     expect((await at(HOUR_MS + 1)).kind).toBe('queued');
   });
 
-  test.each([
-    ['cache_ttl 0', { cacheTtl: 0 }],
-    ['no cache identity', { cacheIdentity: null }],
-    ['another picture', { cacheIdentity: 'other' }],
-  ])('%s renders anew', async (_case, given) => {
-    await using it = await aStore();
-    const caller = await aCaller(it.store);
-    await it.store.accept(aNewJob(caller, { cacheIdentity: 'page' }), RULES);
-    await it.store.complete(claimOf(await claimNext(it.store)), aCapture(), NOON);
-    expect((await it.store.accept(aNewJob(caller, { cacheIdentity: 'page', ...given }), RULES)).kind).toBe('queued');
-  });
-
   test('another account never gets a cached result', async () => {
     await using it = await aStore();
     const [caller, stranger] = [await aCaller(it.store), await aCaller(it.store)];
@@ -184,17 +163,6 @@ describe('limits', () => {
     expect(kinds.filter((kind) => kind === 'queued')).toHaveLength(3);
     expect(kinds.filter((kind) => kind === 'quota_exceeded')).toHaveLength(17);
     expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ period: '2026-11', credits: 0, reserved: 9, quota: 10 });
-  });
-
-  test('a new month begins without used credits', async () => {
-    await using it = await aStore();
-    const caller = await aCaller(it.store, { quota: 1 });
-    const newYear = Date.UTC(2027, 0, 1);
-    expect((await it.store.accept(aNewJob(caller, { enqueuedAt: newYear - 1 }), RULES)).kind).toBe('queued');
-    expect((await it.store.accept(aNewJob(caller, { enqueuedAt: newYear - 1 }), RULES)).kind).toBe('quota_exceeded');
-    expect((await it.store.accept(aNewJob(caller, { enqueuedAt: newYear }), RULES)).kind).toBe('queued');
-    expect(await it.store.usage(caller.accountId, newYear - 1)).toMatchObject({ period: '2026-12', reserved: 1 });
-    expect(await it.store.usage(caller.accountId, newYear)).toMatchObject({ period: '2027-01', reserved: 1 });
   });
 });
 
@@ -323,16 +291,5 @@ describe('links', () => {
     expect(answers.filter(({ kind }) => kind === 'queued')).toHaveLength(3);
     expect(answers.filter(({ kind }) => kind === 'links_limit_exceeded')).toHaveLength(17);
     expect(await it.store.linkCredits(NOON)).toEqual(new Map([[caller.keyId, 3]]));
-  });
-
-  test('an end after the month of the submission counts towards the limit of that month', async () => {
-    await using it = await aStore();
-    const caller = await aCaller(it.store);
-    const next = periodEnd(NOON);
-    await it.store.accept(aNewJob(caller, { link: true }), RULES);
-    await it.store.complete(claimOf(await claimNext(it.store)), aCapture(), next + 1);
-    expect(await it.store.linkCredits(NOON)).toEqual(new Map([[caller.keyId, 1]]));
-    expect(await it.store.linkCredits(next)).toEqual(new Map());
-    expect((await it.store.jobCounts(caller.accountId, next + 1)).byState.completed).toBe(1);
   });
 });

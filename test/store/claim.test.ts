@@ -36,21 +36,6 @@ async function claimsOf(store: Store, count: number, { tookMs, now = NOON }: { t
 }
 
 describe('turns', () => {
-  test('synchronous jobs go before asynchronous ones, each first in, first out', async () => {
-    await using it = await aStore();
-    const caller = await aCaller(it.store);
-    const order = [];
-    for (const mode of ['async', 'sync', 'async', 'sync'] as const) {
-      const job = aNewJob(caller, { mode });
-      order.push(job.id);
-      await it.store.accept(job, RULES);
-    }
-    const claimed = [];
-    for (let i = 0; i < 4; i++) claimed.push((await claimNext(it.store)).id);
-    expect(claimed).toEqual([order[1], order[3], order[0], order[2]]);
-    expect(await claimOne(it.store, { workerId: 'w', now: NOON, leaseMs: 1 })).toBeNull();
-  });
-
   test('turns alternate between the accounts with work, however much one of them has', async () => {
     await using it = await aStore();
     const [busy, calm, late] = [await aCaller(it.store), await aCaller(it.store), await aCaller(it.store)];
@@ -202,16 +187,6 @@ describe('a claim', () => {
     expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ credits: 1, reserved: 0 });
   });
 
-  test('leaves no trace after its release', async () => {
-    await using it = await aStore();
-    const caller = await aCaller(it.store);
-    const job = aNewJob(caller, { mode: 'sync' });
-    await it.store.accept(job, RULES);
-    expect(await it.store.release(claimOf(await claimNext(it.store)))).toBe(true);
-    expect(await it.store.findJob(job.id)).toMatchObject({ state: 'prioritized', attemptsMade: 0 });
-    expect(await claimNext(it.store, { now: NOON + 90 })).toMatchObject({ attempt: 1, firstClaimedAt: NOON + 90 });
-  });
-
   test('is delayed for a second attempt until it is due, then takes its old place; the budget counts from the first claim', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
@@ -228,15 +203,6 @@ describe('a claim', () => {
     // No third attempt.
     expect(await it.store.retryLater(claimOf(second), NOON + 900, NOON)).toBe(false);
     expect(await it.store.fail(claimOf(second), FAILURE, NOON + 700)).toHaveLength(1);
-  });
-
-  test('a delayed job is not claimed before its time', async () => {
-    await using it = await aStore();
-    const caller = await aCaller(it.store);
-    await it.store.accept(aNewJob(caller), RULES);
-    await it.store.retryLater(claimOf(await claimNext(it.store)), NOON + 500, NOON);
-    expect(await claimOne(it.store, { workerId: 'w', now: NOON + 499, leaseMs: 1 })).toBeNull();
-    expect(await claimOne(it.store, { workerId: 'w', now: NOON + 500, leaseMs: 1 })).not.toBeNull();
   });
 });
 
@@ -269,18 +235,6 @@ describe('an end', () => {
     expect(await it.store.findArtifact(capture.artifact.name)).toEqual({ ...capture.artifact, createdAt: NOON + 900, goneAt: null });
   });
 
-  test('failure releases the credits and stores the error', async () => {
-    await using it = await aStore();
-    const caller = await aCaller(it.store, { quota: 1 });
-    const job = aNewJob(caller);
-    await it.store.accept(job, RULES);
-    const ended = await it.store.fail(claimOf(await claimNext(it.store)), FAILURE, NOON + 5);
-    expect(ended).toMatchObject([{ id: job.id, state: 'failed' }]);
-    expect((await it.store.findJob(job.id))?.result?.outcome).toEqual({ ok: false, error: FAILURE });
-    expect(await it.store.settlement(NOON)).toMatchObject({ pending: 0, settled: 0, released: 1 });
-    expect((await it.store.accept(aNewJob(caller), RULES)).kind).toBe('queued');
-  });
-
   test('a failed job and those that shared its render keep their URLs, without secret parts', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
@@ -300,13 +254,6 @@ describe('an end', () => {
     expect((await it.store.listAllJobs(page)).jobs).toMatchObject([{ url }, { url }]);
   });
 
-  test('the job of an HTML document has no URL of its own, whatever its base is', async () => {
-    await using it = await aStore();
-    const job = aNewJob(await aCaller(it.store), { options: someOptions({ html: '<p>SECRET', baseUrl: 'https://example.com/' }) });
-    await it.store.accept(job, RULES);
-    expect(await it.store.findJob(job.id)).toMatchObject({ url: 'about:html' });
-  });
-
   test('an artifact name that exists already ends nothing', async () => {
     await using it = await aStore();
     const caller = await aCaller(it.store);
@@ -318,14 +265,5 @@ describe('an end', () => {
     await expect(it.store.complete(claimOf(second), capture, NOON)).rejects.toThrow();
     expect(await it.store.findJob(second.id)).toMatchObject({ state: 'active' });
     expect(await it.store.settlement(NOON)).toMatchObject({ pending: 1, settled: 1 });
-  });
-
-  test('a job ends even if the clock was set back', async () => {
-    await using it = await aStore();
-    const caller = await aCaller(it.store);
-    const job = aNewJob(caller);
-    await it.store.accept(job, RULES);
-    await it.store.complete(claimOf(await claimNext(it.store)), aCapture(), NOON - 10_000_000);
-    expect((await it.store.findJob(job.id))?.result).toMatchObject({ durationMs: 0, completedAt: NOON - 10_000_000 });
   });
 });

@@ -48,15 +48,6 @@ describe('status', () => {
     await it.store.complete(claimOf(await claimNext(it.store)), aCapture(), NOON + 3);
     expect(await it.store.findDelivery(job.id)).toEqual({ ...before, event: 'capture.completed', nextAttemptAt: NOON + 3 });
   });
-
-  test('does not exist for a job without a webhook', async () => {
-    await using it = await aStore();
-    const caller = await aCaller(it.store);
-    const job = aNewJob(caller);
-    await it.store.accept(job, RULES);
-    expect(await it.store.findDelivery(job.id)).toBeNull();
-    expect(await it.store.redeliver(job.id, 1, NOON)).toEqual({ kind: 'delivery_unavailable' });
-  });
 });
 
 describe('attempts', () => {
@@ -75,23 +66,6 @@ describe('attempts', () => {
       secret: SECRET,
       job: { id: job.id, state: 'completed', result: { outcome: { ok: true } } },
     });
-  });
-
-  test('a delivered attempt ends the delivery', async () => {
-    await using it = await aStore();
-    const job = await anEndedJob(it.store, await aCaller(it.store));
-    const due = await claimDelivery(it.store);
-    expect(await it.store.recordAttempt(due, { kind: 'delivered', status: 204 }, NOON + 30)).toBe(true);
-    expect(await it.store.findDelivery(job.id)).toMatchObject({
-      state: 'delivered',
-      attempts: 1,
-      lastStatus: 204,
-      lastAttemptAt: NOON + 30,
-      nextAttemptAt: null,
-      deliveredAt: NOON + 30,
-    });
-    expect(await it.store.claimNextDelivery({ ...CLAIM, now: NOON + 1e9 })).toBeNull();
-    expect(await it.store.webhookTotals()).toEqual({ delivered: 1, failed: 0, errors: 0 });
   });
 
   test('a delivery for another attempt is due at its time, and continues its count', async () => {
@@ -129,20 +103,6 @@ describe('attempts', () => {
     expect(await it.store.recordAttempt(lost, { kind: 'failed', status: 400, error: 'x' }, NOON + 15_002)).toBe(false);
     expect(await it.store.webhookTotals()).toEqual({ delivered: 1, failed: 0, errors: 0 });
   });
-
-  test('one receiver never takes more than its slots, and the others continue', async () => {
-    await using it = await aStore();
-    const caller = await aCaller(it.store);
-    for (let i = 0; i < 5; i++) await anEndedJob(it.store, caller, { url: `https://slow.example/${i}`, now: NOON + i });
-    await anEndedJob(it.store, caller, { url: 'https://quick.example/x', now: NOON + 10 });
-    const claim = { now: NOON + 20, leaseMs: 15_000, perReceiver: 2 };
-    const urls = [];
-    for (let i = 0; i < 3; i++) urls.push((await claimDelivery(it.store, claim)).url);
-    expect(urls).toEqual(['https://slow.example/0', 'https://slow.example/1', 'https://quick.example/x']);
-    expect(await it.store.claimNextDelivery(claim)).toBeNull();
-    // What waits for a place is not due by time.
-    expect(await it.store.nextDeliveryDueAt(2)).toBeNull();
-  });
 });
 
 describe('receivers', () => {
@@ -155,19 +115,6 @@ describe('receivers', () => {
     expect(await it.store.claimNextDelivery(claim)).toBeNull();
     const late = await anEndedJob(it.store, calm, { now: NOON });
     expect((await claimDelivery(it.store, claim)).jobId).toBe(late.id);
-  });
-
-  test('accounts take turns by their running attempts, and share no slots at one origin', async () => {
-    await using it = await aStore();
-    const [one, other] = [await aCaller(it.store), await aCaller(it.store)];
-    for (let i = 0; i < 6; i++) await anEndedJob(it.store, one);
-    for (let i = 0; i < 6; i++) await anEndedJob(it.store, other, { now: NOON + 5 });
-    const claim = { ...CLAIM, now: NOON + 10 };
-    const accounts = [];
-    for (let i = 0; i < 8; i++) accounts.push((await claimDelivery(it.store, claim)).job.accountId);
-    expect(accounts.filter((id) => id === one.accountId)).toHaveLength(4);
-    expect(new Set(accounts.slice(0, 2)).size).toBe(2);
-    expect(await it.store.claimNextDelivery(claim)).toBeNull();
   });
 
   test('a receiver that does not answer is paused, then tried with one delivery at a time, until it answers', async () => {
@@ -274,12 +221,5 @@ describe('redelivery', () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => it.store.redeliver(job.id, 1, NOON)));
     expect(answers.filter((answer) => answer.kind === 'accepted')).toHaveLength(1);
     expect(answers.filter((answer) => answer.kind === 'generation_changed')).toHaveLength(49);
-  });
-
-  test('a pending delivery is refused', async () => {
-    await using it = await aStore();
-    const job = await anEndedJob(it.store, await aCaller(it.store));
-    expect(await it.store.redeliver(job.id, 1, NOON)).toEqual({ kind: 'delivery_pending' });
-    expect(await it.store.redeliver(job.id, 7, NOON)).toEqual({ kind: 'generation_changed' });
   });
 });

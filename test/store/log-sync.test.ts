@@ -6,7 +6,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { STORE_FILES } from '../../src/package-files.js';
 import { Checkpoints } from '../../src/store/sqlite/checkpoints.js';
 import { startRunning } from '../../src/store/sqlite/connect.js';
-import { Database, type Db } from '../../src/store/sqlite/driver.js';
+import { Connection } from '../../src/store/sqlite/connection.js';
+import { Database } from '../../src/store/sqlite/driver.js';
 import { LogSync, type SyncFile } from '../../src/store/sqlite/log-sync.js';
 import { Writer } from '../../src/store/sqlite/writer.js';
 import { translateEngineError } from '../../src/store/store-error.js';
@@ -38,7 +39,7 @@ interface WriterOptions {
 function aWriter({ syncFile, thread = STORE_FILES.checkpointThread, times }: WriterOptions = {}) {
   const dir = aDataDir();
   const file = join(dir, 'test.db');
-  const connection: { db: Db; reopen(): void } = { db: new Database(file), reopen };
+  const connection = new Connection(new Database(file));
   connection.db.pragma('journal_mode = WAL');
   startRunning(connection.db);
   connection.db.exec('CREATE TABLE rows (id INTEGER PRIMARY KEY, body BLOB)');
@@ -55,14 +56,6 @@ function aWriter({ syncFile, thread = STORE_FILES.checkpointThread, times }: Wri
   const insert = (bytes = 1) => writer.run(() => connection.db.prepare('INSERT INTO rows (body) VALUES (zeroblob(?))').run(bytes).changes);
   const connections = () => readdirSync('/proc/self/fd').filter((name) => linkOf(name) === `${file}-wal`).length;
   return { connection, file, checkpoints, log, writer, insert, connections, logBytes: () => statSync(`${file}-wal`).size };
-
-  function reopen() {
-    const former = connection.db;
-    connection.db = new Database(file);
-    startRunning(connection.db);
-    connection.db.prepare('SELECT count(*) FROM rows').get();
-    former.close();
-  }
 }
 
 test('a write is answered when a sync that began after its commit has ended; writes that arrive meanwhile share the next one', async () => {

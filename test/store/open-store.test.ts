@@ -225,16 +225,6 @@ describe('migrations', () => {
     expect(tablesOf(dataDir)).toEqual([]);
   });
 
-  test('are applied to existing data', async () => {
-    const dataDir = aDirectory();
-    const older = await openAt(dataDir);
-    await older.createAccount('acme', NOON);
-    await older[Symbol.asyncDispose]();
-    const newer = await open(dataDir, moreMigrations('ALTER TABLE accounts ADD COLUMN colour text;'));
-    expect(await newer.findAccount('acme')).not.toBeNull();
-    await newer[Symbol.asyncDispose]();
-  });
-
   test('refuse a database newer than the program with one line, and do not change it', async () => {
     const dataDir = aDirectory();
     await (await open(dataDir, moreMigrations('CREATE TABLE later (id text);')))[Symbol.asyncDispose]();

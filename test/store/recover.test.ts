@@ -1,28 +1,5 @@
 import { expect, test } from 'vitest';
-import { aCaller, aCapture, aNewJob, aStore, claimNext, claimOf, claimOne, NOON, openAt, RULES } from './factories.js';
-
-test('accepted jobs survive a restart with their orders', async () => {
-  await using it = await aStore();
-  const caller = await aCaller(it.store);
-  const jobs = [aNewJob(caller), aNewJob(caller, { mode: 'sync' })];
-  for (const job of jobs) await it.store.accept(job, RULES);
-  await using restarted = await openAt(it.dataDir);
-  expect(await restarted.queueStatus()).toMatchObject({ waiting: 1, prioritized: 1 });
-  expect((await claimNext(restarted)).options).toEqual(jobs[1]?.options);
-});
-
-test('active jobs return to their lane at boot, with the attempt counted', async () => {
-  await using it = await aStore();
-  const caller = await aCaller(it.store);
-  const job = aNewJob(caller, { mode: 'sync' });
-  await it.store.accept(job, RULES);
-  await claimNext(it.store, { leaseMs: 1_000_000 });
-  expect(await it.store.recover({ now: NOON + 1, starting: false })).toEqual({ requeued: 0, ended: [] });
-  await it.restart();
-  expect(await it.store.recover({ now: NOON + 1, starting: true })).toEqual({ requeued: 1, ended: [] });
-  expect(await it.store.findJob(job.id)).toMatchObject({ state: 'prioritized', attemptsMade: 1, progress: 0 });
-  expect(await claimNext(it.store)).toMatchObject({ attempt: 2, firstClaimedAt: NOON, dueAt: null });
-});
+import { aCaller, aCapture, aNewJob, aStore, claimNext, claimOf, claimOne, NOON, RULES } from './factories.js';
 
 test('a job that ends the process on every attempt fails with render_crashed, costs nothing and is announced', async () => {
   await using it = await aStore();
@@ -39,19 +16,6 @@ test('a job that ends the process on every attempt fails with render_crashed, co
   expect(found?.result?.outcome).toMatchObject({ ok: false, error: { code: 'render_crashed', retriable: true, status: 500 } });
   expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ credits: 0, reserved: 0 });
   expect(await it.store.findDelivery(job.id)).toMatchObject({ event: 'capture.failed', state: 'pending', nextAttemptAt: NOON + 1 });
-});
-
-test('a delivery that was running when the process died is due again at boot', async () => {
-  await using it = await aStore();
-  const caller = await aCaller(it.store);
-  await it.store.accept(aNewJob(caller, { webhook: { url: 'https://a.example/hook', secret: 's'.repeat(16) } }), RULES);
-  await it.store.fail(claimOf(await claimNext(it.store)), { code: 'target_error', message: 'no', retriable: false, status: 502 }, NOON);
-  const claim = { now: NOON, leaseMs: 1_000_000, perReceiver: 1 };
-  expect(await it.store.claimNextDelivery(claim)).toMatchObject({ attempt: 1 });
-  expect(await it.store.claimNextDelivery(claim)).toBeNull();
-  await it.restart();
-  await it.store.recover({ now: NOON, starting: true });
-  expect(await it.store.claimNextDelivery(claim)).toMatchObject({ attempt: 1, generation: 1 });
 });
 
 test('work of this process is not recovered, whatever the clock says', async () => {

@@ -36,16 +36,6 @@ test('artifacts older than the limit are marked as deleted, oldest first, in bat
   expect(await it.store.keptArtifacts([...names, 'unknown.webp'])).toEqual(new Set(names.slice(4)));
 });
 
-test('the oldest artifacts are deleted beyond the storage limit, and no more than necessary', async () => {
-  await using it = await aStore();
-  const caller = await aCaller(it.store);
-  const names = [];
-  for (let i = 0; i < 5; i++) names.push((await anEnded(it.store, caller, { endedAt: NOON + i, bytes: 100 })).name);
-  const rules = { ...UNLIMITED, before: 0, maxBytes: 250 };
-  expect(await it.store.expireArtifacts(rules)).toEqual(names.slice(0, 3));
-  expect(await it.store.expireArtifacts(rules)).toEqual([]);
-});
-
 test('old jobs are deleted with their idempotency and delivery records; the ledger of the month stays', async () => {
   await using it = await aStore();
   const caller = await aCaller(it.store);
@@ -58,22 +48,6 @@ test('old jobs are deleted with their idempotency and delivery records; the ledg
   expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ credits: 2 });
   expect(await it.store.queueStatus()).toMatchObject({ completed: 1 });
   expect(await it.store.settlement(NOON)).toMatchObject({ settled: 2, pending: 0 });
-});
-
-test('jobs that have not ended, or were not yet announced, are kept', async () => {
-  await using it = await aStore();
-  const caller = await aCaller(it.store);
-  const announced = await anEnded(it.store, caller, { endedAt: NOON, webhook: true });
-  const waiting = aNewJob(caller);
-  await it.store.accept(waiting, RULES);
-  const rules = { before: NOON + 1e12, limit: 100 };
-  expect(await it.store.deleteJobs(rules)).toBe(0);
-  const due = await it.store.claimNextDelivery({ now: NOON, leaseMs: 1, perReceiver: 1 });
-  if (due === null) throw new Error('no delivery is due');
-  await it.store.recordAttempt(due, { kind: 'delivered', status: 200 }, NOON);
-  expect(await it.store.deleteJobs(rules)).toBe(1);
-  expect(await it.store.findDelivery(announced.job.id)).toBeNull();
-  expect(await it.store.findJob(waiting.id)).not.toBeNull();
 });
 
 test('many jobs that were not yet announced do not block the deletion of later ones', async () => {
@@ -105,16 +79,6 @@ test('the row of a deleted artifact is kept while a job refers to it, and no lon
   await it.store.deleteJobs({ before: NOON + 1, limit: 100 });
   expect(await it.store.findArtifact(name)).toMatchObject({ goneAt: NOON + 1_000 });
   await it.store.deleteJobs({ before: NOON + 501, limit: 100 });
-  expect(await it.store.findArtifact(name)).toBeNull();
-});
-
-test('an artifact whose jobs are all deleted still expires', async () => {
-  await using it = await aStore();
-  const caller = await aCaller(it.store);
-  const { name } = await anEnded(it.store, caller, { endedAt: NOON });
-  await it.store.deleteJobs({ before: NOON + 1, limit: 100 });
-  expect(await it.store.keptArtifacts([name])).toEqual(new Set([name]));
-  expect(await it.store.expireArtifacts({ ...UNLIMITED, before: NOON + 1 })).toEqual([name]);
   expect(await it.store.findArtifact(name)).toBeNull();
 });
 

@@ -14,7 +14,6 @@ import {
   claimOf,
   claimOne,
   IS_POSTGRES,
-  jobOf,
   NOON,
   openAt,
   RULES,
@@ -117,30 +116,6 @@ test('followers fail with their leader unless they have a longer timeout', async
   expect((await it.store.findJob(longer.id))?.result?.outcome).toMatchObject({ ok: true, data: { cached: false } });
   expect((await it.store.findJob(longest.id))?.result?.outcome).toMatchObject({ ok: true, data: { cached: true } });
   expect(await it.store.usage(caller.accountId, NOON)).toMatchObject({ credits: 2, reserved: 0 });
-});
-
-test('followers stay with a leader that is tried again, and through a restart', async () => {
-  await using it = await aStore();
-  const { leader, follow } = await aLeader(it);
-  const { job: follower } = await follow();
-  await it.store.retryLater(claimOf(await claimNext(it.store)), NOON + 50, NOON);
-  expect(await it.store.findJob(follower.id)).toMatchObject({ state: 'waiting' });
-  await claimNext(it.store, { now: NOON + 50 });
-  await it.restart();
-  const { ended } = await it.store.recover({ now: NOON + 60, starting: true });
-  expect(ended.map((job) => job.id)).toEqual([leader.id, follower.id]);
-});
-
-test('a follower can be replayed, and counts as waiting, towards the queue limit too', async () => {
-  await using it = await aStore();
-  const { follow, caller } = await aLeader(it);
-  const { job } = await follow({ idempotencyKey: 'f', identity: 'same' });
-  const again = await it.store.accept(aNewJob(caller, { idempotencyKey: 'f', identity: 'same' }), RULES);
-  expect(again.kind).toBe('replayed');
-  expect(jobOf(again).id).toBe(job.id);
-  expect(await it.store.queueStatus()).toMatchObject({ waiting: 2, prioritized: 0 });
-  expect(await it.store.accept(aNewJob(caller), { ...RULES, maxQueue: 2 })).toEqual({ kind: 'queue_full', waiting: 2 });
-  expect((await it.store.accept(aNewJob(caller), { ...RULES, maxQueue: 3 })).kind).toBe('queued');
 });
 
 /** All slices but the first. */

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
+import { Connection } from '../../src/store/sqlite/connection.js';
 import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import { LogSync } from '../../src/store/sqlite/log-sync.js';
 import { Writer } from '../../src/store/sqlite/writer.js';
@@ -21,7 +22,7 @@ function aDatabase(options: { lockWaitMs?: number } = {}) {
     db.close();
     rmSync(dir, { recursive: true, force: true });
   });
-  const connection = { db, reopen: () => undefined };
+  const connection = new Connection(db);
   const log = new LogSync({ connection, checkpoints: { afterCommit: () => undefined, room: () => null, truncate: async () => false } });
   return { db, file, statements, writer: new Writer(connection, log, SOUND, options.lockWaitMs) };
 }

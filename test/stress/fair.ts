@@ -3,7 +3,7 @@
  * soon as the first slow ones end; at once where a slot is kept (STILLFRAME_KEEP_SLOTS). And a hundred receivers of one account hang,
  * while the callback of another one is made as if they were not there.
  *
- * Sabotage that turns it red: let `correct` of store/sqlite/turns leave the tag as it is, so that an account pays for its
+ * Sabotage that turns it red: let `correctTurn` of store/sqlite/turns leave the tag as it is, so that an account pays for its
  * jobs by their number; or let `keptSlot` of store/sqlite/claim-job be false always; or leave `places`
  * out of webhook/deliver.
  */

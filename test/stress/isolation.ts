@@ -4,7 +4,7 @@
  * accounts that ask for the same picture: each gets its own, and neither finds the other's job. And captures of a host that pledges HSTS.
  *
  * Sabotage that turns it red: let /trace lead to itself with another token at its end, so that each visitor follows one in the same context
- * (traces, in all channels that outlive a page), let the page of isolation-hsts lead to itself at its end (HSTS), or drop `accountId` from `ofDigest` in store/sqlite/jobs.ts (results).
+ * (traces, in all channels that outlive a page), let the page of isolation-hsts lead to itself at its end (HSTS), or drop `account_id` from NEWEST_PICTURE in store/rows.ts (results).
  */
 import sharp from 'sharp';
 import { type BenchServer, startServer } from '../bench/server.js';

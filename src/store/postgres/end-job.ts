@@ -19,8 +19,6 @@ export type Ending = { now: number } & ({ state: 'completed'; capture: FinishedC
 export interface ClaimEnd {
   held: Claim;
   ending: Ending;
-  /** Whether an earlier call lost its connection: if it was committed after all, its job is returned. */
-  mayHaveEnded?: boolean;
 }
 
 /** The fields that describe a job that a statement has ended. */
@@ -38,7 +36,8 @@ export async function endJobs(database: Database, ends: readonly ClaimEnd[]): Pr
   const rows = await endClaimed(database, ends);
   const known = new Map(rows.map((row) => [row.id, row]));
   for (const end of ends) {
-    const before = end.mayHaveEnded === true && !known.has(end.held.id) ? await alreadyEnded(database, end) : null;
+    // An earlier call that lost its connection may have been committed after all.
+    const before = known.has(end.held.id) ? null : await alreadyEnded(database, end);
     if (before !== null) known.set(before.id, before);
   }
   const times = new Map(ends.map(({ held, ending }) => [held.id, ending.now]));

@@ -2,11 +2,10 @@
  * The store in PostgreSQL, shared by several servers: rows are the truth, notifications only hints. Must not know HTTP, browsers, sockets
  * or the bytes of artifacts.
  */
-import { CaptureError } from '../../contract/capture-error.js';
 import type { Log } from '../../log.js';
 import { consoleSteps, renewKey } from '../accounts.js';
-import { jobLookUps } from '../job-look-ups.js';
-import type { Claim, DeliveryStore, EndedJob, JobStore, NodeFacts, Store } from '../store.js';
+import { type JobLookUps, jobLookUps } from '../job-look-ups.js';
+import type { Claim, DeliveryStore, EndedJob, EngineStore, JobStore, NodeFacts, Store } from '../store.js';
 import { StoreError } from '../store-error.js';
 import { markOf, openOrders, recognises, type Vault, vaultOf } from '../vault.js';
 import { accept, cachedArtifact, findLinkAnswer } from './accept.js';
@@ -36,8 +35,6 @@ export interface PostgresStoreOptions {
 
 /** A server that has not been heard of for this long is probably gone. */
 const HEARD_MS = 5_000;
-/** This is more than the claims that a server has at once. */
-const UNSURE_MAX = 1_000;
 
 interface Engine {
   database: Database;
@@ -94,7 +91,7 @@ async function open(options: PostgresStoreOptions): Promise<Store> {
   }
 }
 
-function jobSteps(engine: Engine): Omit<JobStore, keyof ReturnType<typeof jobLookUps>> {
+function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
   const { database, vault, notifier, nodeId, others, log } = engine;
   const notifyEnded = (ended: EndedJob[]): EndedJob[] => {
     for (const job of ended) {
@@ -103,20 +100,10 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof ReturnType<typeof jobLoo
     }
     return ended;
   };
-  /** Claims whose end may have been committed, although its call lost the connection. */
-  const unsure = new Set<string>();
   const endAll = (some: readonly ClaimEnd[]) => endJobs(database, some);
   const ends = { completed: new Batch(endAll), failed: new Batch(endAll) };
   const announcements = new Batch((some: readonly Announcement[]) => announceArtifacts(database, some));
-  const end = async (claim: Claim, ending: Ending): Promise<EndedJob[]> => {
-    const key = `${claim.id} ${claim.workerId} ${claim.attempt}`;
-    try {
-      return notifyEnded(await ends[ending.state].add({ held: claim, ending, mayHaveEnded: unsure.delete(key) }));
-    } catch (error) {
-      if (error instanceof CaptureError && unsure.size < UNSURE_MAX) unsure.add(key);
-      throw error;
-    }
-  };
+  const end = async (held: Claim, ending: Ending) => notifyEnded(await ends[ending.state].add({ held, ending }));
   return {
     cachedArtifact: (job) => cachedArtifact(database, vault, job),
     findLinkAnswer: (request) => findLinkAnswer(database, vault, request),
@@ -187,24 +174,7 @@ function deliverySteps({ database, vault, notifier, nodeId }: Engine): DeliveryS
   };
 }
 
-type EngineSteps = Pick<
-  Store,
-  | 'shared'
-  | 'now'
-  | 'keptClock'
-  | 'keepClock'
-  | 'acceptClock'
-  | 'watch'
-  | 'endedAmong'
-  | 'nodes'
-  | 'settlement'
-  | 'ping'
-  | 'findDamage'
-  | 'backup'
-  | typeof Symbol.asyncDispose
->;
-
-function engineSteps({ database, notifier }: Engine, node: ClusterNode | null): EngineSteps {
+function engineSteps({ database, notifier }: Engine, node: ClusterNode | null): EngineStore {
   return {
     shared: true,
     now: node?.now ?? Date.now,

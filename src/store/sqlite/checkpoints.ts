@@ -1,7 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Statement } from 'better-sqlite3';
 import type { CheckpointTask } from './checkpoint-thread.js';
-import type { Db } from './connect.js';
 import type { Connection } from './connection.js';
 import { type CheckpointMode, checkpoint } from './driver.js';
 
@@ -33,10 +31,6 @@ const EMPTY: LogState = { log: 0, checkpointed: 0 };
 
 /** Keeps the write-ahead log short from its own thread, which starts when first needed and keeps the process alive only while it copies. */
 export class Checkpoints {
-  readonly #connection: Pick<Connection, 'db'>;
-  readonly #thread: URL;
-  readonly #idleMs: number;
-  readonly #withoutThreadMs: number;
   #worker: Worker | null = null;
   #threadlessUntil = 0;
   #ended: Promise<void> = Promise.resolve();
@@ -47,15 +41,13 @@ export class Checkpoints {
   #pages = 0;
   #needsWritersOut = false;
   #closed = false;
-  #state: { db: Db; statement: Statement<[], LogState> } | null = null;
 
   /** @param thread the built checkpoint-thread; while it cannot run, checkpoints block the connection instead */
-  constructor(connection: Pick<Connection, 'db'>, thread: URL, times: { idleMs?: number; withoutThreadMs?: number } = {}) {
-    this.#connection = connection;
-    this.#thread = thread;
-    this.#idleMs = times.idleMs ?? IDLE_MS;
-    this.#withoutThreadMs = times.withoutThreadMs ?? WITHOUT_THREAD_MS;
-  }
+  constructor(
+    private readonly connection: Connection,
+    private readonly thread: URL,
+    private readonly times: { idleMs?: number; withoutThreadMs?: number } = {},
+  ) {}
 
   /** Starts a checkpoint when one is due. Called after each commit. */
   afterCommit(): void {
@@ -105,7 +97,7 @@ export class Checkpoints {
       this.#hasSucceeded = succeeded;
       this.#pausedUntil = performance.now() + (succeeded ? PAUSE_MS : PAUSE_AFTER_FAILURE_MS);
       this.#underWay = null;
-      this.#idle = setTimeout(() => void this.#stopThread(), this.#idleMs).unref();
+      this.#idle = setTimeout(() => void this.#stopThread(), this.times.idleMs ?? IDLE_MS).unref();
       return succeeded;
     };
     this.#underWay = run();
@@ -116,9 +108,9 @@ export class Checkpoints {
     if (performance.now() >= this.#threadlessUntil) {
       const answer = await this.#ask(mode);
       if (answer !== null) return answer;
-      this.#threadlessUntil = performance.now() + this.#withoutThreadMs;
+      this.#threadlessUntil = performance.now() + (this.times.withoutThreadMs ?? WITHOUT_THREAD_MS);
     }
-    const { db } = this.#connection;
+    const { db } = this.connection;
     return !db.inTransaction && checkpoint(db, mode);
   }
 
@@ -157,7 +149,7 @@ export class Checkpoints {
   /** Returns null where the system refuses a new thread (ERR_WORKER_INIT_FAILED, by a limit of processes). */
   #newThread(): Worker | null {
     try {
-      return new Worker(this.#thread, { workerData: this.#connection.db.name, name: 'checkpoints' });
+      return new Worker(this.thread, { workerData: this.connection.db.name, name: 'checkpoints' });
     } catch {
       return null;
     }
@@ -176,10 +168,8 @@ export class Checkpoints {
 
   /** Never throws, since the commit has succeeded. */
   #stateOrEmpty(): LogState {
-    const { db } = this.#connection;
     try {
-      if (this.#state?.db !== db) this.#state = { db, statement: db.prepare<[], LogState>('PRAGMA wal_checkpoint(NOOP)') };
-      return this.#state.statement.get() ?? EMPTY;
+      return this.connection.one<LogState>('PRAGMA wal_checkpoint(NOOP)') ?? EMPTY;
     } catch {
       return EMPTY;
     }

@@ -8,7 +8,7 @@ import { GAP_MS, type KeptClock } from '../../contract/kept-clock.js';
 import { periodOf } from '../../contract/pricing.js';
 import type { Log } from '../../log.js';
 import { ANY_KEY, accountSteps, consoleSteps, INSERT_KEY, keySteps, keyValues, renewKey, toJobCounts } from '../accounts.js';
-import { jobLookUps } from '../job-look-ups.js';
+import { type JobLookUps, jobLookUps } from '../job-look-ups.js';
 import type { Queries } from '../queries.js';
 import { FOUND_JOB, type FoundJob, IS_HELD, RENDERED_DATA } from '../rows.js';
 import { toProgress } from '../rules/claims.js';
@@ -17,8 +17,8 @@ import type {
   AccountStore,
   AccountUsage,
   Claim,
-  ConsoleStore,
   DeliveryStore,
+  EngineStore,
   JobCounts,
   JobStore,
   KeyStore,
@@ -154,7 +154,7 @@ function accountSums({ connection: sql, writer, read }: Engine): AccountSums {
   };
 }
 
-function jobSteps({ connection: sql, vault, writer, read }: Engine): Omit<JobStore, keyof ReturnType<typeof jobLookUps>> {
+function jobSteps({ connection: sql, vault, writer, read }: Engine): Omit<JobStore, keyof JobLookUps> {
   return {
     cachedArtifact: (job) => read(() => cachedArtifact(sql, vault, job)),
     findLinkAnswer: (request) => read(() => findLinkAnswer(sql, vault, request)),
@@ -259,15 +259,10 @@ function retentionSteps({ connection, writer, read }: Engine, checkpoints: Check
   };
 }
 
-type EngineSteps = Omit<
-  Store,
-  keyof AccountStore | keyof KeyStore | keyof JobStore | keyof DeliveryStore | keyof RetentionStore | keyof ConsoleStore
->;
-
 function engineSteps(
   { connection, writer, read }: Engine,
   { checkpoints, logSync, file }: { checkpoints: Checkpoints; logSync: LogSync; file: string },
-): EngineSteps {
+): EngineStore {
   return {
     shared: false,
     now: Date.now,

@@ -1,5 +1,4 @@
 import { engineCodeOf } from '../store-error.js';
-import type { Db } from './connect.js';
 import type { Connection } from './connection.js';
 import type { DatabaseIntegrity } from './integrity.js';
 import type { LogSync } from './log-sync.js';
@@ -25,27 +24,16 @@ type Outcome = { value: unknown } | { reason: unknown };
  * transaction (group commit), each with its savepoint, and are answered only when the commit is on the disk.
  */
 export class Writer {
-  readonly #connection: Pick<Connection, 'db' | 'reopen'>;
-  readonly #log: Pick<LogSync, 'committed' | 'room' | 'durable'>;
-  readonly #integrity: Pick<DatabaseIntegrity, 'require' | 'translate'>;
-  readonly #lockWaitMs: number;
-  #statements: Statements;
   #entries: Entry[] = [];
   #turn: Promise<void> | null = null;
   #closed = false;
 
   constructor(
-    connection: Pick<Connection, 'db' | 'reopen'>,
-    log: Pick<LogSync, 'committed' | 'room' | 'durable'>,
-    integrity: Pick<DatabaseIntegrity, 'require' | 'translate'>,
-    lockWaitMs: number = LOCK_WAIT_MS,
-  ) {
-    this.#connection = connection;
-    this.#log = log;
-    this.#integrity = integrity;
-    this.#lockWaitMs = lockWaitMs;
-    this.#statements = prepareStatements(connection.db);
-  }
+    private readonly connection: Connection,
+    private readonly log: Pick<LogSync, 'committed' | 'room' | 'durable'>,
+    private readonly integrity: Pick<DatabaseIntegrity, 'require' | 'translate'>,
+    private readonly lockWaitMs: number = LOCK_WAIT_MS,
+  ) {}
 
   /**
    * Runs a synchronous step of reads and writes; resolves once it is durable.
@@ -64,13 +52,13 @@ export class Writer {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#turn;
-    await this.#log.durable().catch(() => undefined);
+    await this.log.durable().catch(() => undefined);
   }
 
   async #drain(): Promise<void> {
     await nextTurn();
     while (this.#entries.length > 0) {
-      await this.#log.room();
+      await this.log.room();
       const batch = this.#entries.splice(0, BATCH_LIMIT);
       await this.#commit(batch);
       if (this.#entries.length > 0) await nextTurn();
@@ -80,10 +68,10 @@ export class Writer {
 
   async #commit(batch: Entry[]): Promise<void> {
     try {
-      this.#integrity.require();
+      this.integrity.require();
       await this.#begin(batch[0]?.arrivedAt ?? performance.now());
       const outcomes = this.#attempt(batch);
-      this.#statements.commit.run();
+      this.connection.run('COMMIT');
       void this.#answer(batch, outcomes);
     } catch (error) {
       this.#rejectAll(batch, error);
@@ -94,8 +82,8 @@ export class Writer {
   /** Answers once the commit is on the disk. If the sync fails, the commit may still be there, as after a lost connection. */
   async #answer(batch: readonly Entry[], outcomes: readonly Outcome[]): Promise<void> {
     try {
-      await this.#log.committed();
-      this.#integrity.require();
+      await this.log.committed();
+      this.integrity.require();
     } catch (error) {
       return this.#rejectAll(batch, error);
     }
@@ -108,36 +96,28 @@ export class Writer {
 
   #rollBack(): void {
     try {
-      if (this.#inTransaction) this.#statements.rollback.run();
+      if (this.#inTransaction) this.connection.run('ROLLBACK');
     } catch {
       try {
-        this.#reopen();
+        // A transaction that cannot be rolled back would show reads data that was never committed, and no write would ever succeed.
+        this.connection.reopen();
       } catch {
         // The next write reports this error and tries again.
       }
     }
   }
 
-  /**
-   * Opens the connection again. A transaction that cannot be rolled back would show reads data that was never committed, and no write would
-   * ever succeed.
-   */
-  #reopen(): void {
-    this.#connection.reopen();
-    this.#statements = prepareStatements(this.#connection.db);
-  }
-
   get #inTransaction(): boolean {
-    return this.#connection.db.inTransaction;
+    return this.connection.db.inTransaction;
   }
 
   /** Begins a transaction. Writes that arrived while others waited for a lock do not wait as long again. */
   async #begin(since: number): Promise<void> {
-    const deadline = since + this.#lockWaitMs;
+    const deadline = since + this.lockWaitMs;
     for (;;) {
       try {
-        if (this.#inTransaction) this.#reopen();
-        this.#statements.begin.run();
+        if (this.#inTransaction) this.connection.reopen();
+        this.connection.run('BEGIN IMMEDIATE');
         return;
       } catch (error) {
         if (!engineCodeOf(error).startsWith('SQLITE_BUSY') || performance.now() > deadline) throw error;
@@ -148,38 +128,24 @@ export class Writer {
 
   #attempt(batch: Entry[]): Outcome[] {
     return batch.map(({ step }) => {
-      this.#statements.mark.run();
+      this.connection.run('SAVEPOINT step');
       try {
         const value = step();
-        this.#statements.keep.run();
+        this.connection.run('RELEASE step');
         return { value };
       } catch (error) {
         // A full or failing disk ends the whole transaction by itself.
         if (!this.#inTransaction) throw error;
-        this.#statements.undo.run();
-        this.#statements.keep.run();
-        return { reason: this.#integrity.translate(error) };
+        this.connection.run('ROLLBACK TO step');
+        this.connection.run('RELEASE step');
+        return { reason: this.integrity.translate(error) };
       }
     });
   }
 
   #rejectAll(batch: readonly Entry[], error: unknown): void {
-    for (const entry of batch) entry.reject(this.#integrity.translate(error));
+    for (const entry of batch) entry.reject(this.integrity.translate(error));
   }
-}
-
-type Statements = ReturnType<typeof prepareStatements>;
-
-function prepareStatements(db: Db) {
-  const prepare = (sql: string) => db.prepare(sql);
-  return {
-    begin: prepare('BEGIN IMMEDIATE'),
-    commit: prepare('COMMIT'),
-    rollback: prepare('ROLLBACK'),
-    mark: prepare('SAVEPOINT step'),
-    keep: prepare('RELEASE step'),
-    undo: prepare('ROLLBACK TO step'),
-  };
 }
 
 function nextTurn(): Promise<void> {
