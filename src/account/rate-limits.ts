@@ -8,17 +8,13 @@ export interface RateRules {
   reads: Rate;
   /** Limit of renders that signed links start, per key. */
   links: Rate;
-  /** Limit per client address; 30 a minute when absent. */
-  failures?: Rate;
 }
 
 /** The token buckets of this process, in memory; a restart refills them. Servers that share a database each grant an equal part. */
 export class RateLimits {
   /** By key id. */
   readonly submissions: TokenBuckets;
-  /** By key id. */
   readonly reads: TokenBuckets;
-  /** By key id. */
   readonly links: TokenBuckets;
   /** Failed authentications, by client address. */
   readonly failures: TokenBuckets;
@@ -27,7 +23,7 @@ export class RateLimits {
     this.submissions = new TokenBuckets(rules.submissions, now);
     this.reads = new TokenBuckets(rules.reads, now);
     this.links = new TokenBuckets(rules.links, now);
-    this.failures = new TokenBuckets(rules.failures ?? FAILURES, now);
+    this.failures = new TokenBuckets(FAILURES, now);
   }
 
   /** Divides each rate by the number of servers that take requests. */
@@ -65,17 +61,16 @@ const MINUTE_MS = 60_000;
  * The package `rate-limiter-flexible` counts in fixed windows, which let twice the rate pass where two of them meet.
  */
 export class TokenBuckets {
-  readonly #total: Rate;
   /** The part of the rate that this server grants. */
   #rate: Rate;
-  readonly #now: () => number;
   readonly #fullAt = new Map<string, number>();
 
   /** @param now a clock in ms, monotonic or not: a clock jump costs at most one full bucket */
-  constructor(rate: Rate, now: () => number) {
-    this.#total = rate;
-    this.#rate = rate;
-    this.#now = now;
+  constructor(
+    private readonly total: Rate,
+    private readonly now: () => number,
+  ) {
+    this.#rate = total;
   }
 
   /**
@@ -83,14 +78,14 @@ export class TokenBuckets {
    * @param servers that grant one each
    */
   shareAmong(servers: number): void {
-    const { perMinute, burst } = this.#total;
+    const { perMinute, burst } = this.total;
     this.#rate = { perMinute: perMinute / servers, burst: Math.max(1, Math.ceil(burst / servers)) };
   }
 
   /** Takes a token if there is one. */
   take(subject: string): RateVerdict {
     if (this.#rate.perMinute === 0) return UNLIMITED;
-    const now = this.#now();
+    const now = this.now();
     const fullAt = this.#fullAtOf(subject, now);
     const allowed = this.#tokens(fullAt, now) >= 1;
     if (allowed) this.#keep(subject, fullAt + this.#tokenMs, now);
@@ -100,7 +95,7 @@ export class TokenBuckets {
   /** Returns the state without taking a token. */
   peek(subject: string): RateVerdict {
     if (this.#rate.perMinute === 0) return UNLIMITED;
-    const now = this.#now();
+    const now = this.now();
     const fullAt = this.#fullAtOf(subject, now);
     return this.#verdict(this.#tokens(fullAt, now) >= 1, fullAt, now);
   }
@@ -141,7 +136,7 @@ export class TokenBuckets {
     const tokens = this.#tokens(fullAt, now);
     return {
       allowed,
-      limit: this.#total.perMinute,
+      limit: this.total.perMinute,
       remaining: Math.max(0, Math.floor(tokens)),
       resetSeconds: Math.ceil((fullAt - now) / 1000),
       retryAfterSeconds: tokens >= 1 ? 0 : Math.max(1, Math.ceil(((1 - tokens) * this.#tokenMs) / 1000)),

@@ -1,4 +1,4 @@
-/** A durable job loop: claim → run, bounded by p-queue. Independent of what it claims and runs. */
+/** A durable job loop: claim → run, with a limit of tasks at once. Independent of what it claims and runs. */
 import PQueue from 'p-queue';
 import pTimeout from 'p-timeout';
 
@@ -31,10 +31,8 @@ const LONGEST_BACKOFF_MS = 2_000;
  */
 export class Loop<Task> implements AsyncDisposable {
   readonly #options: LoopOptions<Task>;
-  readonly #queue: PQueue;
-  /** Slots of the running tasks, which name their workers; the queue limits their number. */
-  readonly #slots = new Set<number>();
-  readonly #tasks = new Set<Task>();
+  /** The running tasks by their slots, which name their workers. */
+  readonly #running = new Map<number, { task: Task; ended: Promise<void> }>();
   #state: 'new' | 'open' | 'closed' = 'new';
   #claiming: Promise<void> | null = null;
   /** Set by a wake during a claim, since it may be about newer work than the claim saw. */
@@ -46,18 +44,16 @@ export class Loop<Task> implements AsyncDisposable {
 
   constructor(options: LoopOptions<Task>) {
     this.#options = options;
-    this.#queue = new PQueue({ concurrency: options.concurrency });
-    this.#queue.on('next', () => this.wake());
   }
 
   /** Number of running tasks. */
   get running(): number {
-    return this.#queue.pending;
+    return this.#running.size;
   }
 
   /** The running tasks. */
   get tasks(): readonly Task[] {
-    return [...this.#tasks];
+    return [...this.#running.values()].map(({ task }) => task);
   }
 
   /** Starts claiming. No effect if already started, drained or disposed. */
@@ -100,7 +96,7 @@ export class Loop<Task> implements AsyncDisposable {
   async #ended(): Promise<'idle'> {
     // The current claim may still return a task. That task is recorded as claimed, so it is run.
     await this.#claiming;
-    await this.#queue.onIdle();
+    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
     return 'idle';
   }
 
@@ -133,27 +129,27 @@ export class Loop<Task> implements AsyncDisposable {
 
   /** Whether a newly claimed task would start at once. */
   get #hasRoom(): boolean {
-    return this.#queue.pending + this.#queue.size < this.#options.concurrency;
+    return this.#running.size < this.#options.concurrency;
   }
 
   #freeSlots(): number[] {
     const all = Array.from({ length: this.#options.concurrency }, (_, slot) => slot);
-    const room = this.#options.concurrency - this.#queue.pending - this.#queue.size;
-    return all.filter((slot) => !this.#slots.has(slot)).slice(0, room);
+    return all.filter((slot) => !this.#running.has(slot));
   }
 
   #run(task: Task, slot: number): void {
-    this.#slots.add(slot);
-    this.#tasks.add(task);
     const run = async () => {
       try {
         await this.#options.run(task, slot);
+      } catch (error) {
+        this.#options.onError(error);
       } finally {
-        this.#slots.delete(slot);
-        this.#tasks.delete(task);
+        this.#running.delete(slot);
+        this.wake();
       }
     };
-    this.#queue.add(run).catch((error: unknown) => this.#options.onError(error));
+    // The task must be listed before it can end.
+    this.#running.set(slot, { task, ended: Promise.resolve().then(run) });
   }
 
   async #sleepUntilDue(): Promise<void> {

@@ -44,7 +44,7 @@ function aWriter({ syncFile, thread = STORE_FILES.checkpointThread, times }: Wri
   startRunning(connection.db);
   connection.db.exec('CREATE TABLE rows (id INTEGER PRIMARY KEY, body BLOB)');
   const checkpoints = new Checkpoints(connection, thread, times);
-  const log = new LogSync({ connection, checkpoints, ...(syncFile === undefined ? {} : { syncFile }) });
+  const log = new LogSync(connection, checkpoints, syncFile);
   const writer = new Writer(connection, log, { require: () => undefined, translate: translateEngineError });
   onTestFinished(async () => {
     await writer.close();

@@ -153,7 +153,7 @@ describe('migrations', () => {
     cpSync(MIGRATIONS_DIR, out, { recursive: true });
     const bin = resolve(MIGRATIONS_DIR, '../node_modules/drizzle-kit/bin.cjs');
     const schema = resolve(MIGRATIONS_DIR, '../src/store/sqlite/schema.ts');
-    execFileSync(process.execPath, [bin, 'generate', '--dialect', 'sqlite', '--schema', schema, '--out', out], {
+    execFileSync(process.execPath, [bin, 'generate', '--dialect', 'sqlite', '--casing', 'snake_case', '--schema', schema, '--out', out], {
       cwd: resolve(MIGRATIONS_DIR, '..'),
       stdio: 'pipe',
     });

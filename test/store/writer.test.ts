@@ -23,7 +23,7 @@ function aDatabase(options: { lockWaitMs?: number } = {}) {
     rmSync(dir, { recursive: true, force: true });
   });
   const connection = new Connection(db);
-  const log = new LogSync({ connection, checkpoints: { afterCommit: () => undefined, room: () => null, truncate: async () => false } });
+  const log = new LogSync(connection, { afterCommit: () => undefined, room: () => null, truncate: async () => false });
   return { db, file, statements, writer: new Writer(connection, log, SOUND, options.lockWaitMs) };
 }
 

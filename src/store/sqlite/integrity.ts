@@ -16,26 +16,24 @@ const DAMAGED = 'The database is damaged. The operator has to stop the server an
 const REPLACED =
   'The files of the database were deleted or replaced while the server runs. The operator has to stop the server, restore a backup if files are missing, and start it again.';
 
-export interface IntegrityOptions {
-  connection: Pick<Connection, 'db'>;
-  /** Whether this process is the server of the data directory. */
-  serves: boolean;
-  log: Log;
-}
-
 /** Checks whether the open database is undamaged and still the one at its path. Once it is not, it stays so until it is opened again. */
 export class DatabaseIntegrity {
-  readonly #options: IntegrityOptions;
   readonly #inodes: string;
   #problem: string | null = null;
   #isRescued = false;
 
-  /** Create this after the first statement, with which SQLite opens the log. */
-  constructor(options: IntegrityOptions) {
-    this.#options = options;
-    const { name } = options.connection.db;
+  /**
+   * Create this after the first statement, with which SQLite opens the log.
+   * @param serves whether this process is the server of the data directory
+   */
+  constructor(
+    private readonly connection: Connection,
+    private readonly log: Log,
+    serves: boolean,
+  ) {
+    const { name } = connection.db;
     this.#inodes = inodesOf(name);
-    if (options.serves) this.#writeOpenFiles(join(dirname(name), OPEN_FILES));
+    if (serves) this.#writeOpenFiles(join(dirname(name), OPEN_FILES));
   }
 
   /**
@@ -43,7 +41,7 @@ export class DatabaseIntegrity {
    * @throws CaptureError `internal_error` (503)
    */
   require(): void {
-    const { db } = this.#options.connection;
+    const { db } = this.connection;
     if (this.#problem !== DAMAGED && inodesOf(db.name) !== this.#inodes) {
       this.#note(REPLACED, null);
       this.#rescue();
@@ -63,7 +61,7 @@ export class DatabaseIntegrity {
    * deleted file.
    */
   #rescue(): void {
-    const { db } = this.#options.connection;
+    const { db } = this.connection;
     this.#isRescued ||= !db.inTransaction && checkpoint(db, 'TRUNCATE');
   }
 
@@ -79,7 +77,7 @@ export class DatabaseIntegrity {
   #note(problem: string, error: unknown): void {
     if (this.#problem === problem) return;
     this.#problem = problem;
-    this.#options.log.fatal({ err: error ?? undefined, file: this.#options.connection.db.name }, problem);
+    this.log.fatal({ err: error ?? undefined, file: this.connection.db.name }, problem);
   }
 }
 

@@ -7,29 +7,21 @@ import type { Connection } from './connection.js';
 /** Flushes the written data of a file to the disk. */
 export type SyncFile = (handle: number, done: (error: Error | null) => void) => void;
 
-export interface LogSyncOptions {
-  connection: Pick<Connection, 'db'>;
-  checkpoints: Pick<Checkpoints, 'afterCommit' | 'room' | 'truncate'>;
-  /** Tests replace this function. */
-  syncFile?: SyncFile;
-}
-
 /**
  * Makes commits durable without blocking the event loop: SQLite leaves the write-ahead log to the system (`synchronous = NORMAL`), and a
  * thread of Node's pool syncs it. Commits during a sync share the next one. A reopened connection has the same log file.
  */
 export class LogSync {
-  readonly #options: LogSyncOptions;
-  readonly #syncFile: SyncFile;
   #handle: number | null = null;
   #running: Promise<void> | null = null;
   #next: Promise<void> | null = null;
   #mayBeDamaged = false;
 
-  constructor(options: LogSyncOptions) {
-    this.#options = options;
-    this.#syncFile = options.syncFile ?? fdatasync;
-  }
+  constructor(
+    private readonly connection: Connection,
+    private readonly checkpoints: Pick<Checkpoints, 'afterCommit' | 'room' | 'truncate'>,
+    private readonly syncFile: SyncFile = fdatasync,
+  ) {}
 
   /**
    * Resolves when a write may begin: when the log has room, and after the running sync, since each transaction writes its pages anew, so
@@ -37,7 +29,7 @@ export class LogSync {
    */
   async room(): Promise<void> {
     await this.#running?.catch(() => undefined);
-    await this.#options.checkpoints.room();
+    await this.checkpoints.room();
   }
 
   /**
@@ -45,7 +37,7 @@ export class LogSync {
    * @throws StoreError code `SQLITE_IOERR_FSYNC`
    */
   committed(): Promise<void> {
-    this.#options.checkpoints.afterCommit();
+    this.checkpoints.afterCommit();
     if (this.#running === null) return this.#start();
     this.#next ??= this.#running.catch(() => undefined).then(() => this.#start());
     return this.#next;
@@ -81,7 +73,7 @@ export class LogSync {
     } catch {
       this.#mayBeDamaged = true;
     }
-    if (!(await this.#options.checkpoints.truncate())) throw new SyncFailed();
+    if (!(await this.checkpoints.truncate())) throw new SyncFailed();
     this.#mayBeDamaged = false;
   }
 
@@ -92,7 +84,7 @@ export class LogSync {
 
   /** Opens the log, and syncs its entry in the directory once. */
   async #openLog(): Promise<number> {
-    const { name } = this.#options.connection.db;
+    const { name } = this.connection.db;
     const directory = openSync(dirname(name), 'r');
     try {
       await new Promise<void>((resolve, reject) => fsync(directory, (error) => (error === null ? resolve() : reject(error))));
@@ -103,7 +95,7 @@ export class LogSync {
   }
 
   #call(handle: number): Promise<void> {
-    return new Promise((resolve, reject) => this.#syncFile(handle, (error) => (error === null ? resolve() : reject(error))));
+    return new Promise((resolve, reject) => this.syncFile(handle, (error) => (error === null ? resolve() : reject(error))));
   }
 }
 

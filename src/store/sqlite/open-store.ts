@@ -104,8 +104,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const isFormer = guardOpening(file, () => hasFormerKey(connection, vault, dataDir));
     startRunning(db);
     const checkpoints = new Checkpoints(connection, checkpointThread);
-    const logSync = new LogSync({ connection, checkpoints });
-    const integrity = new DatabaseIntegrity({ connection, serves: migrates === 'at start', log });
+    const logSync = new LogSync(connection, checkpoints);
+    const integrity = new DatabaseIntegrity(connection, log, migrates === 'at start');
     const writer = new Writer(connection, logSync, integrity);
     const engine = { connection, vault, writer, ...readers(logSync, integrity) };
     const queries = queriesOf(engine);

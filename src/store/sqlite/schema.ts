@@ -21,10 +21,10 @@ import type { Scope } from '../../contract/api-key.js';
 export const accounts = sqliteTable(
   'accounts',
   {
-    id: text('id').primaryKey(),
-    name: text('name').notNull().unique(),
-    quota: integer('quota'),
-    createdAt: integer('created_at').notNull(),
+    id: text().primaryKey(),
+    name: text().notNull().unique(),
+    quota: integer(),
+    createdAt: integer().notNull(),
   },
   () => [check('accounts_quota', sql`quota IS NULL OR quota >= 0`)],
 );
@@ -36,16 +36,16 @@ export const accounts = sqliteTable(
 export const turns = sqliteTable(
   'turns',
   {
-    accountId: text('account_id')
+    accountId: text()
       .primaryKey()
       .references(() => accounts.id),
-    queued: integer('queued').notNull().default(0),
+    queued: integer().notNull().default(0),
     /** Virtual ms of slot time. The waiting account with the smallest value is next. */
-    tag: integer('tag').notNull().default(0),
+    tag: integer().notNull().default(0),
     /** Moving average of the ms that the account's recent jobs held their slots. */
-    typicalMs: integer('typical_ms').notNull().default(1000),
+    typicalMs: integer().notNull().default(1000),
     /** When the account last queued a job. */
-    seenAt: integer('seen_at').notNull().default(0),
+    seenAt: integer().notNull().default(0),
   },
   (t) => [
     check('turns_queued', sql`queued >= 0`),
@@ -56,29 +56,29 @@ export const turns = sqliteTable(
 );
 
 export const apiKeys = sqliteTable('api_keys', {
-  id: text('id').primaryKey(),
-  accountId: text('account_id')
+  id: text().primaryKey(),
+  accountId: text()
     .notNull()
     .references(() => accounts.id),
-  hash: text('hash').notNull().unique(),
-  label: text('label').notNull(),
-  scopes: text('scopes', { mode: 'json' }).$type<Scope[]>().notNull(),
-  prefix: text('prefix').notNull(),
-  createdAt: integer('created_at').notNull(),
-  revokedAt: integer('revoked_at'),
+  hash: text().notNull().unique(),
+  label: text().notNull(),
+  scopes: text({ mode: 'json' }).$type<Scope[]>().notNull(),
+  prefix: text().notNull(),
+  createdAt: integer().notNull(),
+  revokedAt: integer(),
   /** Credits per month that its links may cost; null for no limit. */
-  linksLimit: integer('links_limit'),
+  linksLimit: integer(),
 });
 
 /** The cost of a key's links in a month, reserved credits included. */
 export const linkCredits = sqliteTable(
   'link_credits',
   {
-    keyId: text('key_id')
+    keyId: text()
       .notNull()
       .references(() => apiKeys.id),
-    period: text('period').notNull(),
-    credits: integer('credits').notNull(),
+    period: text().notNull(),
+    credits: integer().notNull(),
   },
   (t) => [primaryKey({ columns: [t.keyId, t.period] }), check('link_credits_sum', sql`credits >= 0`)],
 );
@@ -87,12 +87,12 @@ export const linkCredits = sqliteTable(
 export const signingSecrets = sqliteTable(
   'signing_secrets',
   {
-    keyId: text('key_id')
+    keyId: text()
       .primaryKey()
       .references(() => apiKeys.id),
-    secret: blob('secret', { mode: 'buffer' }).notNull(),
-    previous: blob('previous', { mode: 'buffer' }),
-    previousUntil: integer('previous_until'),
+    secret: blob({ mode: 'buffer' }).notNull(),
+    previous: blob({ mode: 'buffer' }),
+    previousUntil: integer(),
   },
   () => [check('signing_secrets_previous', sql`(previous IS NULL) = (previous_until IS NULL)`)],
 );
@@ -100,14 +100,14 @@ export const signingSecrets = sqliteTable(
 export const artifacts = sqliteTable(
   'artifacts',
   {
-    name: text('name').primaryKey(),
-    bytes: integer('bytes').notNull(),
-    sha256: text('sha256').notNull(),
-    createdAt: integer('created_at').notNull(),
-    goneAt: integer('gone_at'),
-    accountId: text('account_id').references(() => accounts.id),
+    name: text().primaryKey(),
+    bytes: integer().notNull(),
+    sha256: text().notNull(),
+    createdAt: integer().notNull(),
+    goneAt: integer(),
+    accountId: text().references(() => accounts.id),
     /** CaptureData as JSON, for all jobs with this picture; null if an older version created the row. */
-    data: text('data'),
+    data: text(),
   },
   (t) => [
     check('artifacts_bytes', sql`bytes >= 0`),
@@ -123,10 +123,10 @@ export const artifacts = sqliteTable(
 export const removals = sqliteTable(
   'removals',
   {
-    name: text('name').primaryKey(),
-    jobId: text('job_id'),
-    workerId: text('worker_id'),
-    attempt: integer('attempt'),
+    name: text().primaryKey(),
+    jobId: text(),
+    workerId: text(),
+    attempt: integer(),
   },
   () => [check('removals_claim', sql`(job_id IS NULL) = (worker_id IS NULL) AND (job_id IS NULL) = (attempt IS NULL)`)],
 );
@@ -135,11 +135,11 @@ export const removals = sqliteTable(
 export const accountStorage = sqliteTable(
   'account_storage',
   {
-    accountId: text('account_id')
+    accountId: text()
       .primaryKey()
       .references(() => accounts.id),
-    pictureBytes: integer('picture_bytes').notNull().default(0),
-    jobs: integer('jobs').notNull().default(0),
+    pictureBytes: integer().notNull().default(0),
+    jobs: integer().notNull().default(0),
   },
   () => [check('account_storage_sums', sql`picture_bytes >= 0 AND jobs >= 0`)],
 );
@@ -150,54 +150,54 @@ export const jobs = sqliteTable(
   'jobs',
   {
     /** Order of acceptance. */
-    seq: integer('seq').primaryKey({ autoIncrement: true }),
-    id: text('id').notNull(),
-    accountId: text('account_id')
+    seq: integer().primaryKey({ autoIncrement: true }),
+    id: text().notNull(),
+    accountId: text()
       .notNull()
       .references(() => accounts.id),
-    keyId: text('key_id')
+    keyId: text()
       .notNull()
       .references(() => apiKeys.id),
-    requestId: text('request_id').notNull(),
-    mode: text('mode', { enum: ['sync', 'async'] }).notNull(),
-    state: text('state', { enum: ['waiting', 'prioritized', 'active', 'delayed', 'completed', 'failed'] }).notNull(),
+    requestId: text().notNull(),
+    mode: text({ enum: ['sync', 'async'] }).notNull(),
+    state: text({ enum: ['waiting', 'prioritized', 'active', 'delayed', 'completed', 'failed'] }).notNull(),
     /** The queued state that the job has, or returns to. `prioritized` sorts before `waiting`. */
-    lane: text('lane', { enum: ['prioritized', 'waiting'] }).notNull(),
-    idempotencyKey: text('idempotency_key'),
+    lane: text({ enum: ['prioritized', 'waiting'] }).notNull(),
+    idempotencyKey: text(),
     /** Keyed digests, as described in vault.ts. */
-    identityDigest: text('identity_digest').notNull(),
-    cacheDigest: text('cache_digest'),
-    timeoutMs: integer('timeout_ms').notNull(),
+    identityDigest: text().notNull(),
+    cacheDigest: text(),
+    timeoutMs: integer().notNull(),
     /** While set, the job waits for that job to end. */
-    leaderId: text('leader_id').references((): AnySQLiteColumn => jobs.id),
-    attemptsMade: integer('attempts_made').notNull(),
-    attemptBudget: integer('attempt_budget').notNull(),
-    enqueuedAt: integer('enqueued_at').notNull(),
+    leaderId: text().references((): AnySQLiteColumn => jobs.id),
+    attemptsMade: integer().notNull(),
+    attemptBudget: integer().notNull(),
+    enqueuedAt: integer().notNull(),
     /** Due time of a delayed job. */
-    dueAt: integer('due_at'),
-    firstClaimedAt: integer('first_claimed_at'),
+    dueAt: integer(),
+    firstClaimedAt: integer(),
     /** Time of the latest claim. */
-    claimedAt: integer('claimed_at'),
+    claimedAt: integer(),
     /** Slot time in ms that the latest claim was charged in advance; corrected when it ends. */
-    bookedMs: integer('booked_ms'),
+    bookedMs: integer(),
     /** Lease end of an active job. */
-    leaseExpiresAt: integer('lease_expires_at'),
+    leaseExpiresAt: integer(),
     /** Kept after the end; for a cached result, the worker of the job that rendered it. */
-    workerId: text('worker_id'),
-    progress: integer('progress').notNull(),
-    webhookUrl: text('webhook_url'),
-    endedAt: integer('ended_at'),
+    workerId: text(),
+    progress: integer().notNull(),
+    webhookUrl: text(),
+    endedAt: integer(),
     /** When this job itself rendered the picture; null for cached and shared results. */
-    renderedAt: integer('rendered_at'),
-    artifactName: text('artifact_name').references(() => artifacts.name),
+    renderedAt: integer(),
+    artifactName: text().references(() => artifacts.name),
     /** Fields that differ from `artifacts.data` (snapshot.ts), as JSON. */
-    data: text('data'),
+    data: text(),
     /** StoredError as JSON. */
-    error: text('error'),
+    error: text(),
     /** The `traceparent` of the submission, if captures are traced. */
-    traceparent: text('traceparent'),
+    traceparent: text(),
     /** Kept after the end, without its query; null if an older version created the row. */
-    url: text('url'),
+    url: text(),
   },
   (t) => [
     uniqueIndex('jobs_id').on(t.id),
@@ -228,29 +228,29 @@ export const jobs = sqliteTable(
 
 /** Encrypted capture options, deleted when the job ends (decisions.md: proxy passwords are wiped then). */
 export const orders = sqliteTable('orders', {
-  jobId: text('job_id')
+  jobId: text()
     .primaryKey()
     .references(() => jobs.id, { onDelete: 'cascade' }),
-  sealed: blob('sealed', { mode: 'buffer' }).notNull(),
+  sealed: blob({ mode: 'buffer' }).notNull(),
 });
 
 /** The ledger: a row per charged job. */
 export const reservations = sqliteTable(
   'reservations',
   {
-    jobId: text('job_id')
+    jobId: text()
       .primaryKey()
       .references(() => jobs.id, { onDelete: 'cascade' }),
-    accountId: text('account_id')
+    accountId: text()
       .notNull()
       .references(() => accounts.id),
     /** UTC month of the submission, such as `2026-11`; the credits belong to it whenever they are settled. */
-    period: text('period').notNull(),
-    credits: integer('credits').notNull(),
-    state: text('state', { enum: ['pending', 'settled', 'released'] }).notNull(),
-    createdAt: integer('created_at').notNull(),
+    period: text().notNull(),
+    credits: integer().notNull(),
+    state: text({ enum: ['pending', 'settled', 'released'] }).notNull(),
+    createdAt: integer().notNull(),
     /** The key whose link it was for; null if it was for none. */
-    linkKeyId: text('link_key_id'),
+    linkKeyId: text(),
   },
   (t) => [
     ...oneOf('reservations', { state: t.state }),
@@ -263,12 +263,12 @@ export const reservations = sqliteTable(
 export const usage = sqliteTable(
   'usage',
   {
-    accountId: text('account_id')
+    accountId: text()
       .notNull()
       .references(() => accounts.id),
-    period: text('period').notNull(),
-    settled: integer('settled').notNull(),
-    reserved: integer('reserved').notNull(),
+    period: text().notNull(),
+    settled: integer().notNull(),
+    reserved: integer().notNull(),
   },
   (t) => [primaryKey({ columns: [t.accountId, t.period] }), check('usage_sums', sql`settled >= 0 AND reserved >= 0`)],
 );
@@ -277,12 +277,12 @@ export const usage = sqliteTable(
 export const outcomes = sqliteTable(
   'outcomes',
   {
-    accountId: text('account_id')
+    accountId: text()
       .notNull()
       .references(() => accounts.id),
-    period: text('period').notNull(),
-    outcome: text('outcome').notNull(),
-    jobs: integer('jobs').notNull(),
+    period: text().notNull(),
+    outcome: text().notNull(),
+    jobs: integer().notNull(),
   },
   (t) => [primaryKey({ columns: [t.accountId, t.period, t.outcome] }), check('outcomes_jobs', sql`jobs >= 0`)],
 );
@@ -291,32 +291,32 @@ export const outcomes = sqliteTable(
 export const deliveries = sqliteTable(
   'deliveries',
   {
-    jobId: text('job_id')
+    jobId: text()
       .primaryKey()
       .references(() => jobs.id, { onDelete: 'cascade' }),
-    deliveryId: text('delivery_id').notNull().unique(),
-    accountId: text('account_id')
+    deliveryId: text().notNull().unique(),
+    accountId: text()
       .notNull()
       .references(() => accounts.id),
-    url: text('url').notNull(),
-    origin: text('origin').notNull(),
+    url: text().notNull(),
+    origin: text().notNull(),
     /** Encrypted. */
-    secret: blob('secret', { mode: 'buffer' }).notNull(),
-    event: text('event', { enum: ['capture.completed', 'capture.failed'] }),
-    state: text('state', { enum: ['pending', 'delivered', 'failed'] }).notNull(),
-    generation: integer('generation').notNull(),
-    attempts: integer('attempts').notNull(),
-    maxAttempts: integer('max_attempts').notNull(),
-    lastStatus: integer('last_status'),
-    lastError: text('last_error'),
-    lastAttemptAt: integer('last_attempt_at'),
-    nextAttemptAt: integer('next_attempt_at'),
-    deliveredAt: integer('delivered_at'),
+    secret: blob({ mode: 'buffer' }).notNull(),
+    event: text({ enum: ['capture.completed', 'capture.failed'] }),
+    state: text({ enum: ['pending', 'delivered', 'failed'] }).notNull(),
+    generation: integer().notNull(),
+    attempts: integer().notNull(),
+    maxAttempts: integer().notNull(),
+    lastStatus: integer(),
+    lastError: text(),
+    lastAttemptAt: integer(),
+    nextAttemptAt: integer(),
+    deliveredAt: integer(),
     /** When it may be claimed. */
-    dueAt: integer('due_at'),
-    claimedUntil: integer('claimed_until'),
+    dueAt: integer(),
+    claimedUntil: integer(),
     /** When it fails, even if attempts are left. */
-    expiresAt: integer('expires_at'),
+    expiresAt: integer(),
   },
   (t) => [
     ...oneOf('deliveries', { state: t.state }),
@@ -338,18 +338,18 @@ export const deliveries = sqliteTable(
 export const receivers = sqliteTable(
   'receivers',
   {
-    accountId: text('account_id')
+    accountId: text()
       .notNull()
       .references(() => accounts.id),
-    origin: text('origin').notNull(),
+    origin: text().notNull(),
     /** When the next waiting delivery may be claimed; null if none waits. */
-    readyAt: integer('ready_at'),
+    readyAt: integer(),
     /** Number of running attempts. */
-    inHand: integer('in_hand').notNull(),
+    inHand: integer().notNull(),
     /** Number of attempts in a row without a response. */
-    silences: integer('silences').notNull().default(0),
+    silences: integer().notNull().default(0),
     /** No attempt is made before this time, since the receiver did not respond. */
-    pausedUntil: integer('paused_until').notNull().default(0),
+    pausedUntil: integer().notNull().default(0),
   },
   (t) => [
     primaryKey({ columns: [t.accountId, t.origin] }),
@@ -360,19 +360,18 @@ export const receivers = sqliteTable(
 );
 
 /** Maintained counts, so that health stays cheap with millions of old jobs. */
-export const counters = sqliteTable('counters', { name: text('name').primaryKey(), value: integer('value').notNull() }, () => [
+export const counters = sqliteTable('counters', { name: text().primaryKey(), value: integer().notNull() }, () => [
   check('counters_value', sql`value >= 0`),
 ]);
 
 /** The table has one row. */
-export const queue = sqliteTable(
-  'queue',
-  { id: integer('id').primaryKey(), paused: integer('paused', { mode: 'boolean' }).notNull() },
-  () => [check('queue_one_row', sql`id = 1`), check('queue_paused', sql`paused IN (0, 1)`)],
-);
+export const queue = sqliteTable('queue', { id: integer().primaryKey(), paused: integer({ mode: 'boolean' }).notNull() }, () => [
+  check('queue_one_row', sql`id = 1`),
+  check('queue_paused', sql`paused IN (0, 1)`),
+]);
 
 /** Named values of the database itself. */
-export const marks = sqliteTable('marks', { name: text('name').primaryKey(), value: text('value').notNull() });
+export const marks = sqliteTable('marks', { name: text().primaryKey(), value: text().notNull() });
 
 /**
  * Access to the console: links, each for one sign-in, and the sessions that they were exchanged for. Only hashes of their secrets are
@@ -381,10 +380,10 @@ export const marks = sqliteTable('marks', { name: text('name').primaryKey(), val
 export const consoleAccess = sqliteTable(
   'console_access',
   {
-    hash: text('hash').primaryKey(),
-    kind: text('kind', { enum: ['link', 'session'] }).notNull(),
-    createdAt: integer('created_at').notNull(),
-    expiresAt: integer('expires_at').notNull(),
+    hash: text().primaryKey(),
+    kind: text({ enum: ['link', 'session'] }).notNull(),
+    createdAt: integer().notNull(),
+    expiresAt: integer().notNull(),
   },
   (t) => [...oneOf('console_access', { kind: t.kind })],
 );
