@@ -29,6 +29,11 @@ export const accounts = sqliteTable(
   () => [check('accounts_quota', sql`quota IS NULL OR quota >= 0`)],
 );
 
+const ofAccount = () =>
+  text()
+    .notNull()
+    .references(() => accounts.id);
+
 /**
  * The order of accounts, by start-time fair queueing (turns.ts). `queued` counts claimable and delayed jobs, so that a claim need not read
  * idle accounts.
@@ -57,9 +62,7 @@ export const turns = sqliteTable(
 
 export const apiKeys = sqliteTable('api_keys', {
   id: text().primaryKey(),
-  accountId: text()
-    .notNull()
-    .references(() => accounts.id),
+  accountId: ofAccount(),
   hash: text().notNull().unique(),
   label: text().notNull(),
   scopes: text({ mode: 'json' }).$type<Scope[]>().notNull(),
@@ -152,9 +155,7 @@ export const jobs = sqliteTable(
     /** Order of acceptance. */
     seq: integer().primaryKey({ autoIncrement: true }),
     id: text().notNull(),
-    accountId: text()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: ofAccount(),
     keyId: text()
       .notNull()
       .references(() => apiKeys.id),
@@ -241,9 +242,7 @@ export const reservations = sqliteTable(
     jobId: text()
       .primaryKey()
       .references(() => jobs.id, { onDelete: 'cascade' }),
-    accountId: text()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: ofAccount(),
     /** UTC month of the submission, such as `2026-11`; the credits belong to it whenever they are settled. */
     period: text().notNull(),
     credits: integer().notNull(),
@@ -263,9 +262,7 @@ export const reservations = sqliteTable(
 export const usage = sqliteTable(
   'usage',
   {
-    accountId: text()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: ofAccount(),
     period: text().notNull(),
     settled: integer().notNull(),
     reserved: integer().notNull(),
@@ -277,9 +274,7 @@ export const usage = sqliteTable(
 export const outcomes = sqliteTable(
   'outcomes',
   {
-    accountId: text()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: ofAccount(),
     period: text().notNull(),
     outcome: text().notNull(),
     jobs: integer().notNull(),
@@ -294,10 +289,8 @@ export const deliveries = sqliteTable(
     jobId: text()
       .primaryKey()
       .references(() => jobs.id, { onDelete: 'cascade' }),
-    deliveryId: text().notNull().unique(),
-    accountId: text()
-      .notNull()
-      .references(() => accounts.id),
+    deliveryId: text().notNull().unique('deliveries_delivery_id_unique'),
+    accountId: ofAccount(),
     url: text().notNull(),
     origin: text().notNull(),
     /** Encrypted. */
@@ -338,9 +331,7 @@ export const deliveries = sqliteTable(
 export const receivers = sqliteTable(
   'receivers',
   {
-    accountId: text()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: ofAccount(),
     origin: text().notNull(),
     /** When the next waiting delivery may be claimed; null if none waits. */
     readyAt: integer(),
