@@ -1,7 +1,7 @@
 /** Accounts and their keys, for both engines. */
 import { hashApiKey } from '../contract/api-key.js';
 import { newId } from '../contract/ids.js';
-import type { Queries } from './queries.js';
+import type { Queries } from './rows.js';
 import type { Account, AccountStore, ApiKey, ConsoleGrant, ConsoleStore, JobCounts, KeyStore, NewKey } from './store.js';
 import { markOf, placeOf, type Vault } from './vault.js';
 

@@ -1,7 +1,6 @@
 /** Reads of jobs for clients and the console, for both engines. */
 import { type JobState, STORED_JOB_STATES, type StoredJobState } from '../contract/job.js';
-import type { Queries } from './queries.js';
-import { FOUND_JOB, type FoundJob, JOB_BY_ID, JOB_BY_IDEMPOTENCY_KEY, toSnapshot } from './rows.js';
+import { FOUND_JOB, type FoundJob, JOB_BY_ID, JOB_BY_IDEMPOTENCY_KEY, type Queries, toSnapshot } from './rows.js';
 import type { JobPage, JobPageRequest, JobStore } from './store.js';
 
 /** Number of jobs that one page examines, so that a rare state needs no scan of all jobs. */

@@ -4,7 +4,6 @@
  * an account with a quota; the row of a link's key.
  */
 import { periodOf } from '../../contract/pricing.js';
-import type { Queries } from '../queries.js';
 import {
   type Digests,
   type FoundJob,
@@ -15,6 +14,7 @@ import {
   NEWEST_PICTURE,
   newJobRow,
   type Picture,
+  type Queries,
   SHARING,
   type Source,
   toSnapshot,

@@ -1,6 +1,5 @@
 import type { DeliveryStatus } from '../../contract/delivery.js';
-import type { Queries } from '../queries.js';
-import { type DeliveryRow, type FoundJob, JOB_BY_ID } from '../rows.js';
+import { type DeliveryRow, type FoundJob, JOB_BY_ID, type Queries } from '../rows.js';
 import {
   attemptFields,
   DELIVERY_EXPIRED,

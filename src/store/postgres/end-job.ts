@@ -1,7 +1,6 @@
 import { eventOf } from '../../contract/job.js';
 import { periodOf } from '../../contract/pricing.js';
-import type { Queries } from '../queries.js';
-import { IN_FLIGHT, JOB_COLUMNS, type JobRow, RENDERED_DATA, SHARED_DATA } from '../rows.js';
+import { IN_FLIGHT, JOB_COLUMNS, type JobRow, type Queries, RENDERED_DATA, SHARED_DATA } from '../rows.js';
 import { outcomeOf, SLICE_FOLLOWERS, slotTimeOf, toEnded } from '../rules/claims.js';
 import { MAX_DELIVERY_AGE_MS } from '../rules/deliveries.js';
 import type { Claim, EndedJob, FinishedCapture } from '../store.js';

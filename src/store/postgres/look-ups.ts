@@ -1,8 +1,7 @@
 import { periodOf } from '../../contract/pricing.js';
 import { ANY_KEY, accountSteps, INSERT_KEY, keySteps, keyValues, toJobCounts } from '../accounts.js';
 import { isPaused } from '../job-look-ups.js';
-import type { Queries } from '../queries.js';
-import { FOUND_JOB, type FoundJob } from '../rows.js';
+import { FOUND_JOB, type FoundJob, type Queries } from '../rows.js';
 import type { AccountStore, AccountUsage, JobCounts, KeyStore, QueueStatus, SettlementStatus } from '../store.js';
 import type { Vault } from '../vault.js';
 import { type Database, LOCKS } from './connect.js';

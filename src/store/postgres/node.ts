@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { Log } from '../../log.js';
-import type { Queries } from '../queries.js';
+import type { Queries } from '../rows.js';
 import type { NodeFacts, StoreEvent } from '../store.js';
 import { clientSettings, HAS_LOCK, LOCKS, NO_TIMEOUTS, RELAXED } from './connect.js';
 

@@ -11,11 +11,10 @@ import { markOf, openOrders, recognises, type Vault, vaultOf } from '../vault.js
 import { accept, cachedArtifact, findLinkAnswer } from './accept.js';
 import { Batch } from './batch.js';
 import { type Announcement, announceArtifacts, claimNextJobs, recover, release, renewLease, retryLater, undoUnknown } from './claim-job.js';
-import { type Database, openDatabase } from './connect.js';
+import { type Database, migrate, openDatabase } from './connect.js';
 import { claimNextDelivery, findDelivery, nextDeliveryDueAt, recordAttempt, redeliver } from './deliveries.js';
 import { type ClaimEnd, type Ending, endedLeaders, endFollowers, endJobs } from './end-job.js';
 import { accountsAndKeys, jobsBySeqs, nextDueAt, queueStatus, settlement, webhookTotals } from './look-ups.js';
-import { migrate } from './migrate.js';
 import { ClusterNode, NOTIFY, Notifier } from './node.js';
 import { retentionSteps, rollUp } from './retention.js';
 

@@ -1,4 +1,4 @@
-import type { Queries } from '../queries.js';
+import type { Queries } from '../rows.js';
 import { DUE_REMOVALS, inSlices, JOB_BYTES } from '../rules/retention.js';
 import type { RetentionStore } from '../store.js';
 import { type Database, LOCKS } from './connect.js';

@@ -9,8 +9,7 @@ import { periodOf } from '../../contract/pricing.js';
 import type { Log } from '../../log.js';
 import { ANY_KEY, accountSteps, consoleSteps, INSERT_KEY, keySteps, keyValues, renewKey, toJobCounts } from '../accounts.js';
 import { type JobLookUps, jobLookUps } from '../job-look-ups.js';
-import type { Queries } from '../queries.js';
-import { FOUND_JOB, type FoundJob, IS_HELD, RENDERED_DATA } from '../rows.js';
+import { FOUND_JOB, type FoundJob, IS_HELD, type Queries, RENDERED_DATA } from '../rows.js';
 import { toProgress } from '../rules/claims.js';
 import { DUE_REMOVALS } from '../rules/retention.js';
 import type {
@@ -28,11 +27,10 @@ import type {
 import { StoreError } from '../store-error.js';
 import { markOf, openOrders, recognises, type Vault, vaultOf } from '../vault.js';
 import { accept, cachedArtifact, findJob, findLinkAnswer } from './accept.js';
-import { backup } from './backup.js';
 import { Checkpoints } from './checkpoints.js';
 import { claimNextJob, recover, release, retryLater } from './claim-job.js';
 import { connect, DATABASE_FILE, type Db, guardOpening, startRunning } from './connect.js';
-import { Connection, migrate, type Sql } from './connection.js';
+import { backup, Connection, migrate, type Sql } from './connection.js';
 import { openVault } from './data-directory.js';
 import { claimNextDelivery, expireDeliveries, findDelivery, nextReadyAt, nextReceiver, recordAttempt, redeliver } from './deliveries.js';
 import { endFollowers, endJob, isFollowed } from './end-job.js';
