@@ -32,10 +32,11 @@ export const IN_FLIGHT = `SELECT id FROM jobs
 /** The oldest job with at least this timeout ($2) among a leader ($1) and its followers. */
 export const SHARING = 'SELECT id FROM jobs WHERE (id = $1 OR leader_id = $1) AND timeout_ms >= $2 ORDER BY seq LIMIT 1';
 /** The newest picture that was rendered for an account ($1) and a cache digest ($2), not taken from the cache. */
-export const NEWEST_PICTURE = `SELECT job.id AS job_id, job.rendered_at, job.worker_id, job.data AS own_data, artifacts.name AS artifact_name,
-    artifacts.data, artifacts.gone_at
+export const NEWEST_PICTURE = `SELECT job.id AS job_id, job.rendered_at, job.worker_id, artifacts.name AS artifact_name, artifacts.data,
+    artifacts.gone_at
   FROM jobs job JOIN artifacts ON artifacts.name = job.artifact_name
-  WHERE job.account_id = $1 AND job.cache_digest = $2 AND job.rendered_at IS NOT NULL ORDER BY job.rendered_at DESC LIMIT 1`;
+  WHERE job.account_id = $1 AND job.cache_digest = $2 AND job.rendered_at IS NOT NULL AND artifacts.data IS NOT NULL
+  ORDER BY job.rendered_at DESC LIMIT 1`;
 
 /** Found by NEWEST_PICTURE. */
 export interface Picture {
@@ -44,9 +45,8 @@ export interface Picture {
   renderedAt: number;
   workerId: string;
   artifactName: string;
-  /** CaptureData as JSON; null if an older version created the row, and stored it in `ownData`, with the job. */
-  data: string | null;
-  ownData: string;
+  /** CaptureData as JSON. */
+  data: string;
   goneAt: number | null;
 }
 

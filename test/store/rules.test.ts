@@ -16,7 +16,6 @@ const PICTURE: Picture = {
   workerId: 'w',
   artifactName: 'a.webp',
   data: '{"bytes":7}',
-  ownData: '{}',
   goneAt: null,
 };
 

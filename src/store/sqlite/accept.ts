@@ -124,13 +124,11 @@ function enter(sql: Sql, vault: Vault, { job, rules, digests, source }: Entry): 
   book(sql, job, kept === null ? 'pending' : 'settled');
   if (kept === null) sql.run('INSERT INTO orders (job_id, sealed) VALUES ($1, $2)', [job.id, sealOrder(vault, job.id, job.options)]);
   else {
-    // An older version stored the data with the job, which may be deleted before this one.
-    if (kept.data === null) sql.run('UPDATE artifacts SET data = $2 WHERE name = $1', [kept.artifactName, kept.ownData]);
     countOutcome(sql, job.accountId, periodOf(job.enqueuedAt), 'completed');
     announceDelivery(sql, job.id, { event: 'capture.completed', now: job.enqueuedAt });
   }
   if (leaderId !== null && job.mode === 'sync') promote(sql, leaderId);
-  return entered(row, source, { paused: isPaused(sql), keptData: kept === null ? null : (kept.data ?? kept.ownData) });
+  return entered(row, source, { paused: isPaused(sql), keptData: kept?.data ?? null });
 }
 
 const INSERTED = `id, account_id, key_id, request_id, mode, state, lane, idempotency_key, identity_digest, cache_digest, timeout_ms, leader_id,

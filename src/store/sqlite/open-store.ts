@@ -29,7 +29,7 @@ import { markOf, openOrders, recognises, type Vault, vaultOf } from '../vault.js
 import { accept, cachedArtifact, findJob, findLinkAnswer } from './accept.js';
 import { Checkpoints } from './checkpoints.js';
 import { claimNextJob, recover, release, retryLater } from './claim-job.js';
-import { connect, DATABASE_FILE, type Db, guardOpening, startRunning } from './connect.js';
+import { connect, DATABASE_FILE, guardOpening, startRunning } from './connect.js';
 import { backup, Connection, migrate, type Sql } from './connection.js';
 import { openVault } from './data-directory.js';
 import { claimNextDelivery, expireDeliveries, findDelivery, nextReadyAt, nextReceiver, recordAttempt, redeliver } from './deliveries.js';
@@ -39,10 +39,6 @@ import { countersOf, countQueued, isPaused, queueStatus, settlement } from './le
 import { LogSync } from './log-sync.js';
 import { databaseSize, deleteJobs, expireArtifacts, markGone, picturesBytes, shrinkDatabase } from './retention.js';
 import { Writer } from './writer.js';
-
-const INCREMENTAL_VACUUM = 2;
-/** A database of this size is rewritten within about a second; a larger one only by `stillframe migrate`. */
-export const REWRITE_AT_START_BYTES = 200_000_000;
 
 const CLOCK_MARK = 'clock';
 /** Maximum age of the stored time. A write for each call would wear out a disk that has nothing else to do. */
@@ -59,8 +55,8 @@ export interface StoreOptions {
   /** Keys of `KEY_BYTES`; the first one encrypts new data. Default: the key file of the data directory, created on first use. */
   secretKeys?: Buffer[] | null;
   /**
-   * Whether an older database is migrated or refused; only the holder of the data directory's lock may migrate it. `wholly` takes as long
-   * as the migration needs, however large the database is.
+   * Whether an older database is migrated or refused; only the holder of the data directory's lock may migrate it: a server `at start`, or
+   * the command for that.
    */
   migrates: 'no' | 'at start' | 'wholly';
   log: Log;
@@ -96,7 +92,6 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     if (applied > 0 && !made) log.info({ applied }, 'database migrated');
     if (made && migrates === 'no')
       log.warn(`created a new, empty database: ${file} (servers may use another one: STILLFRAME_DATABASE_URL, STILLFRAME_DATA_DIR)`);
-    if (migrates !== 'no') makeShrinkable(db, { maxBytes: migrates === 'wholly' ? Infinity : REWRITE_AT_START_BYTES, log });
     const vault = secretKeys === null ? openVault(dataDir) : vaultOf(secretKeys);
     const connection = new Connection(db);
     const isFormer = guardOpening(file, () => hasFormerKey(connection, vault, dataDir));
@@ -394,24 +389,4 @@ function countJobs(sql: Sql, accountId: string, now: number): JobCounts {
     periodOf(now),
   ]);
   return toJobCounts(unfinished, new Map(outcomes.map(({ outcome, jobs }) => [outcome, jobs])));
-}
-
-/**
- * Enables a database of an older version to release free pages, which rewrites it once. The caller must hold the data directory's lock. A
- * database that is larger than `maxBytes`, or for whose copy the disk has no room, stays unchanged.
- */
-export function makeShrinkable(db: Db, { maxBytes, log }: { maxBytes: number; log: Log }): void {
-  if (db.pragma('auto_vacuum', { simple: true }) === INCREMENTAL_VACUUM) return;
-  const bytes = Number(db.pragma('page_count', { simple: true })) * Number(db.pragma('page_size', { simple: true }));
-  if (bytes > maxBytes) {
-    log.warn({ bytes }, 'the database cannot release disk space: stop the server and run stillframe migrate once');
-    return;
-  }
-  try {
-    db.pragma('auto_vacuum = INCREMENTAL');
-    db.exec('VACUUM');
-    log.info({ bytes }, 'database rewritten, so that it can release disk space');
-  } catch (error) {
-    log.warn({ err: error }, 'the database could not be rewritten; it works, but cannot release disk space');
-  }
 }

@@ -113,7 +113,7 @@ export async function shrinkDatabase(connection: Connection, writer: Writer, che
     const before = numberOf(connection, 'freelist_count');
     if (before === 0) break;
     await writer.run(() => connection.db.pragma(`incremental_vacuum(${SLICE_PAGES})`));
-    // A database created by an older version cannot shrink (open-store.ts).
+    // The space cannot be released.
     if (numberOf(connection, 'freelist_count') >= before) break;
   }
   await checkpoints.truncate();
