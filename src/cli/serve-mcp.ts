@@ -5,7 +5,7 @@ import type { McpBackend } from '../http/mcp/backend.js';
 import { serveStdio } from '../http/mcp/server.js';
 import { createLog, type Log } from '../log.js';
 import { packageVersion } from '../package-files.js';
-import { EncodeQueue } from '../render/picture/encode-queue.js';
+import { EncodeQueue } from '../render/picture/picture.js';
 import { guardProcess } from '../service/guard-process.js';
 import { IdleEngine } from './idle-engine.js';
 import { LocalCaptures } from './local-captures.js';

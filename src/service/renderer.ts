@@ -11,7 +11,7 @@ import { inspect } from '../render/inspect/inspect.js';
 import { MarkdownWorker } from '../render/inspect/markdown-worker.js';
 import { findChromium } from '../render/install/find-chromium.js';
 import { MemoryBudget } from '../render/memory-budget.js';
-import { EncodeQueue } from '../render/picture/encode-queue.js';
+import { EncodeQueue } from '../render/picture/picture.js';
 import { BrowserPool } from '../render/pool/browser-pool.js';
 
 export interface RendererParts {

@@ -20,7 +20,7 @@ import type { AppServices, ConsoleServices } from '../http/app-services.js';
 import { type HttpServer, startHttp } from '../http/serve.js';
 import type { Log } from '../log.js';
 import { builtFile, packageVersion } from '../package-files.js';
-import { EncodeQueue } from '../render/picture/encode-queue.js';
+import { EncodeQueue } from '../render/picture/picture.js';
 import type { ClaimedJob, DueDelivery, EndedJob, NodeFacts } from '../store/store.js';
 import type { TracingConfig } from '../tracing-config.js';
 import { claimDeliveries, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER, deliver } from '../webhook/deliver.js';

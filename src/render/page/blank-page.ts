@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { Sight } from '../in-page/blank.js';
-import { WHITE_MIN } from '../picture/all-white.js';
+import { WHITE_MIN } from '../picture/encode.js';
 import { TIMED_OUT } from './deadline.js';
 import { QUIET_MS } from './network.js';
 import type { OpenPage } from './open-page.js';

@@ -1,6 +1,6 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
-import { type EncodedPicture, isAllWhite } from '../picture/all-white.js';
+import { type EncodedPicture, isAllWhite } from '../picture/encode.js';
 import type { Tolerance } from './tolerance.js';
 
 /**

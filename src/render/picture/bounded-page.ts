@@ -1,26 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pTimeout from 'p-timeout';
 import { CaptureError } from '../../contract/capture-error.js';
+import type { CdpSession } from '../launch/pipe-session.js';
 import { monotonicNow } from '../monotonic-now.js';
 import { DocumentReplaced, isGone } from '../page/document-replaced.js';
-import type { Answer, Call, Given } from '../page/world.js';
+import type { World } from '../page/world.js';
 import type { PageSession } from '../page-session.js';
 
-/** The page as used by the steps of a picture: each call ends at the picture's deadline, or with the page. */
-export interface BoundedPage {
-  /**
-   * @throws CaptureError `render_timeout` after the deadline, `render_crashed` when the page crashes; DocumentReplaced when it
-   * navigates
-   */
-  call<Name extends Call>(name: Name, ...given: Given<Name>): Promise<Answer<Name>>;
-}
+/**
+ * The page as used by the steps of a picture: each call and command ends at the picture's deadline, or with the page, and
+ * throws CaptureError `render_timeout` after the deadline, `render_crashed` when the page crashes, or DocumentReplaced when
+ * it navigates.
+ */
+export type BoundedPage = Pick<World, 'call'> & Pick<CdpSession, 'send'>;
 
 /** How long a failed command waits for the reason, in ms. */
 const LOSS_REPORTED_MS = 500;
 
 /** @param deadline ms by `monotonicNow` */
-export function boundedPage(session: Pick<PageSession, 'world' | 'lost'>, deadline: number): BoundedPage {
-  return { call: (name, ...given) => untilDeadline(session, deadline, () => session.world.call(name, ...given)) };
+export function boundedPage(session: Pick<PageSession, 'world' | 'cdp' | 'lost'>, deadline: number): BoundedPage {
+  const { world, cdp } = session;
+  return {
+    call: (name, ...given) => untilDeadline(session, deadline, () => world.call(name, ...given)),
+    send: (method, params) => untilDeadline(session, deadline, () => cdp.send(method, params)),
+  };
 }
 
 /**

@@ -1,17 +1,12 @@
+import type { Locator } from 'playwright-core';
 import { CaptureError } from '../../contract/capture-error.js';
+import type { ForeignPlace } from '../in-page/deep-selector.js';
 import type { ElementBox } from '../in-page/parts.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import type { PageSession } from '../page-session.js';
-import { takeBands } from './bands.js';
-import { type BoundedPage, boundedPage } from './bounded-page.js';
 import type { Encoding } from './encode.js';
-import { encodeSections } from './encode-sections.js';
-import { fitDensity } from './fit-density.js';
-import { boxOfForeign } from './foreign-element.js';
-import { placePinned } from './full-page-picture.js';
-import { setDensity } from './metrics.js';
 import type { Picture, PictureOrder } from './picture.js';
-import { SectionStore } from './section-store.js';
+import { fitRegion, measurePage, placePinned, takeRegion } from './region-picture.js';
 
 /**
  * Captures one element as a whole, even if it is larger than the view. Fixed elements do not cover it, unless it is one of
@@ -19,46 +14,19 @@ import { SectionStore } from './section-store.js';
  * @throws CaptureError `render_incomplete` when no match is visible, `invalid_request` when the browser rejects the selector
  */
 export async function takeElement(order: PictureOrder, selector: string, encoding: Encoding): Promise<Picture> {
-  const { session, options, deadline } = order;
-  const begun = performance.now();
-  await using store = await SectionStore.open(session.temporaryDir, encoding.transparent, order.debug);
-  const page = boundedPage(session, deadline);
-  const { box: own, density, limited } = await findAtDensity(order, { page, selector, encoding });
-  const extent = await page.call('scroll.measure');
-  const { viewHeight, zoom, pageHeight, scrollX, scrollY } = extent;
-  const box = addPadding(own, options.padding, extent);
-  const ratio = density * zoom;
-  const cut = fitDensity({ width: (box.right - box.left) * zoom, height: (box.bottom - box.top) * zoom }, density, encoding.format);
-  await placePinned(page, { first: true, keep: 'none', down: Math.max(0, box.bottom - scrollY - viewHeight) });
-  const plan = {
-    from: box.top,
-    to: box.top + cut.height / zoom,
-    columns: { left: box.left, right: box.right },
-    scrollX,
-    zoom,
-    ratio,
-    lastStart: deadline - 1_000,
-    deadline,
-  };
-  const taken = await takeBands({ session, store }, plan);
-  const encoded = await encodeSections(order, store, { encoding, begun });
-  const whole = taken.whole && cut.height >= (box.bottom - box.top) * zoom - 0.5;
-  return {
-    ...encoded,
-    diagnostics: {
-      algorithm: 'element',
-      sections: taken.count,
-      deviceScaleFactor: density,
-      scrollHeight: pageHeight,
-      stoppedReason: taken.whole ? (limited ? 'format_limit' : 'element') : 'time_limit',
-      truncated: !whole,
-    },
-  };
+  const { page, options } = order;
+  const region = await fitRegion(order, encoding.format, async () => {
+    const box = await find(order, selector);
+    const measured = await measurePage(page);
+    return { page: measured, box: addPadding(box, options.padding, measured) };
+  });
+  const { scrollY, viewHeight } = region.page;
+  await placePinned(page, { first: true, keep: 'none', down: Math.max(0, region.box.bottom - scrollY - viewHeight) });
+  return await takeRegion(order, region, { encoding, algorithm: 'element', stoppedReason: 'element', truncated: false });
 }
 
 /** Adds `padding` CSS px around the box, within the page. */
 function addPadding(box: ElementBox, padding: number, page: Pick<PageExtent, 'left' | 'right' | 'pageHeight'>): ElementBox {
-  if (padding === 0) return box;
   return {
     left: Math.min(box.left, Math.max(page.left, box.left - padding)),
     top: Math.min(box.top, Math.max(0, box.top - padding)),
@@ -67,23 +35,7 @@ function addPadding(box: ElementBox, padding: number, page: Pick<PageExtent, 'le
   };
 }
 
-async function findAtDensity(
-  order: PictureOrder,
-  how: { page: BoundedPage; selector: string; encoding: Encoding },
-): Promise<{ box: ElementBox; density: number; limited: boolean }> {
-  const { session, deadline } = order;
-  const { view } = order.options;
-  let density = view.deviceScaleFactor;
-  for (let limited = false; ; limited = true) {
-    await setDensity(session, { view, density, deadline });
-    const box = await find(session, how.page, how.selector);
-    const fit = fitDensity({ width: box.right - box.left, height: box.bottom - box.top }, density, how.encoding.format);
-    if (fit.density === density) return { box, density, limited: limited || fit.limited };
-    density = fit.density;
-  }
-}
-
-async function find(session: PageSession, page: BoundedPage, selector: string): Promise<ElementBox> {
+async function find({ page, session }: PictureOrder, selector: string): Promise<ElementBox> {
   const sighting = await page.call('element.mark', selector);
   if ('box' in sighting) return sighting.box;
   if (sighting.problem === 'invalid_selector') {
@@ -93,7 +45,9 @@ async function find(session: PageSession, page: BoundedPage, selector: string): 
       details: { issues: [{ path: 'selector', message: sighting.message }] },
     });
   }
-  if (sighting.problem === 'frame_of_another_origin') {
+  const { problem, matches } = sighting;
+  const details = { check: 'selector', selector, seen: problem, matches };
+  if (problem === 'frame_of_another_origin') {
     const { place, shown } = sighting;
     const box = place === null ? null : await boxOfForeign(session, place, { shown, extent: await page.call('scroll.measure') });
     if (box !== null) return box;
@@ -102,13 +56,57 @@ async function find(session: PageSession, page: BoundedPage, selector: string): 
       message:
         'The element of `selector` was not visible in the frame of another origin. Select the frame itself, or capture its address; `delay` may help.',
       retriable: false,
-      details: { check: 'selector', selector, seen: sighting.problem, matches: sighting.matches },
+      details,
     });
   }
-  const seen = sighting.problem === 'not_found' ? 'No element matched.' : `${sighting.matches} elements matched, none was visible.`;
+  const seen = problem === 'not_found' ? 'No element matched.' : `${matches} elements matched, none was visible.`;
   throw new CaptureError({
     code: 'render_incomplete',
     message: `The element of \`selector\` was not visible. ${seen} \`wait_for_selector\` or \`delay\` may help.`,
-    details: { check: 'selector', selector, seen: sighting.problem, matches: sighting.matches },
+    details,
   });
+}
+
+// The in-page program cannot reach frames of another origin. playwright-core finds elements there, in an isolated world.
+
+const FIND_MAX_MS = 2_000;
+
+/** Scrolls to the element within its frame, if it exists. */
+export async function scrollToForeign(session: PageSession, place: ForeignPlace): Promise<void> {
+  await locatorOf(session, place)
+    .scrollIntoViewIfNeeded({ timeout: FIND_MAX_MS })
+    .catch(() => undefined);
+}
+
+/**
+ * The visible part of the element's box, in CSS px of the page.
+ * @param on.shown the part of the page in which the frame shows its document
+ * @returns null if no match is visible there
+ * @throws CaptureError `render_crashed`
+ */
+async function boxOfForeign(
+  session: PageSession,
+  place: ForeignPlace,
+  { shown, extent: { scrollX, scrollY } }: { shown: ElementBox; extent: PageExtent },
+): Promise<ElementBox | null> {
+  const box = await locatorOf(session, place)
+    .boundingBox({ timeout: FIND_MAX_MS })
+    .catch(() => {
+      session.lost.throwIfAborted();
+      return null;
+    });
+  if (box === null) return null;
+  const left = Math.max(shown.left, box.x + scrollX);
+  const top = Math.max(shown.top, box.y + scrollY);
+  const right = Math.min(shown.right, box.x + scrollX + box.width);
+  const bottom = Math.min(shown.bottom, box.y + scrollY + box.height);
+  return right > left && bottom > top ? { left, top, right, bottom } : null;
+}
+
+function locatorOf({ page }: PageSession, { frame, index, rest }: ForeignPlace): Locator {
+  const inside = page.locator(`css=${frame}`).nth(index).contentFrame();
+  return inside
+    .locator(rest.map((part) => `css=${part}`).join(' >> '))
+    .filter({ visible: true })
+    .first();
 }

@@ -1,7 +1,7 @@
 import sharp, { type Sharp } from 'sharp';
 import type { CaptureOptions, ImageFormat, ResizeOption } from '../../contract/capture-request.js';
-import { hasWhiteStats, isAllWhite } from './all-white.js';
-import type { Strips } from './section-store.js';
+import type { Picture } from './picture.js';
+import type { Shot } from './shoot.js';
 
 // Caching or several threads would only use memory: no picture is read twice, and several are encoded at once.
 sharp.cache(false);
@@ -25,6 +25,14 @@ export function encodingOf(options: CaptureOptions, format: ImageFormat): Encodi
   return { format, quality: options.quality, transparent: options.omitBackground, resize: options.resize };
 }
 
+/** A captured picture as PNGs, in memory or as paths: strips of equal height, one below the other, of which the last may be shorter. */
+export interface Strips {
+  pngs: (Buffer | string)[];
+  /** The size of the picture in px. Further rows of the last strip are cut off. */
+  width: number;
+  height: number;
+}
+
 export interface Encoded {
   content: Buffer;
   /** Width in px, as written by the encoder. */
@@ -34,63 +42,56 @@ export interface Encoded {
   whiteBeforeResize?: boolean;
 }
 
-/** Encodes a PNG from the browser. */
-export async function encodePng(png: Buffer, encoding: Encoding): Promise<Encoded> {
-  const { width, height } = await open(png).metadata();
-  return encodeResized(open(png), { width, height }, encoding);
+/**
+ * The shot that needs no further encoding; null if the browser cannot make it. Its webp encoder would block the browser
+ * process for longer than png and sharp's webp take together.
+ */
+export function finalShot({ format, quality, resize }: Encoding): Shot | null {
+  if (format === 'webp' || resize !== null) return null;
+  return format === 'jpeg' ? { format, quality } : { format };
+}
+
+/** Reads the size of a shot that needs no further encoding. */
+export async function readFinal(content: Buffer): Promise<Encoded> {
+  const { width, height } = await sharp(content).metadata();
+  return { content, width, height };
 }
 
 /**
- * Joins the strips vertically, byte-exact at the seams, reading them from disk as needed.
+ * Joins the strips vertically, byte-exact at the seams, reading those on disk as needed, and encodes the picture.
  * @param rows the part to encode, in px; by default, all
  */
-export function stitch({ paths, width, height }: Strips, encoding: Encoding, rows = { top: 0, height }): Promise<Encoded> {
-  const part = { left: 0, width, ...rows };
-  const [only] = paths;
-  if (only !== undefined && paths.length === 1) return encodeResized(open(only).extract(part), part, encoding);
+export async function encodeStrips({ pngs, width, height }: Strips, encoding: Encoding, rows = { top: 0, height }): Promise<Encoded> {
+  const { format, quality, transparent, resize } = encoding;
+  const open = { limitInputPixels: false, sequentialRead: true };
+  const [only = '', ...others] = pngs;
   // Joined strips all get the height of the tallest, so the surplus of the last one is cut off.
-  const joined = sharp(paths, { join: { across: 1 }, limitInputPixels: false, sequentialRead: true });
-  return encodeResized(joined.extract(part), part, encoding);
-}
-
-function open(input: Buffer | string): Sharp {
-  return sharp(input, { limitInputPixels: false, sequentialRead: true });
-}
-
-interface Size {
-  width: number;
-  height: number;
-}
-
-async function encodeResized(image: Sharp, size: Size, { format, quality, transparent, resize }: Encoding): Promise<Encoded> {
+  const joined = others.length === 0 ? sharp(only, open) : sharp(pngs, { ...open, join: { across: 1 } });
+  const image = joined.extract({ left: 0, width, ...rows });
   const shown = transparent ? image : image.removeAlpha();
-  const sized = resize === null ? shown : scaledDown(shown, { resize: limitTo(resize, size), transparent });
-  const { data, info } = await encoder(sized, { format, quality, size }).toBuffer({ resolveWithObject: true });
+  const sized = resize === null ? shown : scaledDown(shown, { resize, transparent, size: { width, height: rows.height } });
+  const isLarge = width * rows.height > WEBP_QUICK_PIXELS;
+  const { data, info } = await encoder(sized, { format, quality, isLarge }).toBuffer({ resolveWithObject: true });
   const encoded = { content: data, width: info.width, height: info.height };
-  // EncodedPicture before resizing, since scaling averages thin content away, and `cover` cuts it off.
+  // The picture before resizing is judged, since scaling averages thin content away, and `cover` cuts it off.
   return resize === null ? encoded : { ...encoded, whiteBeforeResize: (await isAllWhite(encoded)) && (await hasWhiteStats(image)) };
 }
 
 /**
- * Limits the target size to the picture's. `contain` fills its box with background, so a larger box would enlarge the file
+ * Limits the target size to the picture's: `contain` fills its box with background, so a larger box would enlarge the file
  * and the cost without limit.
  */
-function limitTo(resize: ResizeOption, size: Size): ResizeOption {
-  const { width, height } = resize;
-  return {
-    ...resize,
-    width: width === null ? null : Math.min(width, size.width),
-    height: height === null ? null : Math.min(height, size.height),
-  };
-}
-
-function scaledDown(image: Sharp, { resize, transparent }: { resize: ResizeOption; transparent: boolean }): Sharp {
-  const { width, height, fit } = resize;
+function scaledDown(
+  image: Sharp,
+  { resize, transparent, size }: { resize: ResizeOption; transparent: boolean; size: { width: number; height: number } },
+): Sharp {
+  const width = resize.width === null ? undefined : Math.min(resize.width, size.width);
+  const height = resize.height === null ? undefined : Math.min(resize.height, size.height);
   const background = transparent ? { r: 0, g: 0, b: 0, alpha: 0 } : '#fff';
-  return image.resize({ width: width ?? undefined, height: height ?? undefined, fit, background, withoutEnlargement: true });
+  return image.resize({ width, height, fit: resize.fit, background, withoutEnlargement: true });
 }
 
-function encoder(image: Sharp, { format, quality, size }: { format: ImageFormat; quality: number; size: Size }): Sharp {
+function encoder(image: Sharp, { format, quality, isLarge }: { format: ImageFormat; quality: number; isLarge: boolean }): Sharp {
   switch (format) {
     case 'png':
       return image.png({ compressionLevel: 6, adaptiveFiltering: false });
@@ -98,6 +99,32 @@ function encoder(image: Sharp, { format, quality, size }: { format: ImageFormat;
       // Optimised coding would keep the whole picture in memory.
       return image.jpeg({ quality, optimiseCoding: false });
     case 'webp':
-      return image.webp({ quality, effort: size.width * size.height > WEBP_QUICK_PIXELS ? 0 : 2 });
+      return image.webp({ quality, effort: isLarge ? 0 : 2 });
   }
+}
+
+/** Size limits of a picture in one colour, in every format. A larger picture has content. */
+const UNIFORM_MAX_BYTES_PER_PX = 0.02;
+const UNIFORM_MAX_BYTES = 8_000;
+/** Red, green and blue of a white pixel have at least this value. */
+export const WHITE_MIN = 250;
+/** A picture with more pixels is only summarised, to save memory. */
+const DECODED_MAX_PX = 16_000_000;
+
+export type EncodedPicture = Pick<Picture, 'content' | 'width' | 'height'>;
+
+/** Whether a picture is completely white. Decodes only pictures that are small enough to be all white. */
+export async function isAllWhite({ content, width, height }: EncodedPicture): Promise<boolean> {
+  if (content.byteLength > Math.max(UNIFORM_MAX_BYTES, width * height * UNIFORM_MAX_BYTES_PER_PX)) return false;
+  const image = sharp(content, { limitInputPixels: false });
+  if (width * height > DECODED_MAX_PX) return await hasWhiteStats(image);
+  // Each value becomes 0 or 255, and a byte of 0 is found without a loop that would block the server.
+  const levels = await image.removeAlpha().threshold(WHITE_MIN, { greyscale: false }).raw().toBuffer();
+  return !levels.includes(0);
+}
+
+/** Judges the image's input, without its operations. It is not decoded as a whole. */
+async function hasWhiteStats(image: Sharp): Promise<boolean> {
+  const { channels } = await image.stats();
+  return channels.slice(0, 3).every(({ min }) => min >= WHITE_MIN);
 }

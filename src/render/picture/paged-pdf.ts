@@ -1,17 +1,15 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { PdfOption } from '../../contract/capture-request.js';
-import { CSS_PX_PER_INCH } from '../../contract/pdf-schema.js';
 import { PDF_PAPER_INCHES, PDF_SCALE } from '../../contract/limits.js';
+import { CSS_PX_PER_INCH, lengthToInches, PAPER_INCHES } from '../../contract/pdf-schema.js';
+import type { PageBox } from '../in-page/rules.js';
 import { monotonicNow } from '../monotonic-now.js';
-import { type BoundedPage, boundedPage, untilDeadline } from './bounded-page.js';
-import { withoutFirstHeader } from './first-page.js';
-import { MEASURE_SCALE, setDensity } from './metrics.js';
-import { withLanguage } from './pdf-language.js';
+import { untilDeadline } from './bounded-page.js';
+import { withLanguage, withoutFirstHeader } from './pdf-file.js';
+import { printedPicture } from './pdf-picture.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { type PrintOptions, printStream } from './print-stream.js';
-import { EMPTY_TEMPLATE, type Margins, printTemplate } from './print-template.js';
-import { readPdf } from './read-pdf.js';
-import { type Sheet, sheetOf } from './sheet.js';
+import { MEASURE_SCALE, setDensity } from './shoot.js';
 
 /**
  * Prints a PDF on sheets of paper, with margins, headers and footers (extensions.md, `pdf`).
@@ -19,40 +17,24 @@ import { type Sheet, sheetOf } from './sheet.js';
  * cannot be printed; `render_timeout`
  */
 export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise<Picture> {
-  const { session, options, deadline } = order;
-  const begun = performance.now();
+  const { session, page, deadline } = order;
   const leftMs = deadline - monotonicNow();
-  const page = boundedPage(session, deadline);
   const { pageHeight } = await page.call('scroll.measure');
   await untilDeadline(session, deadline, () => session.page.emulateMedia({ media: pdf.media }));
   const sheet = sheetOf(pdf, await page.call('rules.ownPage'));
-  const fit = pdf.fitWidth ? await fitWidth(order, page, { scale: pdf.scale, sheet }) : null;
+  const fit = pdf.fitWidth ? await fitWidth(order, { scale: pdf.scale, sheet }) : { scale: pdf.scale };
   if (!pdf.fitWidth) await page.call('print.keepWidth');
   const { language } = await page.call('print.documentNames');
-  const print = () => printStream(session.cdp, toPrintOptions(pdf, { scale: fit?.scale ?? pdf.scale, margins: sheet.margins }));
-  const printed = await untilDeadline(session, deadline, print).catch((error: unknown) => {
+  const printed = await printStream(page, toPrintOptions(pdf, fit.scale, sheet.margins)).catch((error: unknown) => {
     throw error instanceof CaptureError && error.code === 'render_timeout' ? tooLong(leftMs) : asRefusal(error, pdf);
   });
   const content = withLanguage(pdf.firstPageHeader ? printed : await withoutHeaderOnFirst(printed, pdf, sheet), language);
-  const { width, height, pages } = readPdf(content);
-  return {
-    content,
-    width,
-    height,
-    ...(fit?.fitted === undefined ? {} : { fitted: fit.fitted }),
-    diagnostics: {
-      algorithm: 'native',
-      sections: pages,
-      deviceScaleFactor: options.view.deviceScaleFactor,
-      scrollHeight: pageHeight,
-      stoppedReason: 'end_of_page',
-      truncated: false,
-    },
-    timings: { begun, shoot: performance.now() - begun, encode: 0 },
-  };
+  const { fitted } = fit;
+  const found = { pageHeight, stoppedReason: 'end_of_page', truncated: false } as const;
+  return printedPicture(order, content, fitted === undefined ? found : { ...found, fitted });
 }
 
-function toPrintOptions(pdf: PdfOption, { scale, margins }: { scale: number; margins: Margins }): PrintOptions {
+function toPrintOptions(pdf: PdfOption, scale: number, margins: Margins): PrintOptions {
   const { headerTemplate, footerTemplate } = pdf;
   const templates = {
     headerTemplate: headerTemplate === null ? EMPTY_TEMPLATE : printTemplate('header', headerTemplate, margins),
@@ -137,7 +119,6 @@ const SAME_FACTOR = 0.9;
  */
 async function fitWidth(
   order: PictureOrder,
-  page: BoundedPage,
   { scale, sheet }: { scale: number; sheet: Sheet },
 ): Promise<{ scale: number } & Pick<Picture, 'fitted'>> {
   // A page's own `@page` rule may leave no room, or request more than any paper has.
@@ -145,14 +126,14 @@ async function fitWidth(
   const paper = (sheet.contentWidth * CSS_PX_PER_INCH) / scale;
   const widest = (paper * scale * CHROMIUM_SHRINK_MAX) / PDF_SCALE.min;
   let width = paper;
-  let content = await contentWidth(order, page, width);
+  let content = await contentWidth(order, width);
   const first = content / paper;
   for (let measures = 1; measures < MEASURES_MAX && content > width * TOLERANCE && width < widest; measures++) {
     width = Math.min(content, widest);
-    content = await contentWidth(order, page, width);
+    content = await contentWidth(order, width);
   }
   const { view } = order.options;
-  await setDensity(order.session, { view, density: view.deviceScaleFactor, deadline: order.deadline });
+  await setDensity(order.page, { view, density: view.deviceScaleFactor });
   if (width === paper && sheet.shrink <= TOLERANCE) return { scale };
   const neverFits = width > paper && content / width > first * SAME_FACTOR;
   const shrink = neverFits ? Math.min(first, CHROMIUM_SHRINK_MAX) : width / paper;
@@ -163,8 +144,120 @@ async function fitWidth(
 }
 
 /** The content's width in CSS px, with the page laid out at this width as on paper. */
-async function contentWidth({ session, options, deadline }: PictureOrder, page: BoundedPage, width: number): Promise<number> {
+async function contentWidth({ page, options }: PictureOrder, width: number): Promise<number> {
   const view = { ...options.view, width: Math.max(1, Math.round(width)), isMobile: false };
-  await setDensity(session, { view, density: options.view.deviceScaleFactor, scale: MEASURE_SCALE, deadline });
+  await setDensity(page, { view, density: options.view.deviceScaleFactor, scale: MEASURE_SCALE });
   return await page.call('print.contentWidth');
+}
+
+/** The layout of a page on paper, in inches. */
+export interface Sheet {
+  /** The factor by which the page's own `@page` size exceeds its printed size; 1 if it fits the paper. */
+  shrink: number;
+  /** The width between the margins, at a scale of 1 and before `shrink`. */
+  contentWidth: number;
+  /** Distances from the edges of the paper to the content. */
+  margins: Margins;
+}
+
+/** The position of a page's content on paper. The page's own `@page` rules take precedence over the request's margins, as in Chromium. */
+export function sheetOf(pdf: Pick<PdfOption, 'paper' | 'margin' | 'preferCssPageSize'>, own: PageBox): Sheet {
+  const page = sizeOf(own.size, pdf.paper) ?? pdf.paper;
+  const margin = {
+    top: lengthToInches(own['margin-top'] ?? '') ?? pdf.margin.top,
+    right: lengthToInches(own['margin-right'] ?? '') ?? pdf.margin.right,
+    bottom: lengthToInches(own['margin-bottom'] ?? '') ?? pdf.margin.bottom,
+    left: lengthToInches(own['margin-left'] ?? '') ?? pdf.margin.left,
+  };
+  const contentWidth = page.width - margin.left - margin.right;
+  if (pdf.preferCssPageSize) return { shrink: 1, contentWidth, margins: margin };
+  // A page of another size than the paper is centred on it, and shrunk to fit.
+  const printed = Math.min(1, pdf.paper.width / page.width, pdf.paper.height / page.height);
+  const aside = (pdf.paper.width - page.width * printed) / 2;
+  const above = (pdf.paper.height - page.height * printed) / 2;
+  const margins = {
+    top: above + margin.top * printed,
+    right: aside + margin.right * printed,
+    bottom: above + margin.bottom * printed,
+    left: aside + margin.left * printed,
+  };
+  return { shrink: 1 / printed, contentWidth, margins };
+}
+
+/** The size specified by the property `size`; null if there is none. */
+function sizeOf(size: string | undefined, paper: PdfOption['paper']): PdfOption['paper'] | null {
+  const words = (size ?? '').toLowerCase().split(/\s+/);
+  const lengths = words.map(lengthToInches).filter((length) => length !== null);
+  const [width, height = width] = lengths;
+  const [, named] = Object.entries(PAPER_INCHES).find(([name]) => words.includes(name)) ?? [];
+  const found = width !== undefined && height !== undefined ? { width, height } : named;
+  const turn = words.find((word) => word === 'landscape' || word === 'portrait');
+  if (turn === undefined) return found ?? null;
+  const [short, long] = [found ?? paper].flatMap((one) => [one.width, one.height]).sort((a, b) => a - b) as [number, number];
+  return turn === 'landscape' ? { width: long, height: short } : { width: short, height: long };
+}
+
+/** An empty template, since Chromium prints a date and the title by default. */
+export const EMPTY_TEMPLATE = '<span></span>';
+/** On a side where the template leaves at least this much room, in inches, its own style is kept. */
+const ROOM_MIN_INCHES = 0.1;
+/** The default font size. Chromium's is too small to read. */
+const FONT_SIZE_PX = 10;
+const LINE_PX = 1.2 * FONT_SIZE_PX;
+
+type Side = 'top' | 'right' | 'bottom' | 'left';
+/** Margins in inches. */
+export type Margins = Record<Side, number>;
+
+const SHORTHAND: Side[] = ['top', 'right', 'bottom', 'left'];
+const SIDES_OF: Record<string, Side[]> = {
+  ...Object.fromEntries(SHORTHAND.map((side) => [side, [side]])),
+  inline: ['left', 'right'],
+  'inline-start': ['left'],
+  'inline-end': ['right'],
+  block: ['top', 'bottom'],
+  'block-start': ['top'],
+  'block-end': ['bottom'],
+};
+
+/**
+ * Prepares a template for printing: in a legible size, and as far from the paper's edges as the page's text, except on sides
+ * with a padding or margin of its own. Its own style wins, and one line fits into a small margin.
+ */
+export function printTemplate(part: 'header' | 'footer', html: string, margins: Margins): string {
+  const own = ownSides(html);
+  const edge = part === 'header' ? 'top' : 'bottom';
+  const rules = (['left', 'right'] as const).filter((side) => !own.has(side)).map((side) => `padding-${side}:${px(margins[side])}px`);
+  // 15pt is Chromium's own distance from the paper's edge.
+  if (!own.has(edge)) rules.push(`padding-${edge}:min(15pt,${px(Math.max(0, margins[edge] - LINE_PX / CSS_PX_PER_INCH))}px)`);
+  return `<style>#${part}{font-size:${FONT_SIZE_PX}px;${rules.join(';')}}</style>${html}`;
+}
+
+/** The sides on which the template's styles leave room, anywhere in the template. */
+function ownSides(html: string): Set<Side> {
+  const own = new Set<Side>();
+  for (const [, side, text = ''] of html.matchAll(/(?<![\w-])(?:padding|margin)(?:-([a-z-]{3,12}))?\s{0,9}:([^;"'}<]{1,100})/gi)) {
+    const values = text
+      .replace(/!\s*important/i, '')
+      .trim()
+      .split(/\s+/);
+    if (side === undefined) {
+      const [top, right = top, bottom = top, left = right] = values;
+      for (const [nth, value] of [top, right, bottom, left].entries()) if (isRoomy(value)) own.add(SHORTHAND[nth] as Side);
+    } else {
+      const sides = SIDES_OF[side.toLowerCase()] ?? [];
+      for (const [nth, one] of sides.entries()) if (isRoomy(values[nth] ?? values[0])) own.add(one);
+    }
+  }
+  return own;
+}
+
+function isRoomy(value = ''): boolean {
+  if (value === 'auto' || Number.parseFloat(value) === 0) return false;
+  const inches = lengthToInches(value.replace(/^-/, ''));
+  return inches === null || inches >= ROOM_MIN_INCHES;
+}
+
+function px(inches: number): number {
+  return Math.round(inches * CSS_PX_PER_INCH * 100) / 100;
 }

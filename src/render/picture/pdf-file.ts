@@ -1,9 +1,64 @@
+import { promisify } from 'node:util';
+import { deflate, inflate } from 'node:zlib';
+import { CaptureError } from '../../contract/capture-error.js';
+
+/** Reads and edits PDFs by Chromium and pdfkit. */
+
 const TAIL_BYTES = 64;
 /** A page object has a few hundred bytes, plus more for each image and font of the page. */
 const OBJECT_HEAD_BYTES = 1024 * 1024;
+const CSS_PX_PER_POINT = 96 / 72;
+const LANGUAGE_TAG = /^[a-z]{1,8}(?:-[a-z0-9]{1,8}){0,8}$/i;
+/** Content streams are searched on the event loop. A page full of text has some hundred kB. */
+const CONTENT_MAX_BYTES = 8 * 1024 * 1024;
 
-/** A PDF by Chromium or pdfkit. Objects are located by the file's table, since the captured page may contain the same words. */
-export interface PdfFile {
+/** The size of the first page in CSS px, and the number of pages. */
+export function readPdf(pdf: Buffer): { width: number; height: number; pages: number } {
+  const file = openPdf(pdf);
+  const pages = objectsOfType(file, 'Page');
+  const [first] = pages;
+  const box = /\/MediaBox \[\s*0 0 ([\d.]+) ([\d.]+)\s*\]/.exec(first === undefined ? '' : textOf(file, first));
+  if (box === null) throw new Error('The PDF has no page.');
+  const [width = 0, height = 0] = box.slice(1).map((points) => Math.round(Number(points) * CSS_PX_PER_POINT));
+  return { width, height, pages: pages.length };
+}
+
+/** Adds the language, which Chromium declares only in tagged PDFs. Without a valid language, the PDF is unchanged. */
+export function withLanguage(pdf: Buffer, language: string): Buffer {
+  if (!LANGUAGE_TAG.test(language)) return pdf;
+  const file = openPdf(pdf);
+  const [catalog] = objectsOfType(file, 'Catalog');
+  if (catalog === undefined) return pdf;
+  const text = textOf(file, catalog);
+  const content = text.slice(text.indexOf('<<')).trimEnd();
+  if (/\/Lang\b/.test(content)) return pdf;
+  return replaceObject(file, catalog, Buffer.from(content.replace('/Type /Catalog', `/Type /Catalog\n/Lang (${language})`), 'latin1'));
+}
+
+/**
+ * Removes the header and footer of a Chromium PDF's first page. Chromium draws both after the page's content, in one block
+ * that may cover the whole sheet; everything else in the file (text, links, tags, outline) is unchanged.
+ * @throws CaptureError `invalid_request` if the first page draws too much to be searched
+ * @param hasMargins whether the page's own content keeps a distance from an edge of the sheet, so that a lone block for the
+ * whole sheet is the header's
+ */
+export async function withoutFirstHeader(pdf: Buffer, { hasMargins }: { hasMargins: boolean }): Promise<Buffer> {
+  const file = openPdf(pdf);
+  const [page] = objectsOfType(file, 'Page');
+  const number = Number(/\/Contents (\d+) 0 R/.exec(page === undefined ? '' : textOf(file, page))?.[1]);
+  const stream = file.objects.find((object) => object.number === number);
+  if (stream === undefined) throw new Error('The first page of the PDF has no content.');
+  const marks = await readStream(file, stream);
+  const blocks = blocksOf(marks);
+  const last = blocks.at(-1);
+  if (last === undefined || (blocks.length === 1 && !hasMargins) || !paintsSheet(marks.slice(last))) return pdf;
+  const packed = await promisify(deflate)(Buffer.from(closeMarkedContent(marks.slice(0, last)), 'latin1'));
+  const head = `<</Filter /FlateDecode\n/Length ${packed.length}>> stream\n`;
+  return replaceObject(file, stream, Buffer.concat([Buffer.from(head), packed, Buffer.from('\nendstream')]));
+}
+
+/** Objects are located by the file's table, since the captured page may contain the same words. */
+interface PdfFile {
   bytes: Buffer;
   /** The offset of the table of objects. */
   table: number;
@@ -11,13 +66,13 @@ export interface PdfFile {
 }
 
 /** The range of an object in the file. */
-export interface PdfObject {
+interface PdfObject {
   number: number;
   start: number;
   end: number;
 }
 
-export function openPdf(bytes: Buffer): PdfFile {
+function openPdf(bytes: Buffer): PdfFile {
   const tail = bytes.toString('latin1', Math.max(0, bytes.length - TAIL_BYTES));
   const table = Number(/startxref\s+(\d+)\s+%%EOF\s*$/.exec(tail)?.[1] ?? Number.NaN);
   if (Number.isNaN(table)) throw new Error('The PDF has no table of objects.');
@@ -30,18 +85,18 @@ export function openPdf(bytes: Buffer): PdfFile {
 }
 
 /** The objects of a type, in the order of the file. */
-export function objectsOfType({ bytes, objects }: PdfFile, type: 'Page' | 'Catalog'): PdfObject[] {
+function objectsOfType({ bytes, objects }: PdfFile, type: 'Page' | 'Catalog'): PdfObject[] {
   const begins = new RegExp(`^\\d+ 0 obj\\s*<<\\s*/Type /${type}\\s`);
   return objects.filter(({ start }) => begins.test(bytes.toString('latin1', start, start + TAIL_BYTES)));
 }
 
 /** The text of an object without a stream. */
-export function textOf({ bytes }: PdfFile, { start, end }: PdfObject): string {
+function textOf({ bytes }: PdfFile, { start, end }: PdfObject): string {
   return bytes.toString('latin1', start, Math.min(end, start + OBJECT_HEAD_BYTES)).split('endobj', 1)[0] ?? '';
 }
 
 /** Replaces the content of an object, between `obj` and `endobj`. */
-export function replaceObject({ bytes, table }: PdfFile, object: PdfObject, content: Buffer): Buffer {
+function replaceObject({ bytes, table }: PdfFile, object: PdfObject, content: Buffer): Buffer {
   const written = Buffer.concat([Buffer.from(`${object.number} 0 obj\n`), content, Buffer.from('\nendobj\n')]);
   const shift = written.length - (object.end - object.start);
   const moved = (at: number) => (at > object.start ? at + shift : at);
@@ -50,4 +105,50 @@ export function replaceObject({ bytes, table }: PdfFile, object: PdfObject, cont
     .replace(/^(\d{10})(?= \d{5} n)/gm, (at) => String(moved(Number(at))).padStart(10, '0'))
     .replace(/(startxref\s+)\d+(\s+%%EOF\s*)$/, `$1${moved(table)}$2`);
   return Buffer.concat([bytes.subarray(0, object.start), written, bytes.subarray(object.end, table), Buffer.from(ends, 'latin1')]);
+}
+
+async function readStream({ bytes }: PdfFile, { start, end }: PdfObject): Promise<string> {
+  const begin = bytes.indexOf('stream', start) + 'stream\n'.length;
+  const head = bytes.toString('latin1', start, begin);
+  const length = Number(/\/Length (\d+)/.exec(head)?.[1]);
+  if (begin > end || Number.isNaN(length)) throw new Error('The first page of the PDF has no stream.');
+  const content = bytes.subarray(begin, begin + length);
+  const isPacked = head.includes('/FlateDecode');
+  const unpacked = isPacked ? await promisify(inflate)(content, { maxOutputLength: CONTENT_MAX_BYTES }).catch(refuseTooMuch) : content;
+  return unpacked.length > CONTENT_MAX_BYTES ? refuseTooMuch() : unpacked.toString('latin1');
+}
+
+function refuseTooMuch(error?: unknown): never {
+  if (error !== undefined && (error as NodeJS.ErrnoException).code !== 'ERR_BUFFER_TOO_LARGE') throw error;
+  const message = 'cannot be false for this page: its first page draws too much to be searched for the header';
+  throw new CaptureError({
+    code: 'invalid_request',
+    message: `\`pdf.first_page_header\` ${message}.`,
+    details: { issues: [{ path: 'pdf.first_page_header', message }] },
+    cause: error,
+  });
+}
+
+/**
+ * The start of the outermost blocks between `q` and `Q`. Chromium writes each operator on a line of its own, and no line
+ * breaks into text.
+ */
+function blocksOf(marks: string): number[] {
+  const starts: number[] = [];
+  let depth = 0;
+  for (const { 0: mark, index } of marks.matchAll(/^[qQ]$/gm)) {
+    if (mark === 'q' && depth++ === 0) starts.push(index);
+    else if (mark === 'Q') depth--;
+  }
+  return starts;
+}
+
+function paintsSheet(block: string): boolean {
+  return /^q\n0 0 [\d.]+ [\d.]+ re\nW\* n\n/.test(block);
+}
+
+/** Closes marked content that Chromium closes only in the header's block. */
+function closeMarkedContent(marks: string): string {
+  const count = (pattern: RegExp) => marks.match(pattern)?.length ?? 0;
+  return marks + 'EMC\n'.repeat(Math.max(0, count(/BDC$/gm) - count(/^EMC$/gm)));
 }

@@ -1,7 +1,7 @@
 import type { RenderDiagnostics } from '../../contract/capture-data.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { TimedPage } from '../page/page-clock.js';
-import type { EncodeQueue } from './encode-queue.js';
+import type { BoundedPage } from './bounded-page.js';
 
 export interface Picture {
   content: Uint8Array;
@@ -31,8 +31,26 @@ export interface SideCut {
 /** The inputs for every kind of picture. */
 export interface PictureOrder extends TimedPage {
   options: CaptureOptions;
+  page: BoundedPage;
   /** The time limit, ms by `monotonicNow`. Captures of long pages stop early enough to be encoded. */
   deadline: number;
+  /** When the picture was begun, by `performance.now()`. */
+  begun: number;
   /** The process's one queue for encoding big pictures. */
   encodes: EncodeQueue;
+}
+
+/** Pictures with more pixels are encoded one at a time, since they need much memory. */
+const BIG_PIXELS = 12_000_000;
+
+/** Encodes big pictures one at a time per process. Small ones do not wait. */
+export class EncodeQueue {
+  #last: Promise<unknown> = Promise.resolve();
+
+  async run<Result>(pixels: number, encode: () => Promise<Result>): Promise<Result> {
+    if (pixels < BIG_PIXELS) return encode();
+    const queued = this.#last.then(encode, encode);
+    this.#last = queued.catch(() => {});
+    return queued;
+  }
 }

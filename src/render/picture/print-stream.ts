@@ -1,5 +1,5 @@
 import { CaptureError } from '../../contract/capture-error.js';
-import type { CdpSession } from '../launch/pipe-session.js';
+import type { BoundedPage } from './bounded-page.js';
 
 const PART_BYTES = 1024 * 1024;
 /** A page of 30,000 px full of photographs prints as about 40 MB. */
@@ -29,12 +29,14 @@ export interface PrintOptions {
  * Prints the page and reads the PDF in parts, so that no message of the browser is as long as the PDF.
  * @throws CaptureError navigation_failed for a PDF beyond 96 MB, internal_error 503 if the browser has no room for it
  */
-export async function printStream(cdp: CdpSession, options: PrintOptions): Promise<Buffer> {
-  const handle = await openPrintStream(cdp, options);
+export async function printStream(page: Pick<BoundedPage, 'send'>, options: PrintOptions): Promise<Buffer> {
+  const margins = { marginTop: 0, marginBottom: 0, marginLeft: 0, marginRight: 0 };
+  const printed = await page.send('Page.printToPDF', { printBackground: true, ...margins, ...options, transferMode: 'ReturnAsStream' });
+  const handle = printed.stream ?? '';
   const parts: Buffer[] = [];
   try {
     for (let bytes = 0; ; ) {
-      const { data, eof, base64Encoded } = await cdp.send('IO.read', { handle, size: PART_BYTES }).catch(explain);
+      const { data, eof, base64Encoded } = await page.send('IO.read', { handle, size: PART_BYTES }).catch(explain);
       const part = Buffer.from(data, base64Encoded === true ? 'base64' : 'utf8');
       bytes += part.length;
       if (bytes > PDF_MAX_BYTES) throw tooLong();
@@ -43,23 +45,8 @@ export async function printStream(cdp: CdpSession, options: PrintOptions): Promi
     }
   } finally {
     // A browser that has exited has closed the stream.
-    cdp.send('IO.close', { handle }).catch(() => undefined);
+    page.send('IO.close', { handle }).catch(() => undefined);
   }
-}
-
-async function openPrintStream(cdp: CdpSession, options: PrintOptions): Promise<string> {
-  const { stream } = await cdp.send('Page.printToPDF', {
-    printBackground: true,
-    preferCSSPageSize: false,
-    marginTop: 0,
-    marginBottom: 0,
-    marginLeft: 0,
-    marginRight: 0,
-    ...options,
-    transferMode: 'ReturnAsStream',
-  });
-  if (stream === undefined) throw new Error('The browser printed no stream.');
-  return stream;
 }
 
 /** The browser keeps the PDF in a file until it is read. */

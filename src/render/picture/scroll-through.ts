@@ -5,8 +5,8 @@ import type { FeedCut } from '../in-page/scrollers.js';
 import { monotonicNow } from '../monotonic-now.js';
 import { advanceTime, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage } from './bounded-page.js';
-import { fitDensity } from './fit-density.js';
-import { scrollToForeign } from './foreign-element.js';
+import { scrollToForeign } from './element-picture.js';
+import { fitDensity } from './shoot.js';
 
 /** The result of scrolling through a page. */
 export interface ScrollReport {

@@ -4,27 +4,13 @@ import sharp, { type Sharp } from 'sharp';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { DebugSink } from '../debug-sink.js';
 import { ownedName } from '../pool/profile-dir.js';
+import type { Strips } from './encode.js';
 import { pngSize } from './shoot.js';
 
-/** The part of a capture that is kept, in px: rows `from` … `to`, and columns from `left` on. */
-export interface Cut {
-  left: number;
-  width: number;
-  from: number;
-  to: number;
-}
-
-interface Part {
+/** The first rows of a PNG. */
+interface Section {
   png: Buffer;
-  cut: Cut;
-}
-
-/** A picture on disk: strips of equal height, one below the other. The last one may be shorter. */
-export interface Strips {
-  paths: string[];
-  /** Width in px. */
-  width: number;
-  height: number;
+  rows: number;
 }
 
 /**
@@ -32,31 +18,26 @@ export interface Strips {
  * one height only: the first section sets it, and sections of another height are split again. Removed on disposal.
  */
 export class SectionStore implements AsyncDisposable {
-  readonly #folder: string;
-  readonly #paths: string[] = [];
+  readonly #pngs: string[] = [];
   #written: Promise<void> = Promise.resolve();
   #stripRows = 0;
   #width = 0;
   #height = 0;
-  /** The newest part, if it does not fill a strip. If it is the last, no part needs to be split. */
-  #short: Part | null = null;
+  /** The newest section, if it does not fill a strip. If it is the last, no section needs to be split. */
+  #short: Section | null = null;
   /** Raw rows that do not fill a strip yet. */
   #rest: Buffer = Buffer.alloc(0);
 
-  readonly #channels: 3 | 4;
-
-  readonly #debug: DebugSink | undefined;
-
-  private constructor(folder: string, channels: 3 | 4, debug: DebugSink | undefined) {
-    this.#folder = folder;
-    this.#channels = channels;
-    this.#debug = debug;
-  }
+  private constructor(
+    private readonly folder: string,
+    private readonly channels: 3 | 4,
+    private readonly debug: DebugSink | undefined,
+  ) {}
 
   /**
    * @param dir created if only the last folder is missing
    * @param transparent keeps the alpha channel
-   * @param debug receives each part
+   * @param debug receives each section
    * @throws CaptureError internal_error 503 if the directory is not writable
    */
   static async open(dir: string, transparent: boolean, debug?: DebugSink): Promise<SectionStore> {
@@ -64,10 +45,10 @@ export class SectionStore implements AsyncDisposable {
     return new SectionStore(folder, transparent ? 4 : 3, debug);
   }
 
-  /** Appends a part of a PNG in the background. A failure is reported by strips(). */
-  add(png: Buffer, cut: Cut): void {
-    this.#debug?.picture(png);
-    this.#written = this.#written.then(() => this.#append({ png, cut }));
+  /** Appends the first rows of a PNG in the background. A failure is reported by strips(). */
+  add(png: Buffer, rows: number): void {
+    this.debug?.picture(png);
+    this.#written = this.#written.then(() => this.#append({ png, rows }));
     this.#written.catch(() => {});
   }
 
@@ -77,61 +58,61 @@ export class SectionStore implements AsyncDisposable {
    */
   async strips(): Promise<Strips> {
     await this.#written;
-    if (this.#short !== null) await this.#writePng(this.#short);
+    if (this.#short !== null) await this.#write(this.#short.png);
     if (this.#rest.length > 0) await this.#writeRaw(this.#rest);
-    return { paths: this.#paths, width: this.#width, height: this.#height };
+    return { pngs: this.#pngs, width: this.#width, height: this.#height };
   }
 
-  async #append(newest: Part): Promise<void> {
-    const { cut } = newest;
-    const rows = cut.to - cut.from;
+  async #append(newest: Section): Promise<void> {
+    const { png, rows } = newest;
+    const { width, height } = pngSize(png);
     if (this.#stripRows === 0) {
       this.#stripRows = rows;
-      this.#width = cut.width;
+      this.#width = width;
     }
     this.#height += rows;
-    if (this.#short !== null) await this.#cutAnew(this.#short);
+    if (this.#short !== null) await this.#split(this.#short);
     this.#short = null;
-    if (this.#rest.length > 0 || rows > this.#stripRows) await this.#cutAnew(newest);
-    else if (rows === this.#stripRows) await this.#writePng(newest);
-    else this.#short = newest;
+    if (this.#rest.length > 0 || rows > this.#stripRows) await this.#split(newest);
+    else if (rows < this.#stripRows) this.#short = newest;
+    else await this.#write(rows === height ? png : await toPng(this.#cropOf(newest)));
   }
 
-  async #cutAnew(given: Part): Promise<void> {
-    const kept = cropOf(given);
-    const raw = await (this.#channels === 4 ? kept.ensureAlpha() : kept.removeAlpha()).raw().toBuffer();
+  async #split(section: Section): Promise<void> {
+    const kept = this.#cropOf(section);
+    const raw = await (this.channels === 4 ? kept.ensureAlpha() : kept.removeAlpha()).raw().toBuffer();
     this.#rest = Buffer.concat([this.#rest, raw]);
-    const stripBytes = this.#stripRows * this.#width * this.#channels;
+    const stripBytes = this.#stripRows * this.#width * this.channels;
     while (this.#rest.length >= stripBytes) {
       await this.#writeRaw(this.#rest.subarray(0, stripBytes));
       this.#rest = this.#rest.subarray(stripBytes);
     }
   }
 
-  async #writePng(given: Part): Promise<void> {
-    const { png, cut } = given;
-    const { width, height } = pngSize(png);
-    const whole = cut.left === 0 && cut.from === 0 && cut.width === width && cut.to === height;
-    await this.#write(whole ? png : await cropOf(given).png({ compressionLevel: 1 }).toBuffer());
+  #cropOf({ png, rows }: Section): Sharp {
+    return sharp(png, { limitInputPixels: false }).extract({ left: 0, top: 0, width: this.#width, height: rows });
   }
 
   async #writeRaw(raw: Buffer): Promise<void> {
-    const channels = this.#channels;
+    const channels = this.channels;
     const height = raw.length / (this.#width * channels);
-    const picture = sharp(raw, { raw: { width: this.#width, height, channels }, limitInputPixels: false });
-    await this.#write(await picture.png({ compressionLevel: 1 }).toBuffer());
+    await this.#write(await toPng(sharp(raw, { raw: { width: this.#width, height, channels }, limitInputPixels: false })));
   }
 
   async #write(png: Buffer): Promise<void> {
-    const path = join(this.#folder, `${this.#paths.length}.png`);
-    this.#paths.push(path);
+    const path = join(this.folder, `${this.#pngs.length}.png`);
+    this.#pngs.push(path);
     await orStorageFailure(writeFile(path, png));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#written.catch(() => {});
-    await rm(this.#folder, { recursive: true, force: true });
+    await rm(this.folder, { recursive: true, force: true });
   }
+}
+
+function toPng(image: Sharp): Promise<Buffer> {
+  return image.png({ compressionLevel: 1 }).toBuffer();
 }
 
 /** A missing parent is not created, since it means that the data directory itself was removed. */
@@ -155,8 +136,4 @@ async function orStorageFailure<T>(writing: Promise<T>): Promise<T> {
       cause,
     });
   }
-}
-
-function cropOf({ png, cut: { left, width, from, to } }: Part): Sharp {
-  return sharp(png, { limitInputPixels: false }).extract({ left, top: from, width, height: to - from });
 }

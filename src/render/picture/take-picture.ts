@@ -6,20 +6,16 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions, ClipOption } from '../../contract/capture-request.js';
 import type { TimedPage } from '../page/page-clock.js';
-import { takeBands } from './bands.js';
-import { boundedPage, untilDeadline } from './bounded-page.js';
+import { boundedPage } from './bounded-page.js';
 import { takeElement } from './element-picture.js';
-import { type Encoding, encodingOf } from './encode.js';
-import { encodeSections } from './encode-sections.js';
-import { fitDensity } from './fit-density.js';
+import { type Encoding, encodingOf, finalShot } from './encode.js';
 import { takeFullPage } from './full-page-picture.js';
-import { setDensity } from './metrics.js';
 import { takePagedPdf } from './paged-pdf.js';
 import { takePdf } from './pdf-picture.js';
 import type { Picture, PictureOrder } from './picture.js';
+import { encodeShots, fitRegion, measurePage, takeRegion, takeShot } from './region-picture.js';
 import type { ScrollReport } from './scroll-through.js';
-import { SectionStore } from './section-store.js';
-import { takeView } from './view-picture.js';
+import { SHOT_MAX_PIXELS, setDensity } from './shoot.js';
 
 /**
  * Takes the picture requested by the options.
@@ -29,70 +25,80 @@ import { takeView } from './view-picture.js';
  * browser rejects, `render_timeout`, `render_crashed`, `navigation_failed`
  */
 export async function takePicture(
-  page: TimedPage,
+  timed: TimedPage,
   options: CaptureOptions,
   how: Pick<PictureOrder, 'deadline' | 'encodes'> & { scroll: ScrollReport | null },
 ): Promise<Picture> {
-  const order: PictureOrder = { ...page, options, deadline: how.deadline, encodes: how.encodes };
-  const { format } = options;
-  if (format === 'pdf') return options.pdf === null ? takePdf(order, how.scroll) : takePagedPdf(order, options.pdf);
+  const { deadline, encodes, scroll } = how;
+  const page = boundedPage(timed.session, deadline);
+  const order: PictureOrder = { ...timed, options, page, deadline, encodes, begun: performance.now() };
+  const { format, selector, clip, omitBackground } = options;
+  if (format === 'pdf' && options.pdf !== null) return takePagedPdf(order, options.pdf);
+  if (format === 'pdf' && scroll !== null) return takePdf(order, scroll);
+  if (format === 'pdf') throw new Error('The page of a PDF must be scrolled through first.');
   const encoding = encodingOf(options, format);
-  if (options.omitBackground) await clearBackground(order);
-  if (options.selector !== null) return takeElement(order, options.selector, encoding);
-  if (options.clip !== null) return takeClip(order, options.clip, encoding);
-  if (how.scroll !== null && options.fullPage) return takeFullPage(order, how.scroll, encoding);
+  // Areas that the page does not paint stay transparent.
+  if (omitBackground) await page.send('Emulation.setDefaultBackgroundColorOverride', { color: { r: 0, g: 0, b: 0, a: 0 } });
+  if (selector !== null) return takeElement(order, selector, encoding);
+  if (clip !== null) return takeClip(order, clip, encoding);
+  if (scroll !== null && options.fullPage) return takeFullPage(order, scroll, encoding);
   return takeView(order, encoding);
 }
 
-/** Makes the areas transparent that the page itself does not paint. */
-async function clearBackground({ session, deadline }: PictureOrder): Promise<void> {
-  const color = { r: 0, g: 0, b: 0, a: 0 };
-  await untilDeadline(session, deadline, () => session.cdp.send('Emulation.setDefaultBackgroundColorOverride', { color }));
+/**
+ * Captures the current view, at once if it is not too large for that.
+ * @param mostPixels the maximum number of pixels of one capture
+ */
+export async function takeView(order: PictureOrder, encoding: Encoding, mostPixels = SHOT_MAX_PIXELS): Promise<Picture> {
+  const { page, options } = order;
+  const { view } = options;
+  const density = view.deviceScaleFactor;
+  // Otherwise Chromium changes the density for each capture and back, which computes the style of all elements twice.
+  await setDensity(page, { view, density, scale: density });
+  if (view.width * view.height * density ** 2 > mostPixels) {
+    const measured = await measurePage(page);
+    const { scrollX: left, scrollY: top, view: shown } = measured;
+    const box = { left, right: left + shown.right - shown.left, top, bottom: top + shown.height };
+    const region = { page: measured, box, density, limited: false, isCut: false };
+    const how = { encoding, algorithm: 'native', stoppedReason: 'viewport', truncated: false, mostPixels } as const;
+    // A phone that shows a whole desktop page places its fixed elements elsewhere in captures beyond the view.
+    if (measured.zoom === 1) {
+      const picture = await takeRegion(order, region, how);
+      return { ...picture, diagnostics: { ...picture.diagnostics, sections: 1 } };
+    }
+  }
+  const [shot, metrics] = await Promise.all([takeShot(page, finalShot(encoding)), page.send('Page.getLayoutMetrics')]);
+  return {
+    ...(await encodeShots(order, shot, encoding)),
+    diagnostics: {
+      algorithm: 'native',
+      sections: 1,
+      deviceScaleFactor: density,
+      scrollHeight: Math.ceil(metrics.cssContentSize.height),
+      stoppedReason: 'viewport',
+      truncated: false,
+    },
+  };
 }
 
 /**
- * Captures a part of the page, anywhere in it, beyond the viewport. Areas outside the page are omitted.
+ * Captures a part of the page, anywhere in it. Areas outside the page are omitted.
  * @throws CaptureError `render_incomplete` when the page has no content there
  */
 async function takeClip(order: PictureOrder, clip: ClipOption, encoding: Encoding): Promise<Picture> {
-  const { session, options, deadline } = order;
-  const begun = performance.now();
-  await using store = await SectionStore.open(session.temporaryDir, encoding.transparent, order.debug);
-  const page = boundedPage(session, deadline);
+  const { page } = order;
+  const [right, bottom] = [clip.x + clip.width, clip.y + clip.height];
   await page.call('scrollers.expandAgain');
-  const { density, limited } = fitDensity(clip, options.view.deviceScaleFactor, encoding.format);
-  await setDensity(session, { view: options.view, density, deadline });
-  const { pageHeight, viewHeight, zoom, scrollX } = await page.call('scroll.measure');
-  const { cssContentSize } = await session.cdp.send('Page.getLayoutMetrics');
-  const right = Math.min(clip.x + clip.width, Math.max(cssContentSize.width, options.view.width / zoom));
-  const bottom = Math.min(clip.y + clip.height, Math.max(pageHeight, viewHeight));
-  if (right - clip.x < 0.5 || bottom - clip.y < 0.5) throw outside(clip, { width: cssContentSize.width, height: pageHeight });
-  const ratio = density * zoom;
-  const taken = await takeBands(
-    { session, store },
-    {
-      from: clip.y,
-      to: bottom,
-      columns: { left: clip.x, right },
-      scrollX,
-      zoom,
-      ratio,
-      lastStart: deadline - 1_000,
-      deadline,
-    },
-  );
-  const encoded = await encodeSections(order, store, { encoding, begun });
-  return {
-    ...encoded,
-    diagnostics: {
-      algorithm: 'native',
-      sections: taken.count,
-      deviceScaleFactor: density,
-      scrollHeight: pageHeight,
-      stoppedReason: !taken.whole ? 'time_limit' : limited ? 'format_limit' : 'viewport',
-      truncated: !taken.whole || right < clip.x + clip.width - 0.5 || bottom < clip.y + clip.height - 0.5,
-    },
-  };
+  const region = await fitRegion(order, encoding.format, async () => {
+    const measured = await measurePage(page);
+    const { view, viewHeight, pageHeight } = measured;
+    const width = Math.max(measured.right, view.right);
+    const box = { left: clip.x, top: clip.y, right: Math.min(right, width), bottom: Math.min(bottom, Math.max(pageHeight, viewHeight)) };
+    if (box.right - clip.x < 0.5 || box.bottom - clip.y < 0.5) throw outside(clip, { width, height: pageHeight });
+    return { page: measured, box };
+  });
+  const truncated = region.box.right < right - 0.5 || region.box.bottom < bottom - 0.5;
+  return await takeRegion(order, region, { encoding, algorithm: 'native', stoppedReason: 'viewport', truncated });
 }
 
 function outside(clip: ClipOption, page: { width: number; height: number }): CaptureError {

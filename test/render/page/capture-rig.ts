@@ -9,7 +9,7 @@ import type { RenderDeps, Rendering } from '../../../src/render/capture.js';
 import type { DebugSink } from '../../../src/render/debug-sink.js';
 import type { Executable } from '../../../src/render/launch/executable.js';
 import { MemoryBudget } from '../../../src/render/memory-budget.js';
-import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
+import { EncodeQueue } from '../../../src/render/picture/picture.js';
 import { BrowserPool } from '../../../src/render/pool/browser-pool.js';
 import { render } from '../../../src/render/render.js';
 import { ofFile } from '../../fixtures/of-file.js';

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { readPdf } from '../../../src/render/picture/read-pdf.js';
+import { readPdf } from '../../../src/render/picture/pdf-file.js';
 import { browserOfFile } from './a-page-session.js';
 
 const FORGED = '\n9 0 obj\n<</Type /Page\n/MediaBox [0 0 9 9]\n';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { stitch } from '../../../src/render/picture/encode.js';
+import { encodeStrips } from '../../../src/render/picture/encode.js';
 import { SectionStore } from '../../../src/render/picture/section-store.js';
 
 const WIDTH = 4;
@@ -21,7 +21,7 @@ function strip(shades: number[]): Promise<Buffer> {
 async function keep(store: SectionStore, heights: number[]): Promise<Buffer[]> {
   let next = 0;
   const pngs = await Promise.all(heights.map((rows) => strip(Array.from({ length: rows }, () => next++))));
-  for (const [at, png] of pngs.entries()) store.add(png, { left: 0, width: WIDTH, from: 0, to: heights[at] ?? 0 });
+  for (const [at, png] of pngs.entries()) store.add(png, heights[at] ?? 0);
   return pngs;
 }
 
@@ -31,7 +31,7 @@ it.each([[[9]], [[9, 9, 9]], [[9, 9, 4]], [[9, 4, 9]], [[9, 4, 2, 9, 9, 1]], [[4
     await using store = await SectionStore.open(tmpdir(), false);
     await keep(store, heights);
     const strips = await store.strips();
-    const { content } = await stitch(strips, PNG);
+    const { content } = await encodeStrips(strips, PNG);
     const column = await sharp(content).extract({ left: 0, top: 0, width: 1, height: strips.height }).greyscale().raw().toBuffer();
     expect([...column]).toEqual(Array.from(column, (_, at) => at));
     expect(column.length).toBe(heights.reduce((sum, rows) => sum + rows, 0));
@@ -51,6 +51,6 @@ it('a directory that is not writable is reported as a temporary server error', a
 it('whole parts of one height, and the last one, are kept as the browser wrote them', async () => {
   await using store = await SectionStore.open(tmpdir(), false);
   const pngs = await keep(store, [9, 9, 4]);
-  const { paths } = await store.strips();
+  const { pngs: paths } = await store.strips();
   expect(await Promise.all(paths.map((path) => readFile(path)))).toEqual(pngs);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { sheetOf } from '../../../src/render/picture/sheet.js';
+import { sheetOf } from '../../../src/render/picture/paged-pdf.js';
 
 const PAPER = { paper: { width: 8, height: 10 }, margin: { top: 1, right: 1, bottom: 1, left: 1 }, preferCssPageSize: false };
 

@@ -2,8 +2,9 @@ import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { monotonicNow } from '../../../src/render/monotonic-now.js';
 import { Deadlines } from '../../../src/render/page/deadline.js';
-import { EncodeQueue } from '../../../src/render/picture/encode-queue.js';
-import { takeView } from '../../../src/render/picture/view-picture.js';
+import { boundedPage } from '../../../src/render/picture/bounded-page.js';
+import { EncodeQueue } from '../../../src/render/picture/picture.js';
+import { takeView } from '../../../src/render/picture/take-picture.js';
 import { aPageSession, browserOfFile, options } from './a-page-session.js';
 import { timedPage } from './take.js';
 
@@ -26,7 +27,9 @@ it.each([
   const wanted = options({ format, viewport: { width: 640, height: 480, deviceScaleFactor, ...phone } });
   await using session = await aPageSession(browser, { html: PAGE, options: wanted });
   using deadlines = new Deadlines({ timeout: 60_000, delay: 0 }, [session.lost]);
-  const order = { ...timedPage(session, deadlines), options: wanted, deadline: monotonicNow() + 60_000, encodes: new EncodeQueue() };
+  const deadline = monotonicNow() + 60_000;
+  const page = boundedPage(session, deadline);
+  const order = { ...timedPage(session, deadlines), page, options: wanted, deadline, begun: 0, encodes: new EncodeQueue() };
   const encoding = { format: wanted.format as 'png', quality: 100, transparent: false, resize: null };
   const whole = await takeView(order, encoding);
   const inStrips = await takeView(order, encoding, 640 * 110 * deviceScaleFactor ** 2);

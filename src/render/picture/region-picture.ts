@@ -1,0 +1,237 @@
+import type { RenderDiagnostics } from '../../contract/capture-data.js';
+import type { ImageFormat } from '../../contract/capture-request.js';
+import type { ElementBox } from '../in-page/parts.js';
+import type { Pinning } from '../in-page/pin.js';
+import type { PageExtent } from '../in-page/scroll.js';
+import type { PageRange } from '../in-page/windowed-lists.js';
+import { monotonicNow } from '../monotonic-now.js';
+import type { BoundedPage } from './bounded-page.js';
+import { type Encoding, encodeStrips, finalShot, readFinal, type Strips } from './encode.js';
+import type { Picture, PictureOrder } from './picture.js';
+import { SectionStore } from './section-store.js';
+import { BAND_PIXELS, captureShot, fitDensity, pngSize, SHOT_MAX_ROWS, type Shot, type ShotClip, setDensity } from './shoot.js';
+
+/**
+ * Captures a rectangle of a stopped page, beyond the view: with one shot, or in bands where one would take too much memory.
+ * The page is not scrolled, so fixed elements keep their position.
+ */
+
+/** The time to encode 100 million pixels while another capture runs, per pixel. */
+const ENCODE_MS_PER_PIXEL = 2_500 / 100_000_000;
+/** The time for one slow band. */
+const BAND_MS = 500;
+/** Densities in hundredths, and those of most devices, have whole pixels at multiples of one of these. */
+const ALIGN_PX = [100, 64, 8, 1];
+/** A shot that is encoded again. */
+const FAST: Shot = { format: 'png', fast: true };
+
+/** A page's extent, and the part of it in view, in CSS px. */
+export interface MeasuredPage extends PageExtent {
+  view: { left: number; right: number; height: number };
+  /** What the browser adds to the page's columns: it counts from the leftmost one, where not every page begins. */
+  originX: number;
+}
+
+export async function measurePage(page: BoundedPage): Promise<MeasuredPage> {
+  const [extent, metrics] = await Promise.all([page.call('scroll.measure'), page.send('Page.getLayoutMetrics')]);
+  const { cssVisualViewport: shown, cssLayoutViewport: layout } = metrics;
+  // A phone that is zoomed out shows columns before the one where a page written from right to left begins.
+  const left = Math.min(0, shown.pageX);
+  return {
+    ...extent,
+    view: { left, right: left + shown.clientWidth, height: shown.clientHeight },
+    originX: layout.pageX - extent.scrollX,
+  };
+}
+
+/** A rectangle of the page, in CSS px, and the density at which it fits its format. */
+export interface Region {
+  page: MeasuredPage;
+  box: ElementBox;
+  density: number;
+  /** Whether the format limited the density. */
+  limited: boolean;
+  /** Whether the format cut the bottom. */
+  isCut: boolean;
+}
+
+/**
+ * The region at the highest density that fits the format. The density is set before the first capture, since a page may
+ * change its layout with it.
+ * @param find finds the region at the current density
+ */
+export async function fitRegion(
+  { page, options: { view } }: PictureOrder,
+  format: ImageFormat,
+  find: () => Promise<Pick<Region, 'page' | 'box'>>,
+): Promise<Region> {
+  let density = view.deviceScaleFactor;
+  for (let limited = false; ; ) {
+    await setDensity(page, { view, density });
+    const { page: measured, box } = await find();
+    const { zoom } = measured;
+    const width = (box.right - box.left) * zoom;
+    // The row limit of one capture applies to its columns as well.
+    const most = Math.min(density, Math.floor((SHOT_MAX_ROWS / width) * 100) / 100);
+    const fit = fitDensity({ width, height: (box.bottom - box.top) * zoom }, most, format);
+    limited ||= fit.limited;
+    if (fit.density === density) {
+      const bottom = Math.min(box.bottom, box.top + fit.height / zoom);
+      return { page: measured, box: { ...box, bottom }, density, limited, isCut: bottom < box.bottom - 0.5 };
+    }
+    density = fit.density;
+  }
+}
+
+/** Moves pinned elements to their position in a picture beyond the view. */
+export async function placePinned(page: BoundedPage, pinning: Pinning): Promise<void> {
+  await page.call('pin.place', pinning);
+  // In a page that fits into the view, no pinned element is repeated.
+  if (pinning.keep === 'none' || pinning.down > 0 || !pinning.first) await page.call('pseudos.place', pinning);
+}
+
+/** Vertical ranges of the page, in order, whose content exists only at their own scroll position, and how to scroll there. */
+export interface RangesApart {
+  ranges: PageRange[];
+  showAt(top: number): Promise<void>;
+}
+
+/** What a region is for. */
+export interface RegionReason {
+  algorithm: RenderDiagnostics['algorithm'];
+  /** The reason to stop where the region ends. */
+  stoppedReason: RenderDiagnostics['stoppedReason'];
+  /** Whether the region lacks a part of what was requested. */
+  truncated: boolean;
+}
+
+/**
+ * Captures and encodes a region.
+ * @throws CaptureError `render_timeout`, `render_crashed`
+ */
+export async function takeRegion(
+  order: PictureOrder,
+  region: Region,
+  how: RegionReason & { encoding: Encoding; apart?: RangesApart | undefined; mostPixels?: number },
+): Promise<Picture> {
+  const { encoding, apart, mostPixels = BAND_PIXELS } = how;
+  if (apart === undefined && mostRows(region, mostPixels) >= region.box.bottom - region.box.top) {
+    const shot = await takeOneShot(order, region, encoding);
+    return { ...(await encodeShots(order, shot, encoding)), diagnostics: diagnosticsOf(region, { count: 1, whole: true }, how) };
+  }
+  await using store = await SectionStore.open(order.session.temporaryDir, encoding.transparent, order.debug);
+  const taken = await takeRows(order, region, { store, apart, mostPixels });
+  return { ...(await encodeShots(order, await store.strips(), encoding)), diagnostics: diagnosticsOf(region, taken, how) };
+}
+
+/** One shot, of the view by default. If possible, the browser encodes it in the requested format, and the result is a buffer. */
+export async function takeShot(page: BoundedPage, final: Shot | null, clip?: ShotClip): Promise<Buffer | Strips> {
+  const content = await captureShot(page, final ?? FAST, clip);
+  return final === null ? { pngs: [content], ...pngSize(content) } : content;
+}
+
+/** Encodes what was captured. */
+export async function encodeShots(
+  { encodes, begun }: PictureOrder,
+  shots: Buffer | Strips,
+  encoding: Encoding,
+): Promise<Omit<Picture, 'diagnostics'>> {
+  const taken = performance.now();
+  const encoded = Buffer.isBuffer(shots)
+    ? await readFinal(shots)
+    : await encodes.run(shots.width * shots.height, () => encodeStrips(shots, encoding));
+  return { ...encoded, timings: { begun, shoot: taken - begun, encode: performance.now() - taken } };
+}
+
+/** The browser adds a row to a shot that does not begin and end on whole pixels. */
+async function takeOneShot({ page }: PictureOrder, region: Region, encoding: Encoding): Promise<Buffer | Strips> {
+  const { top, bottom } = region.box;
+  const ratio = ratioOf(region);
+  const isWhole = isWholeNumber(top * ratio) && isWholeNumber(bottom * ratio);
+  const shot = await takeShot(page, isWhole ? finalShot(encoding) : null, clipOf(region, top, bottom));
+  return Buffer.isBuffer(shot) ? shot : { ...shot, height: Math.min(shot.height, Math.round((bottom - top) * ratio)) };
+}
+
+export interface RowsTaken {
+  /** The number of bands. */
+  count: number;
+  /** False if the time ran out. */
+  whole: boolean;
+}
+
+/** Captures the rows of a region into the store. */
+export async function takeRows(
+  { page, deadline }: PictureOrder,
+  region: Region,
+  how: { store: SectionStore; apart?: RangesApart | undefined; mostPixels?: number },
+): Promise<RowsTaken> {
+  const { store, apart, mostPixels = BAND_PIXELS } = how;
+  const { left, right, top, bottom } = region.box;
+  const ratio = ratioOf(region);
+  const most = mostRows(region, mostPixels);
+  const lastStart = deadline - BAND_MS - (right - left) * (bottom - top) * ratio ** 2 * ENCODE_MS_PER_PIXEL;
+  let count = 0;
+  let y = top;
+  const isTime = () => count === 0 || monotonicNow() <= lastStart;
+  const takeTo = async (to: number) => {
+    while (y < to && isTime()) {
+      const end = bandEnd(y, most, { to, top, ratio });
+      const png = await captureShot(page, FAST, clipOf(region, y, end));
+      store.add(png, Math.min(Math.round((end - y) * ratio), pngSize(png).height));
+      count++;
+      y = end;
+    }
+  };
+  for (const range of apart?.ranges ?? []) {
+    await takeTo(Math.min(range.top, bottom));
+    if (range.top >= bottom || !isTime()) break;
+    await apart?.showAt(range.top);
+    await takeTo(Math.min(range.bottom, bottom));
+  }
+  await apart?.showAt(0);
+  await takeTo(bottom);
+  return { count, whole: y >= bottom };
+}
+
+export function diagnosticsOf({ page, density, limited, isCut }: Region, taken: RowsTaken, how: RegionReason): RenderDiagnostics {
+  // A page that was cut earlier for another reason is not cut by the format, even if that has limited the density.
+  const byFormat = isCut || (limited && !/limit|max/.test(how.stoppedReason));
+  return {
+    algorithm: how.algorithm,
+    sections: taken.count,
+    deviceScaleFactor: density,
+    scrollHeight: page.pageHeight,
+    stoppedReason: !taken.whole ? 'time_limit' : byFormat ? 'format_limit' : how.stoppedReason,
+    truncated: how.truncated || isCut || !taken.whole,
+  };
+}
+
+/** Picture px per CSS px. */
+function ratioOf({ density, page }: Region): number {
+  return density * page.zoom;
+}
+
+/** The maximum height of one shot, in CSS px. */
+function mostRows(region: Region, mostPixels: number): number {
+  const { left, right } = region.box;
+  const ratio = ratioOf(region);
+  return Math.max(1, Math.floor(Math.min(SHOT_MAX_ROWS, mostPixels / ((right - left) * ratio)) / ratio));
+}
+
+function clipOf({ page, box: { left, right } }: Region, top: number, bottom: number): ShotClip {
+  return { x: page.originX + left, y: top, width: right - left, height: bottom - top, scale: page.zoom };
+}
+
+/** The end of a band that begins at `y`: the end of the plan, or as many whole pixels from the region's top as fit. */
+function bandEnd(y: number, most: number, { to, top, ratio }: { to: number; top: number; ratio: number }): number {
+  if (to - y <= most) return to;
+  for (const step of ALIGN_PX) {
+    const end = y + Math.floor(most / step) * step;
+    if (end > y && isWholeNumber((end - top) * ratio)) return end;
+  }
+  return y + Math.max(1, Math.floor(most * ratio)) / ratio;
+}
+
+function isWholeNumber(value: number): boolean {
+  return Math.abs(value - Math.round(value)) < 1e-6;
+}
