@@ -143,12 +143,14 @@ export async function encodeShots(
   return { ...encoded, timings: { begun, shoot: taken - begun, encode: performance.now() - taken } };
 }
 
-/** The browser adds a row to a shot that does not begin and end on whole pixels. */
 async function takeOneShot({ page }: PictureOrder, region: Region, encoding: Encoding): Promise<Buffer | Strips> {
   const { top, bottom } = region.box;
   const ratio = ratioOf(region);
+  // The browser adds a row to a shot that does not begin and end on whole pixels.
   const isWhole = isWholeNumber(top * ratio) && isWholeNumber(bottom * ratio);
-  const shot = await takeShot(page, isWhole ? finalShot(encoding) : null, clipOf(region, top, bottom));
+  // The browser's PNG of a long page takes longer than its fast one and sharp's together.
+  const final = isWhole && encoding.format === 'jpeg' ? finalShot(encoding) : null;
+  const shot = await takeShot(page, final, clipOf(region, top, bottom));
   return Buffer.isBuffer(shot) ? shot : { ...shot, height: Math.min(shot.height, Math.round((bottom - top) * ratio)) };
 }
 
