@@ -9,14 +9,10 @@ import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import { monotonicNow } from '../monotonic-now.js';
 import type { PageSession } from '../page-session.js';
-import { builtInText, readBuiltInRules } from './built-in.js';
-import type { Category } from './category.js';
-import { builtInEngines, type Engines, engineSet, type Refusal } from './engines.js';
-import { type Guard, guardPage } from './guard-page.js';
-import { listSources } from './list-sources.js';
+import { builtInEngines, builtInText, type Category, type Engines, engineSet, type Refusal, readBuiltInRules } from './engines.js';
+import { guardPage, type PageGuard } from './guard-page.js';
 import { ListStore, type Manifest } from './list-store.js';
-import { ListThread } from './list-worker.js';
-import { hasRule, type ListParts, loadEngines, updateLists } from './lists.js';
+import { hasRule, type ListParts, ListThread, listSources, loadEngines, updateLists } from './lists.js';
 
 export interface BlockerOptions {
   dataDir: string;
@@ -103,7 +99,7 @@ export class Blocker implements AsyncDisposable {
    * Must be called before the navigation. Does nothing if all four switches are off and there are no headers.
    * @param id of the capture, for the log
    */
-  guard(session: PageSession, options: CaptureOptions, id: string): Promise<Guard> {
+  guard(session: PageSession, options: CaptureOptions, id: string): Promise<PageGuard> {
     return guardPage(
       {
         engines: this.engines,
@@ -147,20 +143,19 @@ export class Blocker implements AsyncDisposable {
   /** Searches the texts of the lists for the rules, since an engine does not store which list a rule is from. */
   private async listsOf(refusals: readonly Refusal[]): Promise<string[]> {
     const { store, sources, builtIn } = this.lists;
-    const found = new Array<string>(refusals.length).fill('');
-    const check = async (name: string, category: Category, text: string) => {
-      for (const [nth, refusal] of refusals.entries()) {
-        if (found[nth] !== '' || refusal.category !== category || refusal.filter === undefined) continue;
-        if (hasRule(text, refusal.filter)) found[nth] = name;
-        // A list has megabytes, so other work gets a turn between two searches.
-        await setImmediate();
-      }
-    };
+    const found = refusals.map(() => '');
     for (const category of new Set(refusals.map((refusal) => refusal.category))) {
-      await check('built-in', category, builtInText(builtIn, category));
-      for (const source of sources) {
-        const kept = source.category === category ? this.manifest.lists[source.name] : undefined;
-        if (kept !== undefined) await check(source.name, category, (await store.read(kept.file))?.toString() ?? '');
+      const own = sources.filter((source) => source.category === category).map(({ name }) => name);
+      for (const name of ['built-in', ...own]) {
+        const file = this.manifest.lists[name]?.file;
+        const text = name === 'built-in' ? builtInText(builtIn, category) : file === undefined ? null : await store.read(file);
+        const lines = text?.toString().split('\n') ?? [];
+        for (const [nth, { category: refusedBy, filter }] of refusals.entries()) {
+          if (found[nth] !== '' || refusedBy !== category || filter === undefined) continue;
+          if (hasRule(lines, filter)) found[nth] = name;
+          // A list has megabytes, so other work gets a turn between two searches.
+          await setImmediate();
+        }
       }
     }
     return found;

@@ -1,16 +1,11 @@
-import { Request } from '@ghostery/adblocker';
+import { type CosmeticFilter, type FiltersEngine, Request } from '@ghostery/adblocker';
 import type { ProceduralRule } from '../in-page/procedural-rule.js';
-import type { Category } from './category.js';
-import { type Engines, matchedPart } from './engines.js';
-import { hidingExceptions, type Site } from './hiding-exceptions.js';
+import type { Scriptlet } from '../in-page/scriptlets/scriptlet.js';
+import { type Category, type Engines, matchedPart } from './engines.js';
+import { readScriptlet } from './list-syntax.js';
 import { parseProcedural } from './parse-procedural.js';
 
-/** The classes, ids and links of a page that hiding rules can match. */
-export interface Features {
-  ids: string[];
-  classes: string[];
-  hrefs: string[];
-}
+/** The rules of a page that change what it shows: style sheets, procedural rules and scriptlets. */
 
 /** The style sheets to apply at the start of a document. */
 export interface StartRules {
@@ -18,107 +13,159 @@ export interface StartRules {
   byHost: Record<string, string>;
 }
 
+/** Selects the rules of a page. */
+export interface Wanted {
+  url: string;
+  /** General rules, whatever the page contains. */
+  base?: boolean;
+  /** Rules for the page's host. */
+  host?: boolean;
+  /** General rules for these classes, ids and links of the page. */
+  features?: { ids: string[]; classes: string[]; hrefs: string[] };
+}
+
 /**
  * The style sheets that hide elements from the start of a document: general rules, and rules for the hosts likely to serve
- * the target. Rules for cookie banners are omitted, since a hidden banner cannot be declined.
+ * the target.
  * @returns null if there is nothing to hide
  */
 export function startRules(engines: Engines, on: readonly Category[], url: string): StartRules | null {
-  const base = exceptBanners(engines, on, { url, base: true });
-  const byHost = Object.fromEntries(likelyHosts(url).map((host) => [host, hostCss(engines, on, `https://${host}/`)]));
-  if (base === '' && Object.values(byHost).every((css) => css === '')) return null;
-  return { base, byHost };
+  const base = hidingCss(engines, on, { url, base: true });
+  const byHost = byLikelyHost(url, (host) => hidingCss(engines, on, { url: host, host: true }));
+  return base === '' && Object.values(byHost).every((css) => css === '') ? null : { base, byHost };
 }
 
-/** Rules for the documents of one host. */
-export function hostCss(engines: Engines, on: readonly Category[], url: string): string {
-  return exceptBanners(engines, on, { url, host: true });
+/** The style sheet without rules for cookie banners, since a hidden banner cannot be declined. */
+export function hidingCss(engines: Engines, on: readonly Category[], wanted: Wanted): string {
+  return cssOf(engines, { of: on.filter((category) => category !== 'cookies'), on }, wanted);
 }
 
-/** The host with and without `www.`, which covers most redirects. */
-export function likelyHosts(url: string): string[] {
+/** The style sheet that hides cookie banners. */
+export function bannerCss(engines: Engines, on: readonly Category[], wanted: Wanted): string {
+  return cssOf(engines, { of: ['cookies'], on }, wanted);
+}
+
+/** Values for the page's host with and without `www.`, which covers most redirects. */
+function byLikelyHost<Value>(url: string, make: (address: string) => Value): Record<string, Value> {
   const { hostname } = new URL(url);
-  return [hostname, hostname.startsWith('www.') ? hostname.slice(4) : `www.${hostname}`];
+  const hosts = [hostname, hostname.startsWith('www.') ? hostname.slice(4) : `www.${hostname}`];
+  return Object.fromEntries(hosts.map((host) => [host, make(`https://${host}/`)]));
 }
 
-/** Rules that depend on the page's content. */
-export function featureCss(engines: Engines, on: readonly Category[], at: { url: string; features: Features }): string {
-  return exceptBanners(engines, on, at);
-}
-
-/** Rules that hide cookie banners for this URL, whatever the page contains. */
-export function bannerCss(engines: Engines, on: readonly Category[], url: string): string {
-  return hiding(engines, { of: ['cookies'], on }, { url, base: true, host: true });
-}
-
-/** Rules that hide cookie banners by the page's content. */
-export function bannerFeatureCss(engines: Engines, on: readonly Category[], at: { url: string; features: Features }): string {
-  return hiding(engines, { of: ['cookies'], on }, at);
+/** The categories whose rules are wanted, and those whose exceptions hold. */
+interface Scope {
+  of: readonly Category[];
+  on: readonly Category[];
 }
 
 /** Limits on the rules evaluated for one page, and on the characters of their selectors that are parsed: about 10 ms. */
 const PROCEDURAL_MAX = 500;
 const PROCEDURAL_MAX_CHARS = 100_000;
 
-/** The rules of some categories for this page that no style sheet can express, without those excepted by any active category. */
-export function proceduralRules(
-  engines: Engines,
-  { of, on }: { of: readonly Category[]; on: readonly Category[] },
-  url: string,
-): ProceduralRule[] {
-  const site = siteOf(url);
-  const exceptions = hidingExceptions(engines, on, site);
+/** The rules for this page that no style sheet can express. */
+export function proceduralRules(engines: Engines, scope: Scope, url: string): ProceduralRule[] {
   const rules: ProceduralRule[] = [];
   let chars = 0;
-  for (const category of of) {
-    const { matches } = engines[category].matchCosmeticFilters({ ...site, getRulesFromDOM: false, getInjectionRules: false });
-    for (const { filter, exception } of matches) {
-      if (rules.length >= PROCEDURAL_MAX || chars >= PROCEDURAL_MAX_CHARS) break;
-      if (!filter?.isExtended() || exception !== undefined || !exceptions.allows(filter)) continue;
-      chars += filter.getSelector().length;
-      rules.push(...parseProcedural(filter.getSelector(), filter.style));
-    }
+  for (const rule of activeRules(engines, scope, { url, host: true }).flatMap((active) => active.rules)) {
+    if (!rule.isExtended()) continue;
+    chars += rule.getSelector().length;
+    if (rules.length >= PROCEDURAL_MAX || chars > PROCEDURAL_MAX_CHARS) break;
+    rules.push(...parseProcedural(rule.getSelector(), rule.style));
   }
   return rules.slice(0, PROCEDURAL_MAX);
 }
 
-/** Selects the rules of a page. */
-interface Wanted {
-  url: string;
-  base?: boolean;
-  host?: boolean;
-  features?: Features;
-}
+/** The maximum number of scriptlets for one host. */
+const SCRIPTLETS_MAX = 200;
 
-function exceptBanners(engines: Engines, on: readonly Category[], wanted: Wanted): string {
-  return hiding(engines, { of: on.filter((category) => category !== 'cookies'), on }, wanted);
-}
-
-// Rules that a style sheet cannot express are matched separately.
-const STYLES_ONLY = { getInjectionRules: false, getExtendedRules: false, injectScriptlets: false, injectExtended: false };
-
-/** The style sheet of some categories' rules, without those excepted by the lists of any active category. */
-function hiding(engines: Engines, { of, on }: { of: readonly Category[]; on: readonly Category[] }, wanted: Wanted): string {
-  if (of.length === 0) return '';
-  const { base = false, host = false, features } = wanted;
-  const site = siteOf(wanted.url);
-  const exceptions = hidingExceptions(engines, on, site);
-  const asked = { ...site, ...features, getRulesFromHostname: host, getRulesFromDOM: features !== undefined };
-  const css = of.map((category) => {
-    const engine = engines[category];
-    const { matches, allowGenericHides } = engine.matchCosmeticFilters({ ...asked, ...STYLES_ONLY });
-    const rules = matches.flatMap(({ filter, exception }) =>
-      filter !== undefined && exception === undefined && exceptions.allows(filter) ? [filter] : [],
-    );
-    const general = allowGenericHides && exceptions.general;
-    return engine.injectCosmeticFilters(rules, { url: site.url, ...STYLES_ONLY, allowGenericHides: general, getBaseRules: base }).styles;
+/** The scriptlets to run in each document, for the hosts likely to serve the target; null if there are none. */
+export function scriptletsByHost(engines: Engines, on: readonly Category[], url: string): Record<string, Scriptlet[]> | null {
+  const byHost = byLikelyHost(url, (address) => {
+    const rules = activeRules(engines, { of: on, on }, { url: address, host: true }).flatMap((active) => active.rules);
+    const calls = new Set(rules.filter((rule) => rule.isScriptInject()).map((rule) => rule.getSelector()));
+    return [...calls]
+      .map(readScriptlet)
+      .filter((scriptlet) => scriptlet !== null)
+      .slice(0, SCRIPTLETS_MAX);
   });
-  return css.filter((part) => part !== '').join('\n');
+  return Object.values(byHost).every((scriptlets) => scriptlets.length === 0) ? null : byHost;
 }
 
-/** A page's address in the form that hiding rules are matched against. */
-export function siteOf(address: string): Site {
+/** The style sheet of some categories' rules. */
+function cssOf(engines: Engines, scope: Scope, wanted: Wanted): string {
+  const sheets = activeRules(engines, scope, wanted).map(({ engine, rules, general }) => {
+    const styles = rules.filter((rule) => !rule.isScriptInject() && !rule.isExtended());
+    const { url, base: getBaseRules = false } = wanted;
+    const only = { injectScriptlets: false, injectExtended: false, allowGenericHides: general };
+    return engine.injectCosmeticFilters(styles, { url: matchedPart(url), getBaseRules, ...only }).styles;
+  });
+  return sheets.filter((sheet) => sheet !== '').join('\n');
+}
+
+interface ActiveRules {
+  engine: FiltersEngine;
+  rules: CosmeticFilter[];
+  /** Whether general rules apply to the page. */
+  general: boolean;
+}
+
+/** The rules of each category for a page, without those that the list of any active category excepts. */
+function activeRules(engines: Engines, { of, on }: Scope, { url: address, host = false, features }: Wanted): ActiveRules[] {
   const url = matchedPart(address);
   const { hostname, domain } = Request.fromRawDetails({ url, type: 'main_frame' });
-  return { url, hostname, domain };
+  const site = { url, hostname, domain };
+  const exceptions = hidingExceptions(engines, on, site);
+  return of.map((category) => {
+    const engine = engines[category];
+    const how = { getRulesFromHostname: host, getRulesFromDOM: features !== undefined };
+    const { matches, allowGenericHides } = engine.matchCosmeticFilters({ ...site, ...features, ...how });
+    const rules = matches.flatMap(({ filter, exception }) =>
+      filter !== undefined && exception === undefined && exceptions.allow(filter) ? [filter] : [],
+    );
+    return { engine, rules, general: allowGenericHides && exceptions.allowGeneral };
+  });
+}
+
+/**
+ * The exceptions for a page in all active lists, each of which applies to the rules of all categories. A general selector
+ * without id, class or link is excepted within its own category only, since the library stores those as text.
+ */
+function hidingExceptions(engines: Engines, on: readonly Category[], site: { url: string; hostname: string; domain: string }) {
+  // The exceptions `$generichide`, `$specifichide` and `$elemhide`.
+  const pageWide = on.flatMap((category) => {
+    const { matches } = engines[category].matchCosmeticFilters({ ...site, getRulesFromDOM: false, getRulesFromHostname: false });
+    return matches.flatMap(({ filter, exception }) => (filter === undefined ? [exception] : []));
+  });
+  const allowGeneral = !pageWide.some((exception) => exception?.isGenericHide());
+  const allowSpecific = !pageWide.some((exception) => exception?.isSpecificHide());
+  const isUnhidden = (key: string) =>
+    on.some((category) => unhidesOf(engines[category])[key]?.some((unhide) => unhide.match(site.hostname, site.domain)));
+  return {
+    allowGeneral,
+    allow: (rule: CosmeticFilter): boolean => {
+      // An exception that names no scriptlet applies to all scriptlets. Page-wide exceptions concern hiding only.
+      if (rule.isScriptInject()) return !isUnhidden(keyOf(rule)) && !isUnhidden('');
+      return (rule.isGenericHide() ? allowGeneral : allowSpecific) && !isUnhidden(keyOf(rule));
+    },
+  };
+}
+
+type Unhides = Partial<Record<string, CosmeticFilter[]>>;
+/** The exceptions of each engine, one or two thousand, which are read once. */
+const unhides = new WeakMap<FiltersEngine, Unhides>();
+
+function unhidesOf(engine: FiltersEngine): Unhides {
+  const known = unhides.get(engine);
+  if (known !== undefined) return known;
+  const read: Unhides = Object.create(null);
+  for (const unhide of engine.cosmetics.unhideIndex.getFilters()) {
+    read[keyOf(unhide)] ??= [];
+    read[keyOf(unhide)]?.push(unhide);
+  }
+  unhides.set(engine, read);
+  return read;
+}
+
+function keyOf(rule: CosmeticFilter): string {
+  return `${rule.getSelector()}${rule.style ?? ''}`;
 }

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Category } from './category.js';
+import type { Category } from './engines.js';
 
 /** Metadata of one fetched list. */
 export interface KeptList {
@@ -11,7 +11,6 @@ export interface KeptList {
   etag: string | null;
   lastModified: string | null;
   rules: number;
-  bytes: number;
   /** The list's source: its own URL, or the npm package. */
   origin: 'address' | 'package';
   /** When its text last changed, in Unix ms. */
@@ -30,7 +29,7 @@ export interface KeptEngine {
 }
 
 export interface Manifest {
-  lists: Record<string, KeptList>;
+  lists: Record<string, KeptList | undefined>;
   engines: Partial<Record<Category, KeptEngine>>;
 }
 
@@ -67,8 +66,7 @@ export class ListStore {
   /** Completes a change, and removes unused files. */
   async writeManifest(manifest: Manifest): Promise<void> {
     await this.#put(MANIFEST, Buffer.from(JSON.stringify(manifest, null, 1)));
-    const named = new Set([MANIFEST, ...Object.values(manifest.lists).map(({ file }) => file)]);
-    for (const engine of Object.values(manifest.engines)) named.add(engine.file);
+    const named = new Set([MANIFEST, ...[manifest.lists, manifest.engines].flatMap((kept) => Object.values(kept).map((one) => one?.file))]);
     for (const name of await readdir(this.dir)) {
       if (/\.(txt|bin)$/.test(name) && !named.has(name)) await rm(join(this.dir, name), { force: true });
     }

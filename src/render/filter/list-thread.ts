@@ -6,9 +6,8 @@ import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { FiltersEngine } from '@ghostery/adblocker';
 import { isBoundedRegex } from './bounded-regex.js';
-import { commonSyntax } from './common-syntax.js';
-import { ENGINE_OPTIONS } from './engines.js';
-import { MATCHED_CHARS } from './linear-patterns.js';
+import { ENGINE_OPTIONS, MATCHED_CHARS } from './engines.js';
+import { commonSyntax } from './list-syntax.js';
 
 export type ListJob =
   | {

@@ -3,19 +3,52 @@
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
 import { ENGINE_VERSION, type FiltersEngine, NetworkFilter } from '@ghostery/adblocker';
 import type { Egress } from '../../egress/egress.js';
 import { installLocked } from '../install/run-command.js';
 import pins from '../pinned-packages.json';
-import { type BuiltInRules, builtInText, othersText } from './built-in.js';
-import { CATEGORIES, type Category } from './category.js';
-import { SYNTAX_VERSION } from './common-syntax.js';
-import { ENGINE_OPTIONS, engineSet, loadEngine, refusing } from './engines.js';
-import { fetchList, type Validators } from './fetch-list.js';
-import type { ListSource } from './list-sources.js';
+import {
+  type BuiltInRules,
+  builtInText,
+  CATEGORIES,
+  type Category,
+  ENGINE_OPTIONS,
+  engineSet,
+  loadEngine,
+  othersText,
+  refusalOf,
+} from './engines.js';
 import type { KeptEngine, KeptList, ListStore, Manifest } from './list-store.js';
-import type { ListThread } from './list-worker.js';
+import { SYNTAX_VERSION } from './list-syntax.js';
+import type { ListJob, ListWork } from './list-thread.js';
+
+/** One full filter list: its URL, and the equivalent in the npm package. */
+interface ListSource {
+  /** The list's name in `stillframe lists`, which is also a valid file name. */
+  name: string;
+  category: Category;
+  url: string;
+  /** The number of the equivalent rule set in the npm package; null for the operator's own URLs. */
+  packageId: number | null;
+}
+
+const USUAL: readonly ListSource[] = [
+  { name: 'easylist', category: 'ads', url: 'https://easylist.to/easylist/easylist.txt', packageId: 2 },
+  { name: 'easyprivacy', category: 'trackers', url: 'https://easylist.to/easylist/easyprivacy.txt', packageId: 3 },
+  { name: 'adguard-widgets', category: 'chats', url: 'https://filters.adtidy.org/extension/ublock/filters/22.txt', packageId: 22 },
+  { name: 'adguard-cookie-notices', category: 'cookies', url: 'https://filters.adtidy.org/extension/ublock/filters/18.txt', packageId: 18 },
+];
+
+/** The default lists. Given URLs replace the lists of their category. */
+export function listSources(urls: Partial<Record<Category, readonly string[]>> = {}): ListSource[] {
+  return CATEGORIES.flatMap((category) => {
+    const own = urls[category];
+    if (own === undefined) return USUAL.filter((source) => source.category === category);
+    return own.map((url, index) => ({ name: `${category}-${index + 1}`, category, url, packageId: null }));
+  });
+}
 
 export interface ListParts {
   store: ListStore;
@@ -25,6 +58,37 @@ export interface ListParts {
   egress: Pick<Egress, 'fetch'>;
   /** Extracts lists from the npm package. Tests, which have no registry, replace it. */
   fetchPackaged?: typeof fetchPackagedLists;
+}
+
+/** Parsing a typical list takes a second. */
+const THREAD_MAX_MS = 60_000;
+
+/** Runs each task in a new thread, which ends afterwards to release its memory: parsing takes 200 MB. */
+export class ListThread {
+  /** @param file the built list-thread.mjs */
+  constructor(
+    private readonly file: URL,
+    private readonly maxMs = THREAD_MAX_MS,
+  ) {}
+
+  /** @throws Error if the task fails or takes too long; the signal's reason if it aborts */
+  async run<Job extends ListJob>(job: Job, stop: AbortSignal): Promise<ListWork[Job['kind']]> {
+    stop.throwIfAborted();
+    const tooLong = AbortSignal.timeout(this.maxMs);
+    const worker = new Worker(this.file, { workerData: job });
+    AbortSignal.any([stop, tooLong]).addEventListener('abort', () => void worker.terminate(), { once: true });
+    try {
+      return await new Promise<ListWork[Job['kind']]>((resolve, reject) => {
+        worker.once('message', resolve);
+        worker.once('error', reject);
+        worker.once('exit', (code) =>
+          reject(stop.reason ?? new Error(tooLong.aborted ? 'takes too long to parse' : `the list thread ended with ${code}`)),
+        );
+      });
+    } finally {
+      await worker.terminate();
+    }
+  }
 }
 
 /** Engines built from built-in rules and lists. A category without lists has none. */
@@ -51,161 +115,170 @@ async function readEngine(store: ListStore, { file, crc }: KeptEngine): Promise<
   return bytes === null || crc32(bytes) !== crc ? null : loadEngine(bytes);
 }
 
-/**
- * Updates every list that can be fetched, and rebuilds the engines whose lists have changed. After a failure, the existing
- * copy stays in use.
- * @returns problems by list name
- */
-export async function updateLists(parts: ListParts, signal: AbortSignal): Promise<Record<string, string>> {
-  const former = await parts.store.readManifest();
-  const manifest: Manifest = { lists: { ...former.lists }, engines: { ...former.engines } };
-  const problems: Record<string, string> = {};
-  await Promise.all(
-    parts.sources.map(async (source) => {
-      try {
-        manifest.lists[source.name] = await refreshList(parts, source, { former: manifest.lists[source.name], signal });
-      } catch (error) {
-        signal.throwIfAborted();
-        problems[source.name] = error instanceof Error ? error.message : String(error);
-      }
-    }),
-  );
-  await fillFromPackage(parts, { manifest, problems, signal });
-  for (const category of CATEGORIES) {
-    if (!(await rebuildEngine(parts, { manifest, category, problems, signal })))
-      restoreLists(parts.sources, category, { former, manifest });
-  }
-  await parts.store.writeManifest(manifest);
-  return problems;
-}
-
-async function refreshList(
-  { egress, store, thread }: ListParts,
-  source: ListSource,
-  { former, signal }: { former: KeptList | undefined; signal: AbortSignal },
-): Promise<KeptList> {
-  const held = former !== undefined && (await store.read(former.file)) !== null ? former : undefined;
-  const own = held?.url === source.url && held.origin === 'address' ? held : undefined;
-  const known: Validators = own ?? { etag: null, lastModified: null, rules: 0 };
-  const fetched = await fetchList({ egress, thread }, source, { known, signal });
-  const now = Date.now();
-  if (fetched.state === 'same' && own !== undefined) return { ...own, checkedAt: now };
-  if (fetched.state === 'same') throw new Error(`${source.url} has nothing new for a list that is not here`);
-  const { etag, lastModified } = fetched;
-  return { ...(await saveList(store, source, fetched)), etag, lastModified, origin: 'address', fetchedAt: now, checkedAt: now };
-}
-
-async function saveList(
-  store: ListStore,
-  { name, url }: ListSource,
-  { content, rules }: { content: Uint8Array; rules: number },
-): Promise<Pick<KeptList, 'url' | 'file' | 'rules' | 'bytes'>> {
-  return { url, file: await store.save(name, 'txt', content), rules, bytes: content.byteLength };
-}
-
+/** What an update has found so far. */
 interface Update {
   manifest: Manifest;
   problems: Record<string, string>;
   signal: AbortSignal;
 }
 
-/** Fills in lists whose own URL could not be reached, if they have no copy or one from another version of the package. */
-async function fillFromPackage(parts: ListParts, { manifest, problems, signal }: Update): Promise<void> {
-  const { store, thread, sources, fetchPackaged = fetchPackagedLists } = parts;
-  const wanted = sources.filter(({ name, packageId }) => {
-    const former = manifest.lists[name];
-    const newer = former === undefined || (former.origin === 'package' && former.etag !== LIST_PACKAGE.version);
-    return problems[name] !== undefined && packageId !== null && newer;
-  });
-  if (wanted.length === 0) return;
-  let packaged: Record<number, string>;
+/**
+ * Updates every list that can be fetched, and rebuilds the engines whose lists have changed. After a failure, the existing
+ * copy stays in use.
+ * @returns problems by list name
+ */
+export async function updateLists(parts: ListParts, signal: AbortSignal): Promise<Record<string, string>> {
+  const { store, sources } = parts;
+  const former = await store.readManifest();
+  const manifest: Manifest = { lists: { ...former.lists }, engines: { ...former.engines } };
+  const update: Update = { manifest, problems: {}, signal };
+  await Promise.all(
+    sources.map((source) =>
+      noting(update, source.name, async () => {
+        manifest.lists[source.name] = await fetchList(parts, source, { known: former.lists[source.name], signal });
+      }),
+    ),
+  );
+  await fillFromPackage(parts, update);
+  for (const category of CATEGORIES) {
+    if (await noting(update, `${category} rules`, () => rebuildEngine(parts, manifest, { category, signal }))) continue;
+    // The current engine was built from the former lists.
+    for (const { name } of sources.filter((source) => source.category === category)) manifest.lists[name] = former.lists[name];
+  }
+  await store.writeManifest(manifest);
+  return update.problems;
+}
+
+/**
+ * Notes the problem of a step that fails.
+ * @returns whether it succeeded
+ */
+async function noting({ problems, signal }: Update, name: string, step: () => Promise<void>): Promise<boolean> {
   try {
-    packaged = await fetchPackaged(
-      thread,
-      wanted.map(({ packageId }) => packageId ?? 0),
-      { dir: store.dir, signal },
-    );
+    await step();
+    return true;
   } catch (error) {
     signal.throwIfAborted();
-    const reason = error instanceof Error ? error.message : String(error);
-    for (const { name } of wanted) problems[name] = `${problems[name]}; nor from the npm package: ${reason}`;
-    return;
+    problems[name] = error instanceof Error ? error.message : String(error);
+    return false;
   }
-  for (const source of wanted) {
-    const text = packaged[source.packageId ?? 0];
-    const content = Buffer.from(text ?? '');
-    const facts = { formerRules: manifest.lists[source.name]?.rules ?? 0 };
-    const { problem, rules } = await thread.run({ kind: 'check', content, facts }, signal);
-    if (text === undefined || problem !== null) {
-      problems[source.name] = `${problems[source.name]}; in the npm package it ${text === undefined ? 'is missing' : problem}`;
+}
+
+const FETCH_TIMEOUT_MS = 60_000;
+const LIST_MAX_BYTES = 64_000_000;
+const REDIRECTS_MAX = 3;
+
+/**
+ * Fetches a list if it is newer than the existing copy.
+ * @throws Error with the problem, if it cannot be fetched completely or is invalid
+ */
+async function fetchList(
+  { egress, store, thread }: ListParts,
+  source: ListSource,
+  { known, signal }: { known: KeptList | undefined; signal: AbortSignal },
+): Promise<KeptList> {
+  const isOwn = source.packageId === null;
+  const isHeld = known?.url === source.url && known.origin === 'address' && (await store.read(known.file)) !== null;
+  const held = isHeld ? known : null;
+  const headers = {
+    ...(held?.etag ? { 'if-none-match': held.etag } : {}),
+    ...(held?.lastModified ? { 'if-modified-since': held.lastModified } : {}),
+  };
+  let url = source.url;
+  for (let hop = 0; hop <= REDIRECTS_MAX; hop++) {
+    signal.throwIfAborted();
+    if (url.startsWith('http:') && !source.url.startsWith('http:')) throw new Error(`${source.url} redirects to plain http`);
+    const answer = await egress.fetch({
+      url,
+      method: 'GET',
+      headers,
+      body: null,
+      timeoutMs: FETCH_TIMEOUT_MS,
+      maxBytes: LIST_MAX_BYTES,
+      via: null,
+      // An operator's own mirror may be on a private address.
+      allowedOrigins: isOwn ? [new URL(source.url).origin] : [],
+      signal,
+      quiet: true,
+    });
+    const { status, body: content } = answer;
+    const location = answer.headers.get('location');
+    if (status >= 301 && status <= 308 && location !== null) {
+      url = new URL(location, url).href;
       continue;
     }
     const now = Date.now();
-    manifest.lists[source.name] = {
-      ...(await saveList(store, source, { content, rules })),
-      etag: LIST_PACKAGE.version,
-      lastModified: null,
-      origin: 'package',
-      fetchedAt: now,
-      checkedAt: now,
-    };
-    delete problems[source.name];
+    if (status === 304 && held !== null) return { ...held, checkedAt: now };
+    if (status !== 200) throw new Error(`${url} answered ${status}`);
+    const statedLength = answer.headers.get('content-encoding') === null ? answer.headers.get('content-length') : null;
+    if (answer.truncated || (statedLength !== null && Number(statedLength) !== content.byteLength))
+      throw new Error(`${url} was not received completely`);
+    const facts = { formerRules: held?.rules ?? 0, isOwn, isWhole: statedLength !== null };
+    const { problem, rules } = await thread.run({ kind: 'check', content, facts }, signal);
+    if (problem !== null) throw new Error(`${url} ${problem}`);
+    const file = await store.save(source.name, 'txt', content);
+    const [etag, lastModified] = ['etag', 'last-modified'].map((name) => answer.headers.get(name)) as [string | null, string | null];
+    return { url: source.url, file, etag, lastModified, rules, origin: 'address', fetchedAt: now, checkedAt: now };
+  }
+  throw new Error(`${source.url} redirects more than ${REDIRECTS_MAX} times`);
+}
+
+/** Fills in lists whose own URL could not be reached, if they have no copy or one from another version of the package. */
+async function fillFromPackage(parts: ListParts, update: Update): Promise<void> {
+  const { store, thread, sources, fetchPackaged = fetchPackagedLists } = parts;
+  const { manifest, problems, signal } = update;
+  const { version } = LIST_PACKAGE;
+  const wanted = sources.flatMap(({ name, url, packageId }) => {
+    const former = manifest.lists[name];
+    const isOutdated = former === undefined || (former.origin === 'package' && former.etag !== version);
+    return problems[name] !== undefined && packageId !== null && isOutdated ? [{ name, url, packageId, former }] : [];
+  });
+  if (wanted.length === 0) return;
+  const ids = wanted.map(({ packageId }) => packageId);
+  const packaged = await fetchPackaged(thread, ids, { dir: store.dir, signal }).catch((error: Error) => error);
+  signal.throwIfAborted();
+  for (const { name, url, packageId, former } of wanted) {
+    const own = problems[name];
+    const isFilled = await noting(update, name, async () => {
+      if (packaged instanceof Error) throw new Error(`${own}; nor from the npm package: ${packaged.message}`);
+      const text = packaged[packageId];
+      if (text === undefined) throw new Error(`${own}; in the npm package it is missing`);
+      const content = Buffer.from(text);
+      const { problem, rules } = await thread.run({ kind: 'check', content, facts: { formerRules: former?.rules ?? 0 } }, signal);
+      if (problem !== null) throw new Error(`${own}; in the npm package it ${problem}`);
+      const file = await store.save(name, 'txt', content);
+      const now = Date.now();
+      manifest.lists[name] = { url, file, etag: version, lastModified: null, rules, origin: 'package', fetchedAt: now, checkedAt: now };
+    });
+    if (isFilled) delete problems[name];
   }
 }
 
 /**
  * Parses one category's lists in the thread, unless its engine was built from the same lists.
- * @returns false if no usable engine can be built from these lists
+ * @throws Error if no usable engine can be built from these lists
  */
 async function rebuildEngine(
-  parts: ListParts,
-  { manifest, category, problems, signal }: Update & { category: Category },
-): Promise<boolean> {
-  const { store, thread, builtIn, sources } = parts;
+  { store, thread, builtIn, sources }: ListParts,
+  manifest: Manifest,
+  { category, signal }: { category: Category; signal: AbortSignal },
+): Promise<void> {
   const lists = listsOf(manifest, sources, category);
   const key = engineKey(builtIn, lists);
-  if (lists.length === 0) {
-    delete manifest.engines[category];
-    return true;
-  }
   const former = manifest.engines[category];
-  if (former?.key === key && (await readEngine(store, former)) !== null) return true;
-  try {
-    const texts = await Promise.all(lists.map(async ({ file }) => (await store.read(file))?.toString('utf8') ?? ''));
-    const work = await thread.run(
-      { kind: 'parse', texts: [builtInText(builtIn, category), othersText(builtIn, category), ...texts] },
-      signal,
-    );
-    const engine = loadEngine(work.engine);
-    if (engine === null) throw new Error('the parsed list cannot be loaded');
-    if (refusesOrdinary(engine, category)) throw new Error('would block ordinary pages');
-    manifest.engines[category] = { key, file: await store.save(category, 'bin', work.engine), crc: crc32(work.engine) };
-    return true;
-  } catch (error) {
-    signal.throwIfAborted();
-    problems[`${category} rules`] = error instanceof Error ? error.message : String(error);
-    return false;
-  }
-}
-
-/** Restores the lists that the current engine was built from. */
-function restoreLists(
-  sources: readonly ListSource[],
-  category: Category,
-  { former, manifest }: { former: Manifest; manifest: Manifest },
-): void {
-  for (const { name } of sources.filter((source) => source.category === category)) {
-    const list = former.lists[name];
-    if (list === undefined) delete manifest.lists[name];
-    else manifest.lists[name] = list;
-  }
+  if (lists.length === 0) delete manifest.engines[category];
+  if (lists.length === 0 || (former?.key === key && (await readEngine(store, former)) !== null)) return;
+  const texts = await Promise.all(lists.map(async ({ file }) => (await store.read(file))?.toString('utf8') ?? ''));
+  const builtInTexts = [builtInText(builtIn, category), othersText(builtIn, category)];
+  const { engine: bytes } = await thread.run({ kind: 'parse', texts: [...builtInTexts, ...texts] }, signal);
+  const engine = loadEngine(bytes);
+  if (engine === null) throw new Error('the parsed list cannot be loaded');
+  if (refusesOrdinary(engine, category)) throw new Error('would block ordinary pages');
+  manifest.engines[category] = { key, file: await store.save(category, 'bin', bytes), crc: crc32(bytes) };
 }
 
 function listsOf(manifest: Manifest, sources: readonly ListSource[], category: Category): KeptList[] {
-  return sources
-    .filter((source) => source.category === category)
-    .map(({ name }) => manifest.lists[name])
-    .filter((list) => list !== undefined);
+  return sources.flatMap((source) => (source.category === category ? (manifest.lists[source.name] ?? []) : []));
 }
 
 function engineKey(builtIn: BuiltInRules, lists: readonly KeptList[]): string {
@@ -227,23 +300,17 @@ function refusesOrdinary(engine: FiltersEngine, category: Category): boolean {
     () => engine,
     () => new Set(),
   );
-  return ORDINARY.some(([url, type]) => refusing(engines, [category], { url, type, sourceUrl: 'https://www.example.com/' }) !== null);
+  return ORDINARY.some(([url, type]) => refusalOf(engines, [category], { url, type, sourceUrl: 'https://www.example.com/' }) !== null);
 }
 
 /** The maximum number of a list's lines that are compared with one rule. */
 const LINES_COMPARED = 500;
 
-/** Whether a list contains the rule, in any spelling. */
-export function hasRule(text: string, rule: NetworkFilter): boolean {
+/** Whether the lines of a list contain the rule, in any spelling. */
+export function hasRule(lines: readonly string[], rule: NetworkFilter): boolean {
   const part = rule.getHostname() === '' ? rule.getFilter() : rule.getHostname();
-  let at = part === '' ? -1 : text.indexOf(part);
-  for (let compared = 0; at >= 0 && compared < LINES_COMPARED; compared++) {
-    const end = text.indexOf('\n', at);
-    const line = text.slice(text.lastIndexOf('\n', at) + 1, end < 0 ? undefined : end);
-    if (NetworkFilter.parse(line.trim())?.getId() === rule.getId()) return true;
-    at = end < 0 ? -1 : text.indexOf(part, end);
-  }
-  return false;
+  const alike = part === '' ? [] : lines.filter((line) => line.includes(part));
+  return alike.slice(0, LINES_COMPARED).some((line) => NetworkFilter.parse(line.trim())?.getId() === rule.getId());
 }
 
 /** An npm package with equivalent lists, for networks that can reach a registry but not the lists' own URLs. */

@@ -1,5 +1,5 @@
 import type { RequestType } from '@ghostery/adblocker';
-import type { Category } from '../filter/category.js';
+import type { Category } from '../filter/engines.js';
 import { type Engines, matchedPart, type Refusal, refusalOf } from '../filter/engines.js';
 import { type ChildTarget, ChildTargets } from './child-targets.js';
 import { TargetFrames } from './target-frames.js';

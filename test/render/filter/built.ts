@@ -6,8 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { silentLog } from '../../../src/log.js';
-import { readBuiltInRules } from '../../../src/render/filter/built-in.js';
-import { builtInEngines } from '../../../src/render/filter/engines.js';
+import { type Ask, builtInEngines, type Category, type Engines, readBuiltInRules, refusalOf } from '../../../src/render/filter/engines.js';
 import type { PageGuardParts } from '../../../src/render/filter/guard-page.js';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
@@ -43,6 +42,11 @@ export async function guardPartsForTests(): Promise<PageGuardParts> {
     consentBundle: await readFile(new URL('consent-page.js', built), 'utf8'),
     log: silentLog(),
   };
+}
+
+/** The category whose rules block the request, or null. */
+export function refusing(engines: Engines, on: readonly Category[], ask: Ask): Category | null {
+  return refusalOf(engines, on, ask)?.category ?? null;
 }
 
 function filesOf(dir: string): string[] {

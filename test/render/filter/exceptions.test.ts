@@ -1,14 +1,22 @@
 import { FiltersEngine } from '@ghostery/adblocker';
 import { describe, expect, it } from 'vitest';
-import { builtInExceptions, builtInText, othersText, readBuiltInRules } from '../../../src/render/filter/built-in.js';
-import { CATEGORIES, type Category } from '../../../src/render/filter/category.js';
-import { bannerCss, bannerFeatureCss, featureCss, hostCss, startRules } from '../../../src/render/filter/cosmetics.js';
-import { ENGINE_OPTIONS, type Engines, engineSet, refusing } from '../../../src/render/filter/engines.js';
+import { bannerCss, hidingCss, startRules } from '../../../src/render/filter/cosmetics.js';
+import {
+  builtInExceptions,
+  builtInText,
+  CATEGORIES,
+  type Category,
+  ENGINE_OPTIONS,
+  type Engines,
+  engineSet,
+  othersText,
+  readBuiltInRules,
+} from '../../../src/render/filter/engines.js';
 import { AD_VENDORS } from '../../fixtures/vendors/ads.js';
 import { CHAT_VENDORS } from '../../fixtures/vendors/chats.js';
 import { CONSENT_VENDORS } from '../../fixtures/vendors/consent.js';
 import { TRACKER_VENDORS } from '../../fixtures/vendors/trackers.js';
-import { builtForTests } from './built.js';
+import { builtForTests, refusing } from './built.js';
 
 const PAGE = 'https://page.test/';
 
@@ -76,12 +84,12 @@ describe('an element that one list hides and another excepts', () => {
   });
 
   it('is shown when both switches are on, and only then', () => {
-    expect(featureCss(engines, ['ads'], { url: PAGE, features })).toContain('.offer');
-    expect(featureCss(engines, ['ads', 'trackers'], { url: PAGE, features })).not.toContain('.offer');
-    expect(featureCss(engines, ['ads', 'trackers'], { url: PAGE, features })).toContain('.teaser');
-    expect(featureCss(engines, ['ads', 'trackers'], { url: 'https://other.test/', features })).toContain('.offer');
-    expect(hostCss(engines, ['ads', 'chats'], PAGE)).toContain('.aside');
-    expect(hostCss(engines, ['ads', 'trackers'], PAGE)).toBe('');
+    expect(hidingCss(engines, ['ads'], { url: PAGE, features })).toContain('.offer');
+    expect(hidingCss(engines, ['ads', 'trackers'], { url: PAGE, features })).not.toContain('.offer');
+    expect(hidingCss(engines, ['ads', 'trackers'], { url: PAGE, features })).toContain('.teaser');
+    expect(hidingCss(engines, ['ads', 'trackers'], { url: 'https://other.test/', features })).toContain('.offer');
+    expect(hidingCss(engines, ['ads', 'chats'], { url: PAGE, host: true })).toContain('.aside');
+    expect(hidingCss(engines, ['ads', 'trackers'], { url: PAGE, host: true })).toBe('');
   });
 
   it('is shown on pages that a list excepts from generic rules or from all rules', () => {
@@ -89,11 +97,11 @@ describe('an element that one list hides and another excepts', () => {
     expect(startRules(engines, ['ads'], bare)?.base).toContain('amp-ad');
     expect(startRules(engines, ['ads', 'trackers'], bare)).toBeNull();
     expect(startRules(engines, ['ads', 'trackers'], PAGE)?.base).toContain('amp-ad');
-    expect(featureCss(engines, ['ads', 'trackers'], { url: bare, features })).toBe('');
+    expect(hidingCss(engines, ['ads', 'trackers'], { url: bare, features })).toBe('');
     const plain = 'https://plain.test/';
-    expect(bannerCss(engines, ['cookies'], plain)).toContain('.bar');
-    expect(bannerCss(engines, ['trackers', 'cookies'], plain)).toBe('');
-    expect(bannerFeatureCss(engines, ['cookies'], { url: plain, features })).toContain('.notice');
-    expect(bannerFeatureCss(engines, ['trackers', 'cookies'], { url: plain, features })).toBe('');
+    expect(bannerCss(engines, ['cookies'], { url: plain, host: true })).toContain('.bar');
+    expect(bannerCss(engines, ['trackers', 'cookies'], { url: plain, host: true })).toBe('');
+    expect(bannerCss(engines, ['cookies'], { url: plain, features })).toContain('.notice');
+    expect(bannerCss(engines, ['trackers', 'cookies'], { url: plain, features })).toBe('');
   });
 });

@@ -1,10 +1,10 @@
 import { FiltersEngine } from '@ghostery/adblocker';
 import type { Browser } from 'playwright-core';
 import { afterAll } from 'vitest';
-import type { Category } from '../../../src/render/filter/category.js';
-import { commonSyntax } from '../../../src/render/filter/common-syntax.js';
+import type { Category } from '../../../src/render/filter/engines.js';
 import { ENGINE_OPTIONS, type Engines, engineSet } from '../../../src/render/filter/engines.js';
 import type { PageGuardParts } from '../../../src/render/filter/guard-page.js';
+import { commonSyntax } from '../../../src/render/filter/list-syntax.js';
 import { ofFile } from '../../fixtures/of-file.js';
 import { guardPartsForTests } from './built.js';
 import { FixtureWeb, launchOnto } from './site.js';

@@ -10,12 +10,11 @@ import { openEgress } from '../../../src/egress/open-egress.js';
 import { silentLog } from '../../../src/log.js';
 import { Blocker, type BlockerOptions } from '../../../src/render/filter/blocker.js';
 import { proceduralRules } from '../../../src/render/filter/cosmetics.js';
-import { type Engines, refusing } from '../../../src/render/filter/engines.js';
+import type { Engines } from '../../../src/render/filter/engines.js';
 import { listProblem } from '../../../src/render/filter/list-thread.js';
-import { ListThread } from '../../../src/render/filter/list-worker.js';
-import { hasRule } from '../../../src/render/filter/lists.js';
+import { hasRule, ListThread } from '../../../src/render/filter/lists.js';
 import { startDnsServer } from '../../fixtures/dns-server.js';
-import { builtForTests } from './built.js';
+import { builtForTests, refusing } from './built.js';
 
 const URLS = {
   ads: ['https://lists.test/ads.txt'],
@@ -382,7 +381,7 @@ describe('a list', () => {
 
 it('contains a rule whatever its spelling', () => {
   const text = '! Comment\n||ads.test^$third-party,script\n/banner/*$image\n@@||ads.test^\n';
-  const has = (rule: string) => hasRule(text, NetworkFilter.parse(rule) as NetworkFilter);
+  const has = (rule: string) => hasRule(text.split('\n'), NetworkFilter.parse(rule) as NetworkFilter);
   expect(['||ads.test^$script,3p', '/banner/*$image', '@@||ads.test^'].map(has)).toEqual([true, true, true]);
   expect(['||ads.test^', '||ad.test^', '/banner/*'].map(has)).toEqual([false, false, false]);
 });

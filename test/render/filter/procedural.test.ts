@@ -1,7 +1,7 @@
 import type { Frame } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { commonSyntax } from '../../../src/render/filter/common-syntax.js';
 import { guardPage } from '../../../src/render/filter/guard-page.js';
+import { commonSyntax } from '../../../src/render/filter/list-syntax.js';
 import { parseProcedural } from '../../../src/render/filter/parse-procedural.js';
 import { enginesOf, guardedWeb, type ListedPage } from './guarded-web.js';
 import { aPageSession, someOptions } from './site.js';

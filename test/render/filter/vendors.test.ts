@@ -1,14 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readBuiltInRules } from '../../../src/render/filter/built-in.js';
-import { CATEGORIES, type Category } from '../../../src/render/filter/category.js';
-import { builtInEngines, type Engines, refusing } from '../../../src/render/filter/engines.js';
+import { builtInEngines, CATEGORIES, type Category, type Engines, readBuiltInRules } from '../../../src/render/filter/engines.js';
 import { AD_VENDORS } from '../../fixtures/vendors/ads.js';
 import { CHAT_VENDORS } from '../../fixtures/vendors/chats.js';
 import { CONSENT_VENDORS } from '../../fixtures/vendors/consent.js';
 import { ORDINARY_REQUESTS } from '../../fixtures/vendors/ordinary.js';
 import { TRACKER_VENDORS } from '../../fixtures/vendors/trackers.js';
 import type { VendorRequest } from '../../fixtures/vendors/vendor.js';
-import { builtForTests } from './built.js';
+import { builtForTests, refusing } from './built.js';
 
 const PAGE = 'https://www.example.com/';
 const VENDORS: Record<Category, { vendors: VendorRequest[]; least: number }> = {
