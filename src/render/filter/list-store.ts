@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Category } from './engines.js';
 
@@ -87,13 +87,7 @@ export class ListStore {
   async #put(file: string, content: Uint8Array): Promise<void> {
     const temporary = join(this.dir, `.${randomUUID()}`);
     try {
-      const handle = await open(temporary, 'wx', 0o600);
-      try {
-        await handle.writeFile(content);
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
+      await writeFile(temporary, content, { mode: 0o600, flush: true });
       await rename(temporary, join(this.dir, file));
     } finally {
       await rm(temporary, { force: true });

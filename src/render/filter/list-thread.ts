@@ -89,9 +89,7 @@ function extractLists(dir: string, ids: readonly number[]): Record<number, strin
 
 /** Counts the lines that are rules: neither empty, nor comments, nor headers. */
 function countRules(text: string): number {
-  let count = 0;
-  for (const line of text.split('\n')) if (line.length > 2 && !/^\s*(!|\[|#\s|$)/.test(line)) count += 1;
-  return count;
+  return text.split('\n').filter((line) => line.length > 2 && !/^\s*(!|\[|#\s|$)/.test(line)).length;
 }
 
 /**

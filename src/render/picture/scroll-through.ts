@@ -1,7 +1,6 @@
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { FULL_PAGE_MAX_HEIGHT_PX, FULL_WIDTH_MAX_PX } from '../../contract/limits.js';
 import type { PageExtent } from '../in-page/scroll.js';
-import type { FeedCut } from '../in-page/scrollers.js';
 import { monotonicNow } from '../monotonic-now.js';
 import { advanceTime, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage } from './bounded-page.js';
@@ -51,17 +50,23 @@ export interface ScrollOptions {
 export async function scrollThrough(timed: TimedPage, options: CaptureOptions, how: ScrollOptions): Promise<ScrollReport> {
   const page = boundedPage(timed.session, how.deadline + END_WAIT_MS);
   const first = how.respondsBy === undefined ? page : boundedPage(timed.session, how.respondsBy);
-  const feedCut = await first.call('scrollers.expandAll');
+  const cut = await first.call('scrollers.expandAll');
   const start = await first.call('scroll.measure');
-  const end = await scrollDown(timed, page, { options, start, deadline: how.deadline });
-  if (end.steps > 0) {
+  const { steps, seen, isLate } = await scrollDown(timed, page, { options, start, deadline: how.deadline });
+  if (steps > 0) {
     const since = performance.now();
     await page.call('scroll.step', { to: 0 });
     await waitForReaction(timed, since);
   }
   await how.waitForIdle();
   const { pageHeight } = await page.call('scroll.measure');
-  return withFeedCut(report(pageHeight, end, { start, options }), start, feedCut);
+  const limit = heightLimit(pageHeight, { start, options });
+  const report = { pageHeight, steps, feedCut: false };
+  if (isLate && seen < Math.min(pageHeight, limit.px)) return { ...report, captureHeight: seen, stoppedReason: 'time_limit' };
+  if (pageHeight > limit.px) return { ...report, captureHeight: limit.px, stoppedReason: limit.reason };
+  // A scroller that has grown since, while the document was scrolled, was not cut off.
+  if (cut === null || pageHeight > start.pageHeight + 1) return { ...report, captureHeight: pageHeight, stoppedReason: 'end_of_page' };
+  return { ...report, captureHeight: pageHeight, stoppedReason: cut, feedCut: true };
 }
 
 /**
@@ -123,33 +128,32 @@ interface ScrollPlan {
   deadline: number;
 }
 
-type FeedlessReport = Omit<ScrollReport, 'feedCut'>;
-
-interface ScrollResult {
-  steps: number;
-  /** The lowest position that has been in view, in CSS px. */
-  seen: number;
-  stopped: 'end' | 'height' | 'time';
-}
-
-async function scrollDown(timed: TimedPage, page: BoundedPage, how: ScrollPlan): Promise<ScrollResult> {
-  const { options, start } = how;
+/**
+ * Scrolls to the end of the page, or as far as the limits allow.
+ * @returns the lowest position that has been in view, in CSS px, and whether the time ended before the page
+ */
+async function scrollDown(
+  timed: TimedPage,
+  page: BoundedPage,
+  { options, start, deadline }: ScrollPlan,
+): Promise<{ steps: number; seen: number; isLate: boolean }> {
   const step = options.fullPageScrollBy ?? start.viewHeight;
-  let { scrollY, pageHeight, viewHeight } = start;
   let since = performance.now();
   let steps = 0;
   let stuck = 0;
-  const resultOf = (stopped: ScrollResult['stopped']): ScrollResult => ({ steps, seen: scrollY + viewHeight, stopped });
-  for (;;) {
-    if (options.fullWidth) steps += await scrollAcross(timed, page, how.deadline);
-    const atEnd = scrollY + viewHeight >= pageHeight - 1;
-    if (scrollY + viewHeight >= heightLimit(pageHeight, how).px) return resultOf('height');
-    if (monotonicNow() >= how.deadline) return resultOf(atEnd ? 'end' : 'time');
-    if (atEnd && steps > 0) {
-      await waitForReaction(timed, since, Math.min(END_WAIT_MS, Math.max(0, how.deadline - monotonicNow())));
+  for (let at = start; ; ) {
+    if (options.fullWidth) steps += await scrollAcross(timed, page, deadline);
+    const { scrollY, pageHeight, viewHeight } = at;
+    const seen = scrollY + viewHeight;
+    const isAtEnd = seen >= pageHeight - 1;
+    const isOver = monotonicNow() >= deadline;
+    const isDone = seen >= heightLimit(pageHeight, { start, options }).px || stuck >= STUCK_STEPS || (isAtEnd && steps === 0);
+    if (isDone || isOver) return { steps, seen, isLate: isOver && !isAtEnd };
+    if (isAtEnd) {
+      await waitForReaction(timed, since, Math.min(END_WAIT_MS, Math.max(0, deadline - monotonicNow())));
       const grown = (await page.call('scroll.measure')).pageHeight;
-      if (grown <= pageHeight + 1) return resultOf('end');
-    } else if (atEnd) return resultOf('end');
+      if (grown <= pageHeight + 1) return { steps, seen, isLate: false };
+    }
     since = performance.now();
     // The step in between shows elements that appear only when well inside the view, or wholly in it, which may be the case in
     // neither of two adjacent views.
@@ -157,11 +161,9 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, how: ScrollPlan):
     await page.call('scroll.step', { ...between, to: scrollY + step });
     if (options.fullPageScrollDelay === null) await waitForReaction(timed, since);
     else await advanceTime(timed, options.fullPageScrollDelay, { realMs: options.fullPageScrollDelay, holds: false });
-    const now = await page.call('scroll.measure');
+    at = await page.call('scroll.measure');
     steps++;
-    stuck = now.scrollY <= scrollY && now.pageHeight <= pageHeight ? stuck + 1 : 0;
-    if (stuck >= STUCK_STEPS) return resultOf('end');
-    ({ scrollY, pageHeight, viewHeight } = now);
+    stuck = at.scrollY <= scrollY && at.pageHeight <= pageHeight ? stuck + 1 : 0;
   }
 }
 
@@ -192,21 +194,4 @@ function heightLimit(pageHeight: number, { start, options }: Pick<ScrollPlan, 's
   const fit = fitDensity({ width, height: most * start.zoom }, options.view.deviceScaleFactor, format);
   const px = Math.min(most, fit.height / start.zoom);
   return { px, reason: px < most ? ('format_limit' as const) : ('max_height' as const) };
-}
-
-function report(pageHeight: number, end: ScrollResult, way: Pick<ScrollPlan, 'start' | 'options'>): FeedlessReport {
-  const { px: limit, reason } = heightLimit(pageHeight, way);
-  const { steps } = end;
-  if (end.stopped === 'time' && end.seen < Math.min(pageHeight, limit)) {
-    return { pageHeight, captureHeight: end.seen, stoppedReason: 'time_limit', steps };
-  }
-  if (pageHeight > limit) return { pageHeight, captureHeight: limit, stoppedReason: reason, steps };
-  return { pageHeight, captureHeight: pageHeight, stoppedReason: 'end_of_page', steps };
-}
-
-/** A scroller that has grown since, while the document was scrolled, was not cut off. */
-function withFeedCut(found: FeedlessReport, start: PageExtent, cut: FeedCut): ScrollReport {
-  const hasGrown = found.pageHeight > start.pageHeight + 1;
-  if (cut === null || found.stoppedReason !== 'end_of_page' || hasGrown) return { ...found, feedCut: false };
-  return { ...found, stoppedReason: cut, feedCut: true };
 }
