@@ -12,7 +12,7 @@ import type { PageSession } from '../page-session.js';
 import { builtInEngines, builtInText, type Category, type Engines, engineSet, type Refusal, readBuiltInRules } from './engines.js';
 import { guardPage, type PageGuard } from './guard-page.js';
 import { ListStore, type Manifest } from './list-store.js';
-import { hasRule, type ListParts, ListThread, listSources, loadEngines, updateLists } from './lists.js';
+import { hasRule, type ListedEngines, type ListParts, ListThread, listSources, loadEngines, updateLists } from './lists.js';
 
 export interface BlockerOptions {
   dataDir: string;
@@ -55,8 +55,8 @@ export class Blocker implements AsyncDisposable {
   private engines: Engines;
   private manifest: Manifest = { lists: {}, engines: {} };
   private manifestAt = 0;
-  /** Categories whose list engines are loaded. A damaged engine, or one of another version, is rebuilt from the existing lists. */
-  private listed: ReadonlySet<string> = new Set();
+  /** The engines of lists that are loaded. A damaged engine, or one of another version, is rebuilt from the existing lists. */
+  private listed: ListedEngines = {};
   private problems: Record<string, string> = {};
   private updating: Promise<void> | null = null;
   private timer: NodeJS.Timeout | undefined;
@@ -129,7 +129,7 @@ export class Blocker implements AsyncDisposable {
       const kept = this.manifest.lists[name];
       const problem = this.problems[name] ?? this.problems[`${category} rules`] ?? null;
       if (kept === undefined) return { name, category, url, state: 'missing', rules: 0, fetchedAt: null, origin: null, problem };
-      const state = !this.listed.has(category) ? 'missing' : kept.checkedAt < Date.now() - OLD_MS ? 'old' : 'in use';
+      const state = this.listed[category] === undefined ? 'missing' : kept.checkedAt < Date.now() - OLD_MS ? 'old' : 'in use';
       return { name, category, url, state, rules: kept.rules, fetchedAt: kept.fetchedAt, origin: kept.origin, problem };
     });
   }
@@ -183,10 +183,9 @@ export class Blocker implements AsyncDisposable {
     const { store } = this.lists;
     this.manifestAt = await store.changedAt();
     this.manifest = await store.readManifest();
-    const listed = await loadEngines(this.lists);
-    this.listed = new Set(Object.keys(listed));
+    this.listed = await loadEngines(this.lists, this.manifest);
     const plain = this.builtInOnly;
-    this.engines = engineSet((category) => listed[category] ?? plain[category], plain.ownExceptions);
+    this.engines = engineSet((category) => this.listed[category] ?? plain[category], plain.ownExceptions);
   }
 
   private keepFresh(): void {
@@ -205,7 +204,7 @@ export class Blocker implements AsyncDisposable {
     if (!this.options.lists.enabled || monotonicNow() < this.restUntil) return;
     const due = this.lists.sources.some(({ name, category }) => {
       const kept = this.manifest.lists[name];
-      return kept === undefined || kept.checkedAt < Date.now() - REFRESH_MS || !this.listed.has(category);
+      return kept === undefined || kept.checkedAt < Date.now() - REFRESH_MS || this.listed[category] === undefined;
     });
     if (due) await this.updateLists();
   }

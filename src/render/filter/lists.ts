@@ -95,8 +95,7 @@ export class ListThread {
 export type ListedEngines = Partial<Record<Category, FiltersEngine>>;
 
 /** Loads the engines of an earlier update. Damaged or outdated ones are omitted, and rebuilt later. */
-export async function loadEngines({ store, builtIn, sources }: Pick<ListParts, 'store' | 'builtIn' | 'sources'>): Promise<ListedEngines> {
-  const manifest = await store.readManifest();
+export async function loadEngines({ store, builtIn, sources }: ListParts, manifest: Manifest): Promise<ListedEngines> {
   const loaded: ListedEngines = {};
   await Promise.all(
     CATEGORIES.map(async (category) => {

@@ -24,11 +24,12 @@ const UNSAFE_STYLE = /url\(|image-set\(|\\|\/\*|[{}@]/i;
  */
 export function parseProcedural(selector: string, style: string | undefined): ProceduralRule[] {
   if (selector.length > SELECTOR_MAX_CHARS || (style !== undefined && UNSAFE_STYLE.test(style))) return [];
-  const [, subject, action, value] = ACTION.exec(selector) ?? [];
-  const chains = alternatives(subject ?? selector, 0);
-  if (chains === null) return [];
-  const act = style !== undefined ? 'style' : ((action ?? 'hide') as ProceduralRule['action']);
-  return chains.map((steps) => ({ steps, action: act, value: style ?? unquoted(value ?? '') }));
+  const [, subject = selector, action = 'hide', value = ''] = ACTION.exec(selector) ?? [];
+  const act =
+    style === undefined
+      ? { action: action as ProceduralRule['action'], value: unquoted(value) }
+      : { action: 'style' as const, value: style };
+  return (alternatives(subject, 0) ?? []).map((steps) => ({ steps, ...act }));
 }
 
 /** Whether a selector has operators that no style sheet can express. */
@@ -98,8 +99,7 @@ function pushPlain(steps: Step[], css: string, { depth, next }: Place): void {
 
 /** The index at which the selector's first compound ends and a combinator begins. */
 function compoundEnd(css: string): number {
-  for (let at = 0; at < css.length; at = indexAfter(css, at)) if (/[\s>+~]/.test(css[at] ?? '')) return at;
-  return css.length;
+  return topLevel(css).find((at) => /[\s>+~]/.test(css[at] ?? '')) ?? css.length;
 }
 
 interface OperatorAt {
@@ -110,8 +110,7 @@ interface OperatorAt {
 }
 
 function operatorAt(css: string): OperatorAt | null {
-  for (let at = 0; at < css.length; at = indexAfter(css, at)) {
-    if (css[at] !== ':') continue;
+  for (const at of topLevel(css).filter((place) => css[place] === ':')) {
     const name = /^:([a-z-]+)\(/.exec(css.slice(at, at + 24))?.[1];
     if (name === undefined) continue;
     const open = at + name.length + 1;
@@ -124,6 +123,13 @@ function operatorAt(css: string): OperatorAt | null {
 
 function isOperator(name: string): name is Operator {
   return (OPERATORS as readonly string[]).includes(name);
+}
+
+/** The indexes of the characters that are in no brackets or quotes. */
+function topLevel(css: string): number[] {
+  const indexes: number[] = [];
+  for (let at = 0; at < css.length; at = indexAfter(css, at)) indexes.push(at);
+  return indexes;
 }
 
 /** The index after a character, or after the brackets or quotes that open there. */
@@ -162,14 +168,8 @@ function quoteEnd(css: string, start: number): number {
 }
 
 function splitAtCommas(selector: string): string[] {
-  const parts: string[] = [];
-  let start = 0;
-  for (let at = 0; at < selector.length; at = indexAfter(selector, at)) {
-    if (selector[at] !== ',') continue;
-    parts.push(selector.slice(start, at));
-    start = at + 1;
-  }
-  return [...parts, selector.slice(start)];
+  const ends = [...topLevel(selector).filter((at) => selector[at] === ','), selector.length];
+  return ends.map((end, nth) => selector.slice(nth === 0 ? 0 : (ends[nth - 1] ?? 0) + 1, end));
 }
 
 function unquoted(text: string): string {

@@ -49,8 +49,8 @@ export async function modelTiles(encodes: EncodeQueue, content: Buffer, { from, 
   const tiles: ModelTile[] = [];
   let leftBytes = MODEL_ANSWER_MAX_BYTES;
   for (const cut of cuts.slice(from - 1, from - 1 + MODEL_TILES_MAX)) {
-    const tile = await encodes.run(ALONE, () => encodeTile(content, { width, scale, cut }, tiles.length === 0 ? null : leftBytes));
-    if (tile === null) break;
+    const tile = await encodes.run(ALONE, () => encodeTile(content, { width, scale, cut }));
+    if (tile.length > leftBytes) break;
     leftBytes -= tile.length;
     tiles.push({ content: tile, mediaType: 'image/webp', ...cut });
   }
@@ -80,15 +80,11 @@ interface TilePart {
   cut: Cut;
 }
 
-/**
- * @param maxBytes null for the first tile of an answer, which is made to fit
- * @returns null if it does not fit
- */
-async function encodeTile(content: Buffer, part: TilePart, maxBytes: number | null): Promise<Buffer | null> {
+/** Encodes a tile so that it fits into one answer. */
+async function encodeTile(content: Buffer, part: TilePart): Promise<Buffer> {
   for (const quality of QUALITIES) {
     const tile = await encode(content, part, quality);
-    if (tile.length <= (maxBytes ?? MODEL_ANSWER_MAX_BYTES)) return tile;
-    if (maxBytes !== null) return null;
+    if (tile.length <= MODEL_ANSWER_MAX_BYTES) return tile;
   }
   // Only noise needs this, and it is as illegible at half the size.
   return await encode(content, { ...part, scale: part.scale / 2 }, QUALITIES.at(-1) ?? 1);

@@ -198,7 +198,7 @@ function sizeOf(size: string | undefined, paper: PdfOption['paper']): PdfOption[
 }
 
 /** An empty template, since Chromium prints a date and the title by default. */
-export const EMPTY_TEMPLATE = '<span></span>';
+const EMPTY_TEMPLATE = '<span></span>';
 /** On a side where the template leaves at least this much room, in inches, its own style is kept. */
 const ROOM_MIN_INCHES = 0.1;
 /** The default font size. Chromium's is too small to read. */
@@ -207,10 +207,12 @@ const LINE_PX = 1.2 * FONT_SIZE_PX;
 
 type Side = 'top' | 'right' | 'bottom' | 'left';
 /** Margins in inches. */
-export type Margins = Record<Side, number>;
+type Margins = Record<Side, number>;
 
 const SHORTHAND: Side[] = ['top', 'right', 'bottom', 'left'];
+/** The sides of a property by its ending, in the order of its values. */
 const SIDES_OF: Record<string, Side[]> = {
+  '': SHORTHAND,
   ...Object.fromEntries(SHORTHAND.map((side) => [side, [side]])),
   inline: ['left', 'right'],
   'inline-start': ['left'],
@@ -236,18 +238,13 @@ export function printTemplate(part: 'header' | 'footer', html: string, margins: 
 /** The sides on which the template's styles leave room, anywhere in the template. */
 function ownSides(html: string): Set<Side> {
   const own = new Set<Side>();
-  for (const [, side, text = ''] of html.matchAll(/(?<![\w-])(?:padding|margin)(?:-([a-z-]{3,12}))?\s{0,9}:([^;"'}<]{1,100})/gi)) {
+  for (const [, side = '', text = ''] of html.matchAll(/(?<![\w-])(?:padding|margin)(?:-([a-z-]{3,12}))?\s{0,9}:([^;"'}<]{1,100})/gi)) {
     const values = text
       .replace(/!\s*important/i, '')
       .trim()
       .split(/\s+/);
-    if (side === undefined) {
-      const [top, right = top, bottom = top, left = right] = values;
-      for (const [nth, value] of [top, right, bottom, left].entries()) if (isRoomy(value)) own.add(SHORTHAND[nth] as Side);
-    } else {
-      const sides = SIDES_OF[side.toLowerCase()] ?? [];
-      for (const [nth, one] of sides.entries()) if (isRoomy(values[nth] ?? values[0])) own.add(one);
-    }
+    const sides = SIDES_OF[side.toLowerCase()] ?? [];
+    for (const [nth, one] of sides.entries()) if (isRoomy(values[nth] ?? values[nth - 2] ?? values[0])) own.add(one);
   }
   return own;
 }
