@@ -9,7 +9,6 @@ export interface KeptList {
   file: string;
   /** For a list from npm, the version of the package. */
   etag: string | null;
-  lastModified: string | null;
   rules: number;
   /** The list's source: its own URL, or the npm package. */
   origin: 'address' | 'package';

@@ -4,38 +4,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
-import { FiltersEngine } from '@ghostery/adblocker';
+import { FiltersEngine, type NetworkFilter } from '@ghostery/adblocker';
 import { isBoundedRegex } from './bounded-regex.js';
 import { ENGINE_OPTIONS, MATCHED_CHARS } from './engines.js';
 import { commonSyntax } from './list-syntax.js';
-
-export type ListJob =
-  | {
-      kind: 'parse';
-      /** Filter lists, which are parsed in this order. */
-      texts: string[];
-    }
-  | {
-      kind: 'check';
-      /** A fetched list. */
-      content: Uint8Array;
-      facts: ListFacts;
-    }
-  | {
-      kind: 'extract';
-      /** The directory of the npm package of rule sets. */
-      dir: string;
-      /** The numbers of the wanted rule sets in the package. */
-      ids: number[];
-    };
-
-/** The worker's result, by the task's kind. */
-export interface ListWork {
-  parse: { engine: Uint8Array; rules: number };
-  /** `problem` is the reason why the text may not replace a list, or null. */
-  check: { problem: string | null; rules: number };
-  extract: { lists: Record<number, string> };
-}
 
 interface ListFacts {
   /** The number of rules of the list to be replaced; 0 if there is none. */
@@ -55,26 +27,36 @@ const REGEXES_MAX = 5_000;
 const REGEX_LINE = /^(?:@@)?\/.+\/(?:\$|[ \t]*$)/;
 const CHECKSUM_LINE = /^[ \t]*![ \t]*checksum[ \t:-]+([\w+/=]+)[^\n]*\n/im;
 
-export function runListJob(job: ListJob): ListWork[ListJob['kind']] {
-  if (job.kind === 'extract') return { lists: extractLists(job.dir, job.ids) };
-  if (job.kind === 'check') {
-    const text = new TextDecoder().decode(job.content);
-    return { problem: listProblem(text, job.facts), rules: countRules(text) };
-  }
-  const engine = FiltersEngine.parse(commonSyntax(job.texts.join('\n')), ENGINE_OPTIONS);
-  const { networkFilters, cosmeticFilters } = engine.getFilters();
-  const endless = networkFilters
-    .filter((rule) => rule.isFullRegex() && !isBoundedRegex(rule.getRegex().source, MATCHED_CHARS))
-    .map((rule) => rule.getId());
-  if (endless.length > 0) engine.update({ removedNetworkFilters: endless });
-  return { engine: engine.serialize(), rules: networkFilters.length + cosmeticFilters.length - endless.length };
+/** The tasks by name. Arguments and results are plain data. */
+const JOBS = { parse, check, extract };
+export type Jobs = typeof JOBS;
+
+/**
+ * Parses filter lists, in this order, without regular expressions that may not end.
+ * @returns the serialised engine
+ */
+function parse(texts: string[]): Uint8Array {
+  const engine = FiltersEngine.parse(commonSyntax(texts.join('\n')), ENGINE_OPTIONS);
+  const isEndless = (rule: NetworkFilter) => rule.isFullRegex() && !isBoundedRegex(rule.getRegex().source, MATCHED_CHARS);
+  const { networkFilters } = engine.getFilters();
+  engine.update({ removedNetworkFilters: networkFilters.filter(isEndless).map((rule) => rule.getId()) });
+  return engine.serialize();
 }
 
 /**
- * The lists that the rule sets were made from, each stored in the first entry of its set.
+ * Checks a fetched list.
+ * @returns `problem` is the reason why the text may not replace a list, or null
+ */
+function check(content: Uint8Array, facts: ListFacts): { problem: string | null; rules: number } {
+  const text = new TextDecoder().decode(content);
+  return { problem: listProblem(text, facts), rules: countRules(text) };
+}
+
+/**
+ * The lists that the rule sets of the npm package were made from, by number, each stored in the first entry of its set.
  * @throws Error if a set has none
  */
-function extractLists(dir: string, ids: readonly number[]): Record<number, string> {
+function extract(dir: string, ids: readonly number[]): Record<number, string> {
   const lists: Record<number, string> = {};
   for (const id of ids) {
     const file = join(dir, `dist/filters/declarative/ruleset_${id}/ruleset_${id}.json`);
@@ -117,4 +99,7 @@ function checksums(text: string): string[] {
   return [rest, rest.replace(/\n+/g, '\n')].map((form) => createHash('md5').update(form).digest('base64').replace(/=+$/, ''));
 }
 
-if (parentPort !== null) parentPort.postMessage(runListJob(workerData as ListJob));
+if (parentPort !== null) {
+  const { name, given } = workerData as { name: keyof Jobs; given: never[] };
+  parentPort.postMessage((JOBS[name] as (...all: never[]) => unknown)(...given));
+}

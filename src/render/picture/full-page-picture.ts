@@ -37,7 +37,6 @@ export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport,
   if (bySections) await placePinned(page, { first: true, keep: 'page', down: Math.max(0, bottom - viewHeight) });
   debug?.note({ step: 'pinned', elements: await page.call('pin.roles') });
   const { pageRanges, isAll } = bySections ? await page.call('virtualised.missingRanges') : { pageRanges: [], isAll: true };
-  debug?.note({ step: 'stretches', gone: pageRanges });
   const lacks = !isAll || (bySections ? await page.call('transformedContent.hidesPart') : await lacksContent(page));
   const isShorter = bottom < pageHeight - 0.5;
   // The page may have grown beyond the requested height since it was scrolled through.

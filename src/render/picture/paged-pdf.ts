@@ -133,7 +133,7 @@ async function fitWidth(
     content = await contentWidth(order, width);
   }
   const { view } = order.options;
-  await setDensity(order.page, { view, density: view.deviceScaleFactor });
+  await setDensity(order.page, view);
   if (width === paper && sheet.shrink <= TOLERANCE) return { scale };
   const neverFits = width > paper && content / width > first * SAME_FACTOR;
   const shrink = neverFits ? Math.min(first, CHROMIUM_SHRINK_MAX) : width / paper;
@@ -146,7 +146,7 @@ async function fitWidth(
 /** The content's width in CSS px, with the page laid out at this width as on paper. */
 async function contentWidth({ page, options }: PictureOrder, width: number): Promise<number> {
   const view = { ...options.view, width: Math.max(1, Math.round(width)), isMobile: false };
-  await setDensity(page, { view, density: options.view.deviceScaleFactor, scale: MEASURE_SCALE });
+  await setDensity(page, view, { scale: MEASURE_SCALE });
   return await page.call('print.contentWidth');
 }
 

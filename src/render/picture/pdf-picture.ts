@@ -24,7 +24,7 @@ export async function takePdf(order: PictureOrder, scroll: ScrollReport): Promis
   const { page, session, options, deadline } = order;
   const { view, fullPage, fullPageAlgorithm, maxHeight } = options;
   if (fullPage && fullPageAlgorithm === 'by_sections') return packPixels(order, scroll);
-  await setDensity(page, { view, density: view.deviceScaleFactor });
+  await setDensity(page, view);
   await untilDeadline(session, deadline, () => session.page.emulateMedia({ media: 'screen' }));
   await page.call('print.overridePageRules');
   await page.call('scrollers.expandAgain');
@@ -86,11 +86,10 @@ async function prepareForPaper(
   { page, options: { view } }: PictureOrder,
   { pageHeight, height, paperHeight }: { pageHeight: number; height: number; paperHeight: number },
 ): Promise<boolean> {
-  const density = view.deviceScaleFactor;
   const onPaper = async <Result>(look: () => Promise<Result>): Promise<Result> => {
-    await setDensity(page, { view: { ...view, height: Math.ceil(paperHeight) }, density, scale: MEASURE_SCALE });
+    await setDensity(page, { ...view, height: Math.ceil(paperHeight) }, { scale: MEASURE_SCALE });
     const seen = await look();
-    await setDensity(page, { view, density });
+    await setDensity(page, view);
     await page.call('frames.passFrames', 1, NO_FRAME_MS);
     return seen;
   };

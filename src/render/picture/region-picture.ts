@@ -67,7 +67,7 @@ export async function fitRegion(
 ): Promise<Region> {
   let density = view.deviceScaleFactor;
   for (let limited = false; ; ) {
-    await setDensity(page, { view, density });
+    await setDensity(page, view, { density });
     const { page: measured, box } = await find();
     const { zoom } = measured;
     const width = (box.right - box.left) * zoom;

@@ -5,7 +5,6 @@ import { monotonicNow } from '../monotonic-now.js';
 import { advanceTime, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage } from './bounded-page.js';
 import { scrollToForeign } from './element-picture.js';
-import { fitDensity } from './shoot.js';
 
 /** The result of scrolling through a page. */
 export interface ScrollReport {
@@ -13,7 +12,7 @@ export interface ScrollReport {
   pageHeight: number;
   /** The height to capture, in CSS px. */
   captureHeight: number;
-  stoppedReason: 'end_of_page' | 'max_height' | 'format_limit' | 'time_limit';
+  stoppedReason: 'end_of_page' | 'max_height' | 'time_limit';
   /** Whether an inner scroller has more content, although the page ends there. */
   feedCut: boolean;
   steps: number;
@@ -44,7 +43,7 @@ export interface ScrollOptions {
 
 /**
  * Scrolls through the whole page so that lazy content loads, then returns to the top and waits until it is idle. Expands
- * inner scrollers, unlocks scrolling, and stops at the end, a height or format limit, the deadline, or when nothing moves.
+ * inner scrollers, unlocks scrolling, and stops at the end, a height limit, the deadline, or when nothing moves.
  * @throws CaptureError `render_timeout` when the page stops responding, `render_crashed`, `navigation_failed`
  */
 export async function scrollThrough(timed: TimedPage, options: CaptureOptions, how: ScrollOptions): Promise<ScrollReport> {
@@ -62,8 +61,8 @@ export async function scrollThrough(timed: TimedPage, options: CaptureOptions, h
   const { pageHeight } = await page.call('scroll.measure');
   const limit = heightLimit(pageHeight, { start, options });
   const report = { pageHeight, steps, feedCut: false };
-  if (isLate && seen < Math.min(pageHeight, limit.px)) return { ...report, captureHeight: seen, stoppedReason: 'time_limit' };
-  if (pageHeight > limit.px) return { ...report, captureHeight: limit.px, stoppedReason: limit.reason };
+  if (isLate && seen < Math.min(pageHeight, limit)) return { ...report, captureHeight: seen, stoppedReason: 'time_limit' };
+  if (pageHeight > limit) return { ...report, captureHeight: limit, stoppedReason: 'max_height' };
   // A scroller that has grown since, while the document was scrolled, was not cut off.
   if (cut === null || pageHeight > start.pageHeight + 1) return { ...report, captureHeight: pageHeight, stoppedReason: 'end_of_page' };
   return { ...report, captureHeight: pageHeight, stoppedReason: cut, feedCut: true };
@@ -147,7 +146,7 @@ async function scrollDown(
     const seen = scrollY + viewHeight;
     const isAtEnd = seen >= pageHeight - 1;
     const isOver = monotonicNow() >= deadline;
-    const isDone = seen >= heightLimit(pageHeight, { start, options }).px || stuck >= STUCK_STEPS || (isAtEnd && steps === 0);
+    const isDone = seen >= heightLimit(pageHeight, { start, options }) || stuck >= STUCK_STEPS || (isAtEnd && steps === 0);
     if (isDone || isOver) return { steps, seen, isLate: isOver && !isAtEnd };
     if (isAtEnd) {
       await waitForReaction(timed, since, Math.min(END_WAIT_MS, Math.max(0, deadline - monotonicNow())));
@@ -184,14 +183,9 @@ async function scrollAcross(timed: TimedPage, page: BoundedPage, deadline: numbe
   return stops;
 }
 
-/** The height to capture, in CSS px, of a page of this height, and the reason. */
-function heightLimit(pageHeight: number, { start, options }: Pick<ScrollPlan, 'start' | 'options'>) {
+/** The maximum height to capture, in CSS px, of a page of this height. */
+function heightLimit(pageHeight: number, { start, options }: Pick<ScrollPlan, 'start' | 'options'>): number {
   const endless = pageHeight > FULL_PAGE_MAX_HEIGHT_PX && pageHeight > ENDLESS_GROWTH * start.pageHeight;
-  const most = Math.min(endless ? FULL_PAGE_MAX_HEIGHT_PX : WHOLE_PAGE_MAX_HEIGHT_PX, options.maxHeight ?? WHOLE_PAGE_MAX_HEIGHT_PX);
-  const format = options.format === 'pdf' ? 'png' : options.format;
-  const { left, right } = pageColumns(start);
-  const width = options.fullWidth ? (right - left) * start.zoom : options.view.width;
-  const fit = fitDensity({ width, height: most * start.zoom }, options.view.deviceScaleFactor, format);
-  const px = Math.min(most, fit.height / start.zoom);
-  return { px, reason: px < most ? ('format_limit' as const) : ('max_height' as const) };
+  const most = endless ? FULL_PAGE_MAX_HEIGHT_PX : WHOLE_PAGE_MAX_HEIGHT_PX;
+  return Math.min(most, options.maxHeight ?? most);
 }

@@ -53,7 +53,8 @@ export function fitDensity({ width, height }: { width: number; height: number },
  */
 export async function setDensity(
   page: BoundedPage,
-  { view, density, scale }: { view: View; density: number; scale?: number },
+  view: View,
+  { density = view.deviceScaleFactor, scale }: { density?: number; scale?: number } = {},
 ): Promise<void> {
   const { width, height, isMobile } = view;
   const isTurned = isMobile && width > height;

@@ -54,7 +54,7 @@ export async function takeView(order: PictureOrder, encoding: Encoding, mostPixe
   const { view } = options;
   const density = view.deviceScaleFactor;
   // Otherwise Chromium changes the density for each capture and back, which computes the style of all elements twice.
-  await setDensity(page, { view, density, scale: density });
+  await setDensity(page, view, { scale: density });
   if (view.width * view.height * density ** 2 > mostPixels) {
     const measured = await measurePage(page);
     const { scrollX: left, scrollY: top, view: shown } = measured;

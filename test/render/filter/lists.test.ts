@@ -299,7 +299,11 @@ describe('a hostile list', () => {
     const thread = new ListThread(new URL('list-thread.mjs', built), 200);
     const texts = [`||a.test^\n##div${' '.repeat(10)}{${'{'.repeat(10)}\n#$#${'a '.repeat(100_000)}b`];
     await expect(
-      thread.run({ kind: 'parse', texts: Array.from({ length: 200 }, () => texts[0] ?? '') }, AbortSignal.timeout(60_000)),
+      thread.run(
+        AbortSignal.timeout(60_000),
+        'parse',
+        Array.from({ length: 200 }, () => texts[0] ?? ''),
+      ),
     ).rejects.toThrow('takes too long to parse');
   });
 });
@@ -352,11 +356,9 @@ describe('the npm package', () => {
     await writeFile(join(dir, 'ruleset_2.json'), JSON.stringify(set));
     const thread = new ListThread(new URL('list-thread.mjs', built));
     const signal = AbortSignal.timeout(30_000);
-    expect(await thread.run({ kind: 'extract', dir: dataDir, ids: [2, 18] }, signal)).toEqual({
-      lists: { 2: aList('inside.test') },
-    });
+    expect(await thread.run(signal, 'extract', dataDir, [2, 18])).toEqual({ 2: aList('inside.test') });
     await writeFile(join(dir, 'ruleset_2.json'), JSON.stringify([{ id: 1 }]));
-    await expect(thread.run({ kind: 'extract', dir: dataDir, ids: [2] }, signal)).rejects.toThrow('no filter list at the expected path');
+    await expect(thread.run(signal, 'extract', dataDir, [2])).rejects.toThrow('no filter list at the expected path');
   });
 });
 
