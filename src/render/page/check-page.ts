@@ -2,7 +2,7 @@ import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { monotonicNow } from '../monotonic-now.js';
 import { refuseBlank } from './blank-page.js';
-import { recogniseWall } from './bot-wall.js';
+import { recogniseWall } from './wall-signs.js';
 import { TIMED_OUT } from './deadline.js';
 import { blockedByTarget } from './judge-document.js';
 import type { DocumentState } from './main-document.js';

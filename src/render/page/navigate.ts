@@ -1,6 +1,6 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import { monotonicNow } from '../monotonic-now.js';
-import { recogniseWall } from './bot-wall.js';
+import { recogniseWall } from './wall-signs.js';
 import { TIMED_OUT } from './deadline.js';
 import { DocumentReplaced } from './document-replaced.js';
 import {

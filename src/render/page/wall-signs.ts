@@ -1,250 +1,44 @@
-/** The signs by which bot walls are recognised: one row per vendor and kind of page. A row matches if all of its conditions do. */
+/** Recognises bot walls and CAPTCHA pages that replace a page, by a table of each vendor's signs. */
 
-export interface WallSign {
-  vendor: string;
-  /** Matches a response header. */
-  header?: { name: string; pattern: RegExp };
-  /** Matches the title of the document. */
-  title?: RegExp;
-  /** Matches the path of the document's URL. */
-  path?: RegExp;
-  /** A selector that matches at least one element. */
-  marker?: string;
-  /** A selector of a captcha's container that matches at least one rendered element, even an empty one. */
-  widget?: string;
-  /** Matches the visible text. */
-  text?: RegExp;
-  /** The response status: one of these, or any that means that the page was not served (`isRefusal`). */
-  status?: readonly number[] | 'refusal';
-  /** Requires that the page has hardly any other text. */
-  bare?: true;
-}
-
-/** A challenge may have a success status that ordinary pages do not have. */
-export function isRefusal(status: number): boolean {
-  return status === 202 || status >= 400;
-}
-
-/** Texts of home-made challenges. */
-const ASKING =
-  /^(are you (a )?(human|robot)|human verification|(ro)?bot (verification|check)|robot or human|security check( required)?|verify(ing)? (that )?you are (a )?human|captcha( challenge)?|access denied \(bot\)|checking your browser|one more step)\b/i;
-const PLEA =
-  /^.{0,120}\b(verify(ing)? (that )?you('re| are) (a )?human|prove (that )?you('re| are) (a )?human|confirm (that )?you('re| are) not a (ro)?bot|(please|must) (complete|solve|pass) (the|this) (security check|captcha)|checking your browser before accessing)/is;
-/** Captchas of smaller vendors, and home-made ones. */
-const CHALLENGE =
-  '.frc-captcha,.mtcaptcha,altcha-widget,cap-widget,.smart-captcha,form[action*="captcha" i],input[name*="captcha" i],iframe[src*="captcha" i]:not([src*="invisible"],[src*="/bframe"],[src*="frame=challenge"])';
+import { readUrl } from '../../contract/read-url.js';
+import type { DocumentState } from './main-document.js';
+import type { World } from './world.js';
 
 /**
- * The first matching row names the vendor; rows that prove a challenge by themselves come first. As articles mention bot
- * walls too, each row needs technical evidence (status, header, URL, element), and little other text or more evidence.
+ * The signs of a vendor's walls. Articles mention walls and sites load the same scripts, so a wall needs two independent
+ * signs (decisions.md, Added). One of them is usually that the page has hardly any text, links and fields of its own.
  */
-export const WALL_SIGNS: readonly WallSign[] = [
-  { vendor: 'cloudflare', header: { name: 'cf-mitigated', pattern: /challenge/i }, bare: true },
-  { vendor: 'cloudflare', header: { name: 'cf-mitigated', pattern: /challenge/i }, status: 'refusal' },
-  {
-    vendor: 'cloudflare',
-    title:
-      /^(just a moment(\.{3}|…)|attention required!? \| cloudflare|please wait(\.{3}|…) \| cloudflare|access denied \| .* used cloudflare)/i,
-    marker:
-      '#cf-wrapper,#cf-content,[id^="cf-spinner"],#challenge-form,#challenge-running,#challenge-error-text,script[src*="/cdn-cgi/challenge-platform/"][src*="/orchestrate/"],.cf-error-details',
-    bare: true,
-  },
-  { vendor: 'cloudflare', title: /^(just a moment(\.{3}|…)|attention required!? \| cloudflare)$/i, status: 'refusal', bare: true },
-  {
-    vendor: 'cloudflare',
-    marker: '#challenge-running,#cf-challenge-running,#challenge-error-text,form[action*="__cf_chl_"]',
-    bare: true,
-  },
-  {
-    vendor: 'cloudflare',
-    marker: 'script[src*="/cdn-cgi/challenge-platform/h/"]:not([src*="/jsd/"]),#challenge-stage,#challenge-form',
-    text: /verif(y|ying) you are (a )?human|checking (your browser|if the site connection)|needs to review the security|enable javascript and cookies/i,
-    bare: true,
-  },
-  {
-    vendor: 'cloudflare',
-    status: [403, 429, 503],
-    header: { name: 'server', pattern: /^cloudflare$/i },
-    marker: '#cf-wrapper,#cf-error-details,.cf-error-details',
-  },
-  { vendor: 'datadome', marker: 'iframe[src*="captcha-delivery.com"],script[src*="captcha-delivery.com"]', bare: true },
-  { vendor: 'datadome', status: [401, 403, 405, 429], header: { name: 'x-datadome', pattern: /./ } },
-  { vendor: 'datadome', status: [401, 403, 405, 429], header: { name: 'x-dd-b', pattern: /./ } },
-  { vendor: 'perimeterx', marker: '#px-captcha,#px-captcha-wrapper,script[src*="/captcha/captcha.js"][src*="PX"]', bare: true },
-  { vendor: 'perimeterx', marker: 'script[src*="captcha.px-cdn.net"],script[src*="captcha.px-cloud.net"]', bare: true },
-  { vendor: 'perimeterx', title: /^access to this page has been denied\.?$/i, status: 'refusal', bare: true },
-  { vendor: 'perimeterx', status: [403, 429], header: { name: 'x-px-block', pattern: /./ } },
-  {
-    vendor: 'akamai',
-    marker: '#sec-if-cpt-container,#sec-cpt-if,iframe[src*="/_sec/cp_challenge/"],script[src*="/_sec/cp_challenge/"]',
-    bare: true,
-  },
-  {
-    vendor: 'akamai',
-    title: /^access denied$/i,
-    text: /reference\s*(?:#\s*)?[\da-f]+\.[\da-f]+\.\d+\.[\da-f]+/i,
-    status: 'refusal',
-    bare: true,
-  },
-  { vendor: 'akamai', text: /errors\.edgesuite\.net/i, status: 'refusal', bare: true },
-  { vendor: 'akamai', status: [403, 429], header: { name: 'server', pattern: /akamai(ghost|netstorage)/i } },
-  { vendor: 'imperva', marker: 'iframe[src*="_Incapsula_Resource"]', bare: true },
-  { vendor: 'imperva', marker: 'meta[name="robots" i]~script[src*="_Incapsula_Resource"]', text: NO_WORDS(), bare: true },
-  { vendor: 'imperva', marker: '#interstitial-inprogress,form#distilCaptchaForm,#distilIdentificationBlock', bare: true },
-  { vendor: 'imperva', path: /^\/(_Incapsula_Resource|distil_(r_captcha|identify))/, bare: true },
-  { vendor: 'imperva', text: /incapsula incident id/i, status: 'refusal', bare: true },
-  {
-    vendor: 'imperva',
-    text: /incapsula incident id/i,
-    header: { name: 'x-iinfo', pattern: /./ },
-    bare: true,
-  },
-  { vendor: 'imperva', title: /^pardon our interruption(\.{3}|…)?$/i, status: 'refusal', bare: true },
-  { vendor: 'imperva', title: /^pardon our interruption(\.{3}|…)?$/i, header: { name: 'x-iinfo', pattern: /./ }, bare: true },
-  { vendor: 'imperva', status: [403, 429, 503], header: { name: 'x-iinfo', pattern: /./ } },
-  { vendor: 'aws_waf', header: { name: 'x-amzn-waf-action', pattern: /challenge|captcha/i }, bare: true },
-  { vendor: 'aws_waf', header: { name: 'x-amzn-waf-action', pattern: /challenge|captcha/i }, status: 'refusal' },
-  {
-    vendor: 'aws_waf',
-    marker: '#challenge-container,#captcha-container',
-    title: /human verification|^$/i,
-    text: /confirm you are human|javascript is disabled|let's confirm/i,
-    bare: true,
-  },
-  { vendor: 'aws_waf', marker: 'script[src*=".captcha.awswaf.com/"],script[src*=".captcha-sdk.awswaf.com/"]', bare: true },
-  { vendor: 'aws_waf', marker: 'script[src*=".token.awswaf.com/"]', text: NO_WORDS(), bare: true },
-  { vendor: 'kasada', status: [403, 405, 429], header: { name: 'x-kpsdk-ct', pattern: /./ } },
-  { vendor: 'kasada', marker: 'script[src*="/ips.js"][src*="KP_UIDz"]', bare: true },
-  { vendor: 'kasada', marker: 'script[src*="/149e9513-01fa-4fb0-aad4-566afd725d1b/"]', text: NO_WORDS(), bare: true },
-  {
-    vendor: 'sucuri',
-    title: /^(access denied - )?sucuri (website firewall|cloudproxy)( - .*access denied)?$/i,
-    status: 'refusal',
-    bare: true,
-  },
-  {
-    vendor: 'sucuri',
-    title: /^(access denied - sucuri website firewall|sucuri website firewall - .*access denied|you are being redirected\.*)$/i,
-    header: { name: 'server', pattern: /sucuri/i },
-    bare: true,
-  },
-  { vendor: 'sucuri', marker: 'link[href*="sucuri-firewall-block"],link[href*="sucuri_firewall_block"]', bare: true },
-  { vendor: 'sucuri', status: [403, 503], header: { name: 'x-sucuri-block', pattern: /./ } },
-  {
-    vendor: 'f5',
-    text: /the requested url was rejected\. please consult with your administrator/i,
-    status: 'refusal',
-    bare: true,
-  },
-  // This page has status 200, and is recognised only by these words, its only text.
-  {
-    vendor: 'f5',
-    title: /^request rejected$/i,
-    text: /^the requested url was rejected\. please consult with your administrator\.\s+your support id is:? ?<?\d{8,}>?\s*(\[?go back\]?)?$/i,
-    marker: 'body:not(:has(h1,h2,p,article,main,nav,header,footer,img))',
-    bare: true,
-  },
-  { vendor: 'f5', marker: 'script[src^="/TSPD/"]', text: NO_WORDS(), bare: true },
-  { vendor: 'vercel', header: { name: 'x-vercel-mitigated', pattern: /challenge|deny/i }, bare: true },
-  { vendor: 'vercel', header: { name: 'x-vercel-mitigated', pattern: /challenge|deny/i }, status: 'refusal' },
-  { vendor: 'vercel', title: /^vercel security checkpoint$/i, status: 'refusal', bare: true },
-  { vendor: 'vercel', marker: 'script[src*="/.well-known/vercel/security/"]', bare: true },
-  { vendor: 'google', text: /our systems have detected unusual traffic from your computer network/i, status: 'refusal', bare: true },
-  { vendor: 'google', marker: 'form#captcha-form', text: /unusual traffic|not a robot|automated/i, bare: true },
-  { vendor: 'amazon', marker: 'form[action*="/errors/validateCaptcha"]', bare: true },
-  { vendor: 'ddos_guard', title: /^ddos-guard$/i, status: 'refusal', bare: true },
-  {
-    vendor: 'ddos_guard',
-    title: /^ddos-guard$/i,
-    marker: 'script[src*="ddos-guard"],#ddg-captcha',
-    bare: true,
-  },
-  { vendor: 'ddos_guard', title: /^ddos-guard$/i, header: { name: 'server', pattern: /^ddos-guard$/i }, bare: true },
-  { vendor: 'ddos_guard', status: [403, 429, 503], header: { name: 'server', pattern: /^ddos-guard$/i } },
-  { vendor: 'anubis', marker: 'script#anubis_challenge,#anubis_challenge,script[src*="/.within.website/x/cmd/anubis/"]', bare: true },
-  { vendor: 'yandex', marker: 'form[action*="/checkcaptcha"],#checkbox-captcha-form,.CheckboxCaptcha', bare: true },
-  { vendor: 'yandex', path: /^\/showcaptcha/, bare: true },
-  { vendor: 'alibaba', marker: '#nc_1_wrapper,#baxia-punish', bare: true },
-  { vendor: 'alibaba', path: /\/_____tmd_____\/punish/, bare: true },
-  { vendor: 'tencent', widget: '#tcaptcha_transform,iframe[src*="captcha.qq.com"],iframe[src*="captcha.gtimg.com"]', bare: true },
-  { vendor: 'baidu', marker: 'script[src*="wappass.baidu.com"]', bare: true },
-  {
-    vendor: 'radware',
-    marker: 'script[src*="perfdrive.com"],form[action*="perfdrive.com"],iframe[src*="perfdrive.com"]',
-    text: HUMAN(),
-    bare: true,
-  },
-  { vendor: 'fastly', title: /^client challenge$/i, marker: 'script[src*="/_fs-ch-"]', bare: true },
-  { vendor: 'siteground', path: /^\/\.well-known\/(sg)?captcha\//, bare: true },
-  {
-    vendor: 'siteground',
-    marker: 'meta[http-equiv="refresh" i][content*="/.well-known/sgcaptcha/"],script[src*="/.well-known/sgcaptcha/"]',
-    bare: true,
-  },
-  {
-    vendor: 'imunify360',
-    marker: 'script[src*="imunify"],iframe[src*="imunify"]',
-    bare: true,
-  },
-  { vendor: 'imunify360', text: /(bot[ -]protection|protected) by imunify360|imunify360 bot-protection/i, status: 'refusal', bare: true },
-  {
-    vendor: 'wordfence',
-    text: /generated by wordfence|your access to this (site|service) has been limited/i,
-    status: 'refusal',
-    bare: true,
-  },
-  { vendor: 'azure_waf', header: { name: 'x-azure-ref', pattern: /./ }, status: [403], text: /the request is blocked/i, bare: true },
-  { vendor: 'bunny', marker: 'script[src*="/.bunny-shield/"]', bare: true },
-  { vendor: 'safeline', marker: 'script[src*="/.safeline/"]', bare: true },
-  { vendor: 'crowdsec', title: /^crowdsec (captcha|ban|access forbidden)/i, marker: '.g-recaptcha,.h-captcha,.cf-turnstile', bare: true },
-  { vendor: 'fortinet', text: /attack id:?\s*\d+/i, title: /web page blocked|fortiweb|fortigate/i, status: 'refusal', bare: true },
-  { vendor: 'linkedin', status: [999] },
-  { vendor: 'reddit', text: /you('ve| have) been blocked by network security|whoa there, pardner/i, status: 'refusal', bare: true },
-  { vendor: 'geetest', widget: '.geetest_captcha,.geetest_holder,.geetest_panel,.geetest_box', bare: true },
-  { vendor: 'arkose', widget: 'iframe[src*="arkoselabs.com"],iframe[src*="funcaptcha.com"]', bare: true },
-  // These scripts are also used on ordinary pages, where they score visitors invisibly.
-  {
-    vendor: 'turnstile',
-    widget:
-      '.cf-turnstile:not([data-size="invisible"]),div:has(>input[name="cf-turnstile-response"]),iframe[src*="challenges.cloudflare.com"]',
-    text: HUMAN(),
-    bare: true,
-  },
-  {
-    vendor: 'hcaptcha',
-    widget: '.h-captcha:not(button,[data-size="invisible"]),iframe[src*="hcaptcha.com"]:not([src*="invisible"],[src*="frame=challenge"])',
-    text: HUMAN(),
-    bare: true,
-  },
-  {
-    vendor: 'recaptcha',
-    widget: '.g-recaptcha:not(button,[data-size="invisible"]),iframe[src*="/recaptcha/"]:not([src*="size=invisible"],[src*="/bframe"])',
-    text: HUMAN(),
-    bare: true,
-  },
-  { vendor: 'unknown', title: ASKING, status: 'refusal', bare: true },
-  { vendor: 'unknown', title: ASKING, widget: CHALLENGE, bare: true },
-  { vendor: 'unknown', text: PLEA, status: 'refusal', bare: true },
-  { vendor: 'unknown', text: HUMAN(), widget: CHALLENGE, bare: true },
-];
-
-/** Requires a page without any text: these scripts are used on ordinary pages too. */
-function NO_WORDS(): RegExp {
-  return /^$/;
+export interface WallSigns {
+  vendor: string;
+  /** A response header, `name` or `name: value`, of walls only. */
+  wallHeader?: string;
+  /** A response header of every answer that the vendor passes on. */
+  siteHeader?: string;
+  /** A selector of elements of walls only. */
+  wall?: string;
+  /** A part of the URL's path of walls only. */
+  path?: string;
+  /** A selector of elements that ordinary pages may have too, such as scripts. */
+  part?: string;
+  /** A selector of CAPTCHAs, one of which must be rendered: ordinary pages use them invisibly. */
+  captcha?: string;
+  /** What walls with such a part or CAPTCHA say. All words are tested against the title, a line break and the visible text. */
+  asks?: RegExp;
+  /** Words of the vendor's walls. */
+  words?: RegExp;
 }
 
-/** Whole phrases that ask visitors to prove that they are human, since ordinary pages may mention robots or verification. */
-function HUMAN(): RegExp {
-  const phrases = [
+/** Phrases that ask visitors to prove that they are human, since ordinary pages may mention robots or verification. */
+const HUMAN = new RegExp(
+  `(?<![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{N}])(${[
     `(verify(ing)?|confirm(ing)?|prove|check(ing)?|make sure|ensure|show)( that| if)? you(['’]re| are) (a |an |really |actually )*(human|real person|not a (ro)?bot\\b)`,
     '(not|are you) a (ro)?bot\\b',
     'are you (a )?(human|real person)',
-    '(human|bot|captcha) (verification|check|challenge)',
+    '(human|(ro)?bot|captcha) (verification|check|challenge)',
     'checking your browser',
     'security (check|verification)',
-    '(complete|solve|enter|pass|type|fill (in|out)) (the |this |a |our )?(following )?((re|h)?captcha|challenge)',
+    '(complete|solve|pass|enter|type|fill (in|out)) (the |this |a |our )?(following )?((re|h)?captcha|challenge)',
     'unusual (traffic|activity)',
-    'access (to this (page|site) )?(is |has been )?(denied|blocked|restricted)',
     // German, Dutch, Swedish, Danish, Norwegian
     'kein(en)? (roboter|bot\\b)',
     '(ein )?mensch (sind|bist)',
@@ -281,6 +75,168 @@ function HUMAN(): RegExp {
     '不是機器人',
     '人机验证',
     '人機驗證',
-  ];
-  return new RegExp(`(?<![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{N}])(${phrases.join('|')})`, 'iu');
+  ].join('|')})`,
+  'iu',
+);
+/** Words of a page without any text but a CAPTCHA. */
+const ANY = /^/;
+
+/** The first row that matches names the vendor. */
+export const WALL_SIGNS: readonly WallSigns[] = [
+  {
+    vendor: 'cloudflare',
+    wallHeader: 'cf-mitigated',
+    wall: '#challenge-running,#cf-challenge-running,#challenge-error-text,form[action*="__cf_chl_"]',
+    part: '#cf-wrapper,#cf-content,[id^="cf-spinner"],#challenge-form,#challenge-stage,.cf-error-details,script[src*="/cdn-cgi/challenge-platform/"]:not([src*="/jsd/"])',
+    asks: /verif(y|ying) you are (a )?human|checking (your browser|if the site connection)|needs to review the security|enable javascript and cookies/i,
+    words:
+      /^(just a moment(\.{3}|…)|attention required!? \| cloudflare|please wait(\.{3}|…) \| cloudflare|access denied \| .* used cloudflare)/i,
+  },
+  {
+    vendor: 'datadome',
+    siteHeader: 'x-datadome',
+    wall: 'iframe[src*="captcha-delivery.com"],script[src*="captcha-delivery.com"]',
+  },
+  {
+    vendor: 'perimeterx',
+    siteHeader: 'x-px-block',
+    wall: '#px-captcha,#px-captcha-wrapper,script[src*="/captcha/captcha.js"][src*="PX"],script[src*="captcha.px-cdn.net"],script[src*="captcha.px-cloud.net"]',
+    words: /^access to this page has been denied\.?\n/i,
+  },
+  {
+    vendor: 'akamai',
+    siteHeader: 'server: akamai',
+    wall: '#sec-if-cpt-container,#sec-cpt-if,iframe[src*="/_sec/cp_challenge/"],script[src*="/_sec/cp_challenge/"]',
+    words: /^access denied\n[\s\S]*reference\s*#?\s*[\da-f]+\.[\da-f]+\.\d+\.[\da-f]+|errors\.edgesuite\.net/i,
+  },
+  {
+    vendor: 'imperva',
+    siteHeader: 'x-iinfo',
+    wall: 'iframe[src*="_Incapsula_Resource"],#interstitial-inprogress,form#distilCaptchaForm,#distilIdentificationBlock',
+    part: 'meta[name="robots" i]~script[src*="_Incapsula_Resource"]',
+    words: /^pardon our interruption(\.{3}|…)?\n|incapsula incident id/i,
+  },
+  {
+    vendor: 'aws_waf',
+    wallHeader: 'x-amzn-waf-action',
+    wall: 'script[src*=".captcha.awswaf.com/"],script[src*=".captcha-sdk.awswaf.com/"]',
+    part: '#challenge-container,#captcha-container,script[src*=".token.awswaf.com/"]',
+    asks: /confirm you are human|javascript is disabled|let's confirm/i,
+  },
+  {
+    vendor: 'kasada',
+    siteHeader: 'x-kpsdk-ct',
+    wall: 'script[src*="/ips.js"][src*="KP_UIDz"]',
+    part: 'script[src*="/149e9513-01fa-4fb0-aad4-566afd725d1b/"]',
+  },
+  {
+    vendor: 'sucuri',
+    wallHeader: 'x-sucuri-block',
+    siteHeader: 'server: sucuri',
+    wall: 'link[href*="sucuri-firewall-block"],link[href*="sucuri_firewall_block"]',
+    words: /^((access denied - )?sucuri (website firewall|cloudproxy)( - .*access denied)?|you are being redirected\.*)\n/i,
+  },
+  {
+    vendor: 'f5',
+    part: 'script[src^="/TSPD/"],a[href^="javascript:history.back"]',
+    words: /^request rejected\nthe requested url was rejected\. please consult with your administrator/i,
+  },
+  {
+    vendor: 'vercel',
+    wallHeader: 'x-vercel-mitigated',
+    wall: 'script[src*="/.well-known/vercel/security/"]',
+    words: /^vercel security checkpoint\n/i,
+  },
+  { vendor: 'google', wall: 'form#captcha-form', words: /our systems have detected unusual traffic from your computer network/i },
+  { vendor: 'amazon', wall: 'form[action*="/errors/validateCaptcha"]' },
+  { vendor: 'ddos_guard', siteHeader: 'server: ddos-guard', part: 'script[src*="ddos-guard"],#ddg-captcha', words: /^ddos-guard\n/i },
+  { vendor: 'anubis', wall: '#anubis_challenge,script[src*="/.within.website/x/cmd/anubis/"]' },
+  { vendor: 'yandex', path: '/showcaptcha', wall: 'form[action*="/checkcaptcha"],#checkbox-captcha-form,.CheckboxCaptcha' },
+  { vendor: 'alibaba', path: '/_____tmd_____/punish', wall: '#nc_1_wrapper,#baxia-punish' },
+  { vendor: 'baidu', wall: 'script[src*="wappass.baidu.com"]' },
+  { vendor: 'fastly', part: 'script[src*="/_fs-ch-"]', words: /^client challenge\n/i },
+  {
+    vendor: 'siteground',
+    path: '/.well-known/sgcaptcha/',
+    wall: 'meta[http-equiv="refresh" i][content*="/.well-known/sgcaptcha/"],script[src*="/.well-known/sgcaptcha/"]',
+  },
+  {
+    vendor: 'imunify360',
+    wall: 'script[src*="imunify"],iframe[src*="imunify"]',
+    words: /(bot[ -]protection|protected) by imunify360|imunify360 bot-protection/i,
+  },
+  { vendor: 'wordfence', words: /generated by wordfence|your access to this (site|service) has been limited/i },
+  { vendor: 'azure_waf', words: /the request is blocked/i },
+  { vendor: 'bunny', wall: 'script[src*="/.bunny-shield/"]' },
+  { vendor: 'safeline', wall: 'script[src*="/.safeline/"]' },
+  { vendor: 'crowdsec', words: /^crowdsec (captcha|ban|access forbidden)/i },
+  { vendor: 'fortinet', words: /^(web page blocked|forti(web|gate)).*\n[\s\S]*attack id:?\s*\d+/i },
+  { vendor: 'reddit', words: /you('ve| have) been blocked by network security|whoa there, pardner/i },
+  { vendor: 'tencent', captcha: '#tcaptcha_transform,iframe[src*="captcha.qq.com"],iframe[src*="captcha.gtimg.com"]', asks: ANY },
+  { vendor: 'geetest', captcha: '.geetest_captcha,.geetest_holder,.geetest_panel,.geetest_box', asks: ANY },
+  { vendor: 'arkose', captcha: 'iframe[src*="arkoselabs.com"],iframe[src*="funcaptcha.com"]', asks: ANY },
+  { vendor: 'radware', captcha: 'form[action*="perfdrive.com"],iframe[src*="perfdrive.com"]', asks: HUMAN },
+  {
+    vendor: 'turnstile',
+    captcha:
+      '.cf-turnstile:not([data-size="invisible"]),div:has(>input[name="cf-turnstile-response"]),iframe[src*="challenges.cloudflare.com"]',
+    asks: HUMAN,
+  },
+  {
+    vendor: 'hcaptcha',
+    captcha: '.h-captcha:not(button,[data-size="invisible"]),iframe[src*="hcaptcha.com"]:not([src*="invisible"],[src*="frame=challenge"])',
+    asks: HUMAN,
+  },
+  {
+    vendor: 'recaptcha',
+    captcha: '.g-recaptcha:not(button,[data-size="invisible"]),iframe[src*="/recaptcha/"]:not([src*="size=invisible"],[src*="/bframe"])',
+    asks: HUMAN,
+  },
+  {
+    vendor: 'unknown',
+    captcha:
+      '.frc-captcha,.mtcaptcha,altcha-widget,cap-widget,.smart-captcha,form[action*="captcha" i],input[name*="captcha" i],iframe[src*="captcha" i]:not([src*="invisible"],[src*="/bframe"],[src*="frame=challenge"])',
+    asks: HUMAN,
+    words: HUMAN,
+  },
+];
+
+/** The limits of a page with hardly any content of its own. */
+const BARE = { maxChars: 1_200, maxLinks: 8 };
+const TEXT_READ_CHARS = 4_000;
+/** Statuses with which a vendor's own servers refuse the visitor. */
+const REFUSALS = [401, 403, 405, 429];
+/** Only LinkedIn answers with this status, always to refuse. */
+const LINKEDIN_STATUS = 999;
+
+/**
+ * The vendor of a bot wall or CAPTCHA page that replaces the page, or `unknown`; null for ordinary pages, including those
+ * with a CAPTCHA in a form.
+ * @throws DocumentReplaced
+ */
+export async function recogniseWall(world: World, { response, url }: DocumentState): Promise<string | null> {
+  const { status = 0, headers = {} } = response ?? {};
+  if (status === LINKEDIN_STATUS) return 'linkedin';
+  const selectors = WALL_SIGNS.flatMap(({ wall = [], part = [], captcha = [] }) => [wall, part, captcha].flat());
+  const { title, text, bare, found } = await world.call('wall.inspect', { selectors, maxChars: TEXT_READ_CHARS, bareness: BARE });
+  const rendered = new Map(found);
+  const saying = `${title}\n${text}`;
+  // A challenge may have a success status that ordinary pages do not have.
+  const refuses = status === 202 || status >= 400;
+  const hasHeader = (sign = '') => {
+    const [name = '', value = ''] = sign.split(': ');
+    return headers[name]?.toLowerCase().includes(value) === true;
+  };
+  const isWall = (signs: WallSigns): boolean => {
+    if (hasHeader(signs.wallHeader) && (refuses || bare)) return true;
+    if (hasHeader(signs.siteHeader) && REFUSALS.includes(status)) return true;
+    if (!bare) return false;
+    if (rendered.has(signs.wall ?? '')) return true;
+    if (signs.path !== undefined && readUrl(url)?.pathname.includes(signs.path)) return true;
+    const hasPart = rendered.has(signs.part ?? '');
+    if (hasPart && text === '') return true;
+    if ((hasPart || rendered.get(signs.captcha ?? '') === true) && signs.asks?.test(saying)) return true;
+    return (refuses || hasPart || hasHeader(signs.siteHeader)) && signs.words?.test(saying) === true;
+  };
+  return WALL_SIGNS.find(isWall)?.vendor ?? null;
 }
