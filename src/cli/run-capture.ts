@@ -4,7 +4,7 @@ import type { Config } from '../config.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import type { EngineCapture } from '../library/engine.js';
 import { createLog } from '../log.js';
-import type { DebugSink } from '../render/debug-sink.js';
+import type { DebugSink } from '../render/page-session.js';
 import { allowedOnThisMachine } from './allowed-here.js';
 import type { Captured } from './capture-report.js';
 import { type CaptureTarget, isPrivate } from './capture-target.js';

@@ -16,7 +16,7 @@ import type { Egress, LocalPassage } from '../egress/egress.js';
 import { openEgress } from '../egress/open-egress.js';
 import type { Log } from '../log.js';
 import type { Rendering } from '../render/capture.js';
-import type { DebugSink } from '../render/debug-sink.js';
+import type { DebugSink } from '../render/page-session.js';
 import { Renderer } from '../service/renderer.js';
 import { makeDirectory } from '../store/sqlite/data-directory.js';
 import { Slots } from '../work/loop.js';

@@ -1,40 +1,26 @@
-/** One capture, from an open page session to its picture, as one flat list of steps. It knows no job, account, store or HTTP. */
+/** One capture, with its share of memory, its page and its time limits, as one flat list of steps. Knows no job, account, store or HTTP. */
 
 import type { CaptureChanges, CaptureWarning, Inspection, RenderDiagnostics } from '../contract/capture-data.js';
 import { type CaptureFormat, type CaptureOptions, HTML_DOCUMENT_URL } from '../contract/capture-request.js';
 import type { LocalPassage, Passage } from '../egress/egress.js';
 import type { Log } from '../log.js';
-import type { DebugSink } from './debug-sink.js';
-import { explain } from './explain.js';
-import type { MemoryBudget } from './memory-budget.js';
-import { monotonicNow } from './monotonic-now.js';
-import { checkOutput, refuseWhite } from './page/check-output.js';
-import { checkPage } from './page/check-page.js';
-import { bypassCsp, runCustomJs } from './page/custom-js.js';
-import { type Deadlines, TIMED_OUT } from './page/deadline.js';
-import { DocumentReplaced } from './page/document-replaced.js';
-import { dropStalledStyleSheets } from './page/drop-stalled-style-sheets.js';
-import { edit, fetches } from './page/edit.js';
+import { type MemoryBudget, estimateBytes } from './memory-budget.js';
+import type { DebugSink, PageSession } from './page-session.js';
+import { checkPage, checkPicture } from './page/check-page.js';
+import { Deadlines, type StageTime, StageTimes, TIMED_OUT, monotonicNow } from './page/deadline.js';
 import type { DocumentState } from './page/main-document.js';
-import { navigate } from './page/navigate.js';
+import { runCustomJs } from './page/main-world.js';
+import { followNavigations, navigate, waitUntil } from './page/navigate.js';
 import { type OpenPage, openPage } from './page/open-page.js';
-import { advanceTime } from './page/page-clock.js';
-import { restoreLogin } from './page/restore-login.js';
-import { checkSelectors } from './page/selectors.js';
-import type { StageTime, StageTimes } from './page/stage-times.js';
-import { resumePage, stopPage } from './page/stop-page.js';
-import { Tolerance } from './page/tolerance.js';
-import { type EgressCountries, verifyEgress } from './page/verify-egress.js';
-import { waitForContent } from './page/wait-for-content.js';
-import { ADVANCE_AGAIN_MS, waitForIdle } from './page/wait-for-idle.js';
-import { waitForSelector } from './page/wait-for-selector.js';
-import { followNavigations, waitUntil } from './page/wait-until.js';
-import type { PageSession } from './page-session.js';
+import { advanceTime, resumePage, stopPage } from './page/page-clock.js';
+import { type EgressCountries, bypassCsp, checkSelectors, edit, restoreLogin, verifyEgress } from './page/prepare.js';
+import { ADVANCE_AGAIN_MS, dropStalledStyleSheets, waitForContent, waitForIdle, waitForSelector } from './page/waits.js';
+import { DocumentReplaced } from './page/world.js';
 import type { EncodeQueue, Picture } from './picture/picture.js';
-import { type ScrollReport, scrollThrough, scrollToElement } from './picture/scroll-through.js';
+import { scrollThrough, scrollToElement } from './picture/scroll-through.js';
 import { takePicture } from './picture/take-picture.js';
-import { browserNotReady, keepsNavigating } from './render-failure.js';
-import { warningsOf, watchMissingFiles } from './warnings.js';
+import { browserNotReady, crashedAgain, isSharedLoss, keepsNavigating, translate } from './render-failure.js';
+import { explain, logMechanisms, warningsOf, watchMissingFiles } from './report.js';
 
 export interface RenderOrder {
   options: CaptureOptions;
@@ -74,11 +60,13 @@ export interface Rendering {
   timings: Record<string, number>;
 }
 
+type Acquire = (options: CaptureOptions, signal: AbortSignal, passage: Pick<Passage, 'requester' | 'local'>) => Promise<PageLease>;
+
 export interface RenderDeps {
   pool: {
-    acquire(options: CaptureOptions, signal: AbortSignal, passage: Pick<Passage, 'requester' | 'local'>): Promise<PageLease>;
+    acquire: Acquire;
     /** Acquires a page in a browser that no other capture uses. */
-    acquireAlone(options: CaptureOptions, signal: AbortSignal, passage: Pick<Passage, 'requester' | 'local'>): Promise<PageLease>;
+    acquireAlone: Acquire;
   };
   memory: Pick<MemoryBudget, 'reserve'>;
   blocker: { guard(session: PageSession, options: CaptureOptions, id: string): Promise<BlockGuard> };
@@ -102,8 +90,8 @@ interface BlockGuard {
   explain(): Promise<Pick<CaptureChanges, 'blocked' | 'banner'>>;
 }
 
-const MECHANISMS_MAX_MS = 500;
-const LOOK_MAX_MS = 1_000;
+/** How long the dedicated browser of a repeated capture may take to start. */
+const OWN_BROWSER_START_MS = 30_000;
 const INSPECT_MS = 5_000;
 /** The inspection may run this long past the budget. It gets INSPECT_MIN_MS in any case. */
 const INSPECT_GRACE_MS = 4_500;
@@ -119,37 +107,87 @@ const FRAMES_MAX_MS = 200;
 /** A picture of the view may take this long past the budget. */
 const PICTURE_GRACE_MS = 4_000;
 
-export interface Running {
-  session: PageSession;
+/**
+ * Makes one picture in its own page session, which is always released. A capture that crashed together with others of its
+ * browser is repeated in a dedicated browser.
+ * @param signal ends the capture at once; its reason is thrown
+ * @throws CaptureError with any code of a capture (decisions.md, Error codes)
+ */
+export async function capture(deps: RenderDeps, order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
+  return await captureOnce(deps, order, { signal, alone: false }).catch((error: unknown) => {
+    if (signal.aborted || !isSharedLoss(error)) throw error;
+    deps.log.info({ job_id: order.id, err: error }, 'a capture was lost with others of its browser and is repeated alone');
+    return captureOnce(deps, order, { signal, alone: true }).catch((again: unknown) => Promise.reject(crashedAgain(again)));
+  });
+}
+
+async function captureOnce(
+  deps: RenderDeps,
+  order: RenderOrder,
+  { signal, alone }: { signal: AbortSignal; alone: boolean },
+): Promise<Rendering> {
+  const { options, id, account, local } = order;
+  const memory = await deps.memory.reserve(estimateBytes(options, alone), signal);
+  order.onBegin?.();
+  const times = new StageTimes(order.onProgress);
+  let lease: PageLease | null = null;
+  try {
+    times.enter('prepare', 5);
+    const asked = monotonicNow();
+    const ends = AbortSignal.any([signal, AbortSignal.timeout(alone ? OWN_BROWSER_START_MS : options.timeout)]);
+    const requester = { job_id: id, ...(account === undefined ? {} : { account }) };
+    lease = await deps.pool[alone ? 'acquireAlone' : 'acquire'](options, ends, { requester, local });
+    const { session } = lease;
+    // The start of a dedicated browser does not count towards the timeout: the capture did not cause the first crash.
+    using deadlines = new Deadlines({ ...options, began: alone ? monotonicNow() : asked }, [signal, session.lost]);
+    const rendering = await deadlines.orEnd(captureIn(session, { deps, order, deadlines, times }));
+    // A browser whose network service has crashed still makes pictures, but without images.
+    lease.verify();
+    session.lost.throwIfAborted();
+    return rendering;
+  } catch (error) {
+    order.onStages?.(times.stages({ failed: true }));
+    signal.throwIfAborted();
+    lease?.verify();
+    throw lease === null ? error : translate(error, lease.session);
+  } finally {
+    // The page closes in the background; the pool kills a browser that fails to close it.
+    const release = async () => {
+      await lease?.release().catch((error: unknown) => deps.log.warn({ err: error, job_id: id }, 'a page was not closed'));
+      memory[Symbol.dispose]();
+    };
+    // A crashed page is closed at once, before the capture is repeated.
+    if (lease === null || lease.session.lost.aborted) void release();
+    else Promise.resolve(order.kept).then(release, release);
+  }
+}
+
+interface Running {
+  deps: RenderDeps;
+  order: RenderOrder;
   deadlines: Deadlines;
   times: StageTimes;
 }
 
-/** @throws CaptureError with any code of a capture (decisions.md, Error codes); Error if the browser has closed */
-export async function capture(deps: RenderDeps, order: RenderOrder, on: Running): Promise<Rendering> {
+async function captureIn(session: PageSession, { deps, order, deadlines, times }: Running): Promise<Rendering> {
   const { options } = order;
-  const { session, deadlines, times } = on;
   const missing = watchMissingFiles(session, options);
-  const [page, guard, egressCountry] = await prepare(deps, order, on);
+  const [page, guard, egressCountry] = await prepare(session, { deps, order, deadlines });
   times.enter('navigate', 15);
   await navigate(page, options.url);
   await waitUntil(page, options.waitUntil);
   if (options.customJs !== null) await runCustomJs(page, options.customJs);
   if (options.waitForSelector !== null) await waitForSelector(page, options.waitForSelector);
-  const { picture, shown } = await captureStableDocument({ page, guard, times, encodes: deps.encodes }, options);
-  const { tolerance } = page;
-  const showsAll = options.selector === null && options.clip === null && !options.omitBackground;
-  if (options.format !== 'pdf' && showsAll)
-    await refuseWhite(picture, () => paintsWhite(page)).catch((error: unknown) => tolerance.orThrow(error));
-  checkOutput(picture, options, tolerance);
-  const warnings = [...tolerance.warnings, ...(await warningsOf(page, options, { picture, missing }))];
+  const { picture, shown } = await pictureStableDocument({ page, guard, times, encodes: deps.encodes, options });
+  await checkPicture(page, picture, options);
+  const warnings = [...page.tolerance.warnings, ...(await warningsOf(page, options, { picture, missing }))];
   await logMechanisms(deps.log, order.id, page);
   const changed = options.explain || order.debug !== undefined ? await deadlines.orEnd(explain(page, guard)) : null;
   if (changed !== null) order.debug?.note({ step: 'changed', ...changed });
   if (options.inspectPage) times.enter('inspect', 90);
-  const inspection = options.inspectPage ? await deadlines.orEnd(deps.inspect(session, { timeoutMs: inspectMs(deadlines) })) : null;
-  const { prepare: _prepare, picture: _picture, inspect: _inspect, ...timings } = times.taken();
-  order.onStages?.(stagesOf(times, picture));
+  const timeoutMs = Math.min(INSPECT_MS, Math.max(INSPECT_MIN_MS, deadlines.budgetEndsAt + INSPECT_GRACE_MS - monotonicNow()));
+  const inspection = options.inspectPage ? await deadlines.orEnd(deps.inspect(session, { timeoutMs })) : null;
+  order.onStages?.(times.stages({ picture: picture.timings }));
   return {
     content: picture.content,
     format: options.format,
@@ -162,8 +200,25 @@ export async function capture(deps: RenderDeps, order: RenderOrder, on: Running)
     egressCountry,
     diagnostics: picture.diagnostics,
     inspection,
-    timings: { scroll: 0, ...timings, shoot: Math.round(picture.timings.shoot), encode: Math.round(picture.timings.encode) },
+    timings: times.timings(picture.timings),
   };
+}
+
+/** Prepares everything that must be in place before the navigation, in parallel. */
+async function prepare(session: PageSession, { deps, order, deadlines }: Omit<Running, 'times'>) {
+  const { options, id, debug } = order;
+  const preparing = Promise.all([
+    openPage(session, deadlines, { options, debug }),
+    deps.blocker.guard(session, options, id),
+    verifyEgress(deps.countries, { captureProxy: session.captureProxy, options, deadlines }),
+    checkSelectors(session, options),
+    edit(session, options),
+    restoreLogin(session, options),
+    bypassCsp(session, options),
+  ]);
+  const prepared = await deadlines.withTimeout(preparing, deadlines.leftMs());
+  if (prepared === TIMED_OUT) throw browserNotReady(deadlines.timeout);
+  return prepared;
 }
 
 interface Shooting {
@@ -171,50 +226,77 @@ interface Shooting {
   guard: BlockGuard;
   times: StageTimes;
   encodes: EncodeQueue;
+  options: CaptureOptions;
 }
 
 /** Takes the picture again if the page navigated to another document meanwhile. */
-async function captureStableDocument(shooting: Shooting, options: CaptureOptions): Promise<{ picture: Picture; shown: DocumentState }> {
-  const { main } = shooting.page;
+async function pictureStableDocument(shooting: Shooting): Promise<{ picture: Picture; shown: DocumentState }> {
+  const { page, options } = shooting;
   for (let moves = 0; moves <= NAVIGATIONS_MAX; moves++) {
-    const shown = await waitUntil(shooting.page, options.waitUntil === 'networkidle' ? 'load' : options.waitUntil);
+    const shown = await waitUntil(page, options.waitUntil === 'networkidle' ? 'load' : options.waitUntil);
     try {
-      const picture = await shoot({ ...shooting, shown }, options);
-      if (main.current === shown) return { picture, shown };
+      const picture = await pictureDocument(shown, shooting);
+      if (page.main.current === shown) return { picture, shown };
     } catch (error) {
-      if (main.current === shown && !(error instanceof DocumentReplaced)) throw error;
+      if (page.main.current === shown && !(error instanceof DocumentReplaced)) throw error;
     }
-    await resumePage(shooting.page.session);
+    await resumePage(page.session);
   }
   throw keepsNavigating();
 }
 
-/** Takes the picture of a loaded page: waits, removes banners, scrolls, checks, freezes the page, and captures it. */
-async function shoot(shooting: Shooting & { shown: DocumentState }, options: CaptureOptions): Promise<Picture> {
-  const { page, guard, times, encodes } = shooting;
+/** Runs the page's clock ahead, removes banners, scrolls, checks and stops the page, and takes its picture. */
+async function pictureDocument(shown: DocumentState, { page, guard, times, encodes, options }: Shooting): Promise<Picture> {
   const { deadlines } = page;
-  const scrolls = options.selector === null && (options.fullPage || options.format === 'pdf' || clipsBelowView(options));
-  const waits = options.waitForContent || options.delay > 0;
+  const { selector, clip, delay } = options;
+  // What lies below the view may load only when it is scrolled to.
+  const clipsBelowView = clip !== null && clip.y + clip.height > options.view.height;
+  const scrolls = selector === null && (options.fullPage || options.format === 'pdf' || clipsBelowView);
+  const waits = options.waitForContent || delay > 0;
+  const idleAgain = async () => (options.waitForIdle ? await waitForIdle(page, ADVANCE_AGAIN_MS) : undefined);
+  // Called again after each wait that gave the page time to show another banner.
+  const clearBanners = async (last: boolean) => {
+    const banner = await deadlines.withTimeout(guard.answerBanners(deadlines.signal, last), deadlines.leftMs());
+    if (banner !== TIMED_OUT && banner.outcome !== 'none') await idleAgain();
+  };
+  const idleWithoutBanners = async () => {
+    await idleAgain();
+    await clearBanners(true);
+  };
   times.enter('run', 40);
   if (options.waitForIdle) await waitForIdle(page);
-  if (page.network.refusedAhead && !page.realTime && options.customJs === null) await loadInRealTime(page, shooting.shown);
+  if (page.network.refusedAhead && !page.realTime && options.customJs === null) await loadInRealTime(page, shown);
   times.enter('settle', 50);
-  await clearBanners(page, options, { guard, last: !waits && !scrolls });
+  await clearBanners(!waits && !scrolls);
   if (options.waitForContent) await waitForContent(page);
-  if (options.delay > 0) await deadlines.withBudgetPaused(() => advanceTime(page, options.delay, { realMs: options.delay }));
-  if (waits) await clearBanners(page, options, { guard, last: !scrolls });
-  await dropStalledStyleSheets(page, shooting.shown);
+  if (delay > 0) await deadlines.withBudgetPaused(() => advanceTime(page, delay, { realMs: delay }));
+  if (waits) await clearBanners(!scrolls);
+  await dropStalledStyleSheets(page, shown);
   times.enter('scroll', 60);
-  if (options.selector !== null) await scrollToSelector(page, options.selector, options);
-  const scroll = scrolls ? await deadlines.withBudgetPaused(() => scrollPage(page, guard, options)) : null;
+  // A page that does not respond at all fails as early as one that is not scrolled.
+  const viewDeadline = () => Math.min(deadlines.endsAt, deadlines.budgetEndsAt + PICTURE_GRACE_MS);
+  const scrollDeadline = Math.min(monotonicNow() + SCROLL_MAX_MS, deadlines.endsAt - AFTER_SCROLL_MS);
+  const scrollWith = { deadline: scrollDeadline, respondsBy: viewDeadline(), waitForIdle: idleWithoutBanners };
+  const scroll = scrolls ? await deadlines.withBudgetPaused(() => scrollThrough(page, options, scrollWith)) : null;
+  if (selector !== null) {
+    const leftMs = deadlines.leftMs();
+    // After its budget, the element is captured in its current state.
+    const scrolling = scrollToElement(page, selector, { deadline: monotonicNow() + leftMs, waitForIdle: idleAgain });
+    await deadlines.withTimeout(scrolling, leftMs);
+  }
   times.enter('settle', 70);
-  const shown = await followNavigations(page, shooting.shown, options.waitUntil);
-  if (shown !== shooting.shown) throw new DocumentReplaced('the page navigated away while it was being prepared');
+  if ((await followNavigations(page, shown, options.waitUntil)) !== shown) throw new DocumentReplaced('the page navigated away');
   await checkPage(page, shown, options);
-  const deadline = scroll === null ? viewDeadline(deadlines) : deadlines.endsAt;
   times.enter('stop', 75);
-  await freezePage(page, options, { deadline, expands: options.clip !== null && !scrolls });
-  times.enter('picture', 80);
+  const deadline = scroll === null ? viewDeadline() : deadlines.endsAt;
+  // Animations and frames that are late are captured as they are.
+  const limited = (work: Promise<unknown>) => deadlines.withTimeout(work, Math.min(MOTION_MAX_MS, deadline - monotonicNow()));
+  if (clip !== null && !scrolls) await limited(page.world.call('scrollers.expandAll'));
+  if (options.reduceMotion) await limited(page.world.call('motion.end'));
+  await limited(stopPage(page.session, options));
+  // An image that has just arrived is decoded only when it is first painted.
+  if (page.network.hasLoadedImages(DECODED_AFTER_MS)) await limited(page.world.call('frames.passFrames', 2, FRAMES_MAX_MS));
+  times.enter('shoot', 80);
   const how = { deadline, scroll, encodes };
   const taking = () =>
     takePicture(page, options, how).catch((error: unknown) => {
@@ -234,102 +316,9 @@ async function loadInRealTime(page: OpenPage, shown: DocumentState): Promise<nev
   const { session, main, deadlines } = page;
   page.realTime = true;
   await session.cdp.send('Page.reload');
-  await deadlines.withTimeout(
-    main.until(() => main.current !== shown),
-    deadlines.leftMs(),
-  );
+  const replaced = main.until(() => main.current !== shown);
+  await deadlines.withTimeout(replaced, deadlines.leftMs());
   throw new DocumentReplaced('the page is loaded again in real time');
-}
-
-/** Freezes the page, within a second. Animations and frames that are late are captured as they are. */
-async function freezePage(
-  page: OpenPage,
-  options: CaptureOptions,
-  { deadline, expands }: { deadline: number; expands: boolean },
-): Promise<void> {
-  const { deadlines, world, session, network } = page;
-  const limited = (work: Promise<unknown>) => deadlines.withTimeout(work, Math.min(MOTION_MAX_MS, deadline - monotonicNow()));
-  if (expands) await limited(world.call('scrollers.expandAll'));
-  if (options.reduceMotion) await limited(world.call('motion.end'));
-  await limited(stopPage(session, options));
-  // An image that has just arrived is decoded only when it is first painted.
-  if (network.hasLoadedImages(DECODED_AFTER_MS)) await limited(world.call('frames.passFrames', 2, FRAMES_MAX_MS));
-}
-
-/** The deadline for a picture of the view, ms by `monotonicNow`. */
-function viewDeadline({ endsAt, budgetEndsAt }: Deadlines): number {
-  return Math.min(endsAt, budgetEndsAt + PICTURE_GRACE_MS);
-}
-
-/** Called again after each wait that gave the page time to show another banner. */
-async function clearBanners(page: OpenPage, options: CaptureOptions, { guard, last }: { guard: BlockGuard; last: boolean }): Promise<void> {
-  const { deadlines } = page;
-  const banner = await deadlines.withTimeout(guard.answerBanners(deadlines.signal, last), deadlines.leftMs());
-  if (banner !== TIMED_OUT && banner.outcome !== 'none' && options.waitForIdle) await waitForIdle(page, ADVANCE_AGAIN_MS);
-}
-
-async function scrollPage(page: OpenPage, guard: BlockGuard, options: CaptureOptions): Promise<ScrollReport> {
-  // A page that does not respond at all fails as early as one that is not scrolled.
-  const respondsBy = viewDeadline(page.deadlines);
-  const deadline = Math.min(monotonicNow() + SCROLL_MAX_MS, page.deadlines.endsAt - AFTER_SCROLL_MS);
-  const quiet = async () => {
-    if (options.waitForIdle) await waitForIdle(page, ADVANCE_AGAIN_MS);
-    await clearBanners(page, options, { guard, last: true });
-  };
-  return await scrollThrough(page, options, { deadline, respondsBy, waitForIdle: quiet });
-}
-
-/** Scrolls to the element within the budget; after that, the element is captured in its current state. */
-async function scrollToSelector(page: OpenPage, selector: string, options: CaptureOptions): Promise<void> {
-  const { deadlines } = page;
-  const leftMs = deadlines.leftMs();
-  const quiet = options.waitForIdle ? () => waitForIdle(page, ADVANCE_AGAIN_MS) : async () => {};
-  await deadlines.withTimeout(scrollToElement(page, selector, { deadline: monotonicNow() + leftMs, waitForIdle: quiet }), leftMs);
-}
-
-/** Whether part of the clip is below the view, where content may load only when it is scrolled to. */
-function clipsBelowView({ clip, view }: CaptureOptions): boolean {
-  return clip !== null && clip.y + clip.height > view.height;
-}
-
-/** Splits the stage `picture` into `shoot` and `encode`, whose durations are part of the picture. */
-function stagesOf(times: StageTimes, { timings: { begun, shoot, encode } }: Picture): StageTime[] {
-  const shot = { name: 'shoot', began: begun, ended: begun + shoot, failed: false };
-  const encoded = { name: 'encode', began: shot.ended, ended: shot.ended + encode, failed: false };
-  return [...times.stages({ failed: false }).filter(({ name }) => name !== 'picture'), shot, encoded];
-}
-
-/** Prepares everything that must be in place before the navigation, in parallel. */
-async function prepare({ blocker, countries }: RenderDeps, { options, id, debug }: RenderOrder, on: Running) {
-  const { session, deadlines } = on;
-  const preparing = Promise.all([
-    openPage(session, deadlines, { tolerance: new Tolerance(options.tolerate), realTime: options.realTime, debug }),
-    blocker.guard(session, options, id),
-    verifyEgress(countries, { captureProxy: session.captureProxy, options, deadlines }),
-    checkSelectors(on, options),
-    edit(on, options),
-    restoreLogin(on, options),
-    options.customJs !== null || fetches(options.customCss) ? bypassCsp(session) : null,
-  ]);
-  const prepared = await deadlines.withTimeout(preparing, deadlines.leftMs());
-  if (prepared === TIMED_OUT) throw browserNotReady(deadlines.timeout);
-  return prepared;
-}
-
-/** Whether the page has a drawn canvas: a white drawing is content, such as the empty sheet of a drawing program. */
-async function paintsWhite({ world, deadlines }: OpenPage): Promise<boolean> {
-  return (await deadlines.withTimeout(world.call('blank.hasDrawnCanvas'), LOOK_MAX_MS).catch(() => TIMED_OUT)) === true;
-}
-
-/** Logs which page mechanisms affected the picture, for debugging. */
-async function logMechanisms(log: Log, id: string, { world, deadlines }: OpenPage): Promise<void> {
-  if (!log.isLevelEnabled('debug')) return;
-  const mechanisms = await deadlines.withTimeout(world.call('mechanisms.counts'), MECHANISMS_MAX_MS).catch(() => TIMED_OUT);
-  if (mechanisms !== TIMED_OUT) log.debug({ job_id: id, mechanisms }, 'pictured');
-}
-
-function inspectMs({ budgetEndsAt }: Deadlines): number {
-  return Math.min(INSPECT_MS, Math.max(INSPECT_MIN_MS, budgetEndsAt + INSPECT_GRACE_MS - monotonicNow()));
 }
 
 /** The document's current address, including changes by scripts and the fragment. */

@@ -1,6 +1,6 @@
 import { CaptureError } from '../contract/capture-error.js';
-import { DocumentReplaced, isClosed } from './page/document-replaced.js';
 import { NoBrowser, type PageSession, SharedLoss } from './page-session.js';
+import { DocumentReplaced, isClosed } from './page/world.js';
 
 export function browserNotReady(timeoutMs: number): CaptureError {
   return new CaptureError({

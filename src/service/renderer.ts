@@ -59,7 +59,7 @@ export class Renderer implements AsyncDisposable {
       }),
       startBlocker(config, egress, log),
       // This is loaded while the browser starts.
-      import('../render/render.js'),
+      import('../render/capture.js'),
     ]);
     const countries = new CountryObserver({ egress, url: config.egressCheckUrl, database: config.egressDatabase, log });
     const markdown = new MarkdownWorker({ thread: builtFile('markdown-thread.js') });
@@ -77,8 +77,8 @@ export class Renderer implements AsyncDisposable {
 
   /** Renders one capture. @throws CaptureError */
   async render(order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
-    const { render } = await import('../render/render.js');
-    return await render(this.deps, order, signal);
+    const { capture } = await import('../render/capture.js');
+    return await capture(this.deps, order, signal);
   }
 
   /** Number of browsers that have responded within the last 30 s. */

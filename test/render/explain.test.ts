@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { captureRequestSchema, toCaptureOptions } from '../../src/contract/capture-request.js';
-import { render } from '../../src/render/render.js';
+import { capture } from '../../src/render/capture.js';
 import { document, html, wait } from '../fixtures/site/answer.js';
 import { siteAndRig } from './page/capture-rig.js';
 
@@ -9,7 +9,7 @@ const { site, rig } = await siteAndRig();
 async function changesOf(url: string, wish: Record<string, unknown>) {
   const wire = captureRequestSchema.parse({ url, format: 'png', viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, ...wish });
   const options = { ...toCaptureOptions(wire), explain: true };
-  const { changed } = await render(rig.deps, { options, id: 'job', onProgress: () => undefined }, new AbortController().signal);
+  const { changed } = await capture(rig.deps, { options, id: 'job', onProgress: () => undefined }, new AbortController().signal);
   return changed;
 }
 

@@ -4,11 +4,10 @@ import { describe, expect, it, vi } from 'vitest';
 import { shouldRetry } from '../../src/capture/second-attempt.js';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { captureRequestSchema, toCaptureOptions } from '../../src/contract/capture-request.js';
-import type { RenderDeps } from '../../src/render/capture.js';
+import { capture, type RenderDeps } from '../../src/render/capture.js';
 import { MemoryBudget } from '../../src/render/memory-budget.js';
 import { type PageSession, SharedLoss } from '../../src/render/page-session.js';
 import type { OpenPageSession } from '../../src/render/pool/open-page-session.js';
-import { render } from '../../src/render/render.js';
 import { document, html } from '../fixtures/site/answer.js';
 import { openRig, siteAndRig } from './page/capture-rig.js';
 
@@ -177,7 +176,7 @@ describe('the page session', () => {
       tellKept = resolve;
     });
     const order = { id: 'job', options, onProgress: () => {}, kept };
-    await render({ ...rig.deps, pool: watched.pool }, order, new AbortController().signal);
+    await capture({ ...rig.deps, pool: watched.pool }, order, new AbortController().signal);
     expect(watched.out()).toBe(1);
     tellKept();
     await vi.waitFor(() => expect(watched.out()).toBe(0));

@@ -3,7 +3,7 @@
  * beside them. Each ends in time with a code of decisions.md's table; the server stays the same process; no picture of a browser's error page
  * or of an empty page is ever a success; the ordinary capture's p95 stays within 2.0 times what it is alone (2 cores; the pages have lower priority, and nothing else).
  *
- * Sabotage that turns it red: leave out refuseBlank and refuseWhite in render.ts (blank pages are pictured), or the `unreachableUrl` line of
+ * Sabotage that turns it red: leave out refuseBlank and refuseWhite in page/check-page.ts (blank pages are pictured), or the `unreachableUrl` line of
  * judge-document.ts (error pages are).
  */
 import sharp from 'sharp';

@@ -3,7 +3,7 @@
  * One account has the largest views, pages of backdrop filters and every heavy hostile page captured, four at once; the captures of another
  * account beside them all succeed, and the memory stays below the budget.
  *
- * Sabotage that turns it red: let `estimateBytes` of render/memory-budget.ts return 0, or leave out the repetition in render.ts.
+ * Sabotage that turns it red: let `estimateBytes` of render/memory-budget.ts return 0, or leave out the repetition in capture.ts.
  */
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { startSite } from '../fixtures/site/site.js';

@@ -8,8 +8,7 @@
 import { rm } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
-import { inspect } from '../../src/render/inspect/inspect.js';
-import { MarkdownWorker } from '../../src/render/inspect/markdown-worker.js';
+import { inspect, MarkdownWorker } from '../../src/render/inspect/inspect.js';
 import type { InventedPage } from '../fixtures/invented-pages/invented-page.js';
 import { INVENTED_PAGES } from '../fixtures/invented-pages/invented-pages.js';
 import { builtThread } from '../render/inspect/thread.js';

@@ -3,7 +3,7 @@
  * `--pages DIR`, a directory of pages that each tell in `#o` how far they have come (pages.mjs exports P and WANT, server.mjs `start`), all of
  * them end as they should in each browser of this machine but for two, and none hangs. `--libs DIR` has the packages that they use.
  *
- * Sabotage that turns it red: return early from `stopPage` in page/stop-page.ts, or from `advanceTime` in page/page-clock.ts (the second part).
+ * Sabotage that turns it red: return early from `stopPage` in page/page-clock.ts, or from `advanceTime` in page/page-clock.ts (the second part).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';

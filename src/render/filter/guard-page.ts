@@ -2,16 +2,16 @@ import pTimeout from 'p-timeout';
 import type { CaptureChanges } from '../../contract/capture-data.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { Log } from '../../log.js';
-import { answerBanners, type BannerReport } from '../consent/answer-banners.js';
+import { type BannerReport, answerBanners } from '../consent/answer-banners.js';
 import type { ProceduralRule } from '../in-page/procedural-rule.js';
-import { source } from '../in-page/scriptlets/run.js?bundled';
-import { DocumentReplaced } from '../page/document-replaced.js';
 import type { PageSession } from '../page-session.js';
+import { DocumentReplaced } from '../page/world.js';
 import { Interception } from '../requests/interception.js';
 import { TargetHeaders } from '../requests/target-headers.js';
 import { targetSessionOf } from '../requests/target-session-of.js';
 import { bannerCss, hidingCss, proceduralRules, scriptletsByHost, startRules } from './cosmetics.js';
 import { type Category, type Engines, OPTION_OF, type Refusal, switchedOn } from './engines.js';
+import { source } from '../in-page/scriptlets/run.js?bundled';
 
 export interface PageGuardParts {
   engines: Engines;

@@ -6,8 +6,8 @@
 import type { Inspection } from '../../contract/capture-data.js';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
 import { isTooLong } from '../launch/message-limits.js';
-import { monotonicNow } from '../monotonic-now.js';
 import type { PageSession } from '../page-session.js';
+import { monotonicNow } from '../page/deadline.js';
 import { type BoundedPage, boundedPage, untilDeadline } from '../picture/bounded-page.js';
 import type { MarkdownWorker } from './markdown-worker.js';
 

@@ -1,8 +1,14 @@
+/** The time limits of one capture, and the times that its stages take. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import pTimeout from 'p-timeout';
 import { CaptureError } from '../../contract/capture-error.js';
 import { CAPTURE_GRACE_MS } from '../../contract/limits.js';
-import { monotonicNow } from '../monotonic-now.js';
+
+/** Whole ms since the process started, on a clock that does not jump. */
+export function monotonicNow(): number {
+  return Math.floor(performance.now());
+}
 
 /** The result of `withTimeout` when the time is up. */
 export const TIMED_OUT = Symbol('late');
@@ -27,24 +33,23 @@ export class Deadlines implements Disposable {
   readonly signal: AbortSignal;
   readonly timeout: number;
   #budgetEndsAt: number;
-  #stoppedAt: number | null = null;
-  readonly #force = new AbortController();
+  #pausedAt: number | null = null;
   readonly #timer: NodeJS.Timeout;
 
   /** @param outer other signals that end the capture: the caller's, the loss of the page */
-  constructor(options: DeadlineOptions, outer: readonly AbortSignal[]) {
-    const wholeMs = options.timeout + options.delay + CAPTURE_GRACE_MS;
-    this.timeout = options.timeout;
-    const began = options.began ?? monotonicNow();
-    this.#budgetEndsAt = began + options.timeout;
+  constructor({ timeout, delay, began = monotonicNow() }: DeadlineOptions, outer: readonly AbortSignal[]) {
+    const wholeMs = timeout + delay + CAPTURE_GRACE_MS;
+    const force = new AbortController();
+    this.timeout = timeout;
+    this.#budgetEndsAt = began + timeout;
     this.endsAt = began + wholeMs;
-    this.#timer = setTimeout(() => this.#force.abort(endedByForce(wholeMs)), this.endsAt - monotonicNow());
-    this.signal = AbortSignal.any([this.#force.signal, ...outer]);
+    this.#timer = setTimeout(() => force.abort(endedByForce(wholeMs)), this.endsAt - monotonicNow());
+    this.signal = AbortSignal.any([force.signal, ...outer]);
   }
 
   /** When the budget ends unless it is paused, in ms by `monotonicNow`; in the past once it has ended. */
   get budgetEndsAt(): number {
-    return this.#budgetEndsAt + (this.#stoppedAt === null ? 0 : monotonicNow() - this.#stoppedAt);
+    return this.#budgetEndsAt + (this.#pausedAt === null ? 0 : monotonicNow() - this.#pausedAt);
   }
 
   /** The remaining budget in ms, at least 0. */
@@ -54,13 +59,12 @@ export class Deadlines implements Disposable {
 
   /** Runs a step with the budget paused. Must not be nested. */
   async withBudgetPaused<T>(work: () => Promise<T>): Promise<T> {
-    const began = monotonicNow();
-    this.#stoppedAt = began;
+    this.#pausedAt = monotonicNow();
     try {
       return await this.orEnd(work());
     } finally {
-      this.#stoppedAt = null;
-      this.#budgetEndsAt += monotonicNow() - began;
+      this.#budgetEndsAt = this.budgetEndsAt;
+      this.#pausedAt = null;
     }
   }
 
@@ -88,4 +92,66 @@ function endedByForce(wholeMs: number): CaptureError {
     code: 'render_timeout',
     message: `The capture was stopped after ${wholeMs} ms: the page kept the browser from finishing. A longer \`timeout\`, a smaller page or \`full_page: false\` may help.`,
   });
+}
+
+/** A stage that has ended, with times by `performance.now()`. */
+export interface StageTime {
+  name: string;
+  began: number;
+  ended: number;
+  /** Whether the capture failed in this stage. */
+  failed: boolean;
+}
+
+/** When a picture was begun, by `performance.now()`, and the ms for its shots and its encoding. */
+interface PictureTimes {
+  begun: number;
+  shoot: number;
+  encode: number;
+}
+
+/** The progress of a capture, and its time per stage. There is one stage at a time. */
+export class StageTimes {
+  readonly #stages: StageTime[] = [];
+  #current: { name: string; began: number } | null = null;
+  #reported = 0;
+
+  constructor(private readonly onProgress: (progress: number) => void) {}
+
+  /** @param progress 0–100; reported if it has increased */
+  enter(name: string, progress: number): void {
+    this.#leave(false);
+    this.#current = { name, began: performance.now() };
+    if (progress <= this.#reported) return;
+    this.#reported = progress;
+    this.onProgress(progress);
+  }
+
+  /**
+   * Ends the current stage.
+   * @param how.failed whether the capture failed in it
+   * @param how.picture splits the stage `shoot` into itself and `encode`
+   * @returns all stages so far
+   */
+  stages({ failed = false, picture }: { failed?: boolean; picture?: PictureTimes }): StageTime[] {
+    this.#leave(failed);
+    if (picture === undefined) return this.#stages;
+    const { begun, shoot, encode } = picture;
+    const shot = { name: 'shoot', began: begun, ended: begun + shoot, failed };
+    const encoded = { name: 'encode', began: shot.ended, ended: shot.ended + encode, failed };
+    return [...this.#stages.filter(({ name }) => name !== 'shoot'), shot, encoded];
+  }
+
+  /** Whole ms by stage; the times of repeated stages are added. */
+  timings(picture: PictureTimes): Record<string, number> {
+    const ms: Record<string, number> = {};
+    for (const { name, began, ended } of this.stages({ picture })) ms[name] = (ms[name] ?? 0) + ended - began;
+    const { prepare: _prepare, inspect: _inspect, ...told } = ms;
+    return Object.fromEntries(Object.entries(told).map(([name, sum]) => [name, Math.round(sum)]));
+  }
+
+  #leave(failed: boolean): void {
+    if (this.#current !== null) this.#stages.push({ ...this.#current, ended: performance.now(), failed });
+    this.#current = null;
+  }
 }

@@ -5,10 +5,10 @@ import { chromiumNetError } from '../../egress/net-error.js';
 import type { DocumentState } from './main-document.js';
 
 /** The same message covers a missing name and one with a special-purpose address (decisions.md, Destinations). */
-export const NOT_PUBLIC_MESSAGE = 'The host name could not be resolved to a public address.';
+const NOT_PUBLIC_MESSAGE = 'The host name could not be resolved to a public address.';
 
 /** The proxy's records that a verdict is based on. */
-export type ProxyRecord = Pick<CaptureProxy, 'refusals' | 'proxyFailure' | 'failures'>;
+type ProxyRecord = Pick<CaptureProxy, 'refusals' | 'proxyFailure' | 'failures'>;
 
 /** Statuses with which a main response refuses the visitor (decisions.md, Error codes). */
 const REFUSING_STATUSES = new Set([401, 403, 407, 429, 451]);
@@ -19,6 +19,24 @@ const CAPTURABLE_TYPES =
 /** Errors worth a second attempt, because the connection failed, not the response. */
 const TRANSPORT_ERRORS =
   /^ERR_(CONNECTION_|EMPTY_RESPONSE|TIMED_OUT|ADDRESS_|INTERNET_DISCONNECTED|NETWORK_(CHANGED|IO_SUSPENDED|ACCESS_DENIED)|SOCKET_|TUNNEL_|HTTP2_|QUIC_|CONTENT_LENGTH_MISMATCH|INCOMPLETE_CHUNKED|PROXY_CONNECTION_FAILED|FAILED$|INSUFFICIENT_RESOURCES|SOCKS_)/;
+
+/** What Chromium's errors mean; the first that matches. */
+const MEANINGS: [RegExp, string][] = [
+  [/^ERR_TOO_MANY_REDIRECTS/, 'it redirects too many times'],
+  [/^ERR_(CERT_|SSL_|BAD_SSL)/, 'its TLS certificate or handshake is not valid'],
+  [/^ERR_(UNSAFE_REDIRECT|UNKNOWN_URL_SCHEME|DISALLOWED_URL_SCHEME|UNSAFE_PORT)/, 'it leads to an address that is not captured'],
+  [/TIMED_OUT/, 'the connection timed out'],
+  [/REFUSED/, 'the connection was refused'],
+  [/EMPTY_RESPONSE|RESET|CLOSED|ABORTED|MISMATCH|INCOMPLETE/, 'the connection was interrupted'],
+  [/DECODING/, 'its content encoding is broken'],
+  [/^/, 'the connection failed'],
+];
+const FILES: [RegExp, string][] = [
+  [/pdf/, 'a PDF'],
+  [/^video\//, 'a video'],
+  [/^audio\//, 'a sound'],
+  [/^/, 'a download'],
+];
 
 /**
  * Checks that the main frame shows a document, as reported by network and browser, never by the page's content.
@@ -37,7 +55,7 @@ export function judgeDocument(shown: DocumentState, captureProxy: ProxyRecord): 
 export function judgeContent(shown: DocumentState): void {
   if (shown.response?.status === 204 || shown.response?.status === 205) throw nothingShown(shown.response.status);
   const type = typeOf(shown.response?.headers ?? {});
-  if (!isCapturable(shown.mimeType)) throw notAPage(shown.mimeType);
+  if (!CAPTURABLE_TYPES.test(shown.mimeType.toLowerCase())) throw notAPage(shown.mimeType);
   if (/^(application\/pdf|video\/|audio\/)/.test(type)) throw notAPage(type);
 }
 
@@ -46,18 +64,22 @@ export function judgeContent(shown: DocumentState): void {
  * @param error Chromium's `net::ERR_…`
  */
 export function failedNavigation(url: string, error: string, captureProxy: ProxyRecord): CaptureError {
-  if (captureProxy.proxyFailure !== null) return proxyUnavailable(captureProxy.proxyFailure);
+  const { proxyFailure, refusals, failures } = captureProxy;
+  if (proxyFailure !== null) return proxyUnavailable(proxyFailure);
   // The proxy has cut all connections since the limit was exceeded.
-  if (captureProxy.refusals.some(({ reason }) => reason === 'over_limit')) return overLimit();
+  if (refusals.some(({ reason }) => reason === 'over_limit'))
+    return navigationFailed('The page transfers more data than this service allows for one capture.');
   // Chromium accepts hosts that URL parsers reject, such as `a b`; the proxy refuses them.
   const target = readUrl(url);
   if (target === null) return notPublic(null);
-  const refusal = lastFor(captureProxy.refusals, target);
-  if (refusal !== null) return notPublic(refusal);
-  if (error.includes('ERR_NAME_NOT_RESOLVED')) return notPublic(null);
-  const failure = lastFor(captureProxy.failures, target);
+  const refusal = lastFor(refusals, target);
+  if (refusal !== null || error.includes('ERR_NAME_NOT_RESOLVED')) return notPublic(refusal);
+  const failure = lastFor(failures, target);
   if (failure?.code === 'PROXY_REFUSED') return proxyUnavailable('it refused the target');
-  return transportFailure(failure === null ? error.replace(/^net::/, '') : chromiumNetError(failure.code));
+  const name = failure === null ? error.replace(/^net::/, '') : chromiumNetError(failure.code);
+  if (name === 'ERR_UNEXPECTED_PROXY_AUTH') return blockedByTarget(407, null);
+  const message = `The target could not be loaded: ${firstMatch(MEANINGS, name)} (${name}).`;
+  return navigationFailed(message, { retriable: TRANSPORT_ERRORS.test(name), details: { net_error: name } });
 }
 
 /** The error for a main response with a status of 400 or more. */
@@ -84,29 +106,14 @@ export function blockedByTarget(status: number | null, vendor: string | null): C
 
 /** The error for a target that is a download or of a type that is not captured. */
 export function notAPage(contentType: string): CaptureError {
-  const what = /pdf/.test(contentType)
-    ? 'a PDF'
-    : contentType.startsWith('video/')
-      ? 'a video'
-      : contentType.startsWith('audio/')
-        ? 'a sound'
-        : 'a download';
-  return new CaptureError({
-    code: 'navigation_failed',
-    message: `The target is ${what} (${contentType}), not a page. HTML, images, JSON, XML and plain text can be captured.`,
-    retriable: false,
-    details: { content_type: contentType },
-  });
+  const message = `The target is ${firstMatch(FILES, contentType)} (${contentType}), not a page. HTML, images, JSON, XML and plain text can be captured.`;
+  return navigationFailed(message, { details: { content_type: contentType } });
 }
 
 /** The error for a response without content to capture. */
 export function nothingShown(status: number | null = null): CaptureError {
-  return new CaptureError({
-    code: 'navigation_failed',
-    message: status === null ? 'The target returned no page.' : `The target answered with HTTP status ${status}, which has no content.`,
-    retriable: false,
-    ...(status === null ? {} : { details: { status } }),
-  });
+  if (status === null) return navigationFailed('The target returned no page.');
+  return navigationFailed(`The target answered with HTTP status ${status}, which has no content.`, { details: { status } });
 }
 
 /**
@@ -126,48 +133,25 @@ export function typeOf(headers: Record<string, string>): string {
   return (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
-function isCapturable(mimeType: string): boolean {
-  return CAPTURABLE_TYPES.test(mimeType.toLowerCase());
+interface NavigationFailure {
+  retriable?: boolean;
+  details?: Record<string, string | number>;
+  cause?: Error;
 }
 
-function overLimit(): CaptureError {
-  return new CaptureError({
-    code: 'navigation_failed',
-    message: 'The page transfers more data than this service allows for one capture.',
-    retriable: false,
-  });
+function navigationFailed(message: string, { retriable = false, ...more }: NavigationFailure = {}): CaptureError {
+  return new CaptureError({ code: 'navigation_failed', message, retriable, ...more });
 }
 
 function notPublic(refusal: Refusal | null): CaptureError {
-  return new CaptureError({
-    code: 'navigation_failed',
-    message: NOT_PUBLIC_MESSAGE,
-    retriable: false,
+  return navigationFailed(NOT_PUBLIC_MESSAGE, {
     details: { net_error: 'ERR_NAME_NOT_RESOLVED', hint: ALLOW_OWN_NETWORK },
     ...(refusal === null ? {} : { cause: new Error(`${refusal.host}:${refusal.port} was refused: ${refusal.reason}`) }),
   });
 }
 
-function transportFailure(name: string): CaptureError {
-  if (name === 'ERR_UNEXPECTED_PROXY_AUTH') return blockedByTarget(407, null);
-  return new CaptureError({
-    code: 'navigation_failed',
-    message: `The target could not be loaded: ${explain(name)} (${name}).`,
-    retriable: TRANSPORT_ERRORS.test(name),
-    details: { net_error: name },
-  });
-}
-
-function explain(name: string): string {
-  if (name === 'ERR_TOO_MANY_REDIRECTS') return 'it redirects too many times';
-  if (/^ERR_(CERT_|SSL_|BAD_SSL)/.test(name)) return 'its TLS certificate or handshake is not valid';
-  if (/^ERR_(UNSAFE_REDIRECT|UNKNOWN_URL_SCHEME|DISALLOWED_URL_SCHEME|UNSAFE_PORT)/.test(name))
-    return 'it leads to an address that is not captured';
-  if (/TIMED_OUT/.test(name)) return 'the connection timed out';
-  if (/REFUSED/.test(name)) return 'the connection was refused';
-  if (/EMPTY_RESPONSE|RESET|CLOSED|ABORTED|MISMATCH|INCOMPLETE/.test(name)) return 'the connection was interrupted';
-  if (/DECODING/.test(name)) return 'its content encoding is broken';
-  return 'the connection failed';
+function firstMatch(table: [RegExp, string][], text: string): string {
+  return table.find(([pattern]) => pattern.test(text))?.[1] ?? '';
 }
 
 /** The newest entry about a URL's host and port. */

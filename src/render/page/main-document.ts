@@ -21,18 +21,10 @@ export interface DocumentState {
   loaded: boolean;
 }
 
-export interface MainResponse {
-  url: string;
+interface MainResponse {
   status: number;
   /** Headers by lower-case name. */
   headers: Record<string, string>;
-}
-
-/** The failure of the main frame's last request, if no document was shown for it. */
-export interface MainFailure {
-  url: string;
-  /** Chromium's name, for instance `net::ERR_CONNECTION_REFUSED`. */
-  error: string;
 }
 
 /** A request for a document of the main frame. A redirect is a separate one. */
@@ -41,54 +33,42 @@ interface DocumentRequest {
   url: string;
 }
 
-/** The parts of the protocol's response that are used. */
-interface ReceivedResponse {
-  url: string;
-  status: number;
-  headers: Record<string, string>;
-}
-
 /** Tracks which document the main frame shows. Runs nothing in the page, so that a hostile one cannot interfere. */
 export class MainDocument {
   current: DocumentState | null = null;
   /** Whether a navigation of the main frame is pending. */
   navigating = false;
   lastResponse: MainResponse | null = null;
-  lastFailure: MainFailure | null = null;
+  /** The failure of the last request, as Chromium's `net::ERR_…`, if no document was shown for it. */
+  lastFailure: { url: string; error: string } | null = null;
   readonly #waiting = new Set<() => void>();
   /** Requests that have not ended, by id. */
   readonly #requests = new Map<string, DocumentRequest>();
   #request: DocumentRequest | null = null;
   #shownRequest: DocumentRequest | null = null;
 
-  readonly #onCommit: (url: string) => void;
-
-  private constructor(onCommit: (url: string) => void) {
-    this.#onCommit = onCommit;
-  }
-
-  /** Starts listening on the page session's CDP session. */
-  static async watch(
+  /** Starts listening on the page session's CDP session, whose domains are enabled. */
+  constructor(
     { cdp, mainFrameId }: Pick<PageSession, 'cdp' | 'mainFrameId'>,
-    onCommit: (url: string) => void,
-  ): Promise<MainDocument> {
-    const main = new MainDocument(onCommit);
+    private readonly onCommit: (url: string) => void,
+  ) {
     cdp.on('Page.frameNavigated', ({ frame }) => {
-      if (frame.parentId === undefined) main.#commit(frame);
+      if (frame.parentId === undefined) this.#commit(frame);
     });
-    cdp.on('Page.domContentEventFired', () => main.#mark({ parsed: true }));
-    cdp.on('Page.loadEventFired', () => main.#mark({ parsed: true, loaded: true }));
-    cdp.on('Page.frameStoppedLoading', ({ frameId }) => main.#stop(frameId));
+    cdp.on('Page.domContentEventFired', () => this.#mark({ parsed: true }));
+    cdp.on('Page.loadEventFired', () => this.#mark({ parsed: true, loaded: true }));
+    cdp.on('Page.frameStoppedLoading', ({ frameId }) => {
+      // Fired after load, or without it if loading was stopped by `window.stop()` or a link to another program.
+      if (this.current?.frameId === frameId && !this.navigating) this.#mark({ parsed: true, loaded: true });
+    });
     cdp.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId, type, request, redirectResponse }) => {
-      if (redirectResponse !== undefined) main.#onResponse(requestId, redirectResponse);
-      if (frameId !== mainFrameId || requestId !== loaderId || type !== 'Document') return;
-      main.#onRequest({ id: requestId, url: withFragment(request) });
+      if (redirectResponse !== undefined) this.#onResponse(requestId, redirectResponse);
+      if (frameId === mainFrameId && requestId === loaderId && type === 'Document')
+        this.#onRequest({ id: requestId, url: withFragment(request) });
     });
-    cdp.on('Network.responseReceived', ({ requestId, response }) => main.#onResponse(requestId, response));
-    cdp.on('Network.loadingFinished', ({ requestId }) => main.#requests.delete(requestId));
-    cdp.on('Network.loadingFailed', ({ requestId, errorText }) => main.#onFailed(requestId, errorText));
-    await cdp.send('Page.enable');
-    return main;
+    cdp.on('Network.responseReceived', ({ requestId, response }) => this.#onResponse(requestId, response));
+    cdp.on('Network.loadingFinished', ({ requestId }) => this.#requests.delete(requestId));
+    cdp.on('Network.loadingFailed', ({ requestId, errorText }) => this.#onFailed(requestId, errorText || 'net::ERR_FAILED'));
   }
 
   /** Resolves once the test, called at each event, returns true. */
@@ -119,18 +99,13 @@ export class MainDocument {
     };
     this.navigating = false;
     this.#shownRequest = this.#request;
-    this.#onCommit(frame.url);
+    this.onCommit(frame.url);
     this.#notify();
   }
 
   #mark(change: Partial<Pick<DocumentState, 'parsed' | 'loaded'>>): void {
     if (this.current !== null) Object.assign(this.current, change);
     this.#notify();
-  }
-
-  /** The event is fired after load, or without it if loading was stopped by `window.stop()` or a link to another program. */
-  #stop(frameId: string): void {
-    if (this.current?.frameId === frameId && !this.navigating) this.#mark({ parsed: true, loaded: true });
   }
 
   #onRequest(request: DocumentRequest): void {
@@ -142,16 +117,15 @@ export class MainDocument {
     this.#notify();
   }
 
-  #onResponse(requestId: string, { url, status, headers }: ReceivedResponse): void {
+  #onResponse(requestId: string, { status, headers }: MainResponse): void {
     if (!this.#requests.has(requestId)) return;
-    this.lastResponse = { url, status, headers: lowerCaseNames(headers) };
+    this.lastResponse = { status, headers: lowerCaseNames(headers) };
   }
 
-  #onFailed(requestId: string, errorText: string): void {
+  #onFailed(requestId: string, error: string): void {
     const request = this.#requests.get(requestId);
     if (request === undefined) return;
     this.#requests.delete(requestId);
-    const error = errorText === '' ? 'net::ERR_FAILED' : errorText;
     const aborted = error === 'net::ERR_ABORTED';
     // The previous document is reported as aborted after the navigation that it started has failed.
     if (!aborted || request !== this.#shownRequest) this.lastFailure = { url: request.url, error };

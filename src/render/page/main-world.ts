@@ -6,11 +6,12 @@
 import pTimeout from 'p-timeout';
 import type { Frame } from 'playwright-core';
 import type { z } from 'zod';
-import { isTooLong, MAIN_WORLD_MARK } from '../launch/message-limits.js';
+import { CaptureError } from '../../contract/capture-error.js';
+import { MAIN_WORLD_MARK, isTooLong } from '../launch/message-limits.js';
 import type { CdpSession } from '../launch/pipe-session.js';
-
-/** The exception thrown by a script. */
-export type Thrown = NonNullable<Awaited<ReturnType<typeof evaluate>>['exceptionDetails']>;
+import { TIMED_OUT } from './deadline.js';
+import type { OpenPage } from './open-page.js';
+import { isGone } from './world.js';
 
 /**
  * Evaluates an expression in a frame's main world.
@@ -25,6 +26,46 @@ export async function askMainWorld<Answer>(
   const asked: Promise<unknown> = frame.evaluate(`${MAIN_WORLD_MARK} ${expression}`);
   const message = `the page did not answer within ${how.timeoutMs} ms`;
   return how.schema.parse(await pTimeout(asked, { milliseconds: how.timeoutMs, message }));
+}
+
+/** The exception thrown by a script. */
+type Thrown = NonNullable<Awaited<ReturnType<typeof evaluate>>['exceptionDetails']>;
+
+const UNREADABLE: Thrown = { exceptionId: 0, text: 'an exception that is too long to be read', lineNumber: 0, columnNumber: 0 };
+
+/**
+ * Runs `custom_js` in the main world as a script, or as the body of an async function if it has a top-level `await` or
+ * `return`. Awaits a returned promise. A script that navigates the page counts as finished.
+ * @throws CaptureError invalid_request with the script's error message, render_timeout if it does not end
+ */
+export async function runCustomJs(page: Pick<OpenPage, 'session' | 'deadlines'>, code: string): Promise<void> {
+  const asScript = await attempt(page, code);
+  if (asScript === null) return;
+  const asBody = isUncompiled(asScript) ? await attempt(page, `(async () => {\n${code}\n})()`) : asScript;
+  if (asBody === null) return;
+  const thrown = isUncompiled(asBody) ? asScript : asBody;
+  throw new CaptureError({
+    code: 'invalid_request',
+    message: `\`custom_js\` failed: ${describe(thrown)}`,
+    details: { issues: [{ path: 'custom_js', message: describe(thrown) }], line: thrown.lineNumber + 1 },
+  });
+}
+
+/** @returns the exception, or null */
+async function attempt({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, code: string): Promise<Thrown | null> {
+  const leftMs = deadlines.leftMs();
+  const answer = await deadlines.withTimeout(runInMainWorld(session.cdp, code, leftMs), leftMs).catch((error: unknown) => {
+    if (isGone(error)) return null;
+    if (error instanceof Error && /terminated/i.test(error.message)) return TIMED_OUT;
+    throw error;
+  });
+  if (answer !== TIMED_OUT && (answer === null || !/execution was terminated|Script execution timed out/i.test(describe(answer))))
+    return answer;
+  throw new CaptureError({
+    code: 'render_timeout',
+    message: `\`custom_js\` did not end within \`timeout\` (${deadlines.timeout} ms).`,
+    details: { waited_for: 'custom_js' },
+  });
 }
 
 /**
@@ -42,8 +83,16 @@ export async function runInMainWorld(cdp: CdpSession, expression: string, timeou
   }
 }
 
-const UNREADABLE: Thrown = { exceptionId: 0, text: 'an exception that is too long to be read', lineNumber: 0, columnNumber: 0 };
-
 function evaluate(cdp: CdpSession, expression: string, timeout: number) {
   return cdp.send('Runtime.evaluate', { expression, awaitPromise: true, timeout, userGesture: true });
+}
+
+/** Whether the error is a syntax error of the script itself, which has no stack of its own. */
+function isUncompiled({ exception }: Thrown): boolean {
+  return exception?.className === 'SyntaxError' && !/\n {1,8}at /.test(exception.description ?? '');
+}
+
+function describe({ exception, text }: Thrown): string {
+  const description = exception?.description ?? (exception?.value === undefined ? text : String(exception.value));
+  return description.split('\n', 1)[0]?.slice(0, 500) ?? text;
 }

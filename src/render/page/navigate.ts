@@ -1,8 +1,6 @@
 import { CaptureError } from '../../contract/capture-error.js';
-import { monotonicNow } from '../monotonic-now.js';
-import { recogniseWall } from './wall-signs.js';
-import { TIMED_OUT } from './deadline.js';
-import { DocumentReplaced } from './document-replaced.js';
+import type { WaitUntil } from '../../contract/capture-request.js';
+import { monotonicNow, TIMED_OUT } from './deadline.js';
 import {
   failedNavigation,
   judgeContent,
@@ -14,38 +12,74 @@ import {
   typeOf,
 } from './judge-document.js';
 import type { DocumentState } from './main-document.js';
+import { groupPending, type PendingRequest } from './network.js';
 import type { OpenPage } from './open-page.js';
+import { recogniseWall } from './wall-signs.js';
+import { DocumentReplaced } from './world.js';
 
 /** The time limit for identifying the vendor of a bot wall. */
 const VENDOR_MAX_MS = 2_500;
+const NETWORK_IDLE_MS = 500;
+/** The maximum number of documents before the page counts as a redirect loop. */
+const MAX_DOCUMENTS = 25;
+const GROUPS_NAMED = 4;
 
 /**
  * Navigates to the URL. Resolves when the target's first document has been committed and accepted.
  * @throws CaptureError navigation_failed, blocked_by_target, target_error, egress_unavailable, render_timeout
  */
-export async function navigate(page: Omit<OpenPage, 'network'>, url: string): Promise<void> {
+export async function navigate(page: OpenPage, url: string): Promise<void> {
   const { session, main, deadlines } = page;
   // Chromium gives up only after minutes, so the budget limits a silent target.
-  const going = session.cdp.send('Page.navigate', { url });
-  const outcome = await deadlines.withTimeout(going, deadlines.leftMs());
+  const outcome = await deadlines.withTimeout(session.cdp.send('Page.navigate', { url }), deadlines.leftMs());
   if (outcome === TIMED_OUT) throw noResponse(page, url);
   if (outcome.errorText !== undefined && main.current === null) throw failureOf(page, url, outcome.errorText);
-  if (
-    (await deadlines.withTimeout(
-      main.until(() => main.current !== null),
-      deadlines.leftMs(),
-    )) === TIMED_OUT
-  )
-    throw noResponse(page, url);
+  const committed = main.until(() => main.current !== null);
+  if ((await deadlines.withTimeout(committed, deadlines.leftMs())) === TIMED_OUT) throw noResponse(page, url);
   await classify(page);
 }
 
 /**
- * Checks the main frame's current document, and identifies the vendor of a bot wall.
- * @returns the document, whose number later steps compare
- * @throws the same errors as `navigate`
+ * Waits until the page has reached `wait_until`, even across navigations, and checks the final document.
+ * @throws CaptureError render_timeout that names pending requests, and all errors of `navigate`
  */
-export async function classify(page: Omit<OpenPage, 'network'>): Promise<DocumentState> {
+export async function waitUntil(page: OpenPage, state: WaitUntil): Promise<DocumentState> {
+  const { main, deadlines } = page;
+  const stop = new AbortController();
+  try {
+    for (;;) {
+      const reached = await deadlines.withTimeout(reachState(page, state, stop.signal), deadlines.leftMs());
+      if (reached === TIMED_OUT) throw notReached(page, state);
+      const shown = await classify(page);
+      if (shown.number > MAX_DOCUMENTS) throw keepsNavigating(shown.number);
+      if (main.current === shown && !main.navigating) return shown;
+    }
+  } finally {
+    stop.abort();
+  }
+}
+
+/**
+ * Follows navigations since `shown` was checked: `<meta http-equiv="refresh">`, `location = …`, a form.
+ * @returns the current document, checked
+ * @throws the same errors as `waitUntil`
+ */
+export async function followNavigations(page: OpenPage, shown: DocumentState, state: WaitUntil): Promise<DocumentState> {
+  if (page.main.current === shown && !page.main.navigating && shown.failure === null) return shown;
+  return await waitUntil(page, state === 'networkidle' ? 'load' : state);
+}
+
+async function reachState({ main, network }: OpenPage, state: WaitUntil, stop: AbortSignal): Promise<void> {
+  const isBroken = (): boolean => main.current !== null && (main.current.failure !== null || main.current.number > MAX_DOCUMENTS);
+  await main.until(() => isBroken() || (main.current?.parsed === true && !main.navigating));
+  if (state === 'domcontentloaded') return;
+  const loaded = main.until(() => isBroken() || (main.current?.loaded === true && !main.navigating));
+  await Promise.race([loaded, network.onlyFontsHoldLoad(stop).then(() => main.until(() => !main.navigating))]);
+  if (state === 'networkidle' && !isBroken()) await network.quiet(NETWORK_IDLE_MS, stop);
+}
+
+/** Checks the main frame's current document, and identifies the vendor of a bot wall. */
+async function classify(page: OpenPage): Promise<DocumentState> {
   const shown = page.main.current;
   if (shown === null) throw nothingShown();
   judgeDocument(shown, page.session.captureProxy);
@@ -56,13 +90,10 @@ export async function classify(page: Omit<OpenPage, 'network'>): Promise<Documen
 }
 
 /** The vendor, if the page reveals it within the time limit; else null. */
-async function vendorOf(page: Pick<OpenPage, 'main' | 'world' | 'deadlines'>, shown: DocumentState): Promise<string | null> {
-  const { main, world, deadlines } = page;
+async function vendorOf({ main, world, deadlines }: OpenPage, shown: DocumentState): Promise<string | null> {
   const until = monotonicNow() + Math.min(VENDOR_MAX_MS, deadlines.leftMs());
-  await deadlines.withTimeout(
-    main.until(() => shown.parsed || main.current !== shown),
-    until - monotonicNow(),
-  );
+  const parsed = main.until(() => shown.parsed || main.current !== shown);
+  await deadlines.withTimeout(parsed, until - monotonicNow());
   try {
     const vendor = await deadlines.withTimeout(recogniseWall(world, shown), Math.max(200, until - monotonicNow()));
     return vendor === TIMED_OUT ? null : vendor;
@@ -73,7 +104,7 @@ async function vendorOf(page: Pick<OpenPage, 'main' | 'world' | 'deadlines'>, sh
 }
 
 /** The reason why no document was committed. */
-function failureOf({ session, main }: Pick<OpenPage, 'session' | 'main'>, url: string, error: string): CaptureError {
+function failureOf({ session, main }: OpenPage, url: string, error: string): CaptureError {
   const answer = main.lastResponse;
   if (error === 'net::ERR_ABORTED' && answer !== null) {
     if (answer.status >= 400) return refusedBy(answer.status, null);
@@ -87,15 +118,64 @@ function failureOf({ session, main }: Pick<OpenPage, 'session' | 'main'>, url: s
 }
 
 /** Checks the caller's proxy first: if it does not respond, no target can. */
-function noResponse({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, url: string): CaptureError {
+function noResponse({ session, deadlines }: OpenPage, url: string): CaptureError {
   const { proxyFailure } = session.captureProxy;
-  return proxyFailure === null ? silentTarget(url, deadlines.timeout) : proxyUnavailable(proxyFailure);
-}
-
-function silentTarget(url: string, timeout: number): CaptureError {
+  if (proxyFailure !== null) return proxyUnavailable(proxyFailure);
+  const { host } = new URL(url);
   return new CaptureError({
     code: 'render_timeout',
-    message: `${new URL(url).host} did not answer within \`timeout\` (${timeout} ms).`,
-    details: { waited_for: 'response', pending: [{ kind: 'document', host: new URL(url).host, count: 1 }] },
+    message: `${host} did not answer within \`timeout\` (${deadlines.timeout} ms).`,
+    details: { waited_for: 'response', pending: [{ kind: 'document', host, count: 1 }] },
+  });
+}
+
+function notReached({ network, main, deadlines }: OpenPage, state: WaitUntil): CaptureError {
+  const inFlight = network.pending();
+  const loaded = main.current?.loaded === true;
+  const newest = state === 'networkidle' && inFlight.length === 0 && loaded ? network.newest : null;
+  const pending = newest === null ? inFlight : [newest];
+  const what = newest === null ? describePending(pending) : describeRestless(newest);
+  return new CaptureError({
+    code: 'render_timeout',
+    message: `\`wait_until: ${state}\` was not reached within \`timeout\` (${deadlines.timeout} ms): ${what}. ${advise(main.current, state)}`,
+    details: { waited_for: state, pending: groupPending(pending) },
+  });
+}
+
+function advise(shown: DocumentState | null, state: WaitUntil): string {
+  if (state === 'networkidle' && shown?.loaded === true) return '`wait_until: load` would not have waited for that.';
+  if (state !== 'domcontentloaded' && shown?.parsed === true) return '`wait_until: domcontentloaded` would not have waited for that.';
+  return 'No other `wait_until` would have been reached sooner; a longer `timeout` may help.';
+}
+
+const NAMES: Record<string, string> = { xhr: 'request by script', fetch: 'request by script' };
+
+/** A clause about requests so frequent that the network is never idle, even if none is in flight right now. */
+function describeRestless(newest: PendingRequest): string {
+  const [{ kind, host } = { kind: '', host: '' }] = groupPending([newest]);
+  return `the page kept making requests, the last one a ${NAMES[kind] ?? kind} from ${host}`;
+}
+
+/** A clause such as "2 images from cdn.example.com and 1 script from example.com were still pending". */
+function describePending(pending: readonly PendingRequest[]): string {
+  if (pending.length === 0) return "no request was pending, but the page's scripts kept it from getting there";
+  if (pending.every(({ kind, answered }) => kind === 'document' && answered))
+    return "the page's document had not finished loading: it is still being sent, or its script keeps the browser busy";
+  const groups = groupPending(pending);
+  const named = groups.slice(0, GROUPS_NAMED).map(({ kind, host, count }) => {
+    const [first = '', ...rest] = (NAMES[kind] ?? kind).split(' ');
+    return `${count} ${[count === 1 ? first : `${first}s`, ...rest].join(' ')} from ${host}`;
+  });
+  const rest = groups.slice(GROUPS_NAMED).reduce((sum, { count }) => sum + count, 0);
+  if (rest > 0) named.push(`${rest} more`);
+  const list = new Intl.ListFormat('en-GB').format(named);
+  return `${list} ${pending.length === 1 ? 'was' : 'were'} still pending`;
+}
+
+function keepsNavigating(documents: number): CaptureError {
+  return new CaptureError({
+    code: 'render_timeout',
+    message: `The page keeps navigating: it loaded ${documents} documents in a row and went on.`,
+    details: { documents },
   });
 }

@@ -1,14 +1,13 @@
+import { readUrl } from '../../contract/read-url.js';
 import type { PageSession } from '../page-session.js';
 import { withFragment } from './main-document.js';
 
-/** Kinds that are ignored: streams stay open as long as the page, and media loads as it plays. */
-const STREAMS = new Set(['eventsource', 'websocket', 'media', 'signedexchange']);
+/** Kinds that are ignored: streams stay open as long as the page, media loads as it plays, and reports only send data. */
+const IGNORED = new Set(['eventsource', 'websocket', 'media', 'signedexchange', 'ping', 'beacon', 'cspviolationreport']);
 /** Kinds whose late responses change nothing visible. They are not waited for once they hang. */
-const PIXELS = new Set(['image', 'ping', 'beacon', 'cspviolationreport', 'prefetch', 'manifest', 'texttrack', 'other']);
+const PIXELS = new Set(['image', 'prefetch', 'manifest', 'texttrack', 'other']);
 /** Kinds that delay a page's load event. */
-const LOAD_BLOCKERS = new Set(['document', 'stylesheet', 'script', 'image', 'font']);
-/** Kinds that only send data to a server. */
-const REPORTS = new Set(['ping', 'beacon', 'cspviolationreport']);
+const LOAD_BLOCKERS = new Set(['document', 'frame', 'stylesheet', 'script', 'image', 'font']);
 /** Kinds requested by the page's scripts. */
 const SCRIPTED = new Set(['fetch', 'xhr']);
 const REFUSALS = new Set([401, 403]);
@@ -26,6 +25,7 @@ const HOLDS_CLOCK_MS = 5_000;
 /** If a path is requested again after the clock has run this far ahead, in ms, the script counts as polling. */
 const POLLS_AFTER_MS = 100;
 const PATHS_MAX = 500;
+const NEVER = Number.POSITIVE_INFINITY;
 
 /** The used parts of Network.requestWillBeSent. */
 interface RequestSent {
@@ -35,31 +35,31 @@ interface RequestSent {
   request: { url: string; urlFragment?: string; method: string };
 }
 
-interface Flight {
-  kind: string;
-  url: string;
-  startedAt: number;
-  answered: boolean;
-  frame: boolean;
-}
-
+/** A request in flight. */
 export interface PendingRequest {
   /** The protocol's resource type in lower case; `frame` for a frame's document. */
   kind: string;
   url: string;
-  ageMs: number;
+  /** By `performance.now`. */
+  startedAt: number;
   /** Whether its response headers have arrived. */
   answered: boolean;
+}
+
+export interface PendingGroup {
+  kind: string;
+  host: string;
+  count: number;
 }
 
 /** Tracks a page's requests in flight by events. Must be created before the navigation starts. */
 export class NetworkTracker {
   /** Requests in flight by request id, which a redirect keeps. */
-  readonly #flights = new Map<string, Flight>();
-  readonly #mainFrameId: string;
+  readonly #flights = new Map<string, PendingRequest>();
   readonly #waiting = new Set<() => void>();
   #lastActivityAt = performance.now();
-  #newest: Flight | null = null;
+  /** The latest request, ended or not. */
+  newest: PendingRequest | null = null;
   /** Open sockets and streams, by request id. */
   readonly #talks = new Set<string>();
   /** How far the page's clock had run ahead when scripts first requested each path. */
@@ -72,8 +72,7 @@ export class NetworkTracker {
   refusedAhead = false;
 
   constructor({ cdp, mainFrameId }: Pick<PageSession, 'cdp' | 'mainFrameId'>) {
-    this.#mainFrameId = mainFrameId;
-    cdp.on('Network.requestWillBeSent', (event) => this.#start(event));
+    cdp.on('Network.requestWillBeSent', (event) => this.#start(event, event.frameId === mainFrameId));
     cdp.on('Network.responseReceived', ({ requestId, response }) => this.#onResponse(requestId, response));
     cdp.on('Network.loadingFinished', ({ requestId }) => this.#end(requestId));
     cdp.on('Network.loadingFailed', ({ requestId }) => this.#end(requestId));
@@ -84,99 +83,92 @@ export class NetworkTracker {
   /** The reason why the page's clock must keep to real time, because the page communicates with a server; else null. */
   realTimeReason(): 'socket' | 'stream' | 'polling' | null {
     if (this.#talks.size > 0) return 'socket';
-    const isStream = ({ kind, answered, startedAt }: Flight) =>
-      SCRIPTED.has(kind) && answered && performance.now() - startedAt > STREAM_AFTER_MS;
-    if ([...this.#flights.values()].some(isStream)) return 'stream';
+    const streamsSince = performance.now() - STREAM_AFTER_MS;
+    const isStream = ({ kind, answered, startedAt }: PendingRequest) => SCRIPTED.has(kind) && answered && startedAt < streamsSince;
+    if (this.pending().some(isStream)) return 'stream';
     return this.#polls ? 'polling' : null;
   }
 
-  /** Resolves when no request in flight holds the page's clock, or when `signal` aborts. */
-  answered(signal: AbortSignal): Promise<void> {
-    return this.#wake(signal, (now) => this.#holdsMs(now));
+  /** Requests in flight, oldest first. */
+  pending(): PendingRequest[] {
+    return [...this.#flights.values()];
   }
 
   /** Whether a request in flight holds the page's clock. */
   isHolding(): boolean {
-    return this.#holdsMs(performance.now()) > 0;
+    return this.#countsMs(HOLDS_CLOCK_MS, HOLDS_CLOCK_MS) > 0;
   }
 
-  #holdsMs(now: number): number {
-    return this.#longest((flight) => holdsUntil(flight) - now);
+  /** Resolves when no request in flight holds the page's clock, or when `signal` aborts. */
+  answered(signal: AbortSignal): Promise<void> {
+    return this.#wake(signal, () => this.#countsMs(HOLDS_CLOCK_MS, HOLDS_CLOCK_MS));
   }
 
-  /** Requests in flight, oldest first, without streams and hung requests. */
-  pending(): PendingRequest[] {
-    return [...this.#flights.values()].map(asPending);
-  }
-
-  /** The latest request, ended or not. */
-  newest(): PendingRequest | null {
-    return this.#newest === null ? null : asPending(this.#newest);
-  }
-
-  /** The number of requests for content in flight that began at `since` or later, in ms by `performance.now`. */
+  /** The number of requests in flight that began at `since` or later, in ms by `performance.now`. */
   loading(since: number): number {
-    return [...this.#flights.values()].filter(({ kind, startedAt }) => startedAt >= since && !REPORTS.has(kind)).length;
+    return this.pending().filter(({ startedAt }) => startedAt >= since).length;
   }
 
   /** Resolves when there are no such requests, or when `signal` aborts. */
   loaded(since: number, signal: AbortSignal): Promise<void> {
-    return this.#wake(signal, () => (this.loading(since) > 0 ? Number.POSITIVE_INFINITY : 0));
+    return this.#wake(signal, () => (this.loading(since) > 0 ? NEVER : 0));
+  }
+
+  /** Resolves once none of these URLs is in flight, or when `signal` aborts. */
+  urlsEnded(urls: readonly string[], signal: AbortSignal): Promise<void> {
+    return this.#wake(signal, () => (this.pending().some(({ url }) => urls.includes(url)) ? NEVER : 0));
   }
 
   /**
    * Whether no request that counts is in flight.
    * @param pollsAfterMs a fetch without a response for this long does not count
    */
-  isIdle(pollsAfterMs = Number.POSITIVE_INFINITY): boolean {
-    return this.#countsUntil(performance.now(), pollsAfterMs) === 0;
-  }
-
-  /** Resolves once none of these URLs is in flight, or when `signal` aborts. */
-  urlsEnded(urls: readonly string[], signal: AbortSignal): Promise<void> {
-    return this.#wake(signal, () => ([...this.#flights.values()].some(({ url }) => urls.includes(url)) ? Number.POSITIVE_INFINITY : 0));
-  }
-
-  /** Drops the state of an earlier document, since Chromium does not report the end of all requests that it cancels. */
-  forgetBefore(url: string): void {
-    this.#talks.clear();
-    this.#asked.clear();
-    this.#polls = false;
-    const flights = [...this.#flights.values()];
-    const own = flights.findLast(({ kind, frame, url: asked }) => kind === 'document' && !frame && withoutFragment(asked) === url);
-    if (own === undefined) return;
-    for (const [id, { startedAt }] of this.#flights) if (startedAt < own.startedAt) this.#flights.delete(id);
-    this.#notify();
+  isIdle(pollsAfterMs = NEVER): boolean {
+    return this.#countsMs(pollsAfterMs, NEVER) === 0;
   }
 
   /**
    * Resolves when nothing that counts has been in flight for `ms` since the last activity, which may be long past, or when
    * `signal` aborts.
-   * @param pollsAfterMs the same as for `isIdle`
    */
-  quiet(ms: number, signal: AbortSignal, pollsAfterMs = Number.POSITIVE_INFINITY): Promise<void> {
-    return this.#wake(signal, (now) => Math.max(this.#lastActivityAt + ms - now, this.#countsUntil(now, pollsAfterMs)));
+  quiet(ms: number, signal: AbortSignal): Promise<void> {
+    return this.#wake(signal, () => Math.max(this.#lastActivityAt + ms - performance.now(), this.#countsMs(NEVER, NEVER)));
   }
 
   /** Resolves once only fonts that have exceeded their budget delay the page's load event. Never resolves if nothing delays it. */
   onlyFontsHoldLoad(signal: AbortSignal): Promise<void> {
-    return this.#wake(signal, (now) => {
-      const holding = [...this.#flights.values()].filter(({ kind }) => LOAD_BLOCKERS.has(kind));
-      if (holding.length === 0 || holding.some(({ kind }) => kind !== 'font')) return Number.POSITIVE_INFINITY;
-      return Math.max(...holding.map(({ startedAt }) => startedAt + FONTS_BUDGET_MS - now));
+    return this.#wake(signal, () => {
+      const holding = this.pending().filter(({ kind }) => LOAD_BLOCKERS.has(kind));
+      if (holding.length === 0 || holding.some(({ kind }) => kind !== 'font')) return NEVER;
+      return Math.max(...holding.map(({ startedAt }) => startedAt + FONTS_BUDGET_MS - performance.now()));
     });
   }
 
-  #start({ requestId, frameId, type = 'Other', request }: RequestSent): void {
-    const kind = type.toLowerCase();
+  /** Whether an image has been loaded within the last `ms`. */
+  hasLoadedImages(ms: number): boolean {
+    return performance.now() - this.#imageAt < ms;
+  }
+
+  /** Drops the state of an earlier document, since Chromium does not report the end of all requests that it cancels. */
+  forgetBefore(documentUrl: string): void {
+    this.#talks.clear();
+    this.#asked.clear();
+    this.#polls = false;
+    const own = this.pending().findLast(({ kind, url }) => kind === 'document' && url.split('#', 1)[0] === documentUrl);
+    if (own === undefined) return;
+    for (const [id, { startedAt }] of this.#flights) if (startedAt < own.startedAt) this.#flights.delete(id);
+    this.#notify();
+  }
+
+  #start({ requestId, type = 'Other', request }: RequestSent, inMainFrame: boolean): void {
+    const kind = type === 'Document' && !inMainFrame ? 'frame' : type.toLowerCase();
     if (kind === 'eventsource') this.#talks.add(requestId);
     if (SCRIPTED.has(kind)) this.#count(`${request.method} ${request.url.split(/[?#]/, 1)[0]}`);
-    if (STREAMS.has(kind) || /^(data|blob|about):/.test(request.url)) return;
-    const url = withFragment(request);
-    this.#newest = { kind, url, startedAt: performance.now(), answered: false, frame: frameId !== this.#mainFrameId };
+    if (IGNORED.has(kind) || /^(data|blob|about):/.test(request.url)) return;
+    this.newest = { kind, url: withFragment(request), startedAt: performance.now(), answered: false };
     // A redirect continues as a new request, after the others.
     this.#flights.delete(requestId);
-    this.#flights.set(requestId, this.#newest);
+    this.#flights.set(requestId, this.newest);
     this.#touch();
   }
 
@@ -196,11 +188,6 @@ export class NetworkTracker {
     if (before === undefined && this.#asked.size < PATHS_MAX) this.#asked.set(path, this.clockMs);
   }
 
-  /** Whether an image has been loaded within the last `ms`. */
-  hasLoadedImages(ms: number): boolean {
-    return performance.now() - this.#imageAt < ms;
-  }
-
   #end(requestId: string): void {
     this.#talks.delete(requestId);
     if (this.#flights.get(requestId)?.kind === 'image') this.#imageAt = performance.now();
@@ -211,7 +198,7 @@ export class NetworkTracker {
    * Resolves when `waitMs` returns 0 or less, or when the signal aborts. It is called at each event, and when the returned
    * time has passed.
    */
-  #wake(signal: AbortSignal, waitMs: (now: number) => number): Promise<void> {
+  #wake(signal: AbortSignal, waitMs: () => number): Promise<void> {
     return new Promise((resolve) => {
       let timer: NodeJS.Timeout | undefined;
       const finish = () => {
@@ -222,9 +209,9 @@ export class NetworkTracker {
       };
       const check = () => {
         clearTimeout(timer);
-        const wait = waitMs(performance.now());
+        const wait = waitMs();
         if (wait <= 0) finish();
-        else if (wait !== Number.POSITIVE_INFINITY) timer = setTimeout(check, Math.ceil(wait));
+        else if (wait !== NEVER) timer = setTimeout(check, Math.ceil(wait));
       };
       this.#waiting.add(check);
       signal.addEventListener('abort', finish, { once: true });
@@ -242,37 +229,29 @@ export class NetworkTracker {
     for (const check of [...this.#waiting]) check();
   }
 
-  /** ms until no request in flight counts, by their age: 0 if none counts, Infinity if one must end first. */
-  #countsUntil(now: number, pollsAfterMs: number): number {
-    return this.#longest((flight) => flight.startedAt + countsForMs(flight, pollsAfterMs) - now);
-  }
-
-  /** The longest of these times over all requests in flight, of which there may be very many; at least 0. */
-  #longest(msOf: (flight: Flight) => number): number {
+  /** ms until no request in flight counts any more, by their age; 0 if none counts. There may be very many of them. */
+  #countsMs(unansweredFetchMs: number, othersMs: number): number {
+    const limitMs = ({ kind, answered }: PendingRequest): number => {
+      if (PIXELS.has(kind)) return PIXEL_HANGS_AFTER_MS;
+      if (kind === 'font') return FONTS_BUDGET_MS;
+      if (SCRIPTED.has(kind)) return answered ? STREAM_AFTER_MS : unansweredFetchMs;
+      return othersMs;
+    };
     let longest = 0;
-    for (const flight of this.#flights.values()) longest = Math.max(longest, msOf(flight));
+    const now = performance.now();
+    for (const flight of this.#flights.values()) longest = Math.max(longest, flight.startedAt + limitMs(flight) - now);
     return longest;
   }
 }
 
-function asPending({ kind, url, frame, startedAt, answered }: Flight): PendingRequest {
-  return { kind: kind === 'document' && frame ? 'frame' : kind, url, answered, ageMs: performance.now() - startedAt };
-}
-
-function countsForMs(flight: Flight, pollsAfterMs: number): number {
-  if (PIXELS.has(flight.kind)) return PIXEL_HANGS_AFTER_MS;
-  if (flight.kind === 'font') return FONTS_BUDGET_MS;
-  if (!SCRIPTED.has(flight.kind)) return Number.POSITIVE_INFINITY;
-  return flight.answered ? STREAM_AFTER_MS : pollsAfterMs;
-}
-
-/** Until when a request in flight holds the page's clock, in ms by `performance.now`. */
-function holdsUntil({ kind, startedAt, answered }: Flight): number {
-  if (REPORTS.has(kind)) return 0;
-  if (PIXELS.has(kind)) return startedAt + PIXEL_HANGS_AFTER_MS;
-  return startedAt + (SCRIPTED.has(kind) && answered ? STREAM_AFTER_MS : HOLDS_CLOCK_MS);
-}
-
-function withoutFragment(url: string): string {
-  return url.split('#', 1)[0] ?? '';
+/** Requests in flight by type and host, most frequent first. Only hosts are reported, since paths may contain secrets. */
+export function groupPending(pending: readonly PendingRequest[]): PendingGroup[] {
+  const groups = new Map<string, PendingGroup>();
+  for (const { kind, url } of pending) {
+    const host = readUrl(url)?.host ?? '';
+    const group = groups.get(`${kind} ${host}`) ?? { kind, host, count: 0 };
+    group.count += 1;
+    groups.set(`${kind} ${host}`, group);
+  }
+  return [...groups.values()].sort((a, b) => b.count - a.count);
 }

@@ -1,17 +1,18 @@
-import type { DebugSink } from '../debug-sink.js';
-import type { PageSession } from '../page-session.js';
-import { ClockTotal } from './clock-total.js';
+import type { CaptureWarning } from '../../contract/capture-data.js';
+import { CaptureError } from '../../contract/capture-error.js';
+import type { CaptureOptions } from '../../contract/capture-request.js';
+import type { DebugSink, PageSession } from '../page-session.js';
 import type { Deadlines } from './deadline.js';
 import { MainDocument } from './main-document.js';
-import { NetworkTracker } from './network.js';
-import type { Tolerance } from './tolerance.js';
+import { NetworkTracker, type PendingGroup } from './network.js';
 import type { World } from './world.js';
 
 /** More dialogs than any ordinary page opens. */
 const DISMISSED_AT_ONCE = 50;
 const THEN_AFTER_MS = 100;
+const HOLDERS_MAX = 20;
 
-/** A page session with its trackers. Each step names the parts that it uses. */
+/** A page session with its trackers. */
 export interface OpenPage {
   readonly session: PageSession;
   readonly deadlines: Deadlines;
@@ -26,16 +27,18 @@ export interface OpenPage {
   readonly clock: ClockTotal;
 }
 
-/** Starts tracking a page session and dismissing its dialogs. Must be called before the navigation; takes one round trip. */
-export async function openPage(
+/** Starts tracking a page session and dismissing its dialogs. Must be called before the navigation. */
+export function openPage(
   session: PageSession,
   deadlines: Deadlines,
-  { tolerance, realTime, debug }: Pick<OpenPage, 'tolerance' | 'realTime' | 'debug'>,
-): Promise<OpenPage> {
+  { options, debug }: { options: Pick<CaptureOptions, 'tolerate' | 'realTime'>; debug: DebugSink | undefined },
+): OpenPage {
   dismissDialogs(session);
   const network = new NetworkTracker(session);
-  const main = await deadlines.orEnd(MainDocument.watch(session, (url) => network.forgetBefore(url)));
-  return { session, deadlines, main, network, world: session.world, tolerance, realTime, debug, clock: new ClockTotal() };
+  const main = new MainDocument(session, (url) => network.forgetBefore(url));
+  const { world } = session;
+  const tolerance = new Tolerance(options.tolerate);
+  return { session, deadlines, main, network, world, tolerance, realTime: options.realTime, debug, clock: new ClockTotal() };
 }
 
 /**
@@ -51,4 +54,57 @@ export function dismissDialogs(session: Pick<PageSession, 'page'>): void {
     if (opened <= DISMISSED_AT_ONCE) dismiss();
     else setTimeout(dismiss, THEN_AFTER_MS).unref();
   });
+}
+
+/** Implements `tolerate` for one capture: which failures become warnings, and those tolerated so far. */
+class Tolerance {
+  readonly warnings: CaptureWarning[] = [];
+
+  constructor(private readonly codes: CaptureOptions['tolerate']) {}
+
+  /**
+   * Records a tolerated failure, once.
+   * @throws the error if it is not tolerated
+   */
+  orThrow(error: unknown): void {
+    const code = error instanceof CaptureError ? this.codes.find((one) => one === error.code) : undefined;
+    if (!(error instanceof CaptureError) || code === undefined) throw error;
+    const { message } = error;
+    if (!this.warnings.some((warning) => warning.message === message)) this.warnings.push({ code, message });
+  }
+}
+
+/** How far the clock of a page has run. The names are keys of the debug files. */
+export interface ClockRun {
+  /** ms of the page's time that passed ahead of real time. */
+  aheadMs: number;
+  realPaceMs: number;
+  /** Real ms for which requests held the clock. */
+  heldMs: number;
+  /** Why the clock kept to real time; null if it did not. */
+  talk: string | null;
+}
+
+/** The sum of a page's runs, and the requests that held its clock. */
+export class ClockTotal implements ClockRun {
+  aheadMs = 0;
+  realPaceMs = 0;
+  heldMs = 0;
+  talk: string | null = null;
+  readonly heldBy: PendingGroup[] = [];
+
+  add({ aheadMs, realPaceMs, heldMs, talk }: ClockRun): void {
+    this.aheadMs += aheadMs;
+    this.realPaceMs += realPaceMs;
+    this.heldMs += heldMs;
+    this.talk ??= talk;
+  }
+
+  addHolders(holding: readonly PendingGroup[]): void {
+    for (const one of holding) {
+      const known = this.heldBy.find(({ kind, host }) => kind === one.kind && host === one.host);
+      if (known !== undefined) known.count = Math.max(known.count, one.count);
+      else if (this.heldBy.length < HOLDERS_MAX) this.heldBy.push(one);
+    }
+  }
 }

@@ -1,19 +1,19 @@
 /**
- * Runs a page's clock ahead, so that timers, animation frames and finite animations end in a fraction of their time. The
- * clock waits for requests in flight, and keeps to real time while the page communicates with a server.
+ * Runs a page's clock ahead, so that timers, animation frames and finite animations end in a fraction of their time, and
+ * stops the page for its picture. The clock waits for requests in flight, and keeps to real time while the page communicates
+ * with a server.
  */
 
+import type { CaptureOptions } from '../../contract/capture-request.js';
 import { source as clockSource } from '../in-page/page-clock.js?bundled';
 import type { RunRequest } from '../in-page/run-clock.js';
 import { source as runSource } from '../in-page/run-clock.js?bundled';
-import { type ChildRun, type ClockScripts, dueMs, runFrameClock } from '../launch/child-clocks.js';
+import { type ClockScripts, dueMs, runFrameClock } from '../launch/child-clocks.js';
 import { RUN_CLOCKS } from '../launch/target-policy.js';
-import { monotonicNow } from '../monotonic-now.js';
 import type { PageSession } from '../page-session.js';
-import type { ClockRun } from './clock-total.js';
-import { TIMED_OUT } from './deadline.js';
-import type { OpenPage } from './open-page.js';
-import { groupPending } from './pending-requests.js';
+import { monotonicNow, TIMED_OUT } from './deadline.js';
+import { groupPending } from './network.js';
+import type { ClockRun, OpenPage } from './open-page.js';
 
 /** The page's time between two checks of its requests, in ms. */
 const SLICE_MS = 100;
@@ -33,6 +33,7 @@ const CHECK_EVERY_MS = 15;
 const FRAMES_MAX = 20;
 /** The maximum number of requests reported as holding the clock. */
 const PENDING_MAX = 100;
+const NOTHING_DUE = Number.POSITIVE_INFINITY;
 
 /** A page whose clock can run ahead. */
 export type TimedPage = Pick<OpenPage, 'session' | 'network' | 'deadlines' | 'world' | 'realTime' | 'debug' | 'clock'>;
@@ -65,6 +66,12 @@ export async function advanceTime(
   const over = AbortSignal.timeout(realMs);
   const run: ClockRun = { aheadMs: 0, realPaceMs: 0, heldMs: 0, talk: null };
   const frames = new ChildFrames(page.session);
+  const runAhead = async (slice: number, frame: boolean) => {
+    const nextMs = await runClocks(page, slice, { frames, frame, endsAt });
+    run.aheadMs += slice;
+    network.clockMs += slice;
+    return nextMs;
+  };
   let drawnAt = Number.NEGATIVE_INFINITY;
   while (run.aheadMs + run.realPaceMs < ms && !over.aborted) {
     const asked = monotonicNow();
@@ -72,37 +79,30 @@ export async function advanceTime(
     if (holds) await deadlines.orEnd(network.answered(over));
     // Real time passes on the page's clock as well.
     const began = monotonicNow();
+    const wasHeld = began - asked > HELD_MS;
     run.heldMs += began - asked;
-    if (began - asked > HELD_MS) {
-      page.debug?.note({ step: 'held', forMs: Math.round(began - asked), holding });
+    if (wasHeld) {
+      page.debug?.note({ step: 'held', forMs: began - asked, holding });
       page.clock.addHolders(holding);
     }
     const leftMs = ms - run.aheadMs - run.realPaceMs;
     const talk = page.session.clockEvent === null || page.realTime ? 'off' : network.realTimeReason();
-    // The page's work takes its real time, however far its clock has run.
-    if (talk !== null && run.talk === null) run.aheadMs = 0;
-    // The page handles a response, and may send another request, before more time passes.
-    if (talk === null && began - asked > HELD_MS) {
-      await advance(page, 0, { frames, frame: false, endsAt });
-      if (network.isHolding()) continue;
-    }
-    if (talk === null) {
-      const frame = run.aheadMs - drawnAt >= FRAME_EVERY_MS || leftMs <= sliceMs;
-      const slice = Math.min(sliceMs, leftMs);
-      const nextMs = await advance(page, slice, { frames, frame, endsAt });
-      if (frame) drawnAt = run.aheadMs;
-      run.aheadMs += slice;
-      network.clockMs += slice;
-      const restMs = leftMs - slice;
-      // Nothing happens until the end.
-      if (restMs > 0 && nextMs > restMs && network.isIdle()) {
-        await advance(page, restMs, { frames, frame: true, endsAt });
-        run.aheadMs += restMs;
-        network.clockMs += restMs;
-      }
-    } else {
+    if (talk !== null) {
+      // The page's work takes its real time, however far its clock has run.
+      if (run.talk === null) run.aheadMs = 0;
       run.talk = talk;
       await deadlines.sleep(Math.min(REAL_PACE_MS, leftMs, Math.max(0, endsAt - monotonicNow())));
+    } else {
+      // The page handles a response, and may send another request, before more time passes.
+      if (wasHeld) await runAhead(0, false);
+      if (wasHeld && network.isHolding()) continue;
+      const slice = Math.min(sliceMs, leftMs);
+      const draws = run.aheadMs - drawnAt >= FRAME_EVERY_MS || leftMs <= sliceMs;
+      if (draws) drawnAt = run.aheadMs;
+      const nextMs = await runAhead(slice, draws);
+      const restMs = leftMs - slice;
+      // Nothing happens until the end.
+      if (restMs > 0 && nextMs > restMs && network.isIdle()) await runAhead(restMs, true);
     }
     run.realPaceMs += monotonicNow() - began;
   }
@@ -112,44 +112,35 @@ export async function advanceTime(
   return run;
 }
 
-interface Advance {
-  frames: ChildFrames;
-  frame: boolean;
-  endsAt: number;
-}
-
 /**
- * Runs the clocks of all frames ahead.
+ * Runs the clocks of the page, its frames and its workers ahead.
  * @returns ms of the page's time until anything is due in one of them
  */
-async function advance(page: TimedPage, ms: number, { frames, frame, endsAt }: Advance): Promise<number> {
-  const { world, deadlines, session } = page;
-  const ask = session.clockEvent ?? '';
+async function runClocks(
+  { world, deadlines, session }: TimedPage,
+  ms: number,
+  { frames, frame, endsAt }: { frames: ChildFrames; frame: boolean; endsAt: number },
+): Promise<number> {
+  const { cdp, clockEvent } = session;
   const leftMs = Math.max(0, endsAt - monotonicNow());
-  const order: RunRequest = { ask, ms, frame, draws: true, realMs: Math.min(SLICE_MAX_MS, leftMs) };
-  const frameExpression = runExpression({ ...order, draws: false });
+  const realMs = Math.min(SLICE_MAX_MS, leftMs);
+  const order: RunRequest = { ask: clockEvent ?? '', ms, frame, draws: true, realMs };
+  const frameExpression = `(() => { ${runSource}\nreturn stillframe.runAhead(${JSON.stringify({ ...order, draws: false })}); })()`;
   // A frame that goes away has nothing left to do.
-  const inFrames = (await frames.ids()).map((id) =>
-    runFrameClock(session.cdp, id, frameExpression).then(dueMs, () => Number.POSITIVE_INFINITY),
-  );
+  const inFrames = (await frames.ids()).map((id) => runFrameClock(cdp, id, frameExpression).then(dueMs, () => NOTHING_DUE));
+  // Our connection to the browser handles this command, for workers and frames in other processes; a browser rejects it.
+  const inChildren: Promise<{ dueMs: number | null } | null> = cdp
+    .send(RUN_CLOCKS as 'Page.enable', { order: { ms, realMs }, frameExpression } as never)
+    .catch(() => null) as never;
+  const children = inChildren.then((ran) => ran?.dueMs ?? NOTHING_DUE);
   const main = world.call('clock.runAhead', order).then(dueMs);
-  const children = runChildClocks(session, { order: { ms, realMs: order.realMs }, frameExpression });
   const due = await deadlines.withTimeout(Promise.all([main, children, ...inFrames]), leftMs);
   return due === TIMED_OUT ? 0 : Math.min(...due);
 }
 
-/**
- * Runs the clocks of the page's workers, and of its frames in other processes, ahead.
- * @returns the same as `advance`
- */
-async function runChildClocks({ cdp }: PageSession, run: ChildRun): Promise<number> {
-  // Our connection to the browser handles this command; a browser rejects it.
-  const ran: unknown = await cdp.send(RUN_CLOCKS as 'Page.enable', run as never).catch(() => null);
-  return (ran as { dueMs: number | null } | null)?.dueMs ?? Number.POSITIVE_INFINITY;
-}
-
-function runExpression(order: RunRequest): string {
-  return `(() => { ${runSource}\nreturn stillframe.runAhead(${JSON.stringify(order)}); })()`;
+interface FrameTree {
+  frame: { id: string };
+  childFrames?: FrameTree[];
 }
 
 /** The frames of a page that share its renderer. */
@@ -161,27 +152,14 @@ class ChildFrames {
 
   /** Asks the browser only when the number of frames has changed. */
   async ids(): Promise<string[]> {
-    const { page, cdp } = this.session;
-    const { length } = page.frames();
+    const { length } = this.session.page.frames();
     if (length === this.#count) return this.#ids;
     this.#count = length;
-    const found: string[] = [];
-    const visit = (trees: FrameTree[] = []): void => {
-      for (const { frame, childFrames } of trees) {
-        found.push(frame.id);
-        visit(childFrames);
-      }
-    };
-    const { frameTree } = await cdp.send('Page.getFrameTree');
-    visit(frameTree.childFrames as FrameTree[] | undefined);
-    this.#ids = found.slice(0, FRAMES_MAX);
+    const idsIn = ({ frame, childFrames = [] }: FrameTree): string[] => [frame.id, ...childFrames.flatMap(idsIn)];
+    const { frameTree } = await this.session.cdp.send('Page.getFrameTree');
+    this.#ids = idsIn(frameTree as FrameTree).slice(1, 1 + FRAMES_MAX);
     return this.#ids;
   }
-}
-
-interface FrameTree {
-  frame: { id: string };
-  childFrames?: FrameTree[];
 }
 
 /** Waits while the renderer does work that no clock covers: workers, decoders, WebCrypto, compiling. */
@@ -194,4 +172,24 @@ async function untilRendererIdle({ session, deadlines, network }: TimedPage, ove
     before = now;
     await deadlines.orEnd(network.answered(over));
   }
+}
+
+/**
+ * Freezes a page, so that consecutive pictures of it are equal: its scripts no longer run, media are paused, and animations
+ * stop. The isolated world still works.
+ */
+export async function stopPage(
+  { cdp, world }: Pick<PageSession, 'cdp' | 'world'>,
+  { reduceMotion, fullPage, format, selector, clip }: CaptureOptions,
+): Promise<void> {
+  // Must precede the next command, after which our own timers do not run either.
+  await world.call('images.allDecoded');
+  await cdp.send('Emulation.setScriptExecutionDisabled', { value: true });
+  const beyondView = fullPage || format === 'pdf' || selector !== null || clip !== null;
+  await world.call('freeze.freezePage', { motion: reduceMotion, beyondView });
+}
+
+/** Lets scripts of the page, or of its replacement, run again. */
+export async function resumePage({ cdp }: Pick<PageSession, 'cdp'>): Promise<void> {
+  await cdp.send('Emulation.setScriptExecutionDisabled', { value: false });
 }

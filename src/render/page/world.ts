@@ -1,7 +1,6 @@
 import type * as runtime from '../in-page/runtime.js';
 import { source } from '../in-page/runtime.js?bundled';
 import type { CdpSession } from '../launch/pipe-session.js';
-import { DocumentReplaced, isGone } from './document-replaced.js';
 
 type Runtime = typeof runtime;
 type FunctionsOf<Module> = { [Name in keyof Module as Module[Name] extends (...given: never[]) => unknown ? Name : never]: Module[Name] };
@@ -26,17 +25,34 @@ const MESSAGE_MAX_CHARS = 2_000;
 /** A page may have an element with this id, which the declaration hides. */
 const INSTALL = `if (globalThis.${GLOBAL} === undefined) { ${source} }`;
 
+/** The document was replaced, because the page has navigated. */
+export class DocumentReplaced extends Error {
+  override readonly name = 'DocumentReplaced';
+}
+
+const DOCUMENT_GONE =
+  /Cannot find context|context was destroyed|context with specified id|navigated or closed|No frame (?:with|for) given id|uniqueContextId not found|Frame (?:was|with)/i;
+const PAGE_CLOSED = /Target (?:page|closed|crashed)|page crashed|session closed|has been closed/i;
+
+/** Whether a command failed because its document was replaced, or the page was closed. */
+export function isGone(error: unknown): boolean {
+  return error instanceof DocumentReplaced || isClosed(error) || (error instanceof Error && DOCUMENT_GONE.test(error.message));
+}
+
+/** Whether a command failed because the page was closed. */
+export function isClosed(error: unknown): error is Error {
+  return error instanceof Error && PAGE_CLOSED.test(error.message);
+}
+
 /** Runs the in-page program in the page's main frame, in an isolated world. */
 export class World {
-  readonly #cdp: CdpSession;
   /** The id of the main frame, once known. */
   #frameId: string | null = null;
   #contextId: Promise<number> | null = null;
   /** Whether each new document of the main frame has the program. */
   #isInstalled = false;
 
-  constructor(cdp: CdpSession) {
-    this.#cdp = cdp;
+  constructor(private readonly cdp: CdpSession) {
     cdp.on('Page.frameNavigated', ({ frame }) => {
       if (frame.parentId !== undefined) return;
       this.#frameId = frame.id;
@@ -61,7 +77,7 @@ export class World {
   async #call(expression: string, timeout?: number) {
     const contextId = await this.#context();
     const answer = await this.#evaluate(expression, contextId, timeout);
-    if (!isMissing(answer.exceptionDetails)) return resultOf(answer);
+    if (!isMissing(answer)) return resultOf(answer);
     // The document predates the program, or runs no scripts at its start, as the browser's own pages.
     return resultOf(await this.#evaluate(`${INSTALL}\n${expression}`, contextId, timeout));
   }
@@ -69,24 +85,22 @@ export class World {
   /** Installs the program in each later document of the main frame. Must be called before the navigation. */
   async install(): Promise<void> {
     await this.#runAtStart(inMainFrame(INSTALL));
-    this.#isInstalled = true;
   }
 
   /** Calls a function at the start of each later document, optionally also in frames. Must be called before the navigation. */
   async callAtStart<Name extends Call>(name: Name, given: Given<Name>, { inFrames }: { inFrames: boolean }): Promise<void> {
     const call = callOf(name, given);
-    const isThere = this.#isInstalled && !inFrames;
-    const script = isThere ? call : `${INSTALL}\n${call}`;
+    const script = this.#isInstalled && !inFrames ? call : `${INSTALL}\n${call}`;
     await this.#runAtStart(inFrames ? script : inMainFrame(script));
-    this.#isInstalled = true;
   }
 
   async #runAtStart(source: string): Promise<void> {
     // If the domain is not enabled, the script is accepted but never run.
     await Promise.all([
-      this.#cdp.send('Page.enable'),
-      this.#cdp.send('Page.addScriptToEvaluateOnNewDocument', { source, worldName: WORLD_NAME }),
+      this.cdp.send('Page.enable'),
+      this.cdp.send('Page.addScriptToEvaluateOnNewDocument', { source, worldName: WORLD_NAME }),
     ]);
+    this.#isInstalled = true;
   }
 
   /** The execution context of the isolated world in the current document. */
@@ -114,7 +128,7 @@ export class World {
 
   #send: CdpSession['send'] = async (method, params) => {
     try {
-      return await this.#cdp.send(method, params);
+      return await this.cdp.send(method, params);
     } catch (error) {
       if (!isGone(error)) throw error;
       this.#contextId = null;
@@ -134,8 +148,8 @@ function resultOf({ result, exceptionDetails }: Evaluated) {
   throw new Error((exceptionDetails.exception?.description ?? exceptionDetails.text).slice(0, MESSAGE_MAX_CHARS));
 }
 
-function isMissing(details: Evaluated['exceptionDetails']): boolean {
-  return details?.exception?.description?.startsWith(`ReferenceError: ${GLOBAL} is not defined`) ?? false;
+function isMissing({ exceptionDetails }: Evaluated): boolean {
+  return exceptionDetails?.exception?.description?.startsWith(`ReferenceError: ${GLOBAL} is not defined`) ?? false;
 }
 
 /** An expression that runs one function of the program in a document where it is not installed, and leaves no trace. */

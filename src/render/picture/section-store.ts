@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { CaptureError } from '../../contract/capture-error.js';
-import type { DebugSink } from '../debug-sink.js';
+import type { DebugSink } from '../page-session.js';
 import { ownedName } from '../pool/profile-dir.js';
 import type { Strips } from './encode.js';
 import { pngSize } from './shoot.js';

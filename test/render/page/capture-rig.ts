@@ -5,13 +5,12 @@ import { CaptureError } from '../../../src/contract/capture-error.js';
 import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import { openEgress } from '../../../src/egress/open-egress.js';
 import { silentLog } from '../../../src/log.js';
-import type { RenderDeps, Rendering } from '../../../src/render/capture.js';
-import type { DebugSink } from '../../../src/render/debug-sink.js';
+import { type RenderDeps, type Rendering, capture } from '../../../src/render/capture.js';
 import type { Executable } from '../../../src/render/launch/executable.js';
 import { MemoryBudget } from '../../../src/render/memory-budget.js';
+import type { DebugSink } from '../../../src/render/page-session.js';
 import { EncodeQueue } from '../../../src/render/picture/picture.js';
 import { BrowserPool } from '../../../src/render/pool/browser-pool.js';
-import { render } from '../../../src/render/render.js';
 import { ofFile } from '../../fixtures/of-file.js';
 import { type Site, startSite } from '../../fixtures/site/site.js';
 import { ANY_BROWSER } from '../install/any-browser.js';
@@ -61,7 +60,7 @@ export async function openRig({ allow, executable, clock, ...parts }: Partial<Re
     ...parts,
   };
   const progress: number[] = [];
-  const capture: CaptureRig['capture'] = (url, wish = {}, signal = new AbortController().signal, debug = undefined) => {
+  const captureUrl: CaptureRig['capture'] = (url, wish = {}, signal = new AbortController().signal, debug = undefined) => {
     const wire = captureRequestSchema.parse({
       url,
       viewport: { width: 800, height: 600, deviceScaleFactor: 1 },
@@ -70,15 +69,15 @@ export async function openRig({ allow, executable, clock, ...parts }: Partial<Re
       ...wish,
     });
     const onProgress = (value: number) => progress.push(value);
-    return render(deps, { options: toCaptureOptions(wire), id: 'job', onProgress, debug }, signal);
+    return capture(deps, { options: toCaptureOptions(wire), id: 'job', onProgress, debug }, signal);
   };
   return {
     deps,
     progress,
-    capture,
+    capture: captureUrl,
     async failure(url, wish) {
       try {
-        await capture(url, wish);
+        await captureUrl(url, wish);
       } catch (error) {
         if (error instanceof CaptureError) return error;
         throw error;

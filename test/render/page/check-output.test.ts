@@ -1,6 +1,8 @@
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { refuseWhite } from '../../../src/render/page/check-output.js';
+import { refuseWhite } from '../../../src/render/page/blank-page.js';
+
+const notPainted = async () => false;
 
 type Format = 'png' | 'jpeg' | 'webp';
 
@@ -22,14 +24,14 @@ const EACH = [
 ];
 
 it.each(EACH)('a white $format of $width × $height px counts as blank', async (size) => {
-  await expect(refuseWhite(await aPicture({ ...size, mark: false }))).rejects.toMatchObject({
+  await expect(refuseWhite(await aPicture({ ...size, mark: false }), notPainted)).rejects.toMatchObject({
     code: 'render_incomplete',
     details: { check: 'blank' },
   });
 });
 
 it.each(EACH)('one mark in the last corner counts as content ($format, $width × $height px)', async (size) => {
-  await expect(refuseWhite(await aPicture({ ...size, mark: true }))).resolves.toBeUndefined();
+  await expect(refuseWhite(await aPicture({ ...size, mark: true }), notPainted)).resolves.toBeUndefined();
 });
 
 it('a white picture with an alpha channel counts as blank', async () => {
@@ -37,5 +39,5 @@ it('a white picture with an alpha channel counts as blank', async () => {
   const content = await sharp({ create: { width, height, channels: 4, background: { r: 255, g: 255, b: 255, alpha: 1 } } })
     .png()
     .toBuffer();
-  await expect(refuseWhite({ content, width, height })).rejects.toMatchObject({ code: 'render_incomplete' });
+  await expect(refuseWhite({ content, width, height }, notPainted)).rejects.toMatchObject({ code: 'render_incomplete' });
 });

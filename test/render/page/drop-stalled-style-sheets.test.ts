@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { dropStalledStyleSheets } from '../../../src/render/page/drop-stalled-style-sheets.js';
 import type { DocumentState } from '../../../src/render/page/main-document.js';
+import { dropStalledStyleSheets } from '../../../src/render/page/waits.js';
 import { document, html, wait } from '../../fixtures/site/answer.js';
 import { siteAndRig } from './capture-rig.js';
 
@@ -41,7 +41,7 @@ it.each([
   const shown = { loaded: false } as DocumentState;
   const deadlines = { leftMs: () => leftMs, withTimeout: (work: Promise<unknown>) => work };
   const session = { cdp: { send: async (method: string) => void sent.push(method) } };
-  const network = { pending: () => [{ kind: 'stylesheet', ageMs }] };
+  const network = { pending: () => [{ kind: 'stylesheet', startedAt: performance.now() - ageMs }] };
   const page = { session, network, deadlines, main: { current: shown }, world: { call: async () => false } };
   await dropStalledStyleSheets(page as unknown as Parameters<typeof dropStalledStyleSheets>[0], shown);
   expect(sent).toEqual(['Page.stopLoading']);

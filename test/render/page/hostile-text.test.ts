@@ -3,8 +3,8 @@ import { readHost } from '../../../src/egress/host-name.js';
 import { parseBypass } from '../../../src/egress/proxy-bypass.js';
 import { identityOf } from '../../../src/render/emulate/user-agent.js';
 import { failedNavigation } from '../../../src/render/page/judge-document.js';
-import { groupPending } from '../../../src/render/page/pending-requests.js';
-import { refreshHeaderS } from '../../../src/render/page/wait-for-idle.js';
+import { groupPending } from '../../../src/render/page/network.js';
+import { refreshHeaderS } from '../../../src/render/page/waits.js';
 import { WALL_SIGNS } from '../../../src/render/page/wall-signs.js';
 import { retryAfterMs } from '../../../src/webhook/deliver.js';
 
@@ -92,5 +92,7 @@ it('a URL with a million characters as its host is handled in no time', () => {
   const url = `https://xn--${'a9'.repeat(500_000)}.example/`;
   const record = { refusals: [], proxyFailure: null, failures: [] };
   expect(within(() => failedNavigation(url, 'net::ERR_FAILED', record)).code).toBe('navigation_failed');
-  expect(within(() => groupPending([{ kind: 'image', url, ageMs: 0, answered: false }]))).toEqual([{ kind: 'image', host: '', count: 1 }]);
+  expect(within(() => groupPending([{ kind: 'image', url, startedAt: 0, answered: false }]))).toEqual([
+    { kind: 'image', host: '', count: 1 },
+  ]);
 });

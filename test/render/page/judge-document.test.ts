@@ -23,7 +23,7 @@ const judged = (type: string) => () =>
     url: 'https://www.example.com/',
     mimeType: type,
     unreachableUrl: null,
-    response: { url: 'https://www.example.com/', status: 200, headers: { 'content-type': type } },
+    response: { status: 200, headers: { 'content-type': type } },
     failure: null,
     parsed: true,
     loaded: true,

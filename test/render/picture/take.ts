@@ -1,10 +1,9 @@
 import type { Browser } from 'playwright-core';
-import { monotonicNow } from '../../../src/render/monotonic-now.js';
-import { ClockTotal } from '../../../src/render/page/clock-total.js';
-import { Deadlines } from '../../../src/render/page/deadline.js';
+import { Deadlines, monotonicNow } from '../../../src/render/page/deadline.js';
 import { NetworkTracker } from '../../../src/render/page/network.js';
+import { ClockTotal } from '../../../src/render/page/open-page.js';
 import type { TimedPage } from '../../../src/render/page/page-clock.js';
-import { stopPage } from '../../../src/render/page/stop-page.js';
+import { stopPage } from '../../../src/render/page/page-clock.js';
 import type { PageSession } from '../../../src/render/page-session.js';
 import type { Picture } from '../../../src/render/picture/picture.js';
 import { EncodeQueue } from '../../../src/render/picture/picture.js';

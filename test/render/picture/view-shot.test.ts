@@ -1,12 +1,12 @@
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { monotonicNow } from '../../../src/render/monotonic-now.js';
-import { Deadlines } from '../../../src/render/page/deadline.js';
+import { Deadlines, monotonicNow } from '../../../src/render/page/deadline.js';
 import { boundedPage } from '../../../src/render/picture/bounded-page.js';
 import { EncodeQueue } from '../../../src/render/picture/picture.js';
 import { takeView } from '../../../src/render/picture/take-picture.js';
 import { aPageSession, browserOfFile, options } from './a-page-session.js';
 import { timedPage } from './take.js';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 
 const browser = await browserOfFile();
 

@@ -1,6 +1,10 @@
-import type { CaptureWarning } from '../contract/capture-data.js';
+/** What a finished capture tells besides its picture: warnings, and the changes made to the page. */
+
+import type { CaptureChanges, CaptureWarning } from '../contract/capture-data.js';
 import { type CaptureOptions, HTML_DOCUMENT_URL } from '../contract/capture-request.js';
 import { FULL_WIDTH_MAX_PX } from '../contract/limits.js';
+import type { Log } from '../log.js';
+import type { PageChanges } from './in-page/changes.js';
 import { TIMED_OUT } from './page/deadline.js';
 import type { OpenPage } from './page/open-page.js';
 import type { PageSession } from './page-session.js';
@@ -9,6 +13,45 @@ import type { Picture } from './picture/picture.js';
 const LOOK_MAX_MS = 500;
 const FILES_NAMED_MAX = 5;
 const FILE_MAX_CHARS = 100;
+const CHANGES_MAX_MS = 1_000;
+const LISTED_MAX = 50;
+const NO_CHANGES: PageChanges = { hidden: [], expanded: [], pinned: [], scrollUnlocked: false };
+
+/** The answer of a page, or `otherwise` if it fails to answer in time. */
+async function answerOr<T>({ deadlines }: OpenPage, asked: Promise<T>, { ms, otherwise }: { ms: number; otherwise: T }): Promise<T> {
+  const answered = await deadlines.withTimeout(asked, ms).catch(() => TIMED_OUT);
+  deadlines.signal.throwIfAborted();
+  return answered === TIMED_OUT ? otherwise : (answered as T);
+}
+
+/** Reports the changes made to a page, after its picture was taken. Parts that the page does not report in time are empty. */
+export async function explain(
+  page: OpenPage,
+  guard: { explain(): Promise<Pick<CaptureChanges, 'blocked' | 'banner'>> },
+): Promise<CaptureChanges> {
+  const asked = page.world.callWithTimeout(CHANGES_MAX_MS, 'changes.report');
+  const nothing: Pick<CaptureChanges, 'blocked' | 'banner'> = { blocked: [], banner: { outcome: 'none', platform: null } };
+  const [{ hidden, expanded, pinned, scrollUnlocked }, guarded] = await Promise.all([
+    answerOr(page, asked, { ms: CHANGES_MAX_MS, otherwise: NO_CHANGES }),
+    answerOr(page, guard.explain(), { ms: CHANGES_MAX_MS, otherwise: nothing }),
+  ]);
+  const { aheadMs, realPaceMs, heldMs, heldBy, talk } = page.clock;
+  return {
+    ...guarded,
+    hidden: hidden.slice(0, LISTED_MAX),
+    expanded: expanded.slice(0, LISTED_MAX),
+    pinned: pinned.slice(0, LISTED_MAX),
+    scrollUnlocked,
+    clock: { aheadMs: Math.round(aheadMs), realTimeMs: realPaceMs, heldMs, heldBy, realTimeBecause: talk },
+  };
+}
+
+/** Logs which page mechanisms affected the picture, for debugging. */
+export async function logMechanisms(log: Log, id: string, page: OpenPage): Promise<void> {
+  if (!log.isLevelEnabled('debug')) return;
+  const mechanisms = await answerOr(page, page.world.call('mechanisms.counts'), { ms: LOOK_MAX_MS, otherwise: null });
+  if (mechanisms !== null) log.debug({ job_id: id, mechanisms }, 'pictured');
+}
 
 /** Names of the files that a document without a server of its own requests. Must be called before the navigation. */
 export function watchMissingFiles({ cdp }: Pick<PageSession, 'cdp'>, { html, baseUrl }: CaptureOptions): ReadonlySet<string> {
@@ -101,9 +144,9 @@ const REDIRECTED_TO_LOGIN: CaptureWarning = {
   message: 'The page shown is not the one requested, and asks for a password: the login may have expired.',
 };
 
-async function asksForPassword({ session, world, deadlines }: OpenPage, { html, url }: CaptureOptions): Promise<boolean> {
-  if (html !== null || placeOf(session.page.url()) === placeOf(url)) return false;
-  return (await deadlines.withTimeout(world.call('documents.asksForPassword'), LOOK_MAX_MS).catch(() => TIMED_OUT)) === true;
+async function asksForPassword(page: OpenPage, { html, url }: CaptureOptions): Promise<boolean> {
+  if (html !== null || placeOf(page.session.page.url()) === placeOf(url)) return false;
+  return await answerOr(page, page.world.call('documents.asksForPassword'), { ms: LOOK_MAX_MS, otherwise: false });
 }
 
 function placeOf(url: string): string {
