@@ -2,16 +2,14 @@ import pTimeout from 'p-timeout';
 import type { CaptureChanges } from '../../contract/capture-data.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { Log } from '../../log.js';
-import { type BannerReport, answerBanners } from '../consent/answer-banners.js';
+import { answerBanners, type BannerReport } from '../consent/answer-banners.js';
 import type { ProceduralRule } from '../in-page/procedural-rule.js';
-import type { PageSession } from '../page-session.js';
+import { source } from '../in-page/scriptlets/run.js?bundled';
 import { DocumentReplaced } from '../page/world.js';
+import type { PageSession } from '../page-session.js';
 import { Interception } from '../requests/interception.js';
-import { TargetHeaders } from '../requests/target-headers.js';
-import { targetSessionOf } from '../requests/target-session-of.js';
 import { bannerCss, hidingCss, proceduralRules, scriptletsByHost, startRules } from './cosmetics.js';
 import { type Category, type Engines, OPTION_OF, type Refusal, switchedOn } from './engines.js';
-import { source } from '../in-page/scriptlets/run.js?bundled';
 
 export interface PageGuardParts {
   engines: Engines;
@@ -58,21 +56,13 @@ export class PageGuard {
   ) {}
 
   /** Does nothing if there is nothing to block or to change. Chromium accepts no such commands during the navigation. */
-  async start({ url, html, headers: given }: CaptureOptions): Promise<void> {
+  async start(options: CaptureOptions): Promise<void> {
     const { parts, session, on } = this;
-    const headers = new TargetHeaders(url, given);
-    if (on.length === 0 && headers.none && html === null) return;
+    if (on.length === 0 && Object.keys(options.headers).length === 0 && options.html === null) return;
     const [interception] = await Promise.all([
-      Interception.start(targetSessionOf(session), {
-        mainFrameId: session.mainFrameId,
-        engines: parts.engines,
-        on,
-        headers,
-        refuses: (asked) => session.captureProxy.refuses(asked),
-        document: html === null ? null : { url, html },
-      }),
-      this.hideAtStart(url),
-      this.runScriptlets(url),
+      Interception.start(session, { engines: parts.engines, on, options }),
+      this.hideAtStart(options.url),
+      this.runScriptlets(options.url),
     ]);
     this.#interception = interception;
   }
