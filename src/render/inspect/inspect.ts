@@ -3,18 +3,23 @@
  * jobs. The results are untrusted page content.
  */
 
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import pTimeout from 'p-timeout';
 import type { Inspection } from '../../contract/capture-data.js';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
 import { isTooLong } from '../launch/message-limits.js';
 import type { PageSession } from '../page-session.js';
 import { monotonicNow } from '../page/deadline.js';
 import { type BoundedPage, boundedPage, untilDeadline } from '../picture/bounded-page.js';
-import type { MarkdownWorker } from './markdown-worker.js';
+import type { MarkdownSource } from './to-markdown.js';
 
 /** Longer sources take seconds to parse for a result of 12,000 characters. */
 const SOURCE_MAX_CHARS = 500_000;
 /** The tree takes almost a millisecond per element, and is available only as a whole. This many elements yield more text than is kept. */
 const ELEMENTS_MAX = 2_000;
+/** The memory limit of the thread, which is replaced if a page exceeds it. */
+const THREAD_MEMORY_MB = 512;
 
 const NO_SOURCE = { html: '', url: '', title: '', text: '' };
 
@@ -25,18 +30,15 @@ const NO_SOURCE = { html: '', url: '', title: '', text: '' };
 export async function inspect(session: PageSession, how: { timeoutMs: number; worker: MarkdownWorker }): Promise<Inspection> {
   const deadline = monotonicNow() + how.timeoutMs;
   const page = boundedPage(session, deadline);
-  const source = await page.call('source.read', SOURCE_MAX_CHARS).catch((error: unknown) => {
+  const { text, ...source } = await page.call('source.read', SOURCE_MAX_CHARS).catch((error: unknown) => {
     if (isTooLong(error, 'answer')) return NO_SOURCE;
     throw error;
   });
   const [markdown, accessibleTree] = await Promise.all([
-    how.worker.convert({ html: source.html, url: source.url, title: source.title }, Math.max(1, deadline - monotonicNow())),
+    how.worker.convert(source, Math.max(1, deadline - monotonicNow())),
     outline(session, page, deadline),
   ]);
-  return {
-    markdown: cutText(markdown ?? source.text, INSPECTION_LIMIT_CHARS),
-    accessibleTree: cutText(accessibleTree, INSPECTION_LIMIT_CHARS),
-  };
+  return { markdown: cutText(markdown ?? text), accessibleTree: cutText(accessibleTree) };
 }
 
 /**
@@ -56,10 +58,61 @@ async function outline(session: PageSession, page: BoundedPage, deadline: number
   }
 }
 
-/** Cuts to this many UTF-16 units, but not inside a surrogate pair. */
-function cutText(text: string, mostChars: number): string {
-  if (text.length <= mostChars) return text;
-  const last = text.charCodeAt(mostChars - 1);
-  const splits = last >= 0xd800 && last <= 0xdbff;
-  return text.slice(0, splits ? mostChars - 1 : mostChars);
+/** Cuts to the limit, in UTF-16 units, but not inside a surrogate pair. */
+function cutText(text: string): string {
+  return text.slice(0, INSPECTION_LIMIT_CHARS).replace(text.length > INSPECTION_LIMIT_CHARS ? /[\ud800-\udbff]$/ : '', '');
+}
+
+/**
+ * Converts pages to Markdown, one after the other, in one thread, which is started when first needed and replaced if a page
+ * exceeds its limits.
+ */
+export class MarkdownWorker implements AsyncDisposable {
+  #worker: Worker | null = null;
+  #latest: Promise<unknown> = Promise.resolve();
+  readonly #stop = new AbortController();
+
+  /** @param options.thread URL of the bundled markdown-thread */
+  constructor(private readonly options: { thread: URL }) {}
+
+  /**
+   * The document's main content as Markdown; null if the conversion fails or takes too long.
+   * @param timeoutMs includes the wait for other pages
+   */
+  async convert(source: MarkdownSource, timeoutMs: number): Promise<string | null> {
+    const over = AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#stop.signal]);
+    const converted = this.#latest.then(() => this.#ask(source, over));
+    this.#latest = converted;
+    return await pTimeout(converted, { milliseconds: timeoutMs, fallback: () => null });
+  }
+
+  async #ask(source: MarkdownSource, over: AbortSignal): Promise<string | null> {
+    if (over.aborted) return null;
+    try {
+      this.#worker ??= this.#start();
+      this.#worker.postMessage(source);
+      const [markdown] = await once(this.#worker, 'message', { signal: over });
+      return markdown;
+    } catch {
+      // The thread cannot be interrupted.
+      void this.#worker?.terminate();
+      this.#worker = null;
+      return null;
+    }
+  }
+
+  /** @throws Error if the system refuses a new thread */
+  #start(): Worker {
+    const worker = new Worker(this.options.thread, { resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB }, name: 'markdown' });
+    worker.unref();
+    worker.on('error', () => {
+      if (this.#worker === worker) this.#worker = null;
+    });
+    return worker;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#worker?.terminate();
+  }
 }

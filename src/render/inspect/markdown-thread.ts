@@ -4,21 +4,16 @@ import { parentPort } from 'node:worker_threads';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
 import { type MarkdownSource, toMarkdown } from './to-markdown.js';
 
-export interface MarkdownTask extends MarkdownSource {
-  id: number;
-}
-
-export type MarkdownAnswer = { id: number; markdown: string } | { id: number; problem: string };
-
-parentPort?.on('message', (task: MarkdownTask) => {
-  parentPort?.postMessage(answer(task));
+parentPort?.on('message', (source: MarkdownSource) => {
+  parentPort?.postMessage(convert(source));
 });
 
-function answer(task: MarkdownTask): MarkdownAnswer {
+/** @returns null if the conversion fails */
+function convert(source: MarkdownSource): string | null {
   try {
     // Long link addresses make the Markdown much longer than the page. One character above the limit shows that it is truncated.
-    return { id: task.id, markdown: toMarkdown(task).slice(0, INSPECTION_LIMIT_CHARS + 1) };
-  } catch (error) {
-    return { id: task.id, problem: error instanceof Error ? error.message : String(error) };
+    return toMarkdown(source).slice(0, INSPECTION_LIMIT_CHARS + 1);
+  } catch {
+    return null;
   }
 }

@@ -1,8 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inspect } from '../../../src/render/inspect/inspect.js';
-import { MarkdownWorker } from '../../../src/render/inspect/markdown-worker.js';
+import { inspect, MarkdownWorker } from '../../../src/render/inspect/inspect.js';
 import { aPageSession, launchChromium, options } from '../picture/a-page-session.js';
 import { builtThread } from './thread.js';
 
