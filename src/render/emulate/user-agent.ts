@@ -11,24 +11,9 @@ export interface Host {
   arch: string;
 }
 
-export interface BrandVersion {
+interface BrandVersion {
   brand: string;
   version: string;
-}
-
-/** CDP's Emulation.UserAgentMetadata. */
-export interface UserAgentMetadata {
-  brands: BrandVersion[];
-  fullVersionList: BrandVersion[];
-  fullVersion: string;
-  platform: string;
-  platformVersion: string;
-  architecture: string;
-  bitness: string;
-  model: string;
-  mobile: boolean;
-  wow64: boolean;
-  formFactors: string[];
 }
 
 export interface Identity {
@@ -38,7 +23,7 @@ export interface Identity {
   /** The value of navigator.vendor; null keeps Chromium's. */
   vendor: string | null;
   /** The client hints; null for vendors whose browsers send none. */
-  metadata: UserAgentMetadata | null;
+  metadata: ReturnType<typeof hintsOf> | null;
 }
 
 /** Chromium's own user agent in its reduced form, but without the word Headless (decisions.md, Capture semantics). */
@@ -64,7 +49,7 @@ export function identityOf(userAgent: string, chromiumVersion: string, host: Hos
   return { userAgent, platform, vendor: null, metadata: hintsOf(userAgent, full, own ? [] : productsOf(userAgent, full), host) };
 }
 
-function hintsOf(userAgent: string, version: string, products: BrandVersion[], host: Host): UserAgentMetadata {
+function hintsOf(userAgent: string, version: string, products: BrandVersion[], host: Host) {
   const android = /Android/.test(userAgent);
   const mobile = /\bMobile\b/.test(userAgent);
   const full = brandList(version, [{ brand: 'Chromium', version }, ...products]);
@@ -163,4 +148,32 @@ function major(version: string): string {
 export function languagesOf(locale: string): string {
   const language = locale.split('-')[0] ?? locale;
   return language === locale ? locale : `${locale},${language}`;
+}
+
+/** Runs in pages whose user agent is another vendor's: it removes the client hints and sets the vendor. */
+export function emulateUserAgentInPage(vendor: string | null): void {
+  Reflect.deleteProperty(Navigator.prototype, 'userAgentData');
+  if (vendor === null) return;
+  Object.defineProperty(Navigator.prototype, 'vendor', { get: () => vendor, configurable: true, enumerable: true });
+}
+
+/**
+ * Workers need a script, since the protocol cannot override their navigator.
+ * @returns an expression to evaluate in a worker that has not run yet
+ */
+export function emulateUserAgentInWorker({ userAgent, platform, metadata }: Identity): string {
+  return `(${overrideNavigator.toString()})(${JSON.stringify({ userAgent, platform, hints: metadata !== null })})`;
+}
+
+function overrideNavigator(agent: { userAgent: string; platform: string; hints: boolean }): void {
+  // A native getter is less conspicuous, so equal values are not overridden.
+  const { navigator: own } = globalThis;
+  const prototype: object = Object.getPrototypeOf(own);
+  const override = (name: 'userAgent' | 'appVersion' | 'platform', value: string): void => {
+    if (own[name] !== value) Object.defineProperty(prototype, name, { get: () => value, configurable: true, enumerable: true });
+  };
+  override('userAgent', agent.userAgent);
+  override('appVersion', agent.userAgent.replace(/^Mozilla\//, ''));
+  override('platform', agent.platform);
+  if (!agent.hints) Reflect.deleteProperty(prototype, 'userAgentData');
 }
