@@ -14,19 +14,13 @@ const OVERTAKEN_FOR_MS = 5_000;
  * The expected memory of a capture, from the pixels of its largest shot: larger pictures are made of several.
  * @returns bytes
  */
-export function estimateBytes(options: CaptureOptions, alone: boolean): number {
-  return PAGE_BYTES + BYTES_PER_PIXEL * largestShot(options) + (alone ? OWN_BROWSER_BYTES : 0);
-}
-
-function largestShot({ view, fullPage, clip, selector }: CaptureOptions): number {
-  const { width, height, deviceScaleFactor: density } = view;
-  const viewPixels = width * height * density ** 2;
-  const clipPixels = clip === null ? 0 : clip.width * clip.height * density ** 2;
-  const pagePixels = fullPage ? BAND_PIXELS : 0;
+export function estimateBytes({ view, fullPage, clip, selector }: CaptureOptions, alone: boolean): number {
+  const pixelsOf = ({ width, height }: { width: number; height: number }) => width * height * view.deviceScaleFactor ** 2;
+  const bandPixels = fullPage || selector !== null ? BAND_PIXELS : 0;
+  const largest = Math.max(pixelsOf(view), clip === null ? 0 : pixelsOf(clip), bandPixels);
   // In a mobile view, the page decides how many CSS px one shot has.
-  const elementPixels = selector === null ? 0 : BAND_PIXELS;
-  const largest = Math.max(viewPixels, clipPixels, pagePixels, elementPixels);
-  return view.isMobile ? largest : Math.min(SHOT_MAX_PIXELS, largest);
+  const shotPixels = view.isMobile ? largest : Math.min(SHOT_MAX_PIXELS, largest);
+  return PAGE_BYTES + BYTES_PER_PIXEL * shotPixels + (alone ? OWN_BROWSER_BYTES : 0);
 }
 
 interface Waiter {
@@ -38,7 +32,7 @@ interface Waiter {
 /** The memory shared by the running captures. A capture that is expected to use more than all of it runs alone. */
 export class MemoryBudget {
   #used = 0;
-  #waiters: Waiter[] = [];
+  readonly #waiters = new Set<Waiter>();
 
   constructor(
     private readonly bytes: number,
@@ -52,36 +46,35 @@ export class MemoryBudget {
   async reserve(bytes: number, signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
-      const waiter = { bytes, since: this.now(), start: resolve };
-      this.#waiters.push(waiter);
-      this.#admit();
-      if (!this.#waiters.includes(waiter)) return;
       const leave = () => {
-        this.#waiters = this.#waiters.filter((other) => other !== waiter);
+        this.#waiters.delete(waiter);
         reject(signal.reason);
         this.#admit();
       };
-      signal.addEventListener('abort', leave, { once: true });
-      waiter.start = () => {
+      const start = () => {
         signal.removeEventListener('abort', leave);
         resolve();
       };
+      const waiter = { bytes, since: this.now(), start };
+      signal.addEventListener('abort', leave, { once: true });
+      this.#waiters.add(waiter);
+      this.#admit();
     });
-    let isHeld = true;
+    let held = bytes;
     return {
       [Symbol.dispose]: () => {
-        if (isHeld) this.#used -= bytes;
-        isHeld = false;
+        this.#used -= held;
+        held = 0;
         this.#admit();
       },
     };
   }
 
   #admit(): void {
-    for (const waiter of [...this.#waiters]) {
+    for (const waiter of this.#waiters) {
       if (this.#used === 0 || this.#used + waiter.bytes <= this.bytes) {
         this.#used += waiter.bytes;
-        this.#waiters = this.#waiters.filter((other) => other !== waiter);
+        this.#waiters.delete(waiter);
         waiter.start();
       } else if (this.now() - waiter.since > OVERTAKEN_FOR_MS) return;
     }
