@@ -2,7 +2,7 @@
  * Trial "real-pages": static pages as sites make them. Captured by sections and natively, they are the same picture; their `markdown` holds what a
  * reader came for, and little else. (What is fixed to the bottom of the view stands elsewhere in the two pictures, by design: these pages have none.)
  *
- * Sabotage that turns it red: return early from `place` in in-page/pin.ts (pictures), or never use Readability's article in to-markdown.ts
+ * Sabotage that turns it red: return early from `place` in in-page/pin.ts (pictures), or never use Readability's article in markdown-thread.ts
  * (precision).
  */
 import { rm } from 'node:fs/promises';

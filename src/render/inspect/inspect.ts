@@ -12,7 +12,7 @@ import { isTooLong } from '../launch/message-limits.js';
 import type { PageSession } from '../page-session.js';
 import { monotonicNow } from '../page/deadline.js';
 import { type BoundedPage, boundedPage, untilDeadline } from '../picture/bounded-page.js';
-import type { MarkdownSource } from './to-markdown.js';
+import type { MarkdownSource } from './markdown-thread.js';
 
 /** Longer sources take seconds to parse for a result of 12,000 characters. */
 const SOURCE_MAX_CHARS = 500_000;

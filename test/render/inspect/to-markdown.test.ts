@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { toMarkdown } from '../../../src/render/inspect/to-markdown.js';
+import { toMarkdown } from '../../../src/render/inspect/markdown-thread.js';
 import { words } from '../../fixtures/site/answer.js';
 
 function markdown(body: string): string {
