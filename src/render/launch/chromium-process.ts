@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import pTimeout from 'p-timeout';
 import type { Browser, BrowserType, CDPSession } from 'playwright-core';
-import { ownUserAgent } from '../emulate/user-agent.js';
+import { ownUserAgent } from '../emulate/emulation.js';
 import { browserCopies, createProfile, removeProfile } from '../pool/profile-dir.js';
 import { chromiumFlags } from './chromium-flags.js';
 import { type Executable, HOST, reachableBy } from './executable.js';
@@ -14,6 +14,7 @@ import type { CdpSession } from './pipe-session.js';
 import { browserCommand } from './process-priority.js';
 import { killGroup } from './process-table.js';
 import { TargetPolicy } from './target-policy.js';
+import type { Browser, CDPSession } from 'playwright-core';
 
 const LAUNCH_TIMEOUT_MS = 20_000;
 const EXIT_TIMEOUT_MS = 2_000;

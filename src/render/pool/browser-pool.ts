@@ -10,7 +10,7 @@ import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../contract/capture-request.js';
 import type { Egress, Passage } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
-import { type Emulation, emulationOf } from '../emulate/emulation-of.js';
+import { type Emulation, emulationOf } from '../emulate/emulation.js';
 import { describeAge } from '../install/find-chromium.js';
 import { versionOf } from '../launch/chromium-process.js';
 import { type Executable, HOST } from '../launch/executable.js';

@@ -2,21 +2,20 @@ import { randomUUID } from 'node:crypto';
 import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureProxy } from '../../egress/egress.js';
-import type { Emulation, PageEmulation } from '../emulate/emulation-of.js';
-import { emulateUserAgentInPage, identityOf } from '../emulate/user-agent.js';
+import { type Emulation, emulateUserAgentInPage, identityOf } from '../emulate/emulation.js';
 import type { ClockScripts } from '../launch/child-clocks.js';
 import type { ChromiumProcess } from '../launch/chromium-process.js';
 import { HOST } from '../launch/executable.js';
 import type { CdpSession } from '../launch/pipe-session.js';
 import { busyMs, drawsWindows } from '../launch/process-table.js';
 import { INSTALL_CLOCKS } from '../launch/target-policy.js';
+import type { PageSession } from '../page-session.js';
 import { clockScripts } from '../page/page-clock.js';
 import { World } from '../page/world.js';
-import type { PageSession } from '../page-session.js';
 
 /** A page session that can be closed, and marked as lost when its browser crashes. */
 export interface OpenPageSession extends PageSession {
-  pageOptions: PageEmulation;
+  pageOptions: Emulation['pageOptions'];
   /** The pid of the page's renderer; null if unknown. */
   readonly rendererPid: number | null;
   /** When its use began, in ms; null before. */
@@ -113,7 +112,7 @@ async function installClocks(cdp: CdpSession, scripts: ClockScripts): Promise<vo
 }
 
 /** Applies the page options of an emulation to an open page. */
-export async function applyPageEmulation(session: OpenPageSession, pageOptions: PageEmulation): Promise<void> {
+export async function applyPageEmulation(session: OpenPageSession, pageOptions: Emulation['pageOptions']): Promise<void> {
   if (JSON.stringify(pageOptions) === JSON.stringify(session.pageOptions)) return;
   const { width, height, ...media } = pageOptions;
   await Promise.all([session.page.setViewportSize({ width, height }), session.page.emulateMedia(media)]);

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
-import { type Emulation, emulationOf } from '../../../src/render/emulate/emulation-of.js';
-import { languagesOf } from '../../../src/render/emulate/user-agent.js';
+import { type Emulation, emulationOf, languagesOf } from '../../../src/render/emulate/emulation.js';
 
 const emulation = (fields: Record<string, unknown> = {}): Emulation =>
   emulationOf(toCaptureOptions(captureRequestSchema.parse({ url: 'https://example.com/', ...fields })), '156.0.8078.79', {

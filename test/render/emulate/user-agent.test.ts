@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEVICE_NAMES, DEVICE_PRESETS } from '../../../src/contract/device-presets.js';
-import { identityOf, ownUserAgent } from '../../../src/render/emulate/user-agent.js';
+import { identityOf, ownUserAgent } from '../../../src/render/emulate/emulation.js';
 
 const VERSION = '156.0.8078.79';
 const LINUX = { platform: 'linux', arch: 'x64' };

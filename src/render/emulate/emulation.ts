@@ -1,7 +1,10 @@
 /**
- * Derives from a user agent string all values that must agree with it (client hints, navigator.platform and vendor), so that
- * pages, frames and workers report the same identity.
+ * Maps a capture's options to the emulation of its page, and derives all values that must agree with its user agent (client
+ * hints, navigator.platform and vendor), so that pages, frames and workers report the same identity.
  */
+
+import type { CaptureOptions } from '../../contract/capture-request.js';
+import { DEVICE_PRESETS } from '../../contract/device-presets.js';
 
 /** The machine that Chromium runs on, in Node's terms. */
 export interface Host {
@@ -24,6 +27,24 @@ export interface Identity {
   vendor: string | null;
   /** The client hints; null for vendors whose browsers send none. */
   metadata: ReturnType<typeof hintsOf> | null;
+}
+
+/**
+ * The emulation of a page, with a key that is equal for equal context options. Those are fixed when a context is opened; page
+ * options can be set later, so a page opened in advance fits every capture with the same context options.
+ */
+export type Emulation = ReturnType<typeof emulationOf>;
+
+export function emulationOf(options: CaptureOptions, chromiumVersion: string, host: Host) {
+  const { deviceScaleFactor, isMobile, hasTouch, width, height } = options.view;
+  const { device, locale, timezone } = options;
+  // Precedence: an explicit `user_agent`, the device's, the browser's own.
+  const ofDevice = device === null ? undefined : DEVICE_PRESETS[device].userAgent?.replace('{chromium}', chromiumVersion);
+  const userAgent = options.userAgent ?? ofDevice ?? ownUserAgent(chromiumVersion, host);
+  const contextOptions = { deviceScaleFactor, isMobile, hasTouch, userAgent, locale, timezone };
+  const reducedMotion: 'reduce' | 'no-preference' = options.reduceMotion ? 'reduce' : 'no-preference';
+  const pageOptions = { width, height, colorScheme: options.colorScheme ?? 'light', reducedMotion };
+  return { key: JSON.stringify(Object.values(contextOptions)), contextOptions, pageOptions };
 }
 
 /** Chromium's own user agent in its reduced form, but without the word Headless (decisions.md, Capture semantics). */
