@@ -82,22 +82,19 @@ const NOTHING: PlatformAnswer = { platform: null, outcome: 'none' };
  * @returns their URLs
  */
 async function readFrames({ page, world }: BannerTools): Promise<string[]> {
-  const read = framesOf(page).map(async (frame) => {
-    const how = { schema: z.boolean(), timeoutMs: FRAME_READ_MS };
-    const isBanner = await askMainWorld(frame, callOnce('consent.isBanner'), how).catch(() => false);
-    return isBanner ? [frame.url()] : [];
-  });
+  const read = framesOf(page)
+    .slice(0, FRAMES_MAX)
+    .map(async (frame) => {
+      const isBanner = await answerOf(frame, callOnce('consent.isBanner'), { schema: z.boolean(), timeoutMs: FRAME_READ_MS });
+      return isBanner === true ? [frame.url()] : [];
+    });
   const urls = (await Promise.all(read)).flat();
   if (urls.length > 0) await world.call('consent.setBannerFrames', { urls });
   return urls;
 }
 
-function framesOf(page: Page, wanted = (_: Frame) => true): Frame[] {
-  const main = page.mainFrame();
-  return page
-    .frames()
-    .filter((frame) => frame !== main && /^https?:|^about:srcdoc/.test(frame.url()) && wanted(frame))
-    .slice(0, FRAMES_MAX);
+function framesOf(page: Page): Frame[] {
+  return page.frames().filter((frame) => frame !== page.mainFrame() && /^https?:|^about:srcdoc/.test(frame.url()));
 }
 
 /**
@@ -105,31 +102,28 @@ function framesOf(page: Page, wanted = (_: Frame) => true): Frame[] {
  * @param framed whether any frame may be a banner
  */
 async function askPlatforms({ page, consentBundle }: BannerTools, framed: boolean): Promise<PlatformAnswer> {
-  const main = page.mainFrame();
-  const inFrames = framesOf(page, (frame) => framed || CONSENT_FRAME.test(frame.url()));
-  const answers = await Promise.all([main, ...inFrames].map((frame) => askPlatform(frame, consentBundle)));
-  const answered = answers.find(({ outcome }) => outcome === 'rejected') ?? answers.find(({ outcome }) => outcome === 'hidden');
+  const inFrames = framesOf(page)
+    .filter((frame) => framed || CONSENT_FRAME.test(frame.url()))
+    .slice(0, FRAMES_MAX);
+  const ask = `(() => { ${consentBundle}\nreturn stillframe.answerPlatform(${JSON.stringify(PLATFORM_WAIT_MS)}); })()`;
+  const asked = [page.mainFrame(), ...inFrames].map((frame) =>
+    answerOf(frame, ask, { schema: platformAnswerSchema, timeoutMs: PLATFORM_MAX_MS }),
+  );
+  const answers = (await Promise.all(asked)).map((answer) => answer ?? NOTHING);
+  const first = (wanted: PlatformAnswer['outcome']) => answers.find(({ outcome }) => outcome === wanted);
+  const answered = first('rejected') ?? first('hidden');
   if (answered !== undefined) return answered;
-  const refusals = await Promise.all(inFrames.map((frame) => refuseInFrame(frame)));
-  if (refusals.some((refused) => refused)) return { platform: null, outcome: 'rejected' };
-  return answers.find(({ outcome }) => outcome === 'failed') ?? NOTHING;
+  const refusals = inFrames.map((frame) => answerOf(frame, callOnce('consent.dismiss', { whole: true, click: true }), REFUSAL));
+  if ((await Promise.all(refusals)).some((answer) => answer !== null && answer.refused > 0)) return { platform: null, outcome: 'rejected' };
+  return first('failed') ?? NOTHING;
 }
 
-async function askPlatform(frame: Frame, bundle: string): Promise<PlatformAnswer> {
-  const expression = `(() => { ${bundle}\nreturn stillframe.answerPlatform(${JSON.stringify(PLATFORM_WAIT_MS)}); })()`;
-  try {
-    return await askMainWorld(frame, expression, { schema: platformAnswerSchema, timeoutMs: PLATFORM_MAX_MS });
-  } catch {
-    // The frame was removed, often because a click elsewhere declined its banner, or its scripts sent an invalid answer.
-    return NOTHING;
-  }
-}
+const REFUSAL = { schema: z.object({ refused: z.number() }), timeoutMs: FRAME_REFUSES_MS };
 
-async function refuseInFrame(frame: Frame): Promise<boolean> {
-  try {
-    const how = { schema: z.object({ refused: z.number() }), timeoutMs: FRAME_REFUSES_MS };
-    return (await askMainWorld(frame, callOnce('consent.dismiss', { whole: true, click: true }), how)).refused > 0;
-  } catch {
-    return false;
-  }
+/**
+ * A frame's answer; null if it is invalid or late, or the frame was removed, often because a click elsewhere declined its
+ * banner.
+ */
+function answerOf<Answer>(frame: Frame, expression: string, how: Parameters<typeof askMainWorld<Answer>>[2]): Promise<Answer | null> {
+  return askMainWorld(frame, expression, how).catch(() => null);
 }
