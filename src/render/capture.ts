@@ -7,10 +7,10 @@ import type { Log } from '../log.js';
 import { type MemoryBudget, estimateBytes } from './memory-budget.js';
 import type { DebugSink, PageSession } from './page-session.js';
 import { checkPage, checkPicture } from './page/check-page.js';
-import { Deadlines, type StageTime, StageTimes, TIMED_OUT, monotonicNow } from './page/deadline.js';
+import { Deadlines, type StageTime, StageTimes, TIMED_OUT, monotonicNow, timingsOf } from './page/deadline.js';
 import type { DocumentState } from './page/main-document.js';
 import { runCustomJs } from './page/main-world.js';
-import { followNavigations, navigate, waitUntil } from './page/navigate.js';
+import { keepsNavigating, navigate, waitUntil } from './page/navigate.js';
 import { type OpenPage, openPage } from './page/open-page.js';
 import { advanceTime, resumePage, stopPage } from './page/page-clock.js';
 import { type EgressCountries, bypassCsp, checkSelectors, edit, restoreLogin, verifyEgress } from './page/prepare.js';
@@ -19,8 +19,8 @@ import { DocumentReplaced } from './page/world.js';
 import type { EncodeQueue, Picture } from './picture/picture.js';
 import { scrollThrough, scrollToElement } from './picture/scroll-through.js';
 import { takePicture } from './picture/take-picture.js';
-import { browserNotReady, crashedAgain, isSharedLoss, keepsNavigating, translate } from './render-failure.js';
-import { explain, logMechanisms, warningsOf, watchMissingFiles } from './report.js';
+import { browserNotReady, crashedAgain, isSharedLoss, translate } from './render-failure.js';
+import { explain, warningsOf, watchMissingFiles } from './report.js';
 
 export interface RenderOrder {
   options: CaptureOptions;
@@ -135,8 +135,7 @@ async function captureOnce(
     times.enter('prepare', 5);
     const asked = monotonicNow();
     const ends = AbortSignal.any([signal, AbortSignal.timeout(alone ? OWN_BROWSER_START_MS : options.timeout)]);
-    const requester = { job_id: id, ...(account === undefined ? {} : { account }) };
-    lease = await deps.pool[alone ? 'acquireAlone' : 'acquire'](options, ends, { requester, local });
+    lease = await deps.pool[alone ? 'acquireAlone' : 'acquire'](options, ends, { requester: { job_id: id, account }, local });
     const { session } = lease;
     // The start of a dedicated browser does not count towards the timeout: the capture did not cause the first crash.
     using deadlines = new Deadlines({ ...options, began: alone ? monotonicNow() : asked }, [signal, session.lost]);
@@ -172,7 +171,8 @@ interface Running {
 async function captureIn(session: PageSession, { deps, order, deadlines, times }: Running): Promise<Rendering> {
   const { options } = order;
   const missing = watchMissingFiles(session, options);
-  const [page, guard, egressCountry] = await prepare(session, { deps, order, deadlines });
+  const page = openPage(session, deadlines, order);
+  const [guard, egressCountry] = await prepare(session, { deps, order, deadlines });
   times.enter('navigate', 15);
   await navigate(page, options.url);
   await waitUntil(page, options.waitUntil);
@@ -181,34 +181,34 @@ async function captureIn(session: PageSession, { deps, order, deadlines, times }
   const { picture, shown } = await pictureStableDocument({ page, guard, times, encodes: deps.encodes, options });
   await checkPicture(page, picture, options);
   const warnings = [...page.tolerance.warnings, ...(await warningsOf(page, options, { picture, missing }))];
-  await logMechanisms(deps.log, order.id, page);
   const changed = options.explain || order.debug !== undefined ? await deadlines.orEnd(explain(page, guard)) : null;
   if (changed !== null) order.debug?.note({ step: 'changed', ...changed });
   if (options.inspectPage) times.enter('inspect', 90);
   const timeoutMs = Math.min(INSPECT_MS, Math.max(INSPECT_MIN_MS, deadlines.budgetEndsAt + INSPECT_GRACE_MS - monotonicNow()));
   const inspection = options.inspectPage ? await deadlines.orEnd(deps.inspect(session, { timeoutMs })) : null;
-  order.onStages?.(times.stages({ picture: picture.timings }));
+  const stages = times.stages({ picture: picture.timings });
+  order.onStages?.(stages);
+  const { content, width, height, diagnostics } = picture;
   return {
-    content: picture.content,
+    content,
     format: options.format,
-    width: picture.width,
-    height: picture.height,
+    width,
+    height,
     finalUrl: finalUrl(session, shown, options),
     blockedRequests: guard.blockedRequests + session.captureProxy.refusedCount,
     warnings,
     changed,
     egressCountry,
-    diagnostics: picture.diagnostics,
+    diagnostics,
     inspection,
-    timings: times.timings(picture.timings),
+    timings: timingsOf(stages),
   };
 }
 
 /** Prepares everything that must be in place before the navigation, in parallel. */
 async function prepare(session: PageSession, { deps, order, deadlines }: Omit<Running, 'times'>) {
-  const { options, id, debug } = order;
+  const { options, id } = order;
   const preparing = Promise.all([
-    openPage(session, deadlines, { options, debug }),
     deps.blocker.guard(session, options, id),
     verifyEgress(deps.countries, { captureProxy: session.captureProxy, options, deadlines }),
     checkSelectors(session, options),
@@ -233,7 +233,7 @@ interface Shooting {
 async function pictureStableDocument(shooting: Shooting): Promise<{ picture: Picture; shown: DocumentState }> {
   const { page, options } = shooting;
   for (let moves = 0; moves <= NAVIGATIONS_MAX; moves++) {
-    const shown = await waitUntil(page, options.waitUntil === 'networkidle' ? 'load' : options.waitUntil);
+    const shown = await waitUntilLoaded(page, options);
     try {
       const picture = await pictureDocument(shown, shooting);
       if (page.main.current === shown) return { picture, shown };
@@ -243,6 +243,11 @@ async function pictureStableDocument(shooting: Shooting): Promise<{ picture: Pic
     await resumePage(page.session);
   }
   throw keepsNavigating();
+}
+
+/** Follows navigations of a page that has reached `wait_until` once. */
+function waitUntilLoaded(page: OpenPage, { waitUntil: state }: CaptureOptions): Promise<DocumentState> {
+  return waitUntil(page, state === 'networkidle' ? 'load' : state);
 }
 
 /** Runs the page's clock ahead, removes banners, scrolls, checks and stops the page, and takes its picture. */
@@ -285,7 +290,7 @@ async function pictureDocument(shown: DocumentState, { page, guard, times, encod
     await deadlines.withTimeout(scrolling, leftMs);
   }
   times.enter('settle', 70);
-  if ((await followNavigations(page, shown, options.waitUntil)) !== shown) throw new DocumentReplaced('the page navigated away');
+  if ((await waitUntilLoaded(page, options)) !== shown) throw new DocumentReplaced('the page navigated away');
   await checkPage(page, shown, options);
   times.enter('stop', 75);
   const deadline = scroll === null ? viewDeadline() : deadlines.endsAt;

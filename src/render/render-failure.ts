@@ -1,5 +1,6 @@
 import { CaptureError } from '../contract/capture-error.js';
 import { NoBrowser, type PageSession, SharedLoss } from './page-session.js';
+import { keepsNavigating } from './page/navigate.js';
 import { DocumentReplaced, isClosed } from './page/world.js';
 
 export function browserNotReady(timeoutMs: number): CaptureError {
@@ -7,13 +8,6 @@ export function browserNotReady(timeoutMs: number): CaptureError {
     code: 'render_timeout',
     message: `The browser was not ready for the page within \`timeout\` (${timeoutMs} ms). It may be busy with other pages.`,
     details: { waited_for: 'browser' },
-  });
-}
-
-export function keepsNavigating(): CaptureError {
-  return new CaptureError({
-    code: 'render_timeout',
-    message: 'The page keeps navigating: it loaded another document each time its picture was taken.',
   });
 }
 

@@ -3,7 +3,6 @@
 import type { CaptureChanges, CaptureWarning } from '../contract/capture-data.js';
 import { type CaptureOptions, HTML_DOCUMENT_URL } from '../contract/capture-request.js';
 import { FULL_WIDTH_MAX_PX } from '../contract/limits.js';
-import type { Log } from '../log.js';
 import type { PageChanges } from './in-page/changes.js';
 import { TIMED_OUT } from './page/deadline.js';
 import type { OpenPage } from './page/open-page.js';
@@ -35,22 +34,14 @@ export async function explain(
     answerOr(page, asked, { ms: CHANGES_MAX_MS, otherwise: NO_CHANGES }),
     answerOr(page, guard.explain(), { ms: CHANGES_MAX_MS, otherwise: nothing }),
   ]);
-  const { aheadMs, realPaceMs, heldMs, heldBy, talk } = page.clock;
   return {
     ...guarded,
     hidden: hidden.slice(0, LISTED_MAX),
     expanded: expanded.slice(0, LISTED_MAX),
     pinned: pinned.slice(0, LISTED_MAX),
     scrollUnlocked,
-    clock: { aheadMs: Math.round(aheadMs), realTimeMs: realPaceMs, heldMs, heldBy, realTimeBecause: talk },
+    clock: { ...page.clock },
   };
-}
-
-/** Logs which page mechanisms affected the picture, for debugging. */
-export async function logMechanisms(log: Log, id: string, page: OpenPage): Promise<void> {
-  if (!log.isLevelEnabled('debug')) return;
-  const mechanisms = await answerOr(page, page.world.call('mechanisms.counts'), { ms: LOOK_MAX_MS, otherwise: null });
-  if (mechanisms !== null) log.debug({ job_id: id, mechanisms }, 'pictured');
 }
 
 /** Names of the files that a document without a server of its own requests. Must be called before the navigation. */
@@ -73,62 +64,64 @@ export async function warningsOf(
   options: CaptureOptions,
   { picture, missing }: { picture: Picture; missing: ReadonlySet<string> },
 ): Promise<CaptureWarning[]> {
-  return [
-    ...pdfWithoutText(picture, options),
-    ...densityLowered(picture, options),
-    ...contentCut(picture, options),
-    ...scaledToFit(picture),
-    ...contentMissing(picture, options),
-    ...(missing.size === 0 ? [] : [missingFiles(missing)]),
-    ...((await asksForPassword(page, options)) ? [REDIRECTED_TO_LOGIN] : []),
-    ...(page.realTime && !options.realTime ? [LOADED_IN_REAL_TIME] : []),
+  const warnings = [
+    pdfWithoutText(picture, options),
+    densityLowered(picture, options),
+    contentCut(picture, options),
+    scaledToFit(picture),
+    contentMissing(picture, options),
+    missingFiles(missing),
+    (await asksForPassword(page, options)) ? REDIRECTED_TO_LOGIN : null,
+    page.realTime && !options.realTime ? LOADED_IN_REAL_TIME : null,
   ];
+  return warnings.filter((warning) => warning !== null);
 }
 
-function pdfWithoutText({ diagnostics }: Picture, { format, fullPageAlgorithm }: CaptureOptions): CaptureWarning[] {
-  if (format !== 'pdf' || diagnostics.algorithm !== 'by_sections') return [];
+function pdfWithoutText({ diagnostics }: Picture, { format, fullPageAlgorithm }: CaptureOptions): CaptureWarning | null {
+  if (format !== 'pdf' || diagnostics.algorithm !== 'by_sections') return null;
   const fact = 'The PDF holds pictures of the page: its text cannot be selected or searched.';
   const way =
     fullPageAlgorithm === 'native'
       ? 'The browser cannot print this page on one page as it looks; leave `full_page` out for several pages with text.'
       : 'Set `full_page_algorithm` to `native` for one long page with text, or leave `full_page` out for several pages.';
-  return [{ code: 'pdf_without_text', message: `${fact} ${way}` }];
+  return { code: 'pdf_without_text', message: `${fact} ${way}` };
 }
 
-function densityLowered({ diagnostics }: Picture, { format, view, resize }: CaptureOptions): CaptureWarning[] {
+function densityLowered({ diagnostics }: Picture, { format, view, resize }: CaptureOptions): CaptureWarning | null {
   const { deviceScaleFactor: density } = diagnostics;
-  if (resize !== null || density >= view.deviceScaleFactor) return [];
+  if (resize !== null || density >= view.deviceScaleFactor) return null;
   const message = `The picture has ${density} pixels per CSS pixel: with ${view.deviceScaleFactor}, as requested, it would be too large for ${format}.`;
-  return [{ code: 'density_lowered', message }];
+  return { code: 'density_lowered', message };
 }
 
-function contentCut({ cut }: Picture, { fullWidth, format }: CaptureOptions): CaptureWarning[] {
-  if (cut === undefined) return [];
+function contentCut({ cut }: Picture, { fullWidth, format }: CaptureOptions): CaptureWarning | null {
+  if (cut === undefined) return null;
   const { pageWidth, shownWidth, side } = cut;
   const fact = `The page is ${pageWidth} CSS px wide: what lies to the ${side} of the ${shownWidth} px in the picture is left out.`;
   const wider = format === 'pdf' ? 'A wider `viewport` may fit it.' : '`full_width: true` takes all of it.';
   const way = fullWidth ? `\`full_width\` takes at most ${FULL_WIDTH_MAX_PX} px.` : wider;
-  return [{ code: `content_cut_${side}`, message: `${fact} ${way}` }];
+  return { code: `content_cut_${side}`, message: `${fact} ${way}` };
 }
 
-function scaledToFit({ fitted }: Picture): CaptureWarning[] {
-  if (fitted === undefined) return [];
+function scaledToFit({ fitted }: Picture): CaptureWarning | null {
+  if (fitted === undefined) return null;
   const fact = `The page is wider than the paper and is printed at a scale of ${Number(fitted.scale.toFixed(2))} to fit`;
   const rest = fitted.isCut ? ', but what is wider still is cut off.' : '.';
   const way = 'A wider paper or `pdf.landscape` keeps it larger; `pdf.fit_width: false` cuts it off instead.';
-  return [{ code: 'scaled_to_fit', message: `${fact}${rest} ${way}` }];
+  return { code: 'scaled_to_fit', message: `${fact}${rest} ${way}` };
 }
 
-function contentMissing({ lacksContent, diagnostics }: Picture, { format }: CaptureOptions): CaptureWarning[] {
-  if (lacksContent !== true) return [];
+function contentMissing({ lacksContent, diagnostics }: Picture, { format }: CaptureOptions): CaptureWarning | null {
+  if (lacksContent !== true) return null;
   const fact =
     'The page shows some of its content, such as rows of a virtualised list, only while it is scrolled there. The picture lacks it.';
   const wanted = format === 'pdf' ? '`full_page` and `full_page_algorithm: by_sections`' : '`full_page_algorithm: by_sections`';
   const way = diagnostics.algorithm === 'by_sections' ? '' : ` A picture with ${wanted} has the rows of lists.`;
-  return [{ code: 'content_missing', message: fact + way }];
+  return { code: 'content_missing', message: fact + way };
 }
 
-function missingFiles(missing: ReadonlySet<string>): CaptureWarning {
+function missingFiles(missing: ReadonlySet<string>): CaptureWarning | null {
+  if (missing.size === 0) return null;
   const message = `\`html\` refers to files that it does not contain: ${[...missing].join(', ')}. Set \`base_url\` to the address that has them, or embed them as data URLs.`;
   return { code: 'missing_file', message };
 }

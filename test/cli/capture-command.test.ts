@@ -65,7 +65,7 @@ describe('stillframe capture', () => {
     const lines = readFileSync(join(dir, 'why/timeline.jsonl'), 'utf8').trimEnd().split('\n');
     const steps: Record<string, unknown>[] = lines.map((line) => JSON.parse(line));
     const clock = steps.find(({ step }) => step === 'clock');
-    expect(clock).toMatchObject({ askedMs: 2_000, talk: null });
+    expect(clock).toMatchObject({ askedMs: 2_000, realTimeBecause: null });
     expect(clock?.aheadMs).toBeGreaterThan(1_500);
     expect(steps).toContainEqual(
       expect.objectContaining({ step: 'pinned', elements: [expect.objectContaining({ element: 'nav#bar', role: 'in-flow' })] }),

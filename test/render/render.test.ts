@@ -1,4 +1,3 @@
-import { pino } from 'pino';
 import sharp from 'sharp';
 import { describe, expect, it, vi } from 'vitest';
 import { shouldRetry } from '../../src/capture/second-attempt.js';
@@ -38,19 +37,6 @@ function lose(session: PageSession, why: Error): void {
 }
 
 describe('a capture', () => {
-  it('logs, at debug level, which mechanisms its page needed', async () => {
-    const lines: string[] = [];
-    const log = pino({ level: 'debug' }, { write: (line) => lines.push(line) });
-    await using logged = await openRig({ pool: rig.deps.pool, log });
-    const bar = '<nav style="position:sticky;top:0">Bar</nav><b style="position:fixed;bottom:0">Chat</b>';
-    site.route('/sticky', (_request, response) => html(response, document('Sticky', `${bar}<div style="height:3000px">Text</div>`)));
-    await logged.capture(site.url('/sticky'), { full_page: true });
-    expect(lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'pictured')).toMatchObject({
-      job_id: 'job',
-      mechanisms: { sticky: 1, fixed: 1 },
-    });
-  });
-
   it('reports its progress, its times, and its page', async () => {
     rig.progress.length = 0;
     const rendering = await rig.capture(site.url('/article#section'), { viewport: { width: 640, height: 480, deviceScaleFactor: 2 } });

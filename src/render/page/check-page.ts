@@ -20,21 +20,18 @@ const GRACE_MS = 3_000;
 const TEXT_LIMITS = { maxChars: 2_000_000, titleMaxChars: 10_000 };
 const LOOK_MAX_MS = 1_000;
 
-type Asked<Name extends keyof CaptureOptions> = Pick<CaptureOptions, Name>;
-type PageChecks = Asked<'failIfIncomplete' | 'failIfContentMissing' | 'failIfContentContains' | 'selector' | 'fullPage' | 'format'>;
-
 /**
  * Checks that a page can be captured (no bot wall, no browser error page, not blank, not permanently busy), and performs the
  * request's own checks.
  * @throws CaptureError blocked_by_target, navigation_failed, render_incomplete, render_timeout; DocumentReplaced
  */
-export async function checkPage(page: OpenPage, shown: DocumentState, options: PageChecks): Promise<void> {
+export async function checkPage(page: OpenPage, shown: DocumentState, options: CaptureOptions): Promise<void> {
   const { deadlines } = page;
   const checked = await deadlines.withTimeout(checkAll(page, shown, options), deadlines.budgetEndsAt + GRACE_MS - monotonicNow());
   if (checked === TIMED_OUT) throw tooBusy(deadlines.timeout);
 }
 
-async function checkAll(page: OpenPage, shown: DocumentState, options: PageChecks): Promise<void> {
+async function checkAll(page: OpenPage, shown: DocumentState, options: CaptureOptions): Promise<void> {
   const { world, deadlines, tolerance } = page;
   const ms = Math.max(ANSWER_MIN_MS, deadlines.leftMs());
   const answer: Ask = (asked) => deadlines.withTimeout(asked, ms);
@@ -105,10 +102,7 @@ async function refuseIncomplete(world: OpenPage['world'], answer: Ask): Promise<
  * @param shown whether the page shows each of both lists' markers
  * @throws CaptureError render_incomplete that lists every missing or unwanted marker
  */
-async function refuseText(
-  { failIfContentMissing, failIfContentContains }: Asked<'failIfContentMissing' | 'failIfContentContains'>,
-  shown: boolean[],
-): Promise<void> {
+async function refuseText({ failIfContentMissing, failIfContentContains }: CaptureOptions, shown: boolean[]): Promise<void> {
   const quoted = (markers: string[]) => markers.map((marker) => `"${marker}"`).join(', ');
   const missing = failIfContentMissing.filter((_, index) => shown[index] !== true);
   if (missing.length > 0) throw incomplete('fail_if_content_missing', `the page does not show ${quoted(missing)}`, { missing });

@@ -142,16 +142,16 @@ export class StageTimes {
     return [...this.#stages.filter(({ name }) => name !== 'shoot'), shot, encoded];
   }
 
-  /** Whole ms by stage; the times of repeated stages are added. */
-  timings(picture: PictureTimes): Record<string, number> {
-    const ms: Record<string, number> = {};
-    for (const { name, began, ended } of this.stages({ picture })) ms[name] = (ms[name] ?? 0) + ended - began;
-    const { prepare: _prepare, inspect: _inspect, ...told } = ms;
-    return Object.fromEntries(Object.entries(told).map(([name, sum]) => [name, Math.round(sum)]));
-  }
-
   #leave(failed: boolean): void {
     if (this.#current !== null) this.#stages.push({ ...this.#current, ended: performance.now(), failed });
     this.#current = null;
   }
+}
+
+/** Whole ms by stage, but for those that are not part of a capture's own work; the times of repeated stages are added. */
+export function timingsOf(stages: readonly StageTime[]): Record<string, number> {
+  const ms: Record<string, number> = {};
+  for (const { name, began, ended } of stages) ms[name] = (ms[name] ?? 0) + ended - began;
+  const { prepare: _prepare, inspect: _inspect, ...told } = ms;
+  return Object.fromEntries(Object.entries(told).map(([name, sum]) => [name, Math.round(sum)]));
 }

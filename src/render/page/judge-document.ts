@@ -31,12 +31,6 @@ const MEANINGS: [RegExp, string][] = [
   [/DECODING/, 'its content encoding is broken'],
   [/^/, 'the connection failed'],
 ];
-const FILES: [RegExp, string][] = [
-  [/pdf/, 'a PDF'],
-  [/^video\//, 'a video'],
-  [/^audio\//, 'a sound'],
-  [/^/, 'a download'],
-];
 
 /**
  * Checks that the main frame shows a document, as reported by network and browser, never by the page's content.
@@ -78,7 +72,8 @@ export function failedNavigation(url: string, error: string, captureProxy: Proxy
   if (failure?.code === 'PROXY_REFUSED') return proxyUnavailable('it refused the target');
   const name = failure === null ? error.replace(/^net::/, '') : chromiumNetError(failure.code);
   if (name === 'ERR_UNEXPECTED_PROXY_AUTH') return blockedByTarget(407, null);
-  const message = `The target could not be loaded: ${firstMatch(MEANINGS, name)} (${name}).`;
+  const meaning = MEANINGS.find(([pattern]) => pattern.test(name))?.[1];
+  const message = `The target could not be loaded: ${meaning} (${name}).`;
   return navigationFailed(message, { retriable: TRANSPORT_ERRORS.test(name), details: { net_error: name } });
 }
 
@@ -106,7 +101,7 @@ export function blockedByTarget(status: number | null, vendor: string | null): C
 
 /** The error for a target that is a download or of a type that is not captured. */
 export function notAPage(contentType: string): CaptureError {
-  const message = `The target is ${firstMatch(FILES, contentType)} (${contentType}), not a page. HTML, images, JSON, XML and plain text can be captured.`;
+  const message = `The target is a file of type ${contentType}, not a page. HTML, images, JSON, XML and plain text can be captured.`;
   return navigationFailed(message, { details: { content_type: contentType } });
 }
 
@@ -148,10 +143,6 @@ function notPublic(refusal: Refusal | null): CaptureError {
     details: { net_error: 'ERR_NAME_NOT_RESOLVED', hint: ALLOW_OWN_NETWORK },
     ...(refusal === null ? {} : { cause: new Error(`${refusal.host}:${refusal.port} was refused: ${refusal.reason}`) }),
   });
-}
-
-function firstMatch(table: [RegExp, string][], text: string): string {
-  return table.find(([pattern]) => pattern.test(text))?.[1] ?? '';
 }
 
 /** The newest entry about a URL's host and port. */

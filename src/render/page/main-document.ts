@@ -27,12 +27,6 @@ interface MainResponse {
   headers: Record<string, string>;
 }
 
-/** A request for a document of the main frame. A redirect is a separate one. */
-interface DocumentRequest {
-  id: string;
-  url: string;
-}
-
 /** Tracks which document the main frame shows. Runs nothing in the page, so that a hostile one cannot interfere. */
 export class MainDocument {
   current: DocumentState | null = null;
@@ -42,10 +36,10 @@ export class MainDocument {
   /** The failure of the last request, as Chromium's `net::ERR_…`, if no document was shown for it. */
   lastFailure: { url: string; error: string } | null = null;
   readonly #waiting = new Set<() => void>();
-  /** Requests that have not ended, by id. */
-  readonly #requests = new Map<string, DocumentRequest>();
-  #request: DocumentRequest | null = null;
-  #shownRequest: DocumentRequest | null = null;
+  /** The URLs of the main frame's requests for documents that have not ended, by id. A redirect keeps the id. */
+  readonly #requests = new Map<string, string>();
+  #latestId = '';
+  #shownId = '';
 
   /** Starts listening on the page session's CDP session, whose domains are enabled. */
   constructor(
@@ -63,8 +57,7 @@ export class MainDocument {
     });
     cdp.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId, type, request, redirectResponse }) => {
       if (redirectResponse !== undefined) this.#onResponse(requestId, redirectResponse);
-      if (frameId === mainFrameId && requestId === loaderId && type === 'Document')
-        this.#onRequest({ id: requestId, url: withFragment(request) });
+      if (frameId === mainFrameId && requestId === loaderId && type === 'Document') this.#onRequest(requestId, withFragment(request));
     });
     cdp.on('Network.responseReceived', ({ requestId, response }) => this.#onResponse(requestId, response));
     cdp.on('Network.loadingFinished', ({ requestId }) => this.#requests.delete(requestId));
@@ -98,7 +91,7 @@ export class MainDocument {
       loaded: false,
     };
     this.navigating = false;
-    this.#shownRequest = this.#request;
+    this.#shownId = this.#latestId;
     this.onCommit(frame.url);
     this.#notify();
   }
@@ -108,11 +101,11 @@ export class MainDocument {
     this.#notify();
   }
 
-  #onRequest(request: DocumentRequest): void {
+  #onRequest(id: string, url: string): void {
     // Links to other programs (mailto:) are requests too, and never end.
-    if (!/^https?:/.test(request.url)) return;
-    this.#requests.set(request.id, request);
-    this.#request = request;
+    if (!/^https?:/.test(url)) return;
+    this.#requests.set(id, url);
+    this.#latestId = id;
     this.navigating = true;
     this.#notify();
   }
@@ -122,17 +115,17 @@ export class MainDocument {
     this.lastResponse = { status, headers: lowerCaseNames(headers) };
   }
 
-  #onFailed(requestId: string, error: string): void {
-    const request = this.#requests.get(requestId);
-    if (request === undefined) return;
-    this.#requests.delete(requestId);
+  #onFailed(id: string, error: string): void {
+    const url = this.#requests.get(id);
+    if (url === undefined) return;
+    this.#requests.delete(id);
     const aborted = error === 'net::ERR_ABORTED';
     // The previous document is reported as aborted after the navigation that it started has failed.
-    if (!aborted || request !== this.#shownRequest) this.lastFailure = { url: request.url, error };
-    if (request === this.#shownRequest) {
+    if (!aborted || id !== this.#shownId) this.lastFailure = { url, error };
+    if (id === this.#shownId) {
       // After an interruption of the body, neither DOMContentLoaded nor load fires. An abort is caused by the page itself.
       if (this.current !== null && !aborted) this.current.failure ??= error;
-    } else if (request === this.#request && aborted) {
+    } else if (id === this.#latestId && aborted) {
       // A download or a 204 keeps the old document. After any other failure, the browser's error page follows.
       this.navigating = false;
     }

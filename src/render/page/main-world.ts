@@ -8,7 +8,6 @@ import type { Frame } from 'playwright-core';
 import type { z } from 'zod';
 import { CaptureError } from '../../contract/capture-error.js';
 import { MAIN_WORLD_MARK, isTooLong } from '../launch/message-limits.js';
-import type { CdpSession } from '../launch/pipe-session.js';
 import { TIMED_OUT } from './deadline.js';
 import type { OpenPage } from './open-page.js';
 import { isGone } from './world.js';
@@ -28,10 +27,14 @@ export async function askMainWorld<Answer>(
   return how.schema.parse(await pTimeout(asked, { milliseconds: how.timeoutMs, message }));
 }
 
-/** The exception thrown by a script. */
-type Thrown = NonNullable<Awaited<ReturnType<typeof evaluate>>['exceptionDetails']>;
+/** The used parts of the protocol's report of an exception. */
+interface Thrown {
+  text: string;
+  lineNumber: number;
+  exception?: { className?: string; description?: string; value?: unknown };
+}
 
-const UNREADABLE: Thrown = { exceptionId: 0, text: 'an exception that is too long to be read', lineNumber: 0, columnNumber: 0 };
+const UNREADABLE: Thrown = { text: 'an exception that is too long to be read', lineNumber: 0 };
 
 /**
  * Runs `custom_js` in the main world as a script, or as the body of an async function if it has a top-level `await` or
@@ -52,39 +55,27 @@ export async function runCustomJs(page: Pick<OpenPage, 'session' | 'deadlines'>,
 }
 
 /** @returns the exception, or null */
-async function attempt({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, code: string): Promise<Thrown | null> {
-  const leftMs = deadlines.leftMs();
-  const answer = await deadlines.withTimeout(runInMainWorld(session.cdp, code, leftMs), leftMs).catch((error: unknown) => {
-    if (isGone(error)) return null;
-    if (error instanceof Error && /terminated/i.test(error.message)) return TIMED_OUT;
-    throw error;
-  });
-  if (answer !== TIMED_OUT && (answer === null || !/execution was terminated|Script execution timed out/i.test(describe(answer))))
-    return answer;
+async function attempt({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, expression: string): Promise<Thrown | null> {
+  const timeout = deadlines.leftMs();
+  // The browser's own limit also ends a busy loop.
+  const running = session.cdp.send('Runtime.evaluate', { expression, awaitPromise: true, timeout, userGesture: true });
+  const thrown = await deadlines.withTimeout(running, timeout).then(
+    (answer): Thrown | typeof TIMED_OUT | null => (answer === TIMED_OUT ? TIMED_OUT : (answer.exceptionDetails ?? null)),
+    (error: unknown) => {
+      // The result is ignored, and may thus exceed the limit.
+      if (isGone(error) || isTooLong(error, 'answer')) return null;
+      if (isTooLong(error, 'exception')) return UNREADABLE;
+      if (error instanceof Error && /terminated/i.test(error.message)) return TIMED_OUT;
+      throw error;
+    },
+  );
+  if (thrown === null || (thrown !== TIMED_OUT && !/execution was terminated|Script execution timed out/i.test(describe(thrown))))
+    return thrown;
   throw new CaptureError({
     code: 'render_timeout',
     message: `\`custom_js\` did not end within \`timeout\` (${deadlines.timeout} ms).`,
     details: { waited_for: 'custom_js' },
   });
-}
-
-/**
- * Runs a script in the main frame's main world, and awaits a promise that it returns. The browser ends a script that
- * computes for longer than `timeoutMs`. Its result is ignored, and may thus exceed the limit.
- * @returns the exception, or null
- */
-export async function runInMainWorld(cdp: CdpSession, expression: string, timeoutMs: number): Promise<Thrown | null> {
-  try {
-    return (await evaluate(cdp, expression, timeoutMs)).exceptionDetails ?? null;
-  } catch (error) {
-    if (isTooLong(error, 'answer')) return null;
-    if (isTooLong(error, 'exception')) return UNREADABLE;
-    throw error;
-  }
-}
-
-function evaluate(cdp: CdpSession, expression: string, timeout: number) {
-  return cdp.send('Runtime.evaluate', { expression, awaitPromise: true, timeout, userGesture: true });
 }
 
 /** Whether the error is a syntax error of the script itself, which has no stack of its own. */

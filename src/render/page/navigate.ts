@@ -51,22 +51,12 @@ export async function waitUntil(page: OpenPage, state: WaitUntil): Promise<Docum
       const reached = await deadlines.withTimeout(reachState(page, state, stop.signal), deadlines.leftMs());
       if (reached === TIMED_OUT) throw notReached(page, state);
       const shown = await classify(page);
-      if (shown.number > MAX_DOCUMENTS) throw keepsNavigating(shown.number);
+      if (shown.number > MAX_DOCUMENTS) throw keepsNavigating();
       if (main.current === shown && !main.navigating) return shown;
     }
   } finally {
     stop.abort();
   }
-}
-
-/**
- * Follows navigations since `shown` was checked: `<meta http-equiv="refresh">`, `location = …`, a form.
- * @returns the current document, checked
- * @throws the same errors as `waitUntil`
- */
-export async function followNavigations(page: OpenPage, shown: DocumentState, state: WaitUntil): Promise<DocumentState> {
-  if (page.main.current === shown && !page.main.navigating && shown.failure === null) return shown;
-  return await waitUntil(page, state === 'networkidle' ? 'load' : state);
 }
 
 async function reachState({ main, network }: OpenPage, state: WaitUntil, stop: AbortSignal): Promise<void> {
@@ -172,10 +162,6 @@ function describePending(pending: readonly PendingRequest[]): string {
   return `${list} ${pending.length === 1 ? 'was' : 'were'} still pending`;
 }
 
-function keepsNavigating(documents: number): CaptureError {
-  return new CaptureError({
-    code: 'render_timeout',
-    message: `The page keeps navigating: it loaded ${documents} documents in a row and went on.`,
-    details: { documents },
-  });
+export function keepsNavigating(): CaptureError {
+  return new CaptureError({ code: 'render_timeout', message: 'The page keeps navigating: it loaded one document after the other.' });
 }

@@ -1,4 +1,4 @@
-import type { CaptureWarning } from '../../contract/capture-data.js';
+import type { CaptureChanges, CaptureWarning } from '../../contract/capture-data.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { DebugSink, PageSession } from '../page-session.js';
@@ -31,7 +31,7 @@ export interface OpenPage {
 export function openPage(
   session: PageSession,
   deadlines: Deadlines,
-  { options, debug }: { options: Pick<CaptureOptions, 'tolerate' | 'realTime'>; debug: DebugSink | undefined },
+  { options, debug }: { options: CaptureOptions; debug?: DebugSink | undefined },
 ): OpenPage {
   dismissDialogs(session);
   const network = new NetworkTracker(session);
@@ -75,29 +75,24 @@ class Tolerance {
 }
 
 /** How far the clock of a page has run. The names are keys of the debug files. */
-export interface ClockRun {
-  /** ms of the page's time that passed ahead of real time. */
-  aheadMs: number;
-  realPaceMs: number;
-  /** Real ms for which requests held the clock. */
-  heldMs: number;
-  /** Why the clock kept to real time; null if it did not. */
-  talk: string | null;
-}
+export type ClockRun = Omit<CaptureChanges['clock'], 'heldBy'>;
 
 /** The sum of a page's runs, and the requests that held its clock. */
 export class ClockTotal implements ClockRun {
+  /** ms of the page's time that passed ahead of real time. */
   aheadMs = 0;
-  realPaceMs = 0;
+  realTimeMs = 0;
+  /** Real ms for which requests held the clock. */
   heldMs = 0;
-  talk: string | null = null;
+  /** Why the clock kept to real time; null if it did not. */
+  realTimeBecause: string | null = null;
   readonly heldBy: PendingGroup[] = [];
 
-  add({ aheadMs, realPaceMs, heldMs, talk }: ClockRun): void {
-    this.aheadMs += aheadMs;
-    this.realPaceMs += realPaceMs;
-    this.heldMs += heldMs;
-    this.talk ??= talk;
+  add(run: ClockRun): void {
+    this.aheadMs += run.aheadMs;
+    this.realTimeMs += run.realTimeMs;
+    this.heldMs += run.heldMs;
+    this.realTimeBecause ??= run.realTimeBecause;
   }
 
   addHolders(holding: readonly PendingGroup[]): void {

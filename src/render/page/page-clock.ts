@@ -10,7 +10,7 @@ import type { RunRequest } from '../in-page/run-clock.js';
 import { source as runSource } from '../in-page/run-clock.js?bundled';
 import { type ClockScripts, dueMs, runFrameClock } from '../launch/child-clocks.js';
 import { RUN_CLOCKS } from '../launch/target-policy.js';
-import type { PageSession } from '../page-session.js';
+import type { FrameTree, PageSession } from '../page-session.js';
 import { monotonicNow, TIMED_OUT } from './deadline.js';
 import { groupPending } from './network.js';
 import type { ClockRun, OpenPage } from './open-page.js';
@@ -64,7 +64,7 @@ export async function advanceTime(
   const { network, deadlines } = page;
   const endsAt = monotonicNow() + realMs;
   const over = AbortSignal.timeout(realMs);
-  const run: ClockRun = { aheadMs: 0, realPaceMs: 0, heldMs: 0, talk: null };
+  const run: ClockRun = { aheadMs: 0, realTimeMs: 0, heldMs: 0, realTimeBecause: null };
   const frames = new ChildFrames(page.session);
   const runAhead = async (slice: number, frame: boolean) => {
     const nextMs = await runClocks(page, slice, { frames, frame, endsAt });
@@ -73,7 +73,7 @@ export async function advanceTime(
     return nextMs;
   };
   let drawnAt = Number.NEGATIVE_INFINITY;
-  while (run.aheadMs + run.realPaceMs < ms && !over.aborted) {
+  while (run.aheadMs + run.realTimeMs < ms && !over.aborted) {
     const asked = monotonicNow();
     const holding = holds && network.isHolding() ? groupPending(network.pending().slice(0, PENDING_MAX)) : [];
     if (holds) await deadlines.orEnd(network.answered(over));
@@ -81,16 +81,13 @@ export async function advanceTime(
     const began = monotonicNow();
     const wasHeld = began - asked > HELD_MS;
     run.heldMs += began - asked;
-    if (wasHeld) {
-      page.debug?.note({ step: 'held', forMs: began - asked, holding });
-      page.clock.addHolders(holding);
-    }
-    const leftMs = ms - run.aheadMs - run.realPaceMs;
+    if (wasHeld) page.clock.addHolders(holding);
+    const leftMs = ms - run.aheadMs - run.realTimeMs;
     const talk = page.session.clockEvent === null || page.realTime ? 'off' : network.realTimeReason();
     if (talk !== null) {
       // The page's work takes its real time, however far its clock has run.
-      if (run.talk === null) run.aheadMs = 0;
-      run.talk = talk;
+      if (run.realTimeBecause === null) run.aheadMs = 0;
+      run.realTimeBecause = talk;
       await deadlines.sleep(Math.min(REAL_PACE_MS, leftMs, Math.max(0, endsAt - monotonicNow())));
     } else {
       // The page handles a response, and may send another request, before more time passes.
@@ -104,7 +101,7 @@ export async function advanceTime(
       // Nothing happens until the end.
       if (restMs > 0 && nextMs > restMs && network.isIdle()) await runAhead(restMs, true);
     }
-    run.realPaceMs += monotonicNow() - began;
+    run.realTimeMs += monotonicNow() - began;
   }
   if (holds) await untilRendererIdle(page, over);
   page.debug?.note({ step: 'clock', askedMs: ms, ...run });
@@ -136,11 +133,6 @@ async function runClocks(
   const main = world.call('clock.runAhead', order).then(dueMs);
   const due = await deadlines.withTimeout(Promise.all([main, children, ...inFrames]), leftMs);
   return due === TIMED_OUT ? 0 : Math.min(...due);
-}
-
-interface FrameTree {
-  frame: { id: string };
-  childFrames?: FrameTree[];
 }
 
 /** The frames of a page that share its renderer. */

@@ -2,7 +2,6 @@
 
 import { CaptureError } from '../../contract/capture-error.js';
 import type { Readiness } from '../in-page/readiness.js';
-import type { Completeness } from '../in-page/shell.js';
 import { monotonicNow, TIMED_OUT } from './deadline.js';
 import type { DocumentState } from './main-document.js';
 import { FONTS_BUDGET_MS, LONG_POLL_AFTER_MS } from './network.js';
@@ -142,35 +141,30 @@ const SHOWS_RESULT_MS = 1_000;
 export async function waitForContent(page: OpenPage): Promise<void> {
   const { deadlines, main, network, world } = page;
   let time = 0;
+  let openedAt = 0;
+  let busyAt = 0;
+  let grownAt = Number.NEGATIVE_INFINITY;
   /** The maximum number of characters so far: text that is typed and deleted repeatedly grows only once. */
   let most: number | null = null;
-  let grownAt = Number.NEGATIVE_INFINITY;
-  let before: Completeness | null = null;
-  let changedAt = 0;
-  let busyAt = 0;
   while (deadlines.leftMs() > RESERVE_MS) {
     const shown = main.current;
     const asked = deadlines.withTimeout(world.call('content.inspect'), deadlines.leftMs() - RESERVE_MS);
-    const answer = await unlessReplaced(asked);
-    const look = answer === TIMED_OUT || main.current !== shown ? null : answer;
-    if (look === null) {
-      most = null;
-      grownAt = Number.NEGATIVE_INFINITY;
-    } else if (most === null || look.text > most) {
-      if (most !== null) grownAt = time;
-      most = look.text;
-    }
-    if (look === null || look.text !== before?.text) changedAt = time;
-    const isStill = before !== null && look?.text === before.text && time - grownAt >= UNCHANGED_AFTER_GROWTH_MS;
-    if (isStill && look?.seen === null) return;
+    const look = await unlessReplaced(asked);
     if (!network.isIdle()) busyAt = time;
-    const isSmall = look?.seen === 'almost no visible text' && time - busyAt > SHOWS_RESULT_MS;
-    if (isSmall && time - changedAt > SMALL_COMPLETE_MS) return;
-    before = look;
+    if (look === null || look === TIMED_OUT || main.current !== shown) {
+      most = null;
+      openedAt = time;
+    } else {
+      if (most !== null && look.text > most) grownAt = time;
+      if (look.seen === null && most !== null && time - grownAt >= UNCHANGED_AFTER_GROWTH_MS) return;
+      const isSmall = look.seen === 'almost no visible text' && time - busyAt > SHOWS_RESULT_MS;
+      if (isSmall && time - Math.max(openedAt, grownAt) > SMALL_COMPLETE_MS) return;
+      most = Math.max(most ?? 0, look.text);
+    }
     const ms = Math.min(CHECK_EVERY_MS, deadlines.leftMs());
     const began = monotonicNow();
     const run = await unlessReplaced(advanceTime(page, ms, { realMs: Math.max(ms, Math.min(HOLD_MAX_MS, deadlines.leftMs())) }));
-    time += run === null ? monotonicNow() - began : run.aheadMs + run.realPaceMs;
+    time += run === null ? monotonicNow() - began : run.aheadMs + run.realTimeMs;
   }
 }
 

@@ -1,7 +1,7 @@
 import pTimeout from 'p-timeout';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { readUrl } from '../../contract/read-url.js';
-import type { PageSession } from '../page-session.js';
+import type { FrameTree, PageSession } from '../page-session.js';
 import type { RequestTarget } from './child-targets.js';
 
 /** The used parts of `Fetch.requestPaused`. */
@@ -16,12 +16,6 @@ export interface Paused {
 
 /** Whether a hop of a request carries the caller's Referer, is the first that must not, or keeps the browser's own. */
 type RefererOfHop = 'goes along' | 'ends here' | 'as the browser has it';
-
-/** The used parts of `Page.getFrameTree`. */
-interface FrameTree {
-  frame: { id: string };
-  childFrames?: FrameTree[];
-}
 
 /** A page whose main thread is busy cannot report its frames, so their requests are sent without the headers. */
 const ASK_MAX_MS = 2_000;

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { CaptureOptions } from '../../../src/contract/capture-request.js';
 import { checkPage } from '../../../src/render/page/check-page.js';
 import { Deadlines } from '../../../src/render/page/deadline.js';
 
@@ -34,7 +35,7 @@ function checked(answerMs: number): Promise<{ end: unknown; ms: number }> {
   const shown = { mimeType: 'text/html', response: null } as Parameters<typeof checkPage>[1];
   const from = Date.now();
   const ended = (end: unknown) => ({ end, ms: Date.now() - from });
-  return checkPage(page, shown, OPTIONS).then(() => ended('fine'), ended);
+  return checkPage(page, shown, OPTIONS as unknown as CaptureOptions).then(() => ended('fine'), ended);
 }
 
 it('a page that responds in time is checked even after the budget has ended', async () => {
