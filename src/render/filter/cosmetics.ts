@@ -1,11 +1,9 @@
 import { type CosmeticFilter, type FiltersEngine, Request } from '@ghostery/adblocker';
 import type { ProceduralRule } from '../in-page/procedural-rule.js';
-import type { Scriptlet } from '../in-page/scriptlets/scriptlet.js';
 import { type Category, type Engines, matchedPart } from './engines.js';
-import { readScriptlet } from './list-syntax.js';
 import { parseProcedural } from './parse-procedural.js';
 
-/** The rules of a page that change what it shows: style sheets, procedural rules and scriptlets. */
+/** The rules of a page that change what it shows: style sheets and procedural rules. */
 
 /** The style sheets to apply at the start of a document. */
 export interface StartRules {
@@ -31,7 +29,10 @@ export interface Wanted {
  */
 export function startRules(engines: Engines, on: readonly Category[], url: string): StartRules | null {
   const base = hidingCss(engines, on, { url, base: true });
-  const byHost = byLikelyHost(url, (host) => hidingCss(engines, on, { url: host, host: true }));
+  const { hostname } = new URL(url);
+  // The host with and without `www.` covers most redirects.
+  const hosts = [hostname, hostname.startsWith('www.') ? hostname.slice(4) : `www.${hostname}`];
+  const byHost = Object.fromEntries(hosts.map((host) => [host, hidingCss(engines, on, { url: `https://${host}/`, host: true })]));
   return base === '' && Object.values(byHost).every((css) => css === '') ? null : { base, byHost };
 }
 
@@ -43,13 +44,6 @@ export function hidingCss(engines: Engines, on: readonly Category[], wanted: Wan
 /** The style sheet that hides cookie banners. */
 export function bannerCss(engines: Engines, on: readonly Category[], wanted: Wanted): string {
   return cssOf(engines, { of: ['cookies'], on }, wanted);
-}
-
-/** Values for the page's host with and without `www.`, which covers most redirects. */
-function byLikelyHost<Value>(url: string, make: (address: string) => Value): Record<string, Value> {
-  const { hostname } = new URL(url);
-  const hosts = [hostname, hostname.startsWith('www.') ? hostname.slice(4) : `www.${hostname}`];
-  return Object.fromEntries(hosts.map((host) => [host, make(`https://${host}/`)]));
 }
 
 /** The categories whose rules are wanted, and those whose exceptions hold. */
@@ -75,26 +69,10 @@ export function proceduralRules(engines: Engines, scope: Scope, url: string): Pr
   return rules.slice(0, PROCEDURAL_MAX);
 }
 
-/** The maximum number of scriptlets for one host. */
-const SCRIPTLETS_MAX = 200;
-
-/** The scriptlets to run in each document, for the hosts likely to serve the target; null if there are none. */
-export function scriptletsByHost(engines: Engines, on: readonly Category[], url: string): Record<string, Scriptlet[]> | null {
-  const byHost = byLikelyHost(url, (address) => {
-    const rules = activeRules(engines, { of: on, on }, { url: address, host: true }).flatMap((active) => active.rules);
-    const calls = new Set(rules.filter((rule) => rule.isScriptInject()).map((rule) => rule.getSelector()));
-    return [...calls]
-      .map(readScriptlet)
-      .filter((scriptlet) => scriptlet !== null)
-      .slice(0, SCRIPTLETS_MAX);
-  });
-  return Object.values(byHost).every((scriptlets) => scriptlets.length === 0) ? null : byHost;
-}
-
 /** The style sheet of some categories' rules. */
 function cssOf(engines: Engines, scope: Scope, wanted: Wanted): string {
   const sheets = activeRules(engines, scope, wanted).map(({ engine, rules, general }) => {
-    const styles = rules.filter((rule) => !rule.isScriptInject() && !rule.isExtended());
+    const styles = rules.filter((rule) => !rule.isExtended());
     const { url, base: getBaseRules = false } = wanted;
     const only = { injectScriptlets: false, injectExtended: false, allowGenericHides: general };
     return engine.injectCosmeticFilters(styles, { url: matchedPart(url), getBaseRules, ...only }).styles;
@@ -142,11 +120,7 @@ function hidingExceptions(engines: Engines, on: readonly Category[], site: { url
     on.some((category) => unhidesOf(engines[category])[key]?.some((unhide) => unhide.match(site.hostname, site.domain)));
   return {
     allowGeneral,
-    allow: (rule: CosmeticFilter): boolean => {
-      // An exception that names no scriptlet applies to all scriptlets. Page-wide exceptions concern hiding only.
-      if (rule.isScriptInject()) return !isUnhidden(keyOf(rule)) && !isUnhidden('');
-      return (rule.isGenericHide() ? allowGeneral : allowSpecific) && !isUnhidden(keyOf(rule));
-    },
+    allow: (rule: CosmeticFilter): boolean => (rule.isGenericHide() ? allowGeneral : allowSpecific) && !isUnhidden(keyOf(rule)),
   };
 }
 

@@ -4,11 +4,10 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { Log } from '../../log.js';
 import { answerBanners, type BannerReport } from '../consent/answer-banners.js';
 import type { ProceduralRule } from '../in-page/procedural-rule.js';
-import { source } from '../in-page/scriptlets/run.js?bundled';
 import { DocumentReplaced } from '../page/world.js';
 import type { PageSession } from '../page-session.js';
 import { Interception } from '../requests/interception.js';
-import { bannerCss, hidingCss, proceduralRules, scriptletsByHost, startRules } from './cosmetics.js';
+import { bannerCss, hidingCss, proceduralRules, startRules } from './cosmetics.js';
 import { type Category, type Engines, OPTION_OF, type Refusal, switchedOn } from './engines.js';
 
 export interface PageGuardParts {
@@ -62,7 +61,6 @@ export class PageGuard {
     const [interception] = await Promise.all([
       Interception.start(session, { engines: parts.engines, on, options }),
       this.hideAtStart(options.url),
-      this.runScriptlets(options.url),
     ]);
     this.#interception = interception;
   }
@@ -142,13 +140,6 @@ export class PageGuard {
     await this.session.world.callAtStart('consent.applyStartRules', [rules], { inFrames: false });
   }
 
-  private async runScriptlets(url: string): Promise<void> {
-    const script = scriptletSource(this.parts.engines, this.on, url);
-    if (script === null) return;
-    const { cdp } = this.session;
-    await Promise.all([cdp.send('Page.enable'), cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: script })]);
-  }
-
   /** @returns the rules of a host that a redirect led to; empty if they have been applied */
   private hostCss(url: string): string {
     const { hostname } = new URL(url);
@@ -177,10 +168,4 @@ export class PageGuard {
       return 0;
     }
   }
-}
-
-/** The script to run in each document before its own scripts; null if the lists call no scriptlets there. */
-export function scriptletSource(engines: Engines, on: readonly Category[], url: string): string | null {
-  const byHost = scriptletsByHost(engines, on, url);
-  return byHost === null ? null : `(() => { ${source}\nstillframe.run(${JSON.stringify(byHost)}); })();`;
 }
