@@ -86,7 +86,7 @@ export interface PageLease {
 /** Blocks requests and removes consent banners of one page. */
 interface BlockGuard {
   readonly blockedRequests: number;
-  answerBanners(signal: AbortSignal, last: boolean): Promise<{ outcome: string }>;
+  answerBanners(signal: AbortSignal): Promise<{ outcome: string }>;
   explain(): Promise<Pick<CaptureChanges, 'blocked' | 'banner'>>;
 }
 
@@ -260,22 +260,22 @@ async function pictureDocument(shown: DocumentState, { page, guard, times, encod
   const waits = options.waitForContent || delay > 0;
   const idleAgain = async () => (options.waitForIdle ? await waitForIdle(page, ADVANCE_AGAIN_MS) : undefined);
   // Called again after each wait that gave the page time to show another banner.
-  const clearBanners = async (last: boolean) => {
-    const banner = await deadlines.withTimeout(guard.answerBanners(deadlines.signal, last), deadlines.leftMs());
+  const clearBanners = async () => {
+    const banner = await deadlines.withTimeout(guard.answerBanners(deadlines.signal), deadlines.leftMs());
     if (banner !== TIMED_OUT && banner.outcome !== 'none') await idleAgain();
   };
   const idleWithoutBanners = async () => {
     await idleAgain();
-    await clearBanners(true);
+    await clearBanners();
   };
   times.enter('run', 40);
   if (options.waitForIdle) await waitForIdle(page);
   if (page.network.refusedAhead && !page.realTime && options.customJs === null) await loadInRealTime(page, shown);
   times.enter('settle', 50);
-  await clearBanners(!waits && !scrolls);
+  await clearBanners();
   if (options.waitForContent) await waitForContent(page);
   if (delay > 0) await deadlines.withBudgetPaused(() => advanceTime(page, delay, { realMs: delay }));
-  if (waits) await clearBanners(!scrolls);
+  if (waits) await clearBanners();
   await dropStalledStyleSheets(page, shown);
   times.enter('scroll', 60);
   // A page that does not respond at all fails as early as one that is not scrolled.
@@ -297,7 +297,7 @@ async function pictureDocument(shown: DocumentState, { page, guard, times, encod
   // Animations and frames that are late are captured as they are.
   const limited = (work: Promise<unknown>) => deadlines.withTimeout(work, Math.min(MOTION_MAX_MS, deadline - monotonicNow()));
   if (clip !== null && !scrolls) await limited(page.world.call('scrollers.expandAll'));
-  if (options.reduceMotion) await limited(page.world.call('motion.end'));
+  if (options.reduceMotion) await limited(page.world.call('frames.endMotion'));
   await limited(stopPage(page.session, options));
   // An image that has just arrived is decoded only when it is first painted.
   if (page.network.hasLoadedImages(DECODED_AFTER_MS)) await limited(page.world.call('frames.passFrames', 2, FRAMES_MAX_MS));

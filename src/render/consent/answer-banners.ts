@@ -29,15 +29,11 @@ export interface BannerTools {
    */
   hideMore(): Promise<number>;
   /** The result of the first inspection. */
-  seen: Pick<BannerInspection, 'banner' | 'framed' | 'hasFrameOnTop' | 'hidden'>;
-  /** Whether the picture is taken next, so that later banners must be suppressed. */
-  last: boolean;
+  seen: Pick<BannerInspection, 'hasBanner' | 'framed' | 'hasFrameOnTop' | 'hidden'>;
   /** Whether requests to consent platforms were blocked. Such a page may lock its scrolling while it waits for them. */
   refusedPlatform: boolean;
 }
 
-/** How long to wait for the banner of a page whose consent script has run. */
-const BANNER_WAIT_MS = 600;
 /** How long declining a visible banner of a known platform may take; it may need several clicks. */
 const PLATFORM_WAIT_MS = { popup: 900, answer: 4_000 };
 const PLATFORM_MAX_MS = PLATFORM_WAIT_MS.popup + PLATFORM_WAIT_MS.answer + 1_000;
@@ -58,20 +54,16 @@ const platformAnswerSchema: z.ZodType<PlatformAnswer> = z.object({
 export async function answerBanners(tools: BannerTools): Promise<Omit<BannerReport, 'ms'>> {
   const { world, css, seen } = tools;
   const frames = seen.hasFrameOnTop ? await readFrames(tools) : [];
-  const inView =
-    seen.banner === 'seen' ||
-    frames.length > 0 ||
-    (seen.banner === 'expected' && (await world.call('consent.awaitBanner', { patience: BANNER_WAIT_MS })));
+  const inView = seen.hasBanner || frames.length > 0;
   const answer = inView ? await askPlatforms(tools, seen.framed || frames.length > 0) : NOTHING;
   // A banner must be declined before it is hidden.
   const rest = inView
-    ? await world.call('consent.dismiss', { whole: false, click: answer.outcome !== 'rejected' })
+    ? await world.call('banners.dismiss', { whole: false, click: answer.outcome !== 'rejected' })
     : { refused: 0, hidden: 0 };
   const laid = (css === '' ? 0 : await world.call('consent.applyHidingRules', { css, count: true })) + (await tools.hideMore());
   const rejected = answer.outcome === 'rejected' || rest.refused > 0;
   const hidden = answer.outcome === 'hidden' || seen.hidden > 0 || laid > 0 || rest.hidden > 0;
-  const scrollFreed = (rejected || hidden || tools.refusedPlatform) && (await world.call('consent.unlockScroll'));
-  if (tools.last && (seen.banner !== 'none' || seen.hasFrameOnTop)) await world.call('consent.suppressBanners');
+  const scrollFreed = (rejected || hidden || tools.refusedPlatform) && (await world.call('banners.restorePage'));
   return { outcome: rejected ? 'rejected' : hidden ? 'hidden' : answer.outcome, platform: answer.platform, scrollFreed };
 }
 
@@ -113,7 +105,7 @@ async function askPlatforms({ page, consentBundle }: BannerTools, framed: boolea
   const first = (wanted: PlatformAnswer['outcome']) => answers.find(({ outcome }) => outcome === wanted);
   const answered = first('rejected') ?? first('hidden');
   if (answered !== undefined) return answered;
-  const refusals = inFrames.map((frame) => answerOf(frame, callOnce('consent.dismiss', { whole: true, click: true }), REFUSAL));
+  const refusals = inFrames.map((frame) => answerOf(frame, callOnce('banners.dismiss', { whole: true, click: true }), REFUSAL));
   if ((await Promise.all(refusals)).some((answer) => answer !== null && answer.refused > 0)) return { platform: null, outcome: 'rejected' };
   return first('failed') ?? NOTHING;
 }

@@ -73,15 +73,14 @@ export class PageGuard {
   /**
    * Hides elements of the current page, and declines or hides consent banners. Limited in time, fast for a page without a
    * banner, and repeatable for later content. Never rejects: a page that prevents it yields `failed`.
-   * @param last whether the picture is taken next, so that later banners are suppressed
    */
-  async answerBanners(signal: AbortSignal, last: boolean): Promise<BannerReport> {
+  async answerBanners(signal: AbortSignal): Promise<BannerReport> {
     const began = performance.now();
     const ms = () => Math.round(performance.now() - began);
     if (this.on.length === 0) return NO_BANNER;
     const end = AbortSignal.any([signal, this.session.lost]);
     try {
-      const report = { ...(await pTimeout(this.answer(last), { milliseconds: ANSWER_MAX_MS, signal: end })), ms: ms() };
+      const report = { ...(await pTimeout(this.answer(), { milliseconds: ANSWER_MAX_MS, signal: end })), ms: ms() };
       if (report.outcome !== 'none') {
         this.#banner = { outcome: report.outcome, platform: report.platform };
         this.parts.log.info({ banner: report }, 'answered a consent banner');
@@ -106,7 +105,7 @@ export class PageGuard {
     return { blocked, banner: this.#banner };
   }
 
-  private async answer(last: boolean): Promise<Omit<BannerReport, 'ms'>> {
+  private async answer(): Promise<Omit<BannerReport, 'ms'>> {
     const interception = this.#interception;
     const { on, parts } = this;
     const { engines, consentBundle } = parts;
@@ -114,7 +113,7 @@ export class PageGuard {
     const url = page.url();
     if (interception === null || !/^https?:/.test(url)) return NO_BANNER;
     const general = on.includes('cookies') ? bannerCss(engines, on, { url, base: true, host: true }) : null;
-    const seen = await world.call('consent.inspect', { bannerCss: general, refused: interception.refusedScripts, last });
+    const seen = await world.call('consent.inspect', general);
     const css = `${this.hostCss(url)}\n${hidingCss(engines, on, { url, features: seen })}`.trim();
     if (css !== '') await world.call('consent.applyHidingRules', { css, count: false });
     await this.applyProcedural(url, 'others');
@@ -125,10 +124,9 @@ export class PageGuard {
       world,
       consentBundle,
       // If there was nothing to decline, the inspection has already applied the general rules.
-      css: seen.banner === 'none' ? special : `${general}\n${special}`.trim(),
+      css: seen.hasBanner ? `${general}\n${special}`.trim() : special,
       hideMore: () => this.applyProcedural(url, 'banners'),
       seen,
-      last,
       refusedPlatform: interception.blocked.cookies > 0,
     });
   }

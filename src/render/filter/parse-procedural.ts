@@ -1,4 +1,4 @@
-import type { Operator, ProceduralRule, Step } from '../in-page/procedural-rule.js';
+import type { Operator, ProceduralRule, Step } from '../in-page/procedural.js';
 
 const OPERATORS: readonly Operator[] = [
   'has-text',

@@ -1,7 +1,8 @@
-import { coverOnTop } from './cover.js';
-import { all, areaInView, body, documentProperty, isVisible, matches } from './dom.js';
-import { finiteMotion } from './motion.js';
-import { alphaOf } from './styles.js';
+import { all, areaInView, body, documentProperty, flatTreeParent, hasVisibleStyle, isVisible, matches, pageBoxes } from './dom.js';
+import { finishMotion } from './frames.js';
+import { alphaOf, force } from './styles.js';
+
+/** Whether the view shows anything but its background. */
 
 /** `covered`: an empty layer covers the whole view and the content below it. */
 export type Sight = 'something' | 'nothing' | 'covered';
@@ -22,17 +23,16 @@ const CANVAS_SAMPLE_PX = 16;
 /** Selectors of the elements in which frameworks mount an application. They are empty after a crash. */
 const APP_ROOTS = '#root,#app,#__next,#__nuxt,#___gatsby,app-root';
 
-/** Cache of the elements with a finite animation, reset by each call of `inspectView`. */
-let moving: Element[] | null = null;
-
 /**
  * Looks for text, pictures, drawn canvases and coloured boxes anywhere in the page, or on its cover. The colours of the page
  * and of an application's empty root do not count; doubtful cases are not `something`.
  */
 export function inspectView(): ViewInspection {
-  moving = null;
   const emptyRoots = all(APP_ROOTS).filter(isEmptyRoot);
-  return { sight: sightOf(), backdrops: backdrops(emptyRoots), hasEmptyRoot: emptyRoots.length > 0 };
+  let sight = sightOf();
+  // What fades in may still be transparent, and a cover that fades out still opaque.
+  if (sight !== 'something' && finishMotion()) sight = sightOf();
+  return { sight, backdrops: backdrops(emptyRoots), hasEmptyRoot: emptyRoots.length > 0 };
 }
 
 function sightOf(): Sight {
@@ -41,7 +41,7 @@ function sightOf(): Sight {
   if (root.namespaceURI !== 'http://www.w3.org/1999/xhtml') {
     return documentProperty('contentType') !== 'image/svg+xml' && (root.textContent ?? '').trim() !== '' ? 'something' : 'nothing';
   }
-  const cover = coverAtRest();
+  const cover = coverOnTop();
   if (cover !== null && hasContent(cover)) return 'something';
   if (cover !== null && hasContent(root)) return 'covered';
   return hasContent(root) ? 'something' : 'nothing';
@@ -74,13 +74,7 @@ function isEmptyRoot(element: Element): boolean {
 }
 
 function coversView(element: Element): boolean {
-  return areaInView(Element.prototype.getBoundingClientRect.call(element)) >= 0.95 * innerWidth * innerHeight;
-}
-
-/** A cover that fades out will be gone when the picture is taken. */
-function coverAtRest(): Element | null {
-  const found = coverOnTop();
-  return found === null || isMoving(found) ? null : found;
+  return areaInView(element.getBoundingClientRect()) >= 0.95 * innerWidth * innerHeight;
 }
 
 function hasContent(scope: Element): boolean {
@@ -107,15 +101,8 @@ function hasArea(element: Element): boolean {
   return width * height >= 4;
 }
 
-/** An element that fades in counts as shown, since the picture is taken after the animation. */
 function isShown(element: Element): boolean {
-  if (!isVisible(element)) return false;
-  return Element.prototype.checkVisibility.call(element, { opacityProperty: true }) || isMoving(element);
-}
-
-function isMoving(element: Element): boolean {
-  moving ??= finiteMotion().flatMap(({ effect }) => (effect instanceof KeyframeEffect && effect.target !== null ? [effect.target] : []));
-  return moving.some((target) => target.contains(element));
+  return isVisible(element) && hasVisibleStyle(element);
 }
 
 function isPainted(element: Element): boolean {
@@ -147,4 +134,39 @@ function isDrawn(canvas: Element): boolean {
 function isColoured(element: Element): boolean {
   const colour = getComputedStyle(element).backgroundColor;
   return alphaOf(colour) > 0.02 && !/^rgba?\(255, 255, 255/.test(colour);
+}
+
+/** The opaque element without a background image that covers the whole view; null if there is none. */
+export function coverOnTop(): Element | null {
+  const central = coverAt(0.5, 0.5);
+  const places = [0.1, 0.5, 0.9];
+  return central !== null && places.every((x) => places.every((y) => coverAt(x, y) === central)) ? central : null;
+}
+
+function coverAt(x: number, y: number): Element | null {
+  const hit = document.elementFromPoint(innerWidth * x, innerHeight * y);
+  for (let layer = hit; layer !== null && layer !== body(); layer = flatTreeParent(layer)) {
+    const { position, backgroundColor, backgroundImage, opacity } = getComputedStyle(layer);
+    if (!/^(fixed|absolute)$/.test(position) || !coversView(layer)) continue;
+    const opaque = alphaOf(backgroundColor) >= 0.9 && Number(opacity) >= 0.9;
+    return opaque && !backgroundImage.includes('url(') ? layer : null;
+  }
+  return null;
+}
+
+/**
+ * Shows a page that hides itself until a script shows it (anti-flicker snippets of A/B tests), in case the script did not
+ * load. The page's own time limit would do the same.
+ * @returns whether it was hidden and contains text
+ */
+export function showHiddenPage(): boolean {
+  const holders = pageBoxes();
+  const page = holders.at(-1);
+  if (page === undefined || hasVisibleStyle(page) || (page.textContent ?? '').trim() === '') return false;
+  for (const holder of holders) {
+    const { visibility, opacity } = getComputedStyle(holder);
+    if (visibility === 'hidden') force(holder, 'visibility', 'visible');
+    if (Number(opacity) === 0) force(holder, 'opacity', '1');
+  }
+  return hasVisibleStyle(page);
 }

@@ -1,7 +1,7 @@
 import { hidingRules } from './consent/inspect.js';
-import { eachElement, flatTreeParent, matches } from './dom.js';
-import { counts, elementsOf, nameOf } from './mechanisms.js';
+import { eachElement, flatTreeParent, matches, nameOf } from './dom.js';
 import { type Role, roles } from './pin.js';
+import { expansions } from './scrollers.js';
 
 /** Changes made to a page for its picture. Elements are named in the form `nav#top.bar`. */
 export interface PageChanges {
@@ -13,18 +13,17 @@ export interface PageChanges {
   scrollUnlocked: boolean;
 }
 
-/** Called on the prototype, since a form may have fields with these names. */
-const { checkVisibility, getClientRects } = Element.prototype;
 const HIDDEN_MAX = 50;
 const ELEMENTS_MAX = 60_000;
 const LOOK_MAX_MS = 300;
 
 export function report(): PageChanges {
+  const { scrollers, wasLocked } = expansions();
   return {
     hidden: hiddenElements(),
-    expanded: elementsOf('scroller_expanded'),
+    expanded: scrollers.map(nameOf),
     pinned: roles().map(({ element, role }) => ({ element, role })),
-    scrollUnlocked: (counts().scroll_unlocked ?? 0) > 0,
+    scrollUnlocked: wasLocked,
   };
 }
 
@@ -35,9 +34,8 @@ function hiddenElements(): string[] {
   const until = performance.now() + LOOK_MAX_MS;
   if (selectors.length === 0) return found;
   eachElement(ELEMENTS_MAX, (element) => {
-    if (found.length >= HIDDEN_MAX || performance.now() > until || getClientRects.call(element).length > 0) return;
-    const parent = flatTreeParent(element);
-    const isShown = parent !== null && checkVisibility.call(parent);
+    if (found.length >= HIDDEN_MAX || performance.now() > until || element.getClientRects().length > 0) return;
+    const isShown = flatTreeParent(element)?.checkVisibility() === true;
     if (isShown && selectors.some((selector) => matches(element, selector))) found.push(nameOf(element));
   });
   return found;

@@ -1,13 +1,56 @@
-import { matchesOf } from './deep-selector.js';
-import { all, body, documentProperty, isVisible } from './dom.js';
-import { nextFrame } from './frames.js';
+import { all, documentProperty, isVisible } from './dom.js';
+import { visibleText } from './text.js';
+
+export interface WallInspection {
+  title: string;
+  text: string;
+  /**
+   * Whether the page has no more text and links than the limits, and no text field: a captcha next to one protects a form, not
+   * the page.
+   */
+  bare: boolean;
+  /** The selectors that match on a bare page, and whether any of their elements is rendered. */
+  found: [selector: string, rendered: boolean][];
+}
+
+export interface WallQuestion {
+  selectors: string[];
+  /** The longest text and title to read. */
+  maxChars: number;
+  bareness: { maxChars: number; maxLinks: number };
+}
+
+export function inspectWall({ selectors, maxChars, bareness }: WallQuestion): WallInspection {
+  const text = visibleText(maxChars).trim();
+  const bare = text.length <= bareness.maxChars && !hasTextField() && !hasMoreLinks(bareness.maxLinks);
+  // Tests all selectors at once, since most pages match none, and each query scans the whole page.
+  const there = bare ? all(selectors.join(',')) : [];
+  const found = selectors.flatMap((selector): WallInspection['found'] => {
+    const matching = there.filter((element) => Element.prototype.matches.call(element, selector));
+    return matching.length === 0 ? [] : [[selector, matching.some((element) => Element.prototype.checkVisibility.call(element))]];
+  });
+  return { title: documentProperty('title').slice(0, maxChars).trim(), text, bare, found };
+}
+
+function hasTextField(): boolean {
+  return all('input,textarea,select').some((field) => {
+    if (field.localName === 'input' && !/^(|text|email|password|search|tel)$/i.test(field.getAttribute('type') ?? '')) return false;
+    return isVisible(field) && !/captcha|answer|response/i.test(`${field.id} ${field.getAttribute('name')}`);
+  });
+}
+
+function hasMoreLinks(most: number): boolean {
+  let count = 0;
+  for (const link of all('a[href]')) if (isVisible(link) && ++count > most) return true;
+  return false;
+}
 
 /** The text of Chromium's error block, which it inserts at the start of XML that does not parse; null if there is none. */
 export function parseError(): string | null {
   const [block] = all('parsererror');
   const parent = block?.parentElement;
   if (block?.namespaceURI !== 'http://www.w3.org/1999/xhtml' || parent?.firstElementChild !== block) return null;
-  if (parent !== documentProperty('documentElement') && parent !== body()) return null;
+  if (parent !== documentProperty('documentElement') && parent !== documentProperty('body')) return null;
   return (block.querySelector('div')?.textContent ?? '').trim().slice(0, 300);
 }
 
@@ -19,9 +62,4 @@ export function isBrokenImage(): boolean {
 
 export function asksForPassword(): boolean {
   return all('input[type=password]').some(isVisible);
-}
-
-/** Resolves once a match is visible. Checks every frame, since style changes alone can affect visibility. */
-export async function untilVisible(selector: string): Promise<void> {
-  while (!matchesOf(selector).some(({ element, frames }) => [element, ...frames].every(isVisible))) await nextFrame();
 }

@@ -90,7 +90,7 @@ function valuesOf(attribute: string, property: 'id' | 'className' | null, select
   for (let at = 0; at < elements.length && values.size < NAMES_MAX; at++) {
     const element = elements[at] as Element;
     const direct: unknown = property === null ? null : element[property];
-    const value = typeof direct === 'string' ? direct : Element.prototype.getAttribute.call(element, attribute);
+    const value = typeof direct === 'string' ? direct : element.getAttribute(attribute);
     if (value !== null && value !== '') values.add(value);
   }
   return values;

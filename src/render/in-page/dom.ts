@@ -25,6 +25,11 @@ export function body(): HTMLElement | null {
   return documentProperty('body') ?? null;
 }
 
+/** The root and the body, as far as they are HTML. */
+export function pageBoxes(): HTMLElement[] {
+  return [documentProperty('documentElement'), body()].filter((box) => box instanceof HTMLElement);
+}
+
 /** The element that scrolls the page. */
 export function pageScroller(): Element {
   return documentProperty('scrollingElement') ?? documentProperty('documentElement');
@@ -100,7 +105,7 @@ export function eachElement(most: number, visit: (element: HTMLElement) => void)
 export function flatTreeParent(element: Element): Element | null {
   const parent = getters.assignedSlot.call(element) ?? getters.parentElement.call(element);
   if (parent !== null) return parent;
-  const root = Node.prototype.getRootNode.call(element);
+  const root = element.getRootNode();
   return root instanceof ShadowRoot ? root.host : null;
 }
 
@@ -131,7 +136,7 @@ export function flatTreeChildren(element: Element): Iterable<Node> {
 
 /** The root for hit tests. For an element in a shadow tree, the document would return only the host. */
 export function scopeOf(element: Element): DocumentOrShadowRoot {
-  const scope = Node.prototype.getRootNode.call(element);
+  const scope = element.getRootNode();
   return scope instanceof ShadowRoot ? scope : document;
 }
 
@@ -142,14 +147,14 @@ export function matches(element: Element, selector: string): boolean {
 
 /** Whether the element has a box and neither it nor an ancestor is hidden. */
 export function isVisible(element: Element): boolean {
-  const box = Element.prototype.getBoundingClientRect.call(element);
+  const box = element.getBoundingClientRect();
   if (box.width <= 0 || box.height <= 0) return false;
-  return Element.prototype.checkVisibility.call(element, { visibilityProperty: true });
+  return element.checkVisibility({ visibilityProperty: true });
 }
 
 /** Whether an element is neither hidden nor fully transparent. */
 export function hasVisibleStyle(element: Element): boolean {
-  return Element.prototype.checkVisibility.call(element, { visibilityProperty: true, opacityProperty: true });
+  return element.checkVisibility({ visibilityProperty: true, opacityProperty: true });
 }
 
 /** The area of the part of a box in the view, in CSS px². */
@@ -157,4 +162,14 @@ export function areaInView(box: DOMRectReadOnly): number {
   const width = Math.min(box.right, innerWidth) - Math.max(box.left, 0);
   const height = Math.min(box.bottom, innerHeight) - Math.max(box.top, 0);
   return width > 0 && height > 0 ? width * height : 0;
+}
+
+const NAME_MAX_CHARS = 120;
+
+/** A name such as `nav#top.bar.dark`, at most 120 characters. */
+export function nameOf(element: Element): string {
+  // A form's `id` and `classList` may be its fields.
+  const [id, classes] = ['id', 'class'].map((name) => (element.getAttribute(name) ?? '').slice(0, NAME_MAX_CHARS));
+  const named = `${element.localName}${id === '' ? '' : `#${id}`}${(classes ?? '').replace(/\s*(\S+)/g, '.$1')}`;
+  return named.trim().slice(0, NAME_MAX_CHARS);
 }

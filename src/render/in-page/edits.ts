@@ -1,7 +1,6 @@
 import { matchesOf } from './deep-selector.js';
-import { documentProperty } from './dom.js';
-import { fire } from './mechanisms.js';
-import { keepAdopted } from './styles.js';
+import { pageBoxes } from './dom.js';
+import { keepAdopted, sheetOf } from './styles.js';
 
 /** Keeps `custom_css`, `hide_selectors` and `remove_selectors` in force in this document, whatever the page does. */
 
@@ -13,21 +12,16 @@ export interface Edits {
   remove: string[];
 }
 
-/** The maximum number of attempts for an element, one per frame, since a page may keep restoring its own style. */
-const TRIES_MAX = 20;
-
 let edits: Edits | null = null;
 let sheets: CSSStyleSheet[] = [];
 let importer: HTMLStyleElement | null = null;
-let imported = 0;
-const tries = new WeakMap<Element, number>();
 
 /** Must be called at the start of the document. */
 export function start(given: Edits): void {
   edits = given;
   const { css, imports, hide, remove } = given;
   const isTop = window.top === window;
-  sheets = [...(css !== null && isTop ? [css] : []), hidingCss(hide), removingCss(remove)].map(asSheet);
+  sheets = [...(css !== null && isTop ? [css] : []), hidingCss(hide), removingCss(remove)].map(sheetOf);
   if (imports !== '' && isTop) {
     importer = Document.prototype.createElement.call(document, 'style') as HTMLStyleElement;
     importer.textContent = imports;
@@ -36,19 +30,13 @@ export function start(given: Edits): void {
   watch();
 }
 
-/** Applies everything again, since the page may have undone it. */
+/** Applies everything again, since the page may have undone it. The last call is made when the page has been stopped. */
 export function apply(): void {
   if (edits === null) return;
   keepAdopted(sheets);
   addImports();
   for (const selector of edits.hide) for (const { element } of matchesOf(selector)) conceal(element as HTMLElement);
   for (const selector of edits.remove) for (const { element } of matchesOf(selector)) remove(element);
-}
-
-function asSheet(css: string): CSSStyleSheet {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(css);
-  return sheet;
 }
 
 /**
@@ -67,45 +55,33 @@ function removingCss(selectors: string[]): string {
 
 function addImports(): void {
   const place = document.head ?? (document.readyState === 'loading' ? null : document.documentElement);
-  if (importer === null || importer.isConnected || place === null || imported === TRIES_MAX) return;
-  imported += 1;
-  Element.prototype.append.call(place, importer);
+  if (importer !== null && !importer.isConnected && place !== null) Element.prototype.append.call(place, importer);
 }
 
-/** Hides an element by an inline style if the page's own style overrides the sheet. */
-function conceal(element: HTMLElement): void {
-  const { visibility, opacity } = getComputedStyle(element);
-  const tried = tries.get(element) ?? 0;
-  const { style } = element;
+/** Hides an element by an inline style, which overrides the page's own. */
+function conceal({ style }: HTMLElement): void {
   // A form's `style` may be one of its fields; in a frame, it belongs to that frame's realm.
-  const isStyle = typeof style?.setProperty === 'function';
-  if ((visibility !== 'visible' && Number(opacity) === 0) || tried === TRIES_MAX || !isStyle) return;
-  tries.set(element, tried + 1);
-  fire('hidden_by_own_style');
+  if (typeof style?.setProperty !== 'function') return;
   style.setProperty('visibility', 'hidden', 'important');
   style.setProperty('opacity', '0', 'important');
 }
 
 /** The root and the body are emptied instead of removed, since a document without them shows nothing. */
 function remove(element: Element): void {
-  const isPage = element === documentProperty('documentElement') || element === documentProperty('body');
-  if (isPage) Element.prototype.replaceChildren.call(element);
+  if (pageBoxes().some((box) => box === element)) Element.prototype.replaceChildren.call(element);
   else Element.prototype.remove.call(element);
 }
 
 /** The style sheets hide most new elements at once, so one check per frame suffices for the rest. */
 function watch(): void {
-  let asked = false;
+  let isAsked = false;
   const observer = new MutationObserver(() => {
-    if (asked) return;
-    asked = true;
+    if (isAsked) return;
+    isAsked = true;
     requestAnimationFrame(() => {
-      asked = false;
+      isAsked = false;
       apply();
     });
   });
-  const removes = edits !== null && edits.remove.length > 0;
-  const hides = edits !== null && edits.hide.length > 0;
-  const attributes = removes ? { attributes: true } : hides ? { attributeFilter: ['style', 'class'] } : {};
-  observer.observe(document, { childList: true, subtree: true, ...attributes });
+  observer.observe(document, { childList: true, subtree: true });
 }

@@ -1,18 +1,7 @@
-import { isPartlyVisible } from './clipping.js';
-import { checkDeep, type ForeignPlace, type Found, findDeep, isDeep, type Search } from './deep-selector.js';
-import {
-  allIn,
-  ancestry,
-  documentProperty,
-  isVisible as hasVisibleBox,
-  hasVisibleStyle,
-  pageScroller,
-  shadowRootOf,
-  type Tree,
-} from './dom.js';
-import { passFrames } from './frames.js';
-import { fire } from './mechanisms.js';
-import { boxOf, type ElementBox, isEmpty, isOffPage, pageLeft, partsOf } from './parts.js';
+import { boxOf, type ElementBox, isEmpty, isOffPage, isPartlyVisible, pageLeft, partsOf } from './boxes.js';
+import { checkDeep, type ForeignPlace, type Found, findDeep, isDeep, matchesOf, type Search } from './deep-selector.js';
+import { allIn, ancestry, isVisible as hasVisibleBox, hasVisibleStyle, pageBoxes, pageScroller, shadowRootOf, type Tree } from './dom.js';
+import { nextFrame, passFrames } from './frames.js';
 import { force, forceAll } from './styles.js';
 
 export type Sighting =
@@ -56,9 +45,7 @@ export async function mark(selector: string): Promise<Sighting> {
 async function show(match: Found): Promise<ElementBox> {
   const { element, frames } = match;
   chosen = frames[0] ?? element;
-  const html = documentProperty('documentElement');
-  force(html, 'scroll-behavior', 'auto');
-  force(html, 'scroll-snap-type', 'none');
+  for (const box of pageBoxes()) forceAll(box, { 'scroll-behavior': 'auto', 'scroll-snap-type': 'none' });
   enlargeFrames(match);
   expandScrollers(chosen);
   if (frames.length === 0) bringIntoView(element);
@@ -75,6 +62,11 @@ function onPage({ left, right, top, bottom }: ElementBox): ElementBox {
     top: Math.max(0, top + scrollTop),
     bottom: bottom + scrollTop,
   };
+}
+
+/** Resolves once a match is visible. Checks every frame, since style changes alone can affect visibility. */
+export async function untilVisible(selector: string): Promise<void> {
+  while (!matchesOf(selector).some(({ element, frames }) => [element, ...frames].every(hasVisibleBox))) await nextFrame();
 }
 
 /** The browser's error message for each selector; null for a valid one. */
@@ -105,7 +97,7 @@ function matchSatisfies({ element, frames: [outermost, ...inner] }: Found, judge
 function enlargeFrames({ element, frames }: Found): void {
   let content = element;
   for (const frame of frames.toReversed()) {
-    const { width, height } = Element.prototype.getBoundingClientRect.call(content);
+    const { width, height } = content.getBoundingClientRect();
     const { scrollWidth = 0, scrollHeight = 0 } = frame.contentDocument?.scrollingElement ?? {};
     const sizes: Record<string, string> = {};
     if (width > frame.clientWidth + 1) Object.assign(sizes, { width: `${scrollWidth}px`, 'max-width': 'none' });
@@ -119,7 +111,7 @@ function enlargeFrames({ element, frames }: Found): void {
 function boxInFrames(inner: ElementBox, frames: HTMLIFrameElement[]): ElementBox {
   let box = inner;
   for (const frame of frames.toReversed()) {
-    const { left, top, width, height } = Element.prototype.getBoundingClientRect.call(frame);
+    const { left, top, width, height } = frame.getBoundingClientRect();
     const style = getComputedStyle(frame);
     const padding = (side: string) => Number.parseFloat(style.getPropertyValue(`padding-${side}`)) || 0;
     const [wide, high] = [width / (frame.offsetWidth || 1), height / (frame.offsetHeight || 1)];
@@ -152,11 +144,8 @@ function isVisible(candidate: Element): boolean {
 
 /** Whether the element is visible, and some of it remains visible after clipping or can be scrolled to. */
 function isShown(candidate: Element): boolean {
-  if (!isVisible(candidate)) return false;
   const box = candidate.getBoundingClientRect();
-  if (isEmpty(box)) return true;
-  const { left, right, top, bottom } = box;
-  return isPartlyVisible({ left, right, top, bottom }, candidate);
+  return isVisible(candidate) && (isEmpty(box) || isPartlyVisible(box, candidate));
 }
 
 function bringIntoView(element: Element): void {
@@ -171,15 +160,13 @@ function bringIntoView(element: Element): void {
 /** Expands each scroller that is smaller than the element it contains. */
 function expandScrollers(target: Element): void {
   for (const parent of ancestry(target).slice(1)) {
-    if (!(parent instanceof HTMLElement) || parent === document.documentElement || parent === document.body) continue;
+    if (!(parent instanceof HTMLElement) || pageBoxes().includes(parent)) continue;
     const style = getComputedStyle(parent);
     const clips = !/visible/.test(style.overflowY) || !/visible/.test(style.overflowX);
     const box = boxOf(target);
     const tooLarge = box.bottom - box.top > parent.clientHeight + 1 || box.right - box.left > parent.clientWidth + 1;
     if (!clips || !tooLarge) continue;
-    fire('element_freed');
-    for (const property of ['max-height', 'max-width', 'contain']) force(parent, property, 'none');
-    force(parent, 'overflow', 'visible');
+    forceAll(parent, { 'max-height': 'none', 'max-width': 'none', contain: 'none', overflow: 'visible' });
     if (parent.scrollHeight > parent.clientHeight) force(parent, 'min-height', `${parent.scrollHeight}px`);
   }
 }

@@ -1,25 +1,20 @@
-/** Resolves at the next frame, or after `mostMs` if there is none. */
-export function nextFrame(mostMs = 100): Promise<void> {
-  return passFrames(1, mostMs);
+/** Waits for frames, and moves animations to their end. */
+
+/** Resolves at the next frame, or after 100 ms if there is none. */
+export function nextFrame(): Promise<boolean> {
+  return passFrames(1, 100);
 }
 
-/** Resolves after this many frames, or after `mostMs`. Earlier changes are laid out in the first frame and painted in the second. */
-export function passFrames(count: number, mostMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, mostMs);
-    const next = (left: number) => {
-      if (left > 0) return void requestAnimationFrame(() => next(left - 1));
-      clearTimeout(timer);
-      resolve();
-    };
-    next(count);
-  });
+/**
+ * Waits for frames, at most `mostMs`. Earlier changes are laid out in the first frame and painted in the second.
+ * @returns whether there were as many
+ */
+export function passFrames(count: number, mostMs: number): Promise<boolean> {
+  return endsInTime(frames(count), mostMs);
 }
 
-/** Waits for two frames, if there are any, and then for `ms`. */
-export async function pause(ms: number): Promise<void> {
-  await passFrames(2, 250);
-  await sleep(ms);
+async function frames(count: number): Promise<void> {
+  for (let passed = 0; passed < count; passed++) await new Promise(requestAnimationFrame);
 }
 
 export function sleep(ms: number): Promise<void> {
@@ -38,7 +33,38 @@ export function endsInTime(work: Promise<unknown>, ms: number): Promise<boolean>
   });
 }
 
-/** Whether the page produces a frame within `ms`. */
-export function producesFrame(ms: number): Promise<boolean> {
-  return endsInTime(new Promise<void>((resolve) => requestAnimationFrame(() => resolve())), ms);
+/** The end of an animation can start others, repeatedly. A page that never stops is captured in motion. */
+const ROUNDS = 3;
+
+/** Running transitions and animations that end by themselves. */
+export function finiteMotion(): Animation[] {
+  return document.getAnimations().filter(({ timeline, playState, effect }) => {
+    const runs = timeline instanceof DocumentTimeline && playState === 'running';
+    return runs && effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY;
+  });
+}
+
+/** Moves animations to their last frame, including those that their end starts. */
+export async function endMotion(): Promise<void> {
+  for (let round = 0; round < ROUNDS && finishMotion(); round++) {
+    // End events fire in the first frame, and observers see their effects in the second.
+    await passFrames(2, 200);
+  }
+}
+
+/**
+ * Moves the running animations to their last frame.
+ * @returns whether anything was still running
+ */
+export function finishMotion(): boolean {
+  let ended = false;
+  for (const animation of finiteMotion()) {
+    try {
+      animation.finish();
+      ended = true;
+    } catch {
+      // An infinite animation cannot be finished and keeps running.
+    }
+  }
+  return ended;
 }

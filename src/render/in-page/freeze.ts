@@ -1,7 +1,9 @@
+import { hideLateBanners } from './consent/inspect.js';
 import { allIn, documentProperty, pageScroller, shadowRootOf } from './dom.js';
 import { refreshTrees, treesOf } from './dom-cache.js';
+import { apply } from './edits.js';
 import { passFrames } from './frames.js';
-import { isExpanded } from './scrollers.js';
+import { expansions } from './scrollers.js';
 import { force } from './styles.js';
 
 /** The value shown for an indeterminate progress bar. */
@@ -19,22 +21,28 @@ const MIDDLE_OF_VIEW = 50;
 
 /**
  * Freezes what would make two pictures of the same page differ: hides the caret, pauses media, and resets infinite
- * animations to their start, also in same-origin frames.
+ * animations to their start, also in same-origin frames. Before, changes the elements that have appeared since the last check.
  * @param given.motion false pauses animations at their current position
  * @param given.beyondView whether more than the view is captured, so that scrolling must no longer drive animations
  */
 export async function freezePage({ motion, beyondView }: { motion: boolean; beyondView: boolean }): Promise<void> {
   refreshTrees();
+  apply();
+  hideLateBanners();
   if (beyondView) freezeScrollDriven();
   const roots = documents(document, DEPTH_MAX);
-  for (const root of roots) hideCaret(root);
-  for (const root of roots) pauseMedia(root);
-  if (!motion) {
-    for (const animation of roots.flatMap(runningMotion)) animation.pause();
-    return;
+  for (const root of roots) {
+    hideCaret(root);
+    // Called on the prototype, since elements in a frame are instances of that frame's classes.
+    for (const media of treesOf(root).flatMap((tree) => allIn(tree, 'video,audio'))) HTMLMediaElement.prototype.pause.call(media);
   }
-  const endless = roots.flatMap(endlessMotion);
-  const drawings = roots.flatMap(drawingsInMotion);
+  const running = roots.flatMap(runningMotion);
+  for (const animation of motion ? running.filter(isEndless) : running) animation.pause();
+  if (motion) await resetMotion(roots, running.filter(isEndless));
+}
+
+async function resetMotion(roots: readonly Document[], endless: readonly Animation[]): Promise<void> {
+  const drawings = roots.flatMap((root) => allIn(root, 'svg:has(animate,animateTransform,animateMotion,set),progress:not([value])'));
   for (const drawing of drawings) {
     if (drawing.localName === 'progress') drawing.setAttribute('value', PROGRESS_VALUE);
     else freezeDrawing(drawing as SVGSVGElement);
@@ -42,10 +50,7 @@ export async function freezePage({ motion, beyondView }: { motion: boolean; beyo
   if (endless.length + drawings.length === 0) return;
   // The compositor may be a frame ahead of the page, and only receives changed values: it would keep the first step of a new
   // animation. Each animation is therefore moved elsewhere first.
-  for (const animation of endless) {
-    animation.pause();
-    animation.currentTime = awayFromStart(animation);
-  }
+  for (const animation of endless) animation.currentTime = awayFromStart(animation);
   await passFrames(FRAMES, FRAMES_MAX_MS);
   for (const animation of endless) animation.currentTime = 0;
   await passFrames(FRAMES, FRAMES_MAX_MS);
@@ -60,10 +65,11 @@ interface ProgressTimeline extends AnimationTimeline {
 
 /** Sets scroll-driven animations to the top of the page, and view-driven ones to the middle of the view. */
 function freezeScrollDriven(): void {
+  const scrolled = new Set<Element | null>([pageScroller(), ...expansions().scrollers]);
   for (const animation of treesOf(document).flatMap((tree) => tree.getAnimations())) {
     const timeline = animation.timeline as ProgressTimeline | null;
     if (timeline === null || timeline instanceof DocumentTimeline) continue;
-    if (timeline.source !== pageScroller() && !isExpanded(timeline.source)) continue;
+    if (!scrolled.has(timeline.source)) continue;
     const at = timeline.subject === undefined ? 0 : MIDDLE_OF_VIEW;
     const { startTime, playbackRate } = animation as unknown as { startTime: CSSUnitValue | null; playbackRate: number };
     animation.pause();
@@ -80,19 +86,9 @@ function documents(root: Document, depth: number): Document[] {
 /** Editable descendants inherit the caret colour. */
 function hideCaret(root: Document): void {
   let focused = documentProperty('activeElement', root);
-  while (focused !== null) {
-    const inner: Element | null = shadowRootOf(focused)?.activeElement ?? null;
-    // Tested by name, since elements in a frame are instances of that frame's classes.
-    const isEdited = /^(input|textarea)$/.test(focused.localName) || (focused as HTMLElement).isContentEditable === true;
-    if (isEdited && getComputedStyle(focused).caretColor !== 'rgba(0, 0, 0, 0)')
-      force(focused as HTMLElement, 'caret-color', 'transparent');
-    focused = inner;
+  for (; focused !== null; focused = shadowRootOf(focused)?.activeElement ?? null) {
+    if ('style' in focused) force(focused as HTMLElement, 'caret-color', 'transparent');
   }
-}
-
-/** Called on the prototype, since elements in a frame are instances of that frame's classes. */
-function pauseMedia(root: Document): void {
-  for (const media of treesOf(root).flatMap((tree) => allIn(tree, 'video,audio'))) HTMLMediaElement.prototype.pause.call(media);
 }
 
 /** Animations driven by time instead of scrolling. */
@@ -102,10 +98,6 @@ function runningMotion(root: Document): Animation[] {
   return animations.filter((animation) => animation.playState === 'running' && animation.timeline === timeline);
 }
 
-function endlessMotion(root: Document): Animation[] {
-  return runningMotion(root).filter(isEndless);
-}
-
 function isEndless({ effect }: Animation): boolean {
   return effect?.getComputedTiming().endTime === Number.POSITIVE_INFINITY;
 }
@@ -113,10 +105,6 @@ function isEndless({ effect }: Animation): boolean {
 function awayFromStart({ effect }: Animation): number {
   const { delay = 0, duration = 0 } = effect?.getComputedTiming() ?? {};
   return delay + AWAY_FROM_START * Number(duration);
-}
-
-function drawingsInMotion(root: Document): Element[] {
-  return allIn(root, 'svg:has(animate,animateTransform,animateMotion,set),progress:not([value])');
 }
 
 /** Sets an SVG with an endless animation to its start. Finite animations are left alone. */

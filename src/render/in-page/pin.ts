@@ -1,7 +1,6 @@
-import { containsFixed, fixedContainer, isPinned, isScrolledByPage } from './containing.js';
-import { all, eachElement, flatTreeParent, isInside, pageScroller, scopeOf, viewHeight } from './dom.js';
+import { containsFixed, fixedContainer, isPinned, isScrolledByPage } from './boxes.js';
+import { all, body, documentProperty, eachElement, flatTreeParent, isInside, nameOf, pageScroller, scopeOf, viewHeight } from './dom.js';
 import { marked } from './element.js';
-import { fire, nameOf } from './mechanisms.js';
 import { adopt, forceAll, styleOf } from './styles.js';
 
 /** Shows every pinned element once and in its place, whatever the number of sections (decisions.md, `full_page`, `by_sections`). */
@@ -23,263 +22,214 @@ export interface Pinning {
 
 export type Role = 'top' | 'bottom' | 'backdrop' | 'kept' | 'away' | 'in-flow';
 
-export interface Pins {
-  roles: Map<HTMLElement, Role>;
-  /** Position and inset of each element that existed before anything was scrolled. */
-  origins: WeakMap<Element, string>;
-  /** Elements that became fixed by scrolling and were restored. */
-  restorePosition: Set<HTMLElement>;
-  /** Hidden elements, each with a function that shows it again. */
-  hidden: Map<HTMLElement, () => void>;
-  /** Elements that contain a pinned element with a role of its own. */
-  holders: Set<Element>;
-  /** The original insets and height, in CSS px, of each element that was moved down. */
-  insets: Map<HTMLElement, { top: number; bottom: number; height: number }>;
-  backdropsHidden: boolean;
+interface Insets {
+  top: number;
+  bottom: number;
+  height: number;
 }
 
 const ELEMENTS_MAX = 60_000;
 const ROLES_MAX = 200;
+/** The share of the view's sides from which an element covers it. */
+const COVERS_MIN = 0.95;
 
-let pins: Pins | null = null;
+const rolesOf = new Map<HTMLElement, Role>();
+/** Hidden elements, each with the opacity of its own style. */
+const hidden = new Map<HTMLElement, string>();
+/** The original insets and height, in CSS px, of each element that was moved down. */
+const insets = new Map<HTMLElement, Insets>();
+let areDialogBackdropsHidden = false;
 
 /**
- * Returns sticky elements, and elements that became fixed by scrolling, to the flow. Elements fixed at the top are shown
- * only while the page is at its top; those fixed to the bottom are moved to the end of the picture.
+ * Returns sticky elements to the flow. Elements fixed at the top are shown only while the page is at its top; those fixed to
+ * the bottom are moved to the end of the picture.
  */
 export function place(pinning: Pinning): void {
   const { first, keep, down } = pinning;
-  const state = current();
-  eachElement(ELEMENTS_MAX, (element) => visit(state, element, pinning));
-  for (const element of state.restorePosition) restorePosition(state, element);
-  for (const [element, role] of state.roles) show(state, element, role === 'top' ? first : role !== 'away');
-  if (keep === 'page' ? !first : !isInTopLayer(marked())) hideDialogBackdrops(state);
-  for (const [element, role] of state.roles) spread(state, element, { role, down });
+  eachElement(ELEMENTS_MAX, (element) => visit(element, pinning));
+  for (const [element, role] of rolesOf) show(element, role === 'top' ? first : role !== 'away');
+  if (keep === 'page' ? !first : !isInTopLayer(marked())) hideDialogBackdrops();
+  for (const [element, role] of rolesOf) if (role === 'bottom' || role === 'backdrop') spread(element, role, down);
+  // In a page that fits into the view, no pseudo-element is repeated.
+  if (keep === 'none' || down > 0 || !first) placePseudos(pinning);
 }
 
 /** The pinned elements and their roles, for debugging; at most 200. */
 export function roles(): { element: string; role: Role; top: number; height: number }[] {
-  return [...current().roles].slice(0, ROLES_MAX).map(([element, role]) => {
+  return [...rolesOf].slice(0, ROLES_MAX).map(([element, role]) => {
     const { top, height } = element.getBoundingClientRect();
     return { element: nameOf(element), role, top: Math.round(top), height: Math.round(height) };
   });
 }
 
-/** The state of the changes made for the picture. */
-export function current(): Pins {
-  pins ??= {
-    roles: new Map(),
-    origins: new WeakMap(),
-    restorePosition: new Set(),
-    hidden: new Map(),
-    holders: new Set(),
-    insets: new Map(),
-    backdropsHidden: false,
-  };
-  return pins;
-}
-
-/** Whether the page is at its top before any scrolling. For a captured element, its first section counts as the top. */
-export function isAtTop(first: boolean): boolean {
-  return first && pageScroller().scrollTop < 0.5;
-}
-
-function visit(state: Pins, element: HTMLElement, pinning: Pinning): void {
+function visit(element: HTMLElement, pinning: Pinning): void {
   const style = getComputedStyle(element);
-  if (pinning.first) remember(state, element, style);
-  if (pinning.first && style.backgroundAttachment.includes('fixed')) unfix(element);
+  // A fixed background would end with the view.
+  if (pinning.first && style.backgroundAttachment.includes('fixed')) forceAll(element, { 'background-attachment': 'scroll' });
   // With `content-visibility: auto`, content beyond the view is not painted. Containment is kept for its fixed descendants.
   if (style.contentVisibility === 'auto') forceAll(element, { 'content-visibility': 'visible', contain: 'layout style paint' });
-  if (!/sticky|fixed/.test(style.position) || state.roles.has(element)) return;
+  if (!/sticky|fixed/.test(style.position) || rolesOf.has(element)) return;
   // An element without a box gets its role once it has one.
   if (element.getClientRects().length === 0 || element.style === undefined) return;
-  if (style.position === 'sticky') unstick(state, element, { style, pinning });
-  else assignRole(state, element, { style, pinning });
-}
-
-function remember(state: Pins, element: Element, style: CSSStyleDeclaration): void {
-  const { position, top, left, right, bottom } = style;
-  if (element.getClientRects().length === 0) return;
-  state.origins.set(element, position === 'static' ? position : [position, top, left, right, bottom].join('|'));
-}
-
-interface Asked {
-  style: CSSStyleDeclaration;
-  pinning: Pinning;
+  const role = roleOf(element, style, pinning);
+  rolesOf.set(element, role);
+  if (style.position === 'sticky' && role === 'in-flow') unstick(element, style, pinning);
 }
 
 /** Its position in the flow is the same without stickiness. The offset that it had at the top of the page is kept. */
-function unstick(state: Pins, element: HTMLElement, { style, pinning }: Asked): void {
-  if (containsMarked(element, pinning)) {
-    state.roles.set(element, 'kept');
-    return;
-  }
-  state.roles.set(element, 'in-flow');
-  fire('sticky');
+function unstick(element: HTMLElement, { zIndex }: CSSStyleDeclaration, { first }: Pinning): void {
   if (!isScrolledByPage(flatTreeParent(element))) return;
-  const layered = style.zIndex === 'auto';
   const before = element.getBoundingClientRect().top;
-  forceAll(element, { position: 'relative', inset: 'auto', ...(layered ? { 'z-index': '0' } : {}) });
+  forceAll(element, { position: 'relative', inset: 'auto', ...(zIndex === 'auto' ? { 'z-index': '0' } : {}) });
   const pushed = before - element.getBoundingClientRect().top;
-  if (isAtTop(pinning.first) && pushed > 0.5 && before < viewHeight()) forceAll(element, { top: `${pushed}px` });
+  // For a captured element, its first section counts as the top.
+  const isAtTop = first && pageScroller().scrollTop < 0.5;
+  if (isAtTop && pushed > 0.5 && before < viewHeight()) forceAll(element, { top: `${pushed}px` });
 }
 
-function assignRole(state: Pins, element: HTMLElement, asked: Asked): void {
+function roleOf(element: HTMLElement, style: CSSStyleDeclaration, { keep }: Pinning): Role {
+  const isKept = keep === 'none' && isInside(marked(), element);
+  if (style.position === 'sticky') return isKept ? 'kept' : 'in-flow';
   const container = fixedContainer(element);
-  if (container !== null && !hasOwnRole(state, element, { ...asked, container })) {
-    state.roles.set(element, 'in-flow');
-    return;
-  }
-  if (!asked.pinning.first && state.origins.has(element)) {
-    state.roles.set(element, 'in-flow');
-    state.restorePosition.add(element);
-    fire('put_back');
-    return;
-  }
-  state.roles.set(element, roleOf(element, asked));
-  fire('fixed');
-}
-
-/**
- * Returns an element that became fixed by scrolling to its original position, in the section that contains it. Clones made
- * later have none.
- */
-function restorePosition(state: Pins, element: HTMLElement): void {
-  const [origin = 'static', top = 'auto', left = 'auto', right = 'auto', bottom = 'auto'] = state.origins.get(element)?.split('|') ?? [];
-  const position = origin === 'sticky' ? 'relative' : origin;
-  const isStatic = position === 'static' || origin === 'sticky';
-  forceAll(element, isStatic ? { position } : { position, top, left, right, bottom });
-}
-
-function roleOf(element: HTMLElement, { style, pinning }: Asked): Role {
-  if (containsMarked(element, pinning)) return 'kept';
   const box = element.getBoundingClientRect();
+  if (container !== null && !isApartFrom(container, box)) return 'in-flow';
+  if (isKept) return 'kept';
   if (isBackdrop(element, style, box)) return 'backdrop';
-  if (pinning.keep === 'none' && !isInside(element, marked())) return 'away';
+  if (keep === 'none' && !isInside(element, marked())) return 'away';
   return isLow(element, box) ? 'bottom' : 'top';
+}
+
+/** Whether a fixed element in a fixed one is at another place of the view, as a bar at the bottom edge in a header. */
+function isApartFrom(container: Element, box: DOMRect): boolean {
+  if (containsFixed(container, getComputedStyle(container))) return false;
+  const { top, bottom } = container.getBoundingClientRect();
+  return box.top >= bottom || box.bottom <= top;
 }
 
 /** Whether the element is near the bottom edge and, by its style or size, not also at the top. */
 function isLow(element: HTMLElement, box: DOMRect): boolean {
-  const height = viewHeight();
-  if (height - box.bottom >= height * 0.25) return false;
-  const middle = box.top + box.height / 2;
-  if (middle > height / 2 && box.height < height * 0.6) return true;
-  const insets = element.computedStyleMap();
-  const anchored = String(insets.get('top')) === 'auto' && String(insets.get('bottom')) !== 'auto';
-  return anchored && (box.height < height * 0.8 || isUnseen(element, box));
+  const { top, bottom, height } = box;
+  const view = viewHeight();
+  if (view - bottom >= view * 0.25) return false;
+  if (top + height / 2 > view / 2 && height < view * 0.6) return true;
+  const styles = element.computedStyleMap();
+  return String(styles.get('top')) === 'auto' && String(styles.get('bottom')) !== 'auto' && (height < view * 0.8 || isUnder(element, box));
 }
 
-function containsMarked(element: Element, { keep }: Pinning): boolean {
-  return keep === 'none' && isInside(marked(), element);
-}
-
-/** An element has a role of its own if it is at another edge of the view than its pinned container, and outside its box. */
-function hasOwnRole(state: Pins, element: HTMLElement, asked: Asked & { container: Element }): boolean {
-  const { container, style } = asked;
-  if (!(container instanceof HTMLElement) || containsFixed(container, getComputedStyle(container))) return false;
-  const role = state.roles.get(container);
-  const outer = role === 'in-flow' ? fixedContainer(container) : null;
-  if (outer !== null) return hasOwnRole(state, element, { ...asked, container: outer });
-  if ((role !== 'top' && role !== 'bottom') || state.hidden.has(container) || style.visibility !== 'visible') return false;
-  const [inner, around] = [element.getBoundingClientRect(), container.getBoundingClientRect()];
-  const outside = inner.top >= around.bottom || inner.bottom <= around.top;
-  if (!outside || roleOf(element, asked) !== (role === 'top' ? 'bottom' : 'top')) return false;
-  state.holders.add(container);
-  forceAll(element, { visibility: 'visible' });
-  return true;
-}
-
-/** Uses opacity, which descendants cannot override, or `visibility` where a descendant must stay visible. */
-function show(state: Pins, element: HTMLElement, shown: boolean): void {
-  const unhide = state.hidden.get(element);
-  if (shown !== (unhide !== undefined)) return;
-  if (unhide === undefined) return void state.hidden.set(element, hide(element, state.holders.has(element) ? 'visibility' : 'opacity'));
-  state.hidden.delete(element);
-  unhide();
-}
-
-/**
- * An animation takes precedence over the style that a fading page sets in each frame. Unhiding restores the value that the
- * page has set meanwhile.
- */
-function hide(element: HTMLElement, property: 'visibility' | 'opacity'): () => void {
-  const value = property === 'opacity' ? '0' : 'hidden';
+/** Uses opacity, which descendants cannot override. */
+function show(element: HTMLElement, shown: boolean): void {
   const style = styleOf(element);
-  const own = style.getPropertyValue(property);
-  style.setProperty('transition', 'none', 'important');
-  style.setProperty(property, value, 'important');
-  const held = Element.prototype.animate.call(element, { [property]: [value, value] }, { fill: 'both' });
-  return () => {
-    held.cancel();
-    if (style.getPropertyPriority(property) === 'important') style.setProperty(property, own);
-  };
-}
-
-/** A fixed background would end with the view. */
-function unfix(element: HTMLElement): void {
-  fire('fixed_background');
-  forceAll(element, { 'background-attachment': 'scroll' });
+  const own = hidden.get(element);
+  if (shown && own !== undefined) {
+    hidden.delete(element);
+    style.setProperty('opacity', own);
+  } else if (!shown) {
+    hidden.set(element, own ?? style.opacity);
+    forceAll(element, { transition: 'none', opacity: '0' });
+  }
 }
 
 function isInTopLayer(element: Element | null): boolean {
   return all(':modal, :popover-open, :fullscreen').some((held) => isInside(element, held));
 }
 
-function hideDialogBackdrops(state: Pins): void {
-  if (state.backdropsHidden || all(':modal, :popover-open').length === 0) return;
-  state.backdropsHidden = true;
+function hideDialogBackdrops(): void {
+  if (areDialogBackdropsHidden || all(':modal, :popover-open').length === 0) return;
+  areDialogBackdropsHidden = true;
   adopt('::backdrop { opacity: 0 !important; transition: none !important }');
 }
 
 /** Extends the element by its insets, so that it keeps its containing block. May be repeated for another view. */
-function spread(state: Pins, element: HTMLElement, { role, down }: { role: Role; down: number }): void {
-  if ((role !== 'bottom' && role !== 'backdrop') || !element.isConnected) return;
-  const own = state.insets.get(element) ?? (down > 0 ? insetsOf(element) : null);
+function spread(element: HTMLElement, role: 'bottom' | 'backdrop', down: number): void {
+  const own = insets.get(element) ?? (down > 0 ? insetsOf(element) : null);
   if (own === null) return;
-  state.insets.set(element, own);
+  insets.set(element, own);
   const reach = { 'box-sizing': 'border-box', height: `${own.height + down}px`, 'max-height': 'none' };
-  const place = role === 'bottom' ? { top: `${own.top + down}px` } : reach;
-  forceAll(element, { transition: 'none', bottom: `${own.bottom - down}px`, ...place });
+  const to = role === 'bottom' ? { top: `${own.top + down}px` } : reach;
+  forceAll(element, { transition: 'none', bottom: `${own.bottom - down}px`, ...to });
 }
 
 /** @returns null if the browser does not report them in px */
-function insetsOf(element: HTMLElement): { top: number; bottom: number; height: number } | null {
+function insetsOf(element: HTMLElement): Insets | null {
   const style = getComputedStyle(element);
   const [top, bottom] = [Number.parseFloat(style.top), Number.parseFloat(style.bottom)];
   return Number.isNaN(top) || Number.isNaN(bottom) ? null : { top, bottom, height: element.getBoundingClientRect().height };
 }
 
 /** Whether a fixed element covers the view behind the content. Such a background is shown in every section. */
-function isBackdrop(element: Element, style: CSSStyleDeclaration, box: DOMRect): boolean {
-  if (box.width < innerWidth * 0.95 || box.height < viewHeight() * 0.95) return false;
+function isBackdrop(element: HTMLElement, style: CSSStyleDeclaration, box: DOMRect): boolean {
+  if (box.width < innerWidth * COVERS_MIN || box.height < viewHeight() * COVERS_MIN) return false;
   if (Number(style.zIndex) < 0) return true;
-  if (element instanceof HTMLElement && element.innerText.trim()) return false;
-  return style.pointerEvents === 'none' || isUnseen(element, box) || isUnder(element);
-}
-
-function isUnseen(element: Element, box: DOMRect): boolean {
-  const [left, right] = [Math.max(0, box.left), Math.min(innerWidth, box.right)];
-  const [top, bottom] = [Math.max(0, box.top), Math.min(viewHeight(), box.bottom)];
-  const scope = scopeOf(element);
-  return ![0.2, 0.5, 0.8].some((part) => {
-    const hit = scope.elementFromPoint(left + (right - left) * part, top + (bottom - top) * part);
-    return hit !== null && isInside(hit, element);
-  });
+  return !element.innerText?.trim() && (style.pointerEvents === 'none' || isUnder(element, box));
 }
 
 /** Whether content is above it in places, and none below it. An overlay, by contrast, covers the content around its dialog. */
-function isUnder(element: Element): boolean {
+function isUnder(element: Element, box: DOMRect): boolean {
   const scope = scopeOf(element);
+  const [left, right] = [Math.max(0, box.left), Math.min(innerWidth, box.right)];
+  const [top, bottom] = [Math.max(0, box.top), Math.min(viewHeight(), box.bottom)];
   const over = new Set<Element>();
   const under = new Set<Element>();
   for (let point = 0; point < 25; point++) {
-    const hits = scope.elementsFromPoint(innerWidth * ((point % 5) * 0.2 + 0.1), viewHeight() * (Math.floor(point / 5) * 0.2 + 0.1));
+    const [across, down] = [(point % 5) * 0.2 + 0.1, Math.floor(point / 5) * 0.2 + 0.1];
+    const hits = scope.elementsFromPoint(left + (right - left) * across, top + (bottom - top) * down);
     const at = hits.findIndex((hit) => isInside(hit, element));
-    if (at < 0) return false;
+    if (at < 0) continue;
     for (const hit of hits.slice(0, at)) over.add(hit);
     for (const hit of hits.slice(at)) if (!isInside(element, hit) && !isInside(hit, element)) under.add(hit);
   }
   const content = [...over].filter((hit) => !isPinned(hit));
   return content.length > 0 && [...under].every((hit) => isPinned(hit) || content.some((one) => isInside(one, hit)));
+}
+
+interface Pseudo {
+  selector: string;
+  role: Role;
+}
+
+/** Reading a pseudo-element's style costs about as much as reading those of ten elements. */
+const HOSTS_MAX = 200;
+
+/** The fixed pseudo-elements that existed before anything was scrolled, and the style sheet that moves and hides them. */
+let pseudos: { found: Pseudo[]; sheet: CSSStyleSheet } | null = null;
+
+/** Does for fixed pseudo-elements what `place` does for elements. */
+function placePseudos(pinning: Pinning): void {
+  pseudos ??= { found: findPseudos(pinning), sheet: adopt('') };
+  pseudos.sheet.replaceSync(pseudos.found.map((pseudo) => ruleOf(pseudo, pinning)).join('\n'));
+}
+
+function findPseudos(pinning: Pinning): Pseudo[] {
+  // The root, the body and their outermost boxes may have a pinned pseudo-element, such as a background or a banner.
+  const hosts = [documentProperty('documentElement'), body(), ...all('body > *, body > * > *')].slice(0, HOSTS_MAX);
+  return hosts.flatMap((host, index) => {
+    if (!(host instanceof HTMLElement)) return [];
+    return ['before', 'after'].flatMap((name) => {
+      const role = roleOfPseudo(host, getComputedStyle(host, `::${name}`), pinning);
+      if (role === null) return [];
+      host.setAttribute('data-stillframe-pin', String(index));
+      return [{ selector: `[data-stillframe-pin="${index}"]::${name}`, role }];
+    });
+  });
+}
+
+function roleOfPseudo(host: HTMLElement, style: CSSStyleDeclaration, { keep }: Pinning): Role | null {
+  if (style.position !== 'fixed' || /^(none|normal)$/.test(style.content)) return null;
+  const own = getComputedStyle(host);
+  if (own.position === 'fixed' || containsFixed(host, own) || fixedContainer(host) !== null) return null;
+  const [top, bottom, left, right] = [style.top, style.bottom, style.left, style.right].map(Number.parseFloat);
+  if (top === undefined || bottom === undefined || left === undefined || right === undefined) return null;
+  const view = viewHeight();
+  const height = view - top - bottom;
+  if (Number.isNaN(height)) return null;
+  // A pseudo-element that covers the view may also be an overlay.
+  if (height > view * COVERS_MIN && left + right < innerWidth * (1 - COVERS_MIN)) return Number(style.zIndex) < 0 ? 'backdrop' : null;
+  if (keep === 'none') return isInside(host, marked()) ? null : 'away';
+  return top > bottom && height < view * 0.6 && bottom < view * 0.25 ? 'bottom' : 'top';
+}
+
+function ruleOf({ selector, role }: Pseudo, { first, down }: Pinning): string {
+  if (role === 'backdrop') return `${selector} { bottom: ${-down}px !important; height: auto !important; max-height: none !important }`;
+  if (role === 'bottom') return `${selector} { translate: 0 ${down}px !important; transition: none !important }`;
+  return role === 'top' && first ? '' : `${selector} { opacity: 0 !important; transition: none !important }`;
 }

@@ -1,18 +1,23 @@
-import { body, documentProperty, eachElement, pageScroller } from './dom.js';
+import { body, documentProperty, eachElement, pageScroller, trees } from './dom.js';
 import { adopt, forceAll, styleOf } from './styles.js';
 
 /**
  * Adapts the page to print, where the paper is the viewport: anything that depends on the viewport's height must keep its
- * size on screen.
+ * size on screen. Style sheets of another origin can be neither read nor changed.
  */
 
 const ELEMENTS_MAX = 60_000;
 const TITLE_MAX_CHARS = 2_000;
 const LANGUAGE_MAX_CHARS = 100;
+const OF_HEIGHT = /height|aspect-ratio|orientation/;
+const LENGTH = /url\([^)]*\)|"[^"]*"|(?<![\w#.-])([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)[sld]?v(h|b|min|max)\b/gi;
 
 let layout = new Map<HTMLElement, [top: number, height: number, contentHeight: number]>();
 /** Inline styles before they were changed. */
 const own = new Map<CSSStyleDeclaration, string>();
+/** Media queries that may depend on the viewport's height, with their results. */
+let queries = new Map<MediaList, boolean>();
+let sheets = new Set<CSSStyleSheet>();
 
 /** Overrides the page's own `@page` rules, which could rotate the paper or add margins. */
 export function overridePageRules(): void {
@@ -36,7 +41,7 @@ export function documentNames(): { title: string; language: string } {
 }
 
 /** Must be called before an inline style is changed, so that it can be restored if the page cannot be printed. */
-export function saveStyle(style: CSSStyleDeclaration): void {
+function saveStyle(style: CSSStyleDeclaration): void {
   if (!own.has(style)) own.set(style, style.cssText);
 }
 
@@ -104,4 +109,140 @@ function placeOnPaper(element: HTMLElement, pageHeight: number): Record<string, 
   const at = low ? pageHeight - (innerHeight - top) : top;
   const size = { height: `${height}px`, 'min-height': '0', 'max-height': 'none', 'box-sizing': 'border-box' };
   return { position: 'absolute', ...size, top: `${at}px`, bottom: 'auto', margin: '0' };
+}
+
+/** The page's own `@page` rules that apply to all pages, as CSS text. */
+export interface PageBox {
+  size?: string;
+  'margin-top'?: string;
+  'margin-right'?: string;
+  'margin-bottom'?: string;
+  'margin-left'?: string;
+}
+
+const PAGE_PROPERTIES = ['size', 'margin-top', 'margin-right', 'margin-bottom', 'margin-left'] as const;
+const PAGE_VALUE_MAX_CHARS = 100;
+
+/** The page's own `@page` rules, evaluated for the print media. */
+export function ownPage(): PageBox {
+  const box: PageBox = {};
+  const important = new Set<string>();
+  const read = ({ style }: CSSPageRule): void => {
+    for (const property of PAGE_PROPERTIES) {
+      const value = style.getPropertyValue(property).slice(0, PAGE_VALUE_MAX_CHARS);
+      const isImportant = style.getPropertyPriority(property) === 'important';
+      if (value === '' || (important.has(property) && !isImportant)) continue;
+      box[property] = value;
+      if (isImportant) important.add(property);
+    }
+  };
+  visitSheets(document, (part) => {
+    if (part instanceof CSSPageRule && part.selectorText === '') read(part);
+    if (part instanceof CSSSupportsRule) return CSS.supports(part.conditionText);
+    if (part instanceof CSSStyleSheet && part.disabled) return false;
+    return part instanceof CSSStyleSheet || part instanceof CSSMediaRule ? matchMedia(part.media.mediaText).matches : true;
+  });
+  return box;
+}
+
+/** Records the queries that may depend on the viewport's height, with their results. */
+export function recordQueries(): void {
+  queries = new Map();
+  sheets = new Set();
+  for (const tree of trees()) {
+    visitSheets(tree, (part) => {
+      if (part instanceof CSSStyleSheet && sheets.has(part)) return false;
+      if (part instanceof CSSStyleSheet) sheets.add(part);
+      if (part instanceof CSSStyleSheet || part instanceof CSSMediaRule) recordMedia(part.media);
+      return true;
+    });
+  }
+}
+
+/**
+ * Keeps only the queries whose result differs now that the viewport is as high as the paper.
+ * @returns whether there are any
+ */
+export function keepChangedQueries(): boolean {
+  for (const [media, matched] of queries) if (matchMedia(media.mediaText).matches === matched) queries.delete(media);
+  return queries.size > 0;
+}
+
+/**
+ * With the original viewport, replaces these queries by their results, and converts lengths that depend on the viewport's
+ * height to px: in style sheets, in inline styles, and on the root.
+ */
+export function fixHeights(): void {
+  fixRoot();
+  for (const [media, matched] of queries) media.mediaText = matched ? 'all' : 'not all';
+  for (const sheet of sheets) {
+    visitSheet(sheet, (part) => {
+      if ('style' in part && part.style instanceof CSSStyleDeclaration) fixStyle(part.style);
+      return !(part instanceof CSSImportRule);
+    });
+  }
+  eachElement(ELEMENTS_MAX, (element) => {
+    if (element.style === undefined || !element.hasAttribute('style')) return;
+    saveStyle(styleOf(element));
+    fixStyle(styleOf(element));
+  });
+}
+
+function recordMedia(media: MediaList): void {
+  const { mediaText } = media;
+  if (OF_HEIGHT.test(mediaText)) queries.set(media, matchMedia(mediaText).matches);
+}
+
+/** @returns whether to visit the rules in it */
+type Visit = (part: CSSStyleSheet | CSSRule) => boolean;
+
+/** Visits the readable style sheets of a tree, those that they import, and their rules. */
+function visitSheets(tree: DocumentOrShadowRoot, visit: Visit): void {
+  for (const sheet of [...tree.styleSheets, ...tree.adoptedStyleSheets]) visitSheet(sheet, visit);
+}
+
+function visitSheet(sheet: CSSStyleSheet, visit: Visit): void {
+  if (visit(sheet) && isReadable(sheet)) visitRules(sheet.cssRules, visit);
+}
+
+function visitRules(rules: CSSRuleList, visit: Visit): void {
+  for (const rule of rules) {
+    if (!visit(rule)) continue;
+    if (rule instanceof CSSImportRule && rule.styleSheet !== null) visitSheet(rule.styleSheet, visit);
+    if ('cssRules' in rule) visitRules(rule.cssRules as CSSRuleList, visit);
+  }
+}
+
+function isReadable(sheet: CSSStyleSheet): boolean {
+  try {
+    return sheet.cssRules !== null;
+  } catch {
+    // A style sheet of another origin cannot be read.
+    return false;
+  }
+}
+
+/** Percentage heights depend on the viewport's height, from the root down. */
+function fixRoot(): void {
+  const root = documentProperty('documentElement');
+  const used = root.computedStyleMap();
+  for (const property of ['height', 'min-height', 'max-height']) {
+    const height = used.get(property);
+    if (!(height instanceof CSSUnitValue) || height.unit !== 'percent') continue;
+    saveStyle(root.style);
+    root.style.setProperty(property, `${(innerHeight * height.value) / 100}px`, 'important');
+  }
+}
+
+function fixStyle(style: CSSStyleDeclaration): void {
+  const { cssText } = style;
+  const held = cssText.replace(LENGTH, inPx);
+  if (held !== cssText) style.cssText = held;
+}
+
+function inPx(found: string, count: string | undefined, side = ''): string {
+  if (count === undefined) return found;
+  const [least, most] = [Math.min(innerWidth, innerHeight), Math.max(innerWidth, innerHeight)];
+  const px = { h: innerHeight, b: innerHeight, min: least, max: most }[side.toLowerCase()] ?? 0;
+  return `${(Number(count) * px) / 100}px`;
 }

@@ -1,8 +1,7 @@
-import { refreshAfterS, runsScript } from './activity.js';
-import { documentProperty } from './dom.js';
+import { all, allIn, areaInView, documentProperty, isVisible } from './dom.js';
+import { queryTrees } from './dom-cache.js';
 import { apply } from './edits.js';
 import { endsInTime, passFrames } from './frames.js';
-import { backgroundsAmong, decoded, imagesInView } from './images.js';
 
 export interface Readiness {
   /** Whether the page runs no script, so that it cannot change by itself. */
@@ -33,7 +32,6 @@ export async function waitForAssets({ first, imagesInFlight, fontsMs, imagesMs }
   if (fonts.status === 'loading') await endsInTime(fonts.ready, fontsMs);
   await endsInTime(Promise.all(imagesInView().map(decoded)), imagesMs);
   await passFrames(2, FRAMES_MAX_MS);
-  apply();
   return imagesInFlight.length === 0 ? readiness : { ...readiness, backgrounds: backgroundsAmong(imagesInFlight) };
 }
 
@@ -86,4 +84,94 @@ function isMoved({ target, attributeName, oldValue }: MutationRecord): boolean {
   const width = /(?:^|[\s;])width:\s*([\d.]+%)/;
   const now = width.exec(value ?? '')?.[1];
   return now !== undefined && now !== width.exec(oldValue ?? '')?.[1];
+}
+
+const IMAGES_MAX = 500;
+const BACKGROUNDS_MAX = 5_000;
+const DECODED_MAX = 1_000;
+const DECODE_MAX_MS = 1_000;
+
+/**
+ * Images whose box, even if empty, touches the view, including open shadow trees. Excludes tracking pixels that have not
+ * loaded. At most 500.
+ */
+export function imagesInView(): HTMLImageElement[] {
+  const found: HTMLImageElement[] = [];
+  for (const element of queryTrees('img')) {
+    const image = element as HTMLImageElement;
+    const box = image.getBoundingClientRect();
+    const touches = box.bottom >= 0 && box.top <= innerHeight && box.right >= 0 && box.left <= innerWidth;
+    const asked = image.currentSrc !== '' || image.hasAttribute('src') || image.hasAttribute('srcset');
+    if (!touches || !asked || !image.checkVisibility()) continue;
+    if (image.complete || !isPixel(image)) found.push(image);
+    if (found.length >= IMAGES_MAX) break;
+  }
+  return found;
+}
+
+/** Resolves once the image has loaded and been decoded, or has failed. */
+async function decoded(image: HTMLImageElement): Promise<void> {
+  if (!image.complete) {
+    await new Promise((resolve) => {
+      image.addEventListener('load', resolve, { once: true });
+      image.addEventListener('error', resolve, { once: true });
+    });
+  }
+  // `decode` rejects for a broken image.
+  await HTMLImageElement.prototype.decode.call(image).catch(() => undefined);
+}
+
+/** Decodes all loaded images, in view or not: the first picture after a scroll may lack images that are still being decoded. */
+export async function allDecoded(): Promise<void> {
+  const whole = Array.from(documentProperty('images'))
+    .slice(0, DECODED_MAX)
+    .filter((image) => image.complete && image.naturalWidth > 0);
+  await endsInTime(Promise.all(whole.map((image) => HTMLImageElement.prototype.decode.call(image).catch(() => {}))), DECODE_MAX_MS);
+}
+
+/** The URLs among these that are backgrounds in view. */
+function backgroundsAmong(urls: string[]): string[] {
+  let shown = '';
+  for (const element of all('body,body *').slice(0, BACKGROUNDS_MAX)) {
+    const { backgroundImage } = getComputedStyle(element);
+    if (!backgroundImage.includes('url("')) continue;
+    const box = element.getBoundingClientRect();
+    const isCounter = box.width <= 2 || box.height <= 2;
+    if (!isCounter && areaInView(box) > 0 && isVisible(element)) shown += backgroundImage;
+  }
+  return urls.filter((url) => shown.includes(`url("${url}")`));
+}
+
+/** Judged by its specified size, since an image without a specified size also has an empty box until it loads. */
+function isPixel(image: Element): boolean {
+  return ['width', 'height'].some((side) => {
+    const size = image.computedStyleMap().get(side);
+    return size instanceof CSSUnitValue && size.unit === 'px' && size.value <= 2;
+  });
+}
+
+const PROGRAM = /javascript|^(module)?$/i;
+const RUNNING = 'object,embed,[onload],[onerror],[onpageshow]';
+
+/**
+ * Whether the page runs scripts, or contains a frame that runs them, is still loading or cannot be read. Without scripts, a
+ * page cannot change by itself.
+ */
+export function runsScript(root: Document = document): boolean {
+  // Most pages have a script element, which is faster to find than the other elements.
+  if ([...documentProperty('scripts', root)].some((script) => PROGRAM.test(script.getAttribute('type') ?? ''))) return true;
+  if (Document.prototype.querySelector.call(root, RUNNING) !== null) return true;
+  return allIn(root, 'iframe,frame').some((frame) => {
+    const inner = (frame as HTMLIFrameElement).contentDocument ?? null;
+    return inner === null || inner.readyState !== 'complete' || runsScript(inner);
+  });
+}
+
+/** Seconds until a pending `<meta http-equiv="refresh">`, or null if there is none. */
+function refreshAfterS(): number | null {
+  const times = all('meta')
+    .filter((meta) => /^refresh$/i.test(meta.getAttribute('http-equiv') ?? ''))
+    .map((meta) => Number.parseFloat(meta.getAttribute('content') ?? ''))
+    .filter((seconds) => seconds >= 0);
+  return times.length === 0 ? null : Math.min(...times);
 }

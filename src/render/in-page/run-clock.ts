@@ -1,5 +1,4 @@
-import { producesFrame, sleep } from './frames.js';
-import { finiteMotion } from './motion.js';
+import { finiteMotion, passFrames, sleep } from './frames.js';
 import type { ClockRequest, ClockState } from './page-clock.js';
 
 /** Asks the page's clock, which runs in the main world, to run ahead. */
@@ -36,7 +35,7 @@ export async function runAhead({ ask, ms, realMs, frame, draws }: RunRequest): P
   const isQuiet = nextMs === null || nextMs > ms;
   if (!draws || (!frame && !moving && !isQuiet)) return { nextMs: moving ? 0 : nextMs };
   // The end of an animation is reported in a frame, and may start another one.
-  if (!(await producesFrame(FRAME_MAX_MS))) return { nextMs: 0 };
+  if (!(await passFrames(1, FRAME_MAX_MS))) return { nextMs: 0 };
   // Observers are called at the end of the frame's task and may set timers; the end of an animation may start another one.
   await sleep(0);
   const after = await requestRun(ask, { ms: 0, realMs });

@@ -3,25 +3,19 @@
  * are called as `module.function`; modules keep state between calls, and import only each other and types.
  */
 
-export * as activity from './activity.js';
 export * as blank from './blank.js';
 export * as changes from './changes.js';
-export * as consent from './consent/calls.js';
+export * as banners from './consent/dismiss.js';
+export * as consent from './consent/inspect.js';
 export * as documents from './document-check.js';
 export * as edits from './edits.js';
 export * as element from './element.js';
 export * as frames from './frames.js';
 export * as freeze from './freeze.js';
-export * as images from './images.js';
-export * as mechanisms from './mechanisms.js';
-export * as motion from './motion.js';
 export * as pin from './pin.js';
 export * as print from './print.js';
 export * as procedural from './procedural.js';
-export * as pseudos from './pseudos.js';
 export * as readiness from './readiness.js';
-export * as reveal from './reveal.js';
-export * as rules from './rules.js';
 export * as clock from './run-clock.js';
 export * as scroll from './scroll.js';
 export * as scrollers from './scrollers.js';
@@ -30,5 +24,3 @@ export * as source from './source.js';
 export * as text from './text.js';
 export * as transformedContent from './transformed-content.js';
 export * as virtualised from './virtualised.js';
-export * as wall from './wall.js';
-export * as windowedLists from './windowed-lists.js';

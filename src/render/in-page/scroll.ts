@@ -1,7 +1,6 @@
-import { body, documentProperty, pageScroller, viewHeight } from './dom.js';
-import { nextFrame, sleep } from './frames.js';
-import { finishMotion } from './motion.js';
-import { pageLeft } from './parts.js';
+import { pageLeft } from './boxes.js';
+import { pageBoxes, pageScroller, viewHeight } from './dom.js';
+import { finishMotion, passFrames, sleep } from './frames.js';
 import { recordView } from './virtualised.js';
 
 /** The limit on a busy machine. A scroll is painted once a frame has passed. */
@@ -49,9 +48,7 @@ export function measure(): PageExtent {
 /** Content beside a view that does not scroll horizontally is not part of the page. */
 function columns(scroller: Element): { left: number; right: number } {
   const { clientWidth, scrollWidth } = scroller;
-  const cuts = [documentProperty('documentElement'), body()].some(
-    (box) => box !== null && /hidden|clip/.test(getComputedStyle(box).overflowX),
-  );
+  const cuts = pageBoxes().some((box) => /hidden|clip/.test(getComputedStyle(box).overflowX));
   return cuts ? { left: 0, right: clientWidth } : { left: pageLeft(), right: pageLeft() + scrollWidth };
 }
 
@@ -66,7 +63,7 @@ export async function step({ to, by, left }: ScrollStep): Promise<void> {
   const scroller = pageScroller();
   for (const top of by === undefined ? [to] : [by, to]) {
     scroller.scrollTo({ top, ...(left === undefined ? {} : { left }), behavior: 'instant' });
-    await nextFrame(FRAME_MAX_MS);
+    await passFrames(1, FRAME_MAX_MS);
     // Observers are called at the end of the frame's task.
     await sleep(0);
   }

@@ -1,9 +1,8 @@
-import { body, eachElement, pageScroller } from './dom.js';
+import { documentProperty, eachElement, pageBoxes, pageScroller } from './dom.js';
 import { contentOf, DRAWN_MAX_PX, expand, keep } from './expand.js';
-import { pause } from './frames.js';
-import { fire } from './mechanisms.js';
+import { passFrames, sleep } from './frames.js';
 import { flattenTransforms, repeatFlattening } from './transformed-content.js';
-import { forget, remember } from './windowed-lists.js';
+import { forget, remember } from './virtualised.js';
 
 /**
  * Why scrolling through an inner scroller stopped before its end: its height, or the limit of time or rounds. Null if its
@@ -24,6 +23,7 @@ const FEED_WAIT_MS = 60;
 const FEED_LOAD_WAITS = 5;
 
 const expanded: HTMLElement[] = [];
+let wasLocked = false;
 
 /**
  * Disables smooth scrolling and snapping, unlocks scrolling, and expands the inner scroller of an app shell, which may be a
@@ -51,7 +51,6 @@ export async function expandAll(): Promise<FeedCut> {
     }
     cut = ended ?? cut;
     expanded.push(scroller);
-    fire('scroller_expanded', scroller);
     await notifyScrolled(scroller);
   }
   return cut;
@@ -63,31 +62,28 @@ export function expandAgain(): void {
   for (const scroller of expanded) expand(scroller);
 }
 
-export function isExpanded(element: Element | null): boolean {
-  return expanded.some((one) => one === element);
+/** The scrollers that were expanded, and whether the page was locked before. */
+export function expansions(): { scrollers: readonly Element[]; wasLocked: boolean } {
+  return { scrollers: expanded, wasLocked };
 }
 
-function pageBoxes(): HTMLElement[] {
-  return [document.documentElement, body() ?? document.documentElement];
-}
-
-/** A locked body is either not scrollable, or fixed and moved up by the former scroll position. */
-function unlockScroll(): void {
-  const [html, page] = [document.documentElement, body() ?? document.documentElement];
-  const holds = Math.max(html.scrollHeight, page.scrollHeight) > innerHeight + 8;
-  if (getComputedStyle(page).position === 'fixed' && holds) {
-    fire('scroll_unlocked');
-    keep(page, 'position', 'static');
-    keep(page, 'width', 'auto');
-  }
-  for (const element of [html, page]) {
-    const style = getComputedStyle(element);
-    if (holds && /hidden|clip/.test(style.overflowY)) {
-      fire('scroll_unlocked');
-      keep(element, 'overflow-y', 'visible');
-    }
-    if (holds && style.overflowY === 'hidden' && style.touchAction === 'none') keep(element, 'touch-action', 'auto');
-  }
+/**
+ * Makes a locked page scrollable. A locked body is either not scrollable, or fixed and moved up by the former scroll position.
+ * @returns whether it was locked
+ */
+export function unlockScroll(): boolean {
+  const boxes = pageBoxes();
+  const isLong = boxes.some(({ scrollHeight }) => scrollHeight > innerHeight + 8);
+  const locked = boxes.filter((box) => {
+    const { position, overflowY, touchAction } = getComputedStyle(box);
+    if (!isLong || (position !== 'fixed' && !/hidden|clip/.test(overflowY))) return false;
+    if (position === 'fixed') keep(box, 'position', 'static');
+    keep(box, 'overflow-y', 'visible');
+    if (touchAction === 'none') keep(box, 'touch-action', 'auto');
+    return true;
+  });
+  wasLocked ||= locked.length > 0;
+  return locked.length > 0;
 }
 
 /** The page's main scroller; null if the document itself has more content, or scrolls. */
@@ -110,11 +106,12 @@ function mainScroller(refused: ReadonlySet<Element>): HTMLElement | null {
 }
 
 function mayScroll(element: HTMLElement): boolean {
-  if (element === document.documentElement || element instanceof HTMLTextAreaElement) return false;
+  if (element === documentProperty('documentElement') || element instanceof HTMLTextAreaElement) return false;
   const style = getComputedStyle(element);
   if (style.visibility === 'hidden' || (style.display === 'inline' && !(element instanceof HTMLIFrameElement))) return false;
   const root = contentOf(element);
-  if (root === element) return /auto|scroll|overlay/.test(style.overflowY) || (element === body() && style.overflowY === 'hidden');
+  if (root === element)
+    return /auto|scroll|overlay/.test(style.overflowY) || (element === documentProperty('body') && style.overflowY === 'hidden');
   if (/^(no|off|noscroll)$/i.test(element.getAttribute('scrolling') ?? '')) return false;
   if (!element.checkVisibility({ opacityProperty: true })) return false;
   return !/hidden|clip/.test(getComputedStyle(root).overflowY + getComputedStyle(root.ownerDocument.body).overflowY);
@@ -145,6 +142,12 @@ async function reachEnd(scroller: HTMLElement): Promise<FeedCut> {
   } finally {
     observer.disconnect();
   }
+}
+
+/** Waits for two frames, if there are any, and then for `ms`. */
+async function pause(ms: number): Promise<void> {
+  await passFrames(2, 250);
+  await sleep(ms);
 }
 
 /** Notifies a virtual list, which renders again when its scroller is scrolled or the window is resized. */

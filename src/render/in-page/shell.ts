@@ -1,9 +1,8 @@
-import { runsScript } from './activity.js';
-import { coverOnTop } from './cover.js';
-import { ancestry, areaInView, documentProperty, isVisible, matches } from './dom.js';
-import { queryTrees } from './dom-cache.js';
-import { imagesInView } from './images.js';
-import { textLength, textsInView, type Words } from './words-in-view.js';
+import { coverOnTop } from './blank.js';
+import { ancestry, areaInView, body, documentProperty, hasVisibleStyle, isVisible, matches } from './dom.js';
+import { cachedTrees, queryTrees } from './dom-cache.js';
+import { imagesInView, runsScript } from './readiness.js';
+import { alphaOf } from './styles.js';
 
 export interface Completeness {
   /** Why it looks like a loading shell, in words for a message; null if it does not. */
@@ -84,18 +83,15 @@ function shareOf(elements: Element[]): number {
 }
 
 function hasBackgroundPicture(): boolean {
-  const middle = Document.prototype.elementsFromPoint.call(document, innerWidth / 2, innerHeight / 2);
-  return middle.some((element) => getComputedStyle(element).backgroundImage.includes('url('));
+  return document
+    .elementsFromPoint(innerWidth / 2, innerHeight / 2)
+    .some((element) => getComputedStyle(element).backgroundImage.includes('url('));
 }
 
 function spins(): boolean {
   return queryTrees(SPINNERS)
     .slice(0, 200)
-    .some((element) => areaInView(element.getBoundingClientRect()) > 0 && isSeen(element) && isAnimated(element));
-}
-
-function isSeen(element: Element): boolean {
-  return element.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+    .some((element) => areaInView(element.getBoundingClientRect()) > 0 && hasVisibleStyle(element) && isAnimated(element));
 }
 
 function isAnimated(element: Element): boolean {
@@ -112,7 +108,7 @@ function isCovered(texts: Words[]): boolean {
 /** Whether the layer has a logo at most. One with a question, a heading or a picture is meant to be seen. */
 function isBare(layer: Element): boolean {
   const inside = Array.from(layer.querySelectorAll('*'));
-  if (layer.shadowRoot !== null || inside.some((element) => element.shadowRoot !== null)) return false;
+  if ([layer, ...inside].some((element) => element.shadowRoot !== null)) return false;
   if (inside.some((element) => matches(element, INTERACTIVE))) return false;
   if (shareOf(inside.filter((element) => matches(element, PICTURES))) >= 0.2) return false;
   return layer instanceof HTMLElement && layer.innerText.trim().length < 40;
@@ -122,4 +118,56 @@ function hidesContent(layer: Element, texts: Words[]): boolean {
   const behind = texts.filter(({ parent }) => !layer.contains(parent)).map(({ text }) => text);
   if (lengthOf(behind.join('')) >= 16) return true;
   return shareOf(queryTrees(PICTURES).filter((element) => !layer.contains(element))) >= 0.2;
+}
+
+/** A text in view. */
+interface Words {
+  text: string;
+  parent: Element;
+  bottom: number;
+}
+
+const TEXTS_MAX = 5_000;
+const CHARS_MAX = 1_500;
+
+function textsInView(): Words[] {
+  const found: Words[] = [];
+  let looked = 0;
+  let length = 0;
+  for (const top of tops()) {
+    const walker = document.createTreeWalker(top, NodeFilter.SHOW_TEXT);
+    for (; looked < TEXTS_MAX && length < CHARS_MAX && walker.nextNode(); looked++) {
+      const words = wordsOf(walker.currentNode);
+      if (words === null) continue;
+      found.push(words);
+      length += words.text.length + 1;
+    }
+  }
+  return found;
+}
+
+/** Characters in the document and its open shadow trees. */
+function textLength(): number {
+  return tops().reduce((sum, top) => sum + (top.textContent ?? '').length, 0);
+}
+
+function tops(): Node[] {
+  return cachedTrees()
+    .map((tree) => (tree instanceof ShadowRoot ? tree : body()))
+    .filter((top) => top !== null);
+}
+
+/** @returns null if the text cannot be seen */
+function wordsOf(node: Node): Words | null {
+  const text = (node.nodeValue ?? '').trim();
+  const root = node.parentNode;
+  const parent = root instanceof ShadowRoot ? root.host : node.parentElement;
+  if (text === '' || parent === null || /^(script|style|noscript|template)$/i.test(parent.tagName)) return null;
+  const range = document.createRange();
+  range.selectNodeContents(node);
+  const box = range.getBoundingClientRect();
+  if (areaInView(box) <= 4 || !hasVisibleStyle(parent)) return null;
+  const { color, backgroundClip, webkitTextFillColor } = getComputedStyle(parent);
+  const isTransparent = alphaOf(color) < 0.05 && backgroundClip !== 'text' && webkitTextFillColor === color;
+  return isTransparent ? null : { text, parent, bottom: box.bottom };
 }

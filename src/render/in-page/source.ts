@@ -63,8 +63,8 @@ export function shorten(mostElements: number): boolean {
   const cutLabels = (element: Element): void => {
     // A form's `attributes` may be one of its fields.
     for (const name of Element.prototype.getAttributeNames.call(element)) {
-      const value = Element.prototype.getAttribute.call(element, name) ?? '';
-      if (value.length > allowance()) Element.prototype.setAttribute.call(element, name, value.slice(0, allowance()));
+      const value = element.getAttribute(name) ?? '';
+      if (value.length > allowance()) element.setAttribute(name, value.slice(0, allowance()));
       if (LABELS.test(name)) textLeft -= Math.min(value.length, allowance());
     }
   };

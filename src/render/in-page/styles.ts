@@ -26,9 +26,14 @@ export function forceAll(element: HTMLElement, properties: Record<string, string
 
 /** Adds a style sheet that no content policy can block. */
 export function adopt(css: string): CSSStyleSheet {
+  const sheet = sheetOf(css);
+  keepAdopted([sheet]);
+  return sheet;
+}
+
+export function sheetOf(css: string): CSSStyleSheet {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(css);
-  keepAdopted([sheet]);
   return sheet;
 }
 

@@ -1,7 +1,6 @@
-import { isPinned } from './containing.js';
+import { isPinned } from './boxes.js';
 import { body, eachElement, flatTreeParent, hasVisibleStyle, pageScroller } from './dom.js';
 import { inner, keep, unclip } from './expand.js';
-import { fire } from './mechanisms.js';
 
 /**
  * Lays out pages that move their content by a transform in a box of the view's size instead of scrolling (fullPage.js,
@@ -23,7 +22,6 @@ export function flattenTransforms(): void {
   const found = movedContent();
   if (found === null) return;
   moved = found;
-  fire('laid_flat');
   if (getComputedStyle(found).position !== 'static') keep(found, 'top', '0');
   forceByAnimation(found, { transform: 'none' });
   // Fading slides are stacked on each other, and all but one are transparent.

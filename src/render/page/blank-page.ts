@@ -43,11 +43,11 @@ export async function refuseBlank(page: OpenPage, { ms, mayBeCovered }: { ms: nu
     if (sight === 'something') return;
     if (isFinal || over.aborted) {
       if (sight === 'coloured' || (sight === 'covered' && mayBeCovered)) return;
-      const isRevealed = await deadlines.withTimeout(world.call('reveal.showHiddenPage'), ms);
+      const isRevealed = await deadlines.withTimeout(world.call('blank.showHiddenPage'), ms);
       if (isRevealed !== true) throw blank('The page is blank: it shows nothing but its background.', 'nothing');
     }
     await deadlines.withTimeout(network.quiet(QUIET_MS, over), patienceMs);
-    isFinal = network.isIdle() && (await deadlines.withTimeout(world.call('activity.runsScript'), ms)) === false;
+    isFinal = network.isIdle() && (await deadlines.withTimeout(world.call('readiness.runsScript'), ms)) === false;
     if (!isFinal) await deadlines.sleep(CHECK_EVERY_MS);
   }
 }

@@ -175,7 +175,7 @@ export async function stopPage(
   { reduceMotion, fullPage, format, selector, clip }: CaptureOptions,
 ): Promise<void> {
   // Must precede the next command, after which our own timers do not run either.
-  await world.call('images.allDecoded');
+  await world.call('readiness.allDecoded');
   await cdp.send('Emulation.setScriptExecutionDisabled', { value: true });
   const beyondView = fullPage || format === 'pdf' || selector !== null || clip !== null;
   await world.call('freeze.freezePage', { motion: reduceMotion, beyondView });

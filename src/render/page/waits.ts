@@ -176,7 +176,7 @@ export async function waitForContent(page: OpenPage): Promise<void> {
 export async function waitForSelector({ main, world, deadlines }: OpenPage, selector: string): Promise<void> {
   for (;;) {
     const before = main.current;
-    const seen = unlessReplaced(world.call('documents.untilVisible', selector).then(() => true));
+    const seen = unlessReplaced(world.call('element.untilVisible', selector).then(() => true));
     const visible = await deadlines.withTimeout(seen, deadlines.leftMs());
     if (visible === true) return;
     const moved = main.until(() => main.current !== before);
@@ -206,7 +206,7 @@ export async function dropStalledStyleSheets({ session, main, network, world, de
     const sheets = network.pending().filter(({ kind }) => kind === 'stylesheet');
     if (sheets.length === 0) return;
     // A page that is too busy to respond is delayed by its scripts, not by a style sheet.
-    if ((await deadlines.withTimeout(world.call('frames.producesFrame', FRAME_MAX_MS), 2 * FRAME_MAX_MS)) !== false) return;
+    if ((await deadlines.withTimeout(world.call('frames.passFrames', 1, FRAME_MAX_MS), 2 * FRAME_MAX_MS)) !== false) return;
     const stalledSince = performance.now() - SHEET_HANGS_AFTER_MS;
     if (deadlines.leftMs() > 0 && sheets.some(({ startedAt }) => startedAt > stalledSince)) continue;
     await deadlines.withTimeout(session.cdp.send('Page.stopLoading'), STOP_MAX_MS);

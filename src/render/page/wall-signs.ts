@@ -218,7 +218,7 @@ export async function recogniseWall(world: World, { response, url }: DocumentSta
   const { status = 0, headers = {} } = response ?? {};
   if (status === LINKEDIN_STATUS) return 'linkedin';
   const selectors = WALL_SIGNS.flatMap(({ wall = [], part = [], captcha = [] }) => [wall, part, captcha].flat());
-  const { title, text, bare, found } = await world.call('wall.inspect', { selectors, maxChars: TEXT_READ_CHARS, bareness: BARE });
+  const { title, text, bare, found } = await world.call('documents.inspectWall', { selectors, maxChars: TEXT_READ_CHARS, bareness: BARE });
   const rendered = new Map(found);
   const saying = `${title}\n${text}`;
   // A challenge may have a success status that ordinary pages do not have.

@@ -6,7 +6,7 @@ import type { PageExtent } from '../in-page/scroll.js';
 import type { PageSession } from '../page-session.js';
 import type { Encoding } from './encode.js';
 import type { Picture, PictureOrder } from './picture.js';
-import { fitRegion, measurePage, placePinned, takeRegion } from './region-picture.js';
+import { fitRegion, measurePage, takeRegion } from './region-picture.js';
 
 /**
  * Captures one element as a whole, even if it is larger than the view. Fixed elements do not cover it, unless it is one of
@@ -21,7 +21,7 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
     return { page: measured, box: addPadding(box, options.padding, measured) };
   });
   const { scrollY, viewHeight } = region.page;
-  await placePinned(page, { first: true, keep: 'none', down: Math.max(0, region.box.bottom - scrollY - viewHeight) });
+  await page.call('pin.place', { first: true, keep: 'none', down: Math.max(0, region.box.bottom - scrollY - viewHeight) });
   return await takeRegion(order, region, { encoding, algorithm: 'element', stoppedReason: 'element', truncated: false });
 }
 

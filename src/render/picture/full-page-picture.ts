@@ -3,7 +3,7 @@ import { resumePage, stopPage } from '../page/page-clock.js';
 import type { BoundedPage } from './bounded-page.js';
 import type { Encoding } from './encode.js';
 import type { Picture, PictureOrder } from './picture.js';
-import { type RangesApart, type Region, type RegionReason, fitRegion, measurePage, placePinned, takeRegion } from './region-picture.js';
+import { type RangesApart, type Region, type RegionReason, fitRegion, measurePage, takeRegion } from './region-picture.js';
 import { type ScrollReport, capturedHeight, pageColumns, waitForReaction } from './scroll-through.js';
 
 /** Captures the whole page in bands that are joined without a seam. `by_sections` first moves pinned elements to their final position. */
@@ -34,7 +34,7 @@ export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport,
   });
   const { viewHeight, pageHeight } = region.page;
   const { bottom } = region.box;
-  if (bySections) await placePinned(page, { first: true, keep: 'page', down: Math.max(0, bottom - viewHeight) });
+  if (bySections) await page.call('pin.place', { first: true, keep: 'page', down: Math.max(0, bottom - viewHeight) });
   debug?.note({ step: 'pinned', elements: await page.call('pin.roles') });
   const { pageRanges, isAll } = bySections ? await page.call('virtualised.missingRanges') : { pageRanges: [], isAll: true };
   const lacks = !isAll || (bySections ? await page.call('transformedContent.hidesPart') : await lacksContent(page));
@@ -61,14 +61,14 @@ async function showAt(order: PictureOrder, pictureHeight: number, top: number): 
   const { page, session, options } = order;
   await resumePage(session);
   const since = performance.now();
-  await page.call('windowedLists.scrollListsTo', top);
+  await page.call('virtualised.scrollListsTo', top);
   await page.call('scroll.step', { to: top });
   if (top > 0) await waitForReaction(order, since);
   // A script that throttles its scroll handler starts transitions late, which would be captured half-way.
-  await page.call('motion.end');
+  await page.call('frames.endMotion');
   await stopPage(session, options);
   const { scrollY, viewHeight } = await page.call('scroll.measure');
-  await placePinned(page, { first: scrollY < 0.5, keep: 'page', down: Math.max(0, pictureHeight - scrollY - viewHeight) });
+  await page.call('pin.place', { first: scrollY < 0.5, keep: 'page', down: Math.max(0, pictureHeight - scrollY - viewHeight) });
 }
 
 function sideCut({ page, box }: Region): Pick<Picture, 'cut'> {

@@ -21,7 +21,7 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
   const leftMs = deadline - monotonicNow();
   const { pageHeight } = await page.call('scroll.measure');
   await untilDeadline(session, deadline, () => session.page.emulateMedia({ media: pdf.media }));
-  const sheet = sheetOf(pdf, await page.call('rules.ownPage'));
+  const sheet = sheetOf(pdf, await page.call('print.ownPage'));
   const fit = pdf.fitWidth ? await fitWidth(order, { scale: pdf.scale, sheet }) : { scale: pdf.scale };
   if (!pdf.fitWidth) await page.call('print.keepWidth');
   const { language } = await page.call('print.documentNames');

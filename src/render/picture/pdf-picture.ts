@@ -93,9 +93,9 @@ async function prepareForPaper(
     await page.call('frames.passFrames', 1, NO_FRAME_MS);
     return seen;
   };
-  await page.call('rules.recordQueries');
-  await onPaper(() => page.call('rules.keepChangedQueries'));
-  await page.call('rules.fixHeights');
+  await page.call('print.recordQueries');
+  await onPaper(() => page.call('print.keepChangedQueries'));
+  await page.call('print.fixHeights');
   await page.call('print.placePinned', height);
   await page.call('print.recordLayout');
   return await onPaper(() => page.call('print.hasSameLayout', pageHeight));

@@ -83,13 +83,6 @@ export async function fitRegion(
   }
 }
 
-/** Moves pinned elements to their position in a picture beyond the view. */
-export async function placePinned(page: BoundedPage, pinning: Pinning): Promise<void> {
-  await page.call('pin.place', pinning);
-  // In a page that fits into the view, no pinned element is repeated.
-  if (pinning.keep === 'none' || pinning.down > 0 || !pinning.first) await page.call('pseudos.place', pinning);
-}
-
 /** Vertical ranges of the page, in order, whose content exists only at their own scroll position, and how to scroll there. */
 export interface RangesApart {
   ranges: PageRange[];

@@ -20,8 +20,6 @@ interface InterceptionPlan {
 const MATCHING_MAX_MS = 1_000;
 /** The number of blocked requests whose URL and rule are kept. */
 const BLOCKED_KEPT = 50;
-/** The maximum number of kept URLs of consent platforms' scripts. */
-const REFUSED_SCRIPTS_MAX = 200;
 const FETCH_PATTERNS = { patterns: [{ urlPattern: 'http://*' }, { urlPattern: 'https://*' }] };
 
 /** Maps Chromium's resource types to those of filter lists. */
@@ -55,8 +53,6 @@ export class Interception {
   readonly blocked: Record<Category, number> = { ads: 0, trackers: 0, chats: 0, cookies: 0 };
   /** The first blocked requests. */
   readonly firstBlocked: (Refusal & { url: string })[] = [];
-  /** Blocked scripts of consent platforms. */
-  readonly refusedScripts: string[] = [];
   /** The document URL by frame, which decides what is third-party. */
   readonly #documents = new Map<string, string>();
   readonly #headers: TargetHeaders;
@@ -128,11 +124,8 @@ export class Interception {
   }
 
   #refuse({ requestId, request, resourceType }: Paused, refused: Refusal, target: RequestTarget): void {
-    const url = matchedPart(request.url);
     this.blocked[refused.category] += 1;
-    if (this.firstBlocked.length < BLOCKED_KEPT) this.firstBlocked.push({ ...refused, url });
-    const isPlatform = refused.category === 'cookies' && resourceType === 'Script' && !this.refusedScripts.includes(url);
-    if (isPlatform && this.refusedScripts.length < REFUSED_SCRIPTS_MAX) this.refusedScripts.push(url);
+    if (this.firstBlocked.length < BLOCKED_KEPT) this.firstBlocked.push({ ...refused, url: matchedPart(request.url) });
     const replacement = REPLACEMENTS[resourceType];
     if (replacement === undefined) {
       target.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' });

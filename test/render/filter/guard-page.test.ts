@@ -138,7 +138,7 @@ describe('requests', () => {
     });
     const guard = await guardPage(rig.parts, { ...session, cdp: counted }, someOptions(PAGE));
     await session.page.goto(PAGE);
-    expect(await guard.answerBanners(AbortSignal.timeout(5_000), false)).toMatchObject({ outcome: 'none' });
+    expect(await guard.answerBanners(AbortSignal.timeout(5_000))).toMatchObject({ outcome: 'none' });
     expect(commands).toBe(0);
     expect(rig.web.urls()).toContain('http://ad.doubleclick.net/a.js');
     await session[Symbol.asyncDispose]();
@@ -167,7 +167,7 @@ describe('hiding rules', () => {
     await using visited = await visit('http://old.test/', { block_ads: true });
     const { page } = visited.session;
     expect(await page.isVisible('amp-ad')).toBe(false);
-    await visited.guard.answerBanners(AbortSignal.timeout(10_000), false);
+    await visited.guard.answerBanners(AbortSignal.timeout(10_000));
     expect(await page.isVisible('ins')).toBe(false);
     expect(await page.isVisible('.box')).toBe(true);
   });
@@ -175,7 +175,7 @@ describe('hiding rules', () => {
   it('apply only with their own switch', async () => {
     rig.web.page(PAGE, `<!doctype html><ins class="adsbygoogle" style="display:block">ad</ins><div class="crisp-client">chat</div>`);
     await using visited = await visit(PAGE, { block_chats: true });
-    await visited.guard.answerBanners(AbortSignal.timeout(10_000), false);
+    await visited.guard.answerBanners(AbortSignal.timeout(10_000));
     expect(await visited.session.page.isVisible('ins')).toBe(true);
     expect(await visited.session.page.isVisible('.crisp-client')).toBe(false);
   });

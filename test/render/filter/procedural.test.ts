@@ -15,7 +15,7 @@ async function visit({ html, lists, wire = { block_ads: true } }: ListedPage) {
   const session = await aPageSession(rig.browser);
   const guard = await guardPage({ ...rig.parts, engines: enginesOf(lists) }, session, someOptions(PAGE, wire));
   await session.page.goto(PAGE);
-  const report = await guard.answerBanners(AbortSignal.timeout(10_000), true);
+  const report = await guard.answerBanners(AbortSignal.timeout(10_000));
   return { session, guard, report, page: session.page, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
 }
 
@@ -128,7 +128,7 @@ describe('a procedural rule', () => {
     const guard = await guardPage({ ...rig.parts, engines }, session, someOptions(PAGE, { block_ads: true }));
     await session.page.goto(PAGE);
     const { signal } = new AbortController();
-    await guard.answerBanners(signal, false);
+    await guard.answerBanners(signal);
     expect(await shown(session.page.mainFrame())).not.toContain('ad');
     const changes = session.page.evaluate(
       () =>
@@ -138,7 +138,7 @@ describe('a procedural rule', () => {
           addEventListener('looked', () => resolve(observer.takeRecords().length));
         }),
     );
-    await guard.answerBanners(signal, true);
+    await guard.answerBanners(signal);
     await session.page.evaluate(() => dispatchEvent(new Event('looked')));
     expect(await changes).toBe(0);
   });

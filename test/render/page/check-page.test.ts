@@ -4,7 +4,7 @@ import { checkPage } from '../../../src/render/page/check-page.js';
 import { Deadlines } from '../../../src/render/page/deadline.js';
 
 const ANSWERS: Record<string, unknown> = {
-  'wall.inspect': { title: '', text: 'Words', found: [], bare: false },
+  'documents.inspectWall': { title: '', text: 'Words', found: [], bare: false },
   'blank.inspectView': { sight: 'something', backdrops: [], hasEmptyRoot: false },
   'content.inspect': { seen: null, unfinished: null },
   'text.shows': [true],

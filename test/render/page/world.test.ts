@@ -12,9 +12,9 @@ it('the program keeps its state between calls, and starts anew in the next docum
   await using session = await aPageSession(browser, { html: '<nav style="position:sticky;top:0">Bar</nav>', options: options() });
   await session.cdp.send('Page.enable');
   await session.world.call('pin.place', { first: true, keep: 'page', down: 0 });
-  expect(await session.world.call('mechanisms.counts')).toEqual({ sticky: 1 });
+  expect(await session.world.call('pin.roles')).toMatchObject([{ element: 'nav', role: 'in-flow' }]);
   await session.page.reload();
-  expect(await session.world.call('mechanisms.counts')).toEqual({});
+  expect(await session.world.call('pin.roles')).toEqual([]);
 });
 
 it('the program is invisible to the page, and not confused with an element of its name', async () => {
@@ -50,5 +50,5 @@ it('a call throws DocumentReplaced for a document that is gone, and an Error if 
   await session.page.reload();
   await expect(session.world.call('text.visibleText', 100)).rejects.toBeInstanceOf(DocumentReplaced);
   expect(await session.world.call('text.visibleText', 100)).toBe('Text');
-  await expect(session.world.call('documents.untilVisible', ':::')).rejects.toThrow('not a valid selector');
+  await expect(session.world.call('element.untilVisible', ':::')).rejects.toThrow('not a valid selector');
 });

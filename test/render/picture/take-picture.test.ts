@@ -179,7 +179,6 @@ describe.concurrent('a picture of an element', () => {
 
   it.each([
     ['a header', '', '<header style="position:sticky;top:0;height:60px;background:red"></header>', 1_500],
-    ['a pseudo-element', 'body::before{content:"";display:block;position:sticky;top:0;height:60px;background:red}', '', 1_500],
   ])('is not covered by elements at the top of the view: %s', async (_what, style, header, height) => {
     const box = `<div style="height:900px"></div><div class=a style="height:${height}px;background:rgb(1,2,3)"></div><div style="height:2000px"></div>`;
     const { content } = await take(browser, `<style>body{margin:0}${style}</style>${header}${box}`, { selector: '.a' });

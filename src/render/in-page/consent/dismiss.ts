@@ -1,5 +1,7 @@
-import { force } from '../styles.js';
-import { backdropOnTop } from './backdrop.js';
+import { all, body, matches } from '../dom.js';
+import { sleep } from '../frames.js';
+import { unlockScroll } from '../scrollers.js';
+import { alphaOf, force } from '../styles.js';
 import { type Banner, documentAsBanner, findBanners, isShown } from './overlays.js';
 
 /** Declines or hides banners that no consent platform's rule handled. Runs in the page's isolated world. */
@@ -40,55 +42,25 @@ export async function dismiss({ whole, click }: { whole: boolean; click: boolean
  * Makes a locked page scrollable, and restores content that was blurred or made inert behind a banner.
  * @returns whether anything was locked
  */
-export function unlockScroll(): boolean {
-  const { documentElement: root, body } = document;
-  if (body === null || openDialog()) return false;
-  const unlocked = unlock(root, body);
-  return makeLegible(body) || unlocked;
-}
-
-function unlock(root: HTMLElement, body: HTMLElement): boolean {
-  let freed = false;
-  const taller = Math.max(root.scrollHeight, body.scrollHeight) > innerHeight + 1;
-  for (const element of [root, body]) {
-    const style = getComputedStyle(element);
-    if (taller && /hidden|clip/.test(style.overflowY)) {
-      force(element, 'overflow', 'visible');
-      freed = true;
-    }
-    if (style.position === 'fixed') {
-      const top = Number.parseFloat(style.top);
-      force(element, 'position', 'static');
-      if (Number.isFinite(top) && top < 0) scrollTo({ top: -top, behavior: 'instant' });
-      freed = true;
-    }
-    if (taller && element === body && element.style.height === '100%') force(element, 'height', 'auto');
-    if (/hidden|clip/.test(style.touchAction)) force(element, 'touch-action', 'auto');
-  }
-  return freed;
-}
-
-function makeLegible(body: HTMLElement): boolean {
-  let freed = false;
-  for (const element of body.children) {
+export function restorePage(): boolean {
+  const page = body();
+  if (page === null || all('dialog[open], [aria-modal="true"]').some(isShown)) return false;
+  let isRestored = unlockScroll();
+  for (const element of page.children) {
     if (!(element instanceof HTMLElement)) continue;
-    if (element.inert) {
-      element.inert = false;
-      freed = true;
-    }
-    if (/blur\(/.test(getComputedStyle(element).filter)) {
-      force(element, 'filter', 'none');
-      freed = true;
-    }
+    const isBlurred = getComputedStyle(element).filter.includes('blur(');
+    isRestored ||= element.inert || isBlurred;
+    element.inert = false;
+    if (isBlurred) force(element, 'filter', 'none');
   }
-  return freed;
+  return isRestored;
 }
 
 async function goesAway({ element }: Banner): Promise<boolean> {
   const until = performance.now() + DISAPPEARS_WITHIN_MS;
   while (element.isConnected && isShown(element)) {
     if (performance.now() > until) return false;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await sleep(50);
   }
   return true;
 }
@@ -102,11 +74,60 @@ export function hideBackdrops(): void {
   }
 }
 
-function openDialog(): boolean {
-  return [...document.querySelectorAll('dialog[open], [aria-modal="true"]')].some(isShown);
-}
-
 export function hide(element: HTMLElement): void {
   if (element instanceof HTMLDialogElement && element.open) element.close();
   force(element, 'display', 'none');
+}
+
+const TEXTS_LOOKED_AT = 3_000;
+const MEDIA = 'img, video, canvas, iframe, svg, picture';
+/** The greatest opacity of a layer that the page shows through, from 0 to 1. */
+const SEEN_THROUGH_MAX = 0.95;
+
+/**
+ * The empty element over the whole view and the page's text, which a banner has left behind.
+ * @returns null if the topmost element belongs to the page
+ */
+function backdropOnTop(): HTMLElement | null {
+  const top = document.elementFromPoint(innerWidth / 2, innerHeight / 2);
+  if (!(top instanceof HTMLElement) || top === document.body || top === document.documentElement || !isEmptySheet(top)) return null;
+  const words = wordsAround(top);
+  // A hero image and its shade are below the text. A header may be above the backdrop that covers the rest.
+  return words.below && (!words.above || isShade(top)) ? top : null;
+}
+
+function isEmptySheet(sheet: HTMLElement): boolean {
+  const { position } = getComputedStyle(sheet);
+  if (position !== 'fixed' && position !== 'absolute') return false;
+  const box = sheet.getBoundingClientRect();
+  if (box.width < innerWidth * 0.95 || box.height < innerHeight * 0.95 || sheet.innerText.trim() !== '') return false;
+  // A custom element may show content in a shadow tree.
+  return !sheet.localName.includes('-') && !matches(sheet, MEDIA) && sheet.querySelector(MEDIA) === null;
+}
+
+function isShade(sheet: HTMLElement): boolean {
+  const { position, opacity, backgroundColor, backgroundImage, backdropFilter } = getComputedStyle(sheet);
+  const isClear = backgroundImage === 'none' && alphaOf(backgroundColor) <= SEEN_THROUGH_MAX;
+  return position === 'fixed' && (isClear || Number(opacity) <= SEEN_THROUGH_MAX || backdropFilter !== 'none');
+}
+
+/** Whether the page has text in view above the sheet, and below it. */
+function wordsAround(sheet: HTMLElement): { above: boolean; below: boolean } {
+  const found = { above: false, below: false };
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let looked = 0; looked < TEXTS_LOOKED_AT && texts.nextNode() !== null && !(found.above && found.below); looked++) {
+    const { parentElement: word, nodeValue } = texts.currentNode;
+    if (word === null || (nodeValue ?? '').trim() === '' || !isShown(word)) continue;
+    const hit = elementHitAt(texts.currentNode);
+    if (hit === word) found.above = true;
+    else if (sheet.contains(hit)) found.below = true;
+  }
+  return found;
+}
+
+function elementHitAt(text: Node): Element | null {
+  const range = document.createRange();
+  range.selectNodeContents(text);
+  const [line] = range.getClientRects();
+  return line === undefined ? null : document.elementFromPoint(line.x + line.width / 2, line.y + line.height / 2);
 }

@@ -1,31 +1,21 @@
 import { cachedNames } from '../dom-cache.js';
-import { adopt, keepAdopted } from '../styles.js';
+import { adopt, keepAdopted, sheetOf } from '../styles.js';
+import { hide, hideBackdrops } from './dismiss.js';
 import { boxesOnTop, documentAsBanner, findBanners, hasFrameOnTop, isShown } from './overlays.js';
-import { suppressBanners } from './suppress-banners.js';
-import { CONSENT_SCRIPT } from './words.js';
 
 /** The result of inspecting a page for hiding rules and banners. */
 export interface BannerInspection {
   ids: string[];
   classes: string[];
   hrefs: string[];
-  /** `seen`: a banner is in view. `expected`: a script that shows banners has run, but none is in view yet. */
-  banner: 'none' | 'seen' | 'expected';
+  /** Whether a banner is in view. */
+  hasBanner: boolean;
   /** Whether the content of a banner in view is in a frame. */
   framed: boolean;
   /** Whether there is no readable banner, but a frame on top of the page that may be one. */
   hasFrameOnTop: boolean;
   /** The number of boxes hidden by the rules for banners, which apply at once if there is no banner to decline first. */
   hidden: number;
-}
-
-export interface InspectionOptions {
-  /** Rules that hide banners, whatever the page contains; null if banners are not blocked. */
-  bannerCss: string | null;
-  /** Blocked requests to consent platforms, whose scripts will show nothing. */
-  refused: string[];
-  /** Whether this is the last inspection before the picture. If there is no banner to decline, later ones are suppressed. */
-  last: boolean;
 }
 
 const NAMES_MAX = 6_000;
@@ -37,53 +27,44 @@ const FEATURE_CHARS = 200_000;
 
 /** The hiding rules applied at the start of this document. */
 let startSheet: CSSStyleSheet | null = null;
-/** Whether an earlier inspection of this document has applied the rules for banners. */
-let laid = false;
-/** Whether a banner has already been awaited in this document. */
-let awaited = false;
 /** The hiding rules applied to this document, by their text. */
 const laidSheets = new Map<string, CSSStyleSheet>();
+let areBannersBlocked = false;
 
 /** Applies the rules for any document and for this host as the document starts. Rules for banners are not among them. */
 export function applyStartRules({ base, byHost }: { base: string; byHost: Record<string, string> }): void {
   startSheet = adopt(base + (byHost[location.hostname] ?? ''));
 }
 
-/** Collects the features that hiding rules match, and checks whether there is a banner to decline. */
-export function inspect({ bannerCss, refused, last }: InspectionOptions): BannerInspection {
+/**
+ * Collects the features that hiding rules match, and checks whether there is a banner to decline.
+ * @param bannerCss rules that hide banners, whatever the page contains; null if banners are not blocked
+ */
+export function inspect(bannerCss: string | null): BannerInspection {
   if (startSheet !== null) keepAdopted([startSheet]);
-  const seen = { ...features(), framed: false, hasFrameOnTop: false, hidden: 0 };
-  if (bannerCss === null) return { ...seen, banner: 'none' };
+  const seen = { ...features(), hasBanner: false, framed: false, hasFrameOnTop: false, hidden: 0 };
+  areBannersBlocked = bannerCss !== null;
+  if (bannerCss === null) return seen;
   const onTop = boxesOnTop();
   const banners = findBanners(onTop);
-  if (banners.length > 0) return { ...seen, banner: 'seen', framed: banners.some((banner) => banner.framed) };
+  if (banners.length > 0) return { ...seen, hasBanner: true, framed: banners.some((banner) => banner.framed) };
   seen.hasFrameOnTop = hasFrameOnTop(onTop);
-  if (!awaited && scriptRuns(new Set(refused))) {
-    awaited = true;
-    return { ...seen, banner: 'expected' };
-  }
-  awaited = true;
-  if (last && !seen.hasFrameOnTop) suppressBanners();
-  if (bannerCss !== '' && !laid) {
-    laid = true;
-    seen.hidden = applyHidingRules({ css: bannerCss, count: true });
-  }
-  return { ...seen, banner: 'none' };
+  if (bannerCss !== '' && !laidSheets.has(bannerCss)) seen.hidden = applyHidingRules({ css: bannerCss, count: true });
+  return seen;
 }
+
+export { setBannerFrames } from './overlays.js';
 
 /** Whether a frame's document is only a banner. */
 export function isBanner(): boolean {
   return documentAsBanner() !== null;
 }
 
-/** Resolves once a banner is in view, or after `patience` ms. */
-export async function awaitBanner({ patience }: { patience: number }): Promise<boolean> {
-  const until = performance.now() + patience;
-  while (performance.now() < until) {
-    if (findBanners().length > 0) return true;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  return findBanners().length > 0;
+/** Hides banners that have appeared since the last inspection. */
+export function hideLateBanners(): void {
+  const banners = areBannersBlocked ? findBanners() : [];
+  for (const { element } of banners) hide(element);
+  if (banners.length > 0) hideBackdrops();
 }
 
 /**
@@ -104,12 +85,6 @@ export function hidingRules(): string[] {
   return sheets.flatMap(({ cssRules }) => [...cssRules].flatMap((rule) => (rule instanceof CSSStyleRule ? [rule.selectorText] : [])));
 }
 
-function sheetOf(css: string): CSSStyleSheet {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(css);
-  return sheet;
-}
-
 function shownMatches(sheet: CSSStyleSheet): number {
   const shown = new Set<Element>();
   for (const rule of sheet.cssRules) {
@@ -121,25 +96,21 @@ function shownMatches(sheet: CSSStyleSheet): number {
   return shown.size;
 }
 
-function scriptRuns(refused: Set<string>): boolean {
-  return [...document.scripts].some((script) => script.src !== '' && !refused.has(script.src) && CONSENT_SCRIPT.test(script.src));
-}
-
 function features(): Pick<BannerInspection, 'ids' | 'classes' | 'hrefs'> {
   const { ids, classLists, hrefs } = cachedNames();
-  const classes = new Set<string>();
-  for (const list of classLists) for (const name of list.split(/\s+/)) if (name !== '' && name.length <= NAME_MAX_CHARS) classes.add(name);
+  const classes = new Set([...classLists].flatMap((list) => list.split(/\s+/)));
   return {
-    ids: inTotal([...ids].filter((id) => id.length <= NAME_MAX_CHARS)),
-    classes: inTotal([...classes].slice(0, NAMES_MAX)),
-    hrefs: inTotal([...hrefs].filter((href) => href.length <= HREF_MAX_CHARS && /^(https?:)?\/\//i.test(href))),
+    ids: inTotal([...ids], NAME_MAX_CHARS),
+    classes: inTotal([...classes].slice(0, NAMES_MAX), NAME_MAX_CHARS),
+    hrefs: inTotal([...hrefs], HREF_MAX_CHARS),
   };
 }
 
-/** As many of the first texts as fit into the limit. */
-function inTotal(texts: string[]): string[] {
+/** As many of the texts as fit into the limit, without empty and long ones. */
+function inTotal(texts: string[], mostChars: number): string[] {
   let left = FEATURE_CHARS;
   return texts.filter((text) => {
+    if (text === '' || text.length > mostChars) return false;
     left -= text.length;
     return left >= 0;
   });

@@ -1,4 +1,4 @@
-import { flatTreeParent, matches } from '../dom.js';
+import { areaInView, flatTreeParent, hasVisibleStyle, matches, trees } from '../dom.js';
 import { cachedNames } from '../dom-cache.js';
 import { ABOUT_COOKIES, asksForConsent, CONSENT_FRAME, refuses, talksOfConsent } from './words.js';
 
@@ -17,6 +17,7 @@ export interface Banner {
 const BANNER_TEXT_MAX = 6_000;
 const CANDIDATES_MAX = 40;
 const PARTS_MAX = 200;
+const CONTROLS_MAX = 60;
 const GRID_X = [0.04, 0.25, 0.5, 0.75, 0.96];
 const GRID_Y = [0.03, 0.14, 0.3, 0.5, 0.7, 0.86, 0.97];
 const CONTROLS = 'button, a, [role="button"], input[type="button"], input[type="submit"]';
@@ -47,30 +48,18 @@ export function findBanners(onTop = boxesOnTop()): Banner[] {
   return found;
 }
 
-/** The banners that an element is, contains or belongs to. */
-export function bannersIn(part: HTMLElement): Banner[] {
-  const text = part.textContent ?? '';
-  if (text.length > BANNER_TEXT_MAX || !talksOfConsent(text)) return [];
-  const around = overlayAncestor(part);
-  const boxes = around === null ? [...part.querySelectorAll<HTMLElement>('*')].slice(0, PARTS_MAX).filter(isOverlay) : [around];
-  return boxes.map(asBanner).filter((banner) => banner !== null);
-}
-
 /** The whole document as a banner, as in a consent platform's frame; null if it is not one. */
 export function documentAsBanner(): Banner | null {
   return document.body === null ? null : readBanner(document.body);
 }
 
 export function isShown(element: Element): boolean {
-  const box = element.getBoundingClientRect();
-  if (box.bottom <= 0 || box.top >= innerHeight || box.right <= 0 || box.left >= innerWidth) return false;
-  return isVisible(element);
+  return areaInView(element.getBoundingClientRect()) > 0 && isVisible(element);
 }
 
 function isVisible(element: Element): boolean {
-  const box = element.getBoundingClientRect();
-  if (box.width < 2 || box.height < 2) return false;
-  return element.checkVisibility({ opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true });
+  const { width, height } = element.getBoundingClientRect();
+  return width >= 2 && height >= 2 && hasVisibleStyle(element);
 }
 
 /** The fixed or sticky boxes and dialogs that are topmost at points across the view. */
@@ -107,7 +96,7 @@ function hasClosedShadowBanner(element: Element): boolean {
 }
 
 /** The outermost fixed, sticky or dialog ancestor that does not contain the page itself. */
-export function overlayAncestor(start: Element): HTMLElement | null {
+function overlayAncestor(start: Element): HTMLElement | null {
   let outermost: HTMLElement | null = null;
   for (let at: Element | null = start; at !== null && at !== document.body && at !== document.documentElement; at = flatTreeParent(at)) {
     if (at instanceof HTMLElement && isOverlay(at) && !isAppShell(at)) outermost = at;
@@ -137,7 +126,7 @@ function boxesByName(): HTMLElement[] {
     if (boxes.length === CANDIDATES_MAX) break;
     if (!NAMED_AS_BANNER.test(`${element.id} ${element.getAttribute('class') ?? ''}`)) continue;
     if (element === document.body || !isShown(element)) continue;
-    if (!isInOverlay(element) && (isProse(element) || !ABOUT_COOKIES.test(deepText(element)))) continue;
+    if (overlayAncestor(element) === null && (isProse(element) || !ABOUT_COOKIES.test(deepText(element)))) continue;
     boxes.push(element);
   }
   return boxes;
@@ -153,13 +142,6 @@ function isNamed(): boolean {
 function isProse(element: HTMLElement): boolean {
   if (element.closest('article, main, [role="main"], pre, code, figure, blockquote') !== null) return true;
   for (let at = element.previousElementSibling; at !== null; at = at.previousElementSibling) if (matches(at, 'h1, h2, h3, p')) return true;
-  return false;
-}
-
-function isInOverlay(element: HTMLElement): boolean {
-  for (let at: Element | null = element; at !== null && at !== document.body; at = flatTreeParent(at)) {
-    if (at instanceof HTMLElement && isOverlay(at)) return true;
-  }
   return false;
 }
 
@@ -243,12 +225,11 @@ function trimmedLabel(label: string): string {
 }
 
 /** A box may scroll, so its controls need not be in view. */
-function deepControls(root: HTMLElement | ShadowRoot): HTMLElement[] {
-  const controls = [...root.querySelectorAll<HTMLElement>(`${CONTROLS}, ${CLICKABLE}`)].filter(
-    (control) => isVisible(control) && (matches(control, CONTROLS) || isLoneControl(control)),
-  );
-  for (const host of hostsIn(root)) controls.push(...deepControls(host));
-  return controls.slice(0, 60);
+function deepControls(root: HTMLElement): HTMLElement[] {
+  return treesIn(root)
+    .flatMap((tree) => [...tree.querySelectorAll<HTMLElement>(`${CONTROLS}, ${CLICKABLE}`)])
+    .filter((control) => isVisible(control) && (matches(control, CONTROLS) || isLoneControl(control)))
+    .slice(0, CONTROLS_MAX);
 }
 
 function isLoneControl(element: HTMLElement): boolean {
@@ -256,20 +237,16 @@ function isLoneControl(element: HTMLElement): boolean {
 }
 
 /** The visible text, including shadow roots, with collapsed white space. */
-function deepText(root: HTMLElement | ShadowRoot): string {
-  const parts = [
-    root instanceof HTMLElement ? root.innerText : [...root.children].map((child) => (child as HTMLElement).innerText ?? '').join(' '),
-  ];
-  for (const host of hostsIn(root)) parts.push(deepText(host));
-  return parts.join(' ').replace(/\s+/g, ' ').trim();
+function deepText(root: HTMLElement): string {
+  return treesIn(root)
+    .flatMap((tree) => (tree instanceof ShadowRoot ? [...tree.children] : [tree]))
+    .map((part) => (part instanceof HTMLElement ? part.innerText : ''))
+    .join(' ')
+    .replace(/\s+/g, ' ')
+    .trim();
 }
 
-function hostsIn(root: HTMLElement | ShadowRoot): ShadowRoot[] {
-  const roots: ShadowRoot[] = root instanceof HTMLElement && root.shadowRoot !== null ? [root.shadowRoot] : [];
-  let looked = 0;
-  for (const element of root.querySelectorAll('*')) {
-    if (looked++ > 3_000) break;
-    if (element.shadowRoot !== null) roots.push(element.shadowRoot);
-  }
-  return roots;
+/** The element itself, and the open shadow trees of it and in it. */
+function treesIn(root: HTMLElement): (HTMLElement | ShadowRoot)[] {
+  return root.shadowRoot === null ? trees(root) : [...trees(root), ...trees(root.shadowRoot)];
 }

@@ -122,10 +122,6 @@ const OTHER_CONTROLS =
 export const CONSENT_FRAME =
   /consent|cookie[-_ ]?(banner|notice|wall|bar|popup)|\bcmp\b|gdpr|sp_message|privacy-mgmt|trustarc|truste|privacy[-_ ]?(center|manager|notice|choice)/i;
 
-/** URLs of scripts that show banners. */
-export const CONSENT_SCRIPT =
-  /cookie-?(consent|notice|banner|bar|law|bot|first|script|yes|hub|info)|consent|\bcmp\b|gdpr|onetrust|otsdk|didomi|usercentrics|iubenda|osano|tarteaucitron|klaro|axeptio|termly|truste|quantcast|privacy-mgmt|complianz|borlabs|civic/i;
-
 /** A longer label is a sentence in a link, not a control. */
 const LABEL_MAX = 80;
 

@@ -1,0 +1,201 @@
+import {
+  ancestry,
+  body,
+  documentProperty,
+  flatTreeChildren,
+  flatTreeParent,
+  hasVisibleStyle,
+  matches,
+  pageBoxes,
+  pageScroller,
+} from './dom.js';
+
+/** Where the boxes of elements are, what contains them, and what can be seen of them. */
+
+/** A box in CSS px, relative to the view or the page. */
+export interface ElementBox {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+/** A visible part of an element that has no box of its own, and the element to scroll to. */
+interface Part {
+  box: DOMRect;
+  at: Element;
+}
+
+const NODES_MAX = 2_000;
+/** Boxes that clip nothing. */
+const CLIPLESS = /^(inline|contents|table-(row|.*group))$/;
+
+/**
+ * The box relative to which a fixed element keeps its position during scrolling: a transformed ancestor, or a pinned one.
+ * Null if it is the viewport.
+ */
+export function fixedContainer(element: Element): Element | null {
+  for (let at: Element = element, parent = flatTreeParent(at); parent !== null; at = parent, parent = flatTreeParent(at)) {
+    // Elements in the top layer are positioned relative to the viewport.
+    if (matches(at, ':modal, :popover-open, :fullscreen')) return null;
+    const style = getComputedStyle(parent);
+    if (style.position === 'fixed' || containsFixed(parent, style)) return parent;
+  }
+  return null;
+}
+
+/** Follows Chromium: inline boxes are not transformed, the root's filter applies to the viewport, and `display: contents` has neither. */
+export function containsFixed(element: Element, style: CSSStyleDeclaration): boolean {
+  const { display, willChange } = style;
+  if (display === 'contents') return false;
+  const filters = style.filter !== 'none' || style.backdropFilter !== 'none' || willChange.includes('filter');
+  if (filters && element !== documentProperty('documentElement')) return true;
+  if (display === 'inline') return false;
+  if (style.transformStyle === 'preserve-3d' || style.contentVisibility === 'auto') return true;
+  if (/paint|layout|strict|content/.test(style.contain) || /transform|perspective|translate|rotate|scale|contain/.test(willChange))
+    return true;
+  return [style.transform, style.perspective, style.translate, style.rotate, style.scale, style.offsetPath].some(
+    (value) => value !== 'none',
+  );
+}
+
+/** Whether the page's scrolling moves the element. A sticky element in an inner scroller keeps its position there. */
+export function isScrolledByPage(holder: Element | null): boolean {
+  const root = documentProperty('documentElement');
+  for (let box = holder; box !== null && box !== root; box = flatTreeParent(box)) {
+    const { overflowX, overflowY, display } = getComputedStyle(box);
+    if (!/auto|scroll|hidden/.test(overflowX + overflowY) || CLIPLESS.test(display)) continue;
+    // The body's overflow applies to the viewport, unless the root has its own.
+    return box === body() && getComputedStyle(root).overflow === 'visible';
+  }
+  return true;
+}
+
+export function isPinned(element: Element): boolean {
+  return ancestry(element).some((at) => getComputedStyle(at).position === 'fixed');
+}
+
+/** An element's box, relative to the view. */
+export function boxOf(target: Element): ElementBox {
+  const own = target.getBoundingClientRect();
+  const parts = isEmpty(own) ? partsOf(target) : [];
+  if (parts.length === 0) return own;
+  return {
+    left: Math.min(...parts.map(({ box }) => box.left)),
+    right: Math.max(...parts.map(({ box }) => box.right)),
+    top: Math.min(...parts.map(({ box }) => box.top)),
+    bottom: Math.max(...parts.map(({ box }) => box.bottom)),
+  };
+}
+
+export function isEmpty(box: DOMRect): boolean {
+  return box.width < 1 || box.height < 1;
+}
+
+/** The leftmost column in CSS px. A right-to-left page scrolls to the left. */
+export function pageLeft(): number {
+  const scroller = pageScroller();
+  const isRtl = getComputedStyle(body() ?? scroller).direction === 'rtl';
+  return isRtl ? scroller.clientWidth - scroller.scrollWidth : 0;
+}
+
+/** Whether scrolling cannot reach the box, because it is above or before the page's origin. */
+export function isOffPage(candidate: Element, box: DOMRect): boolean {
+  const scroller = pageScroller();
+  if (box.right + scroller.scrollLeft > pageLeft() && box.bottom + scroller.scrollTop > 0) return false;
+  return ancestry(candidate)
+    .slice(1)
+    .every((at) => at === scroller || (at.scrollTop === 0 && at.scrollLeft === 0));
+}
+
+/** Whether any part of this element's box, or of a text in it, remains visible after clipping, or can be scrolled to. */
+export function isPartlyVisible({ left, top, right, bottom, width, height }: DOMRect, of: Element, isText = false): boolean {
+  // A line is thin in one direction only; a box that is thin in both is for screen readers.
+  if (width < 2 && height < 2) return false;
+  let seen: ElementBox = { left, top, right, bottom };
+  let position = isText ? 'static' : getComputedStyle(of).position;
+  const page = new Set<Element>(pageBoxes());
+  for (let at: Element | null = of; at !== null && !page.has(at); at = flatTreeParent(at)) {
+    const style = getComputedStyle(at);
+    if (isClippedAway(style)) return false;
+    if ((at === of && !isText) || !isAround(at, style, position)) continue;
+    position = style.position;
+    seen = afterClipBy(seen, at, style);
+  }
+  return seen.right - seen.left >= Math.min(2, width) && seen.bottom - seen.top >= Math.min(2, height);
+}
+
+/** Whether an element's own clip leaves nothing, as in texts for screen readers and closed panels. */
+function isClippedAway({ clip, clipPath, position }: CSSStyleDeclaration): boolean {
+  if (/absolute|fixed/.test(position) && /^rect\((\d+px)(, \1){3}\)$/.test(clip)) return true;
+  return /^inset\((50%|[^()]*100%)/.test(clipPath);
+}
+
+/** Whether a box of this style clips an element with this position, because it is part of its containing block chain. */
+function isAround(box: Element, style: CSSStyleDeclaration, position: string): boolean {
+  if (position !== 'absolute' && position !== 'fixed') return true;
+  return (position === 'absolute' && style.position !== 'static') || containsFixed(box, style);
+}
+
+/** The part of a rectangle that a box leaves visible. For a scroller, the part after scrolling it there. */
+function afterClipBy(seen: ElementBox, at: Element, { display, overflowX, overflowY }: CSSStyleDeclaration): ElementBox {
+  if (!(at instanceof HTMLElement) || CLIPLESS.test(display)) return seen;
+  const box = at.getBoundingClientRect();
+  const [wide, high] = [box.width / (at.offsetWidth || 1), box.height / (at.offsetHeight || 1)];
+  const left = box.left + at.clientLeft * wide;
+  const top = box.top + at.clientTop * high;
+  const across = cutLine([seen.left, seen.right], [left, left + at.clientWidth * wide], overflowX);
+  const down = cutLine([seen.top, seen.bottom], [top, top + at.clientHeight * high], overflowY);
+  return { left: across[0], right: across[1], top: down[0], bottom: down[1] };
+}
+
+function cutLine([from, to]: [number, number], [start, end]: [number, number], overflow: string): [number, number] {
+  if (overflow === 'visible') return [from, to];
+  if (overflow === 'hidden' || overflow === 'clip') return [Math.max(from, start), Math.min(to, end)];
+  const length = Math.min(to - from, end - start);
+  const begin = Math.max(start, Math.min(from, end - length));
+  return [begin, begin + length];
+}
+
+/** The outermost visible boxes in an element. Fixed ones count only if there are no others. */
+export function partsOf(target: Element): Part[] {
+  const found: Found = { parts: [], fixed: [], visited: 0 };
+  if (isRendered(target)) collect(target, false, found);
+  return found.parts.length > 0 ? found.parts : found.fixed;
+}
+
+interface Found {
+  parts: Part[];
+  fixed: Part[];
+  visited: number;
+}
+
+/** Whether neither the element nor an ancestor is hidden or transparent. */
+function isRendered(element: Element): boolean {
+  const holder = ancestry(element).find((at) => getComputedStyle(at).display !== 'contents');
+  return holder?.checkVisibility({ opacityProperty: true }) ?? false;
+}
+
+function collect(parent: Element, inFixed: boolean, found: Found): void {
+  if (!(parent instanceof HTMLElement)) return;
+  for (const node of flatTreeChildren(parent)) {
+    if (found.visited++ > NODES_MAX) return;
+    const isFixed = inFixed || (node instanceof Element && getComputedStyle(node).position === 'fixed');
+    const at = node instanceof Element ? node : parent;
+    const box = boxOfNode(node);
+    const isSeen = node instanceof Text ? getComputedStyle(parent).visibility === 'visible' : hasVisibleStyle(at);
+    if (box !== null && !isEmpty(box) && isSeen) {
+      const isPart = !isOffPage(at, box) && isPartlyVisible(box, at, node instanceof Text);
+      if (isPart) (isFixed ? found.fixed : found.parts).push({ box, at });
+    } else if (node instanceof Element && isRendered(node)) collect(node, isFixed, found);
+  }
+}
+
+/** @returns null for a node that is never rendered */
+function boxOfNode(node: Node): DOMRect | null {
+  if (node instanceof Element) return node.getBoundingClientRect();
+  if (!(node instanceof Text) || node.data.trim() === '') return null;
+  const range = document.createRange();
+  range.selectNodeContents(node);
+  return range.getBoundingClientRect();
+}
