@@ -1,6 +1,17 @@
-import { all, areaInView, body, documentProperty, flatTreeParent, hasVisibleStyle, isVisible, matches, pageBoxes } from './dom.js';
+import {
+  all,
+  alphaOf,
+  areaInView,
+  body,
+  documentProperty,
+  flatTreeParent,
+  force,
+  hasVisibleStyle,
+  isVisible,
+  matches,
+  pageBoxes,
+} from './dom.js';
 import { finishMotion } from './frames.js';
-import { alphaOf, force } from './styles.js';
 
 /** Whether the view shows anything but its background. */
 

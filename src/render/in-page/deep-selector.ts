@@ -76,7 +76,7 @@ export function checkDeep(selector: string): void {
 }
 
 /**
- * Elements that match a selector with `>>>`.
+ * The matches of a selector. Without `>>>`, only this document is searched.
  * @throws the same errors as `checkDeep`
  */
 export function findDeep(selector: string): Search {
@@ -99,11 +99,6 @@ function findParts([first = '', ...rest]: string[]): Search {
     found = inPlaces(isFromTop ? placesIn(document, []) : found.slice(0, HOSTS_MAX).flatMap(beyond), part);
   }
   return { found, crossOriginFrame };
-}
-
-/** The matches of a selector. Without `>>>`, only this document is searched. */
-export function matchesOf(selector: string): Found[] {
-  return isDeep(selector) ? findDeep(selector).found : inPlaces([{ scope: document, frames: [] }], selector);
 }
 
 function beyond({ element, frames }: Found): Place[] {

@@ -90,15 +90,12 @@ export function trees<Root extends Tree | Element = Document>(root: Root = docum
 /** Visits up to `most` elements; those in an open shadow tree come before its host. */
 export function eachElement(most: number, visit: (element: HTMLElement) => void): void {
   let left = most;
-  const visitTree = (tree: Tree) => {
+  for (const tree of trees().toReversed()) {
     for (const element of allIn(tree, '*')) {
       if (left-- <= 0) return;
-      const shadow = shadowRootOf(element);
-      if (shadow !== null) visitTree(shadow);
       visit(element as HTMLElement);
     }
-  };
-  visitTree(document);
+  }
 }
 
 /** The parent in the flat tree: from a shadow tree to its host, from a slotted element to its slot. */
@@ -172,4 +169,48 @@ export function nameOf(element: Element): string {
   const [id, classes] = ['id', 'class'].map((name) => (element.getAttribute(name) ?? '').slice(0, NAME_MAX_CHARS));
   const named = `${element.localName}${id === '' ? '' : `#${id}`}${(classes ?? '').replace(/\s*(\S+)/g, '.$1')}`;
   return named.trim().slice(0, NAME_MAX_CHARS);
+}
+
+/** The alpha of a computed colour, from 0 (transparent) to 1 (opaque). */
+export function alphaOf(colour: string): number {
+  if (colour === 'transparent' || colour === '') return 0;
+  const slash = /\/\s*([\d.]+)(%?)\s*\)$/.exec(colour);
+  if (slash !== null) return Number(slash[1]) / (slash[2] === '%' ? 100 : 1);
+  const legacy = /^rgba\([^,]+,[^,]+,[^,]+,\s*([\d.]+)\)$/.exec(colour);
+  return legacy === null ? 1 : Number(legacy[1]);
+}
+
+const styleGetter = Object.getOwnPropertyDescriptor(HTMLElement.prototype, 'style')?.get;
+
+/** A form's `style` may be one of its fields. */
+export function styleOf(element: HTMLElement): CSSStyleDeclaration {
+  return element instanceof HTMLFormElement ? styleGetter?.call(element) : element.style;
+}
+
+export function force(element: HTMLElement, property: string, value: string): void {
+  styleOf(element).setProperty(property, value, 'important');
+}
+
+export function forceAll(element: HTMLElement, properties: Record<string, string>): void {
+  for (const [property, value] of Object.entries(properties)) force(element, property, value);
+}
+
+/** Adds a style sheet that no content policy can block. */
+export function adopt(css: string): CSSStyleSheet {
+  const sheet = sheetOf(css);
+  keepAdopted([sheet]);
+  return sheet;
+}
+
+export function sheetOf(css: string): CSSStyleSheet {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(css);
+  return sheet;
+}
+
+/** Adds the sheets again that the page has removed, for instance by replacing the whole list. */
+export function keepAdopted(sheets: readonly CSSStyleSheet[]): void {
+  const there = documentProperty('adoptedStyleSheets');
+  if (sheets.every((sheet) => there.includes(sheet))) return;
+  document.adoptedStyleSheets = [...there.filter((sheet) => !sheets.includes(sheet)), ...sheets];
 }

@@ -1,6 +1,5 @@
-import { matchesOf } from './deep-selector.js';
-import { pageBoxes } from './dom.js';
-import { keepAdopted, sheetOf } from './styles.js';
+import { findDeep } from './deep-selector.js';
+import { keepAdopted, pageBoxes, sheetOf } from './dom.js';
 
 /** Keeps `custom_css`, `hide_selectors` and `remove_selectors` in force in this document, whatever the page does. */
 
@@ -35,8 +34,8 @@ export function apply(): void {
   if (edits === null) return;
   keepAdopted(sheets);
   addImports();
-  for (const selector of edits.hide) for (const { element } of matchesOf(selector)) conceal(element as HTMLElement);
-  for (const selector of edits.remove) for (const { element } of matchesOf(selector)) remove(element);
+  for (const selector of edits.hide) for (const { element } of findDeep(selector).found) conceal(element as HTMLElement);
+  for (const selector of edits.remove) for (const { element } of findDeep(selector).found) remove(element);
 }
 
 /**

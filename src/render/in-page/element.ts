@@ -1,8 +1,18 @@
 import { boxOf, type ElementBox, isEmpty, isOffPage, isPartlyVisible, pageLeft, partsOf } from './boxes.js';
-import { checkDeep, type ForeignPlace, type Found, findDeep, isDeep, matchesOf, type Search } from './deep-selector.js';
-import { allIn, ancestry, isVisible as hasVisibleBox, hasVisibleStyle, pageBoxes, pageScroller, shadowRootOf, type Tree } from './dom.js';
+import { checkDeep, type ForeignPlace, type Found, findDeep, isDeep, type Search } from './deep-selector.js';
+import {
+  allIn,
+  ancestry,
+  force,
+  forceAll,
+  isVisible as hasVisibleBox,
+  hasVisibleStyle,
+  pageBoxes,
+  pageScroller,
+  shadowRootOf,
+  type Tree,
+} from './dom.js';
 import { nextFrame, passFrames } from './frames.js';
-import { force, forceAll } from './styles.js';
 
 export type Sighting =
   | { box: ElementBox }
@@ -66,7 +76,7 @@ function onPage({ left, right, top, bottom }: ElementBox): ElementBox {
 
 /** Resolves once a match is visible. Checks every frame, since style changes alone can affect visibility. */
 export async function untilVisible(selector: string): Promise<void> {
-  while (!matchesOf(selector).some(({ element, frames }) => [element, ...frames].every(hasVisibleBox))) await nextFrame();
+  while (!findDeep(selector).found.some(({ element, frames }) => [element, ...frames].every(hasVisibleBox))) await nextFrame();
 }
 
 /** The browser's error message for each selector; null for a valid one. */

@@ -1,5 +1,4 @@
-import { ancestry, eachElement, flatTreeParent, isInside } from './dom.js';
-import { force, styleOf } from './styles.js';
+import { ancestry, eachElement, flatTreeParent, force, isInside, styleOf } from './dom.js';
 
 /**
  * Gives an inner scroller, and each box around it, the height of its content. All other boxes keep their size and position,

@@ -1,10 +1,9 @@
 import { hideLateBanners } from './consent/inspect.js';
-import { allIn, documentProperty, pageScroller, shadowRootOf } from './dom.js';
+import { allIn, documentProperty, force, pageScroller, shadowRootOf } from './dom.js';
 import { refreshTrees, treesOf } from './dom-cache.js';
 import { apply } from './edits.js';
 import { passFrames } from './frames.js';
 import { expansions } from './scrollers.js';
-import { force } from './styles.js';
 
 /** The value shown for an indeterminate progress bar. */
 const PROGRESS_VALUE = '0.25';

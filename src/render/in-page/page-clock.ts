@@ -141,19 +141,10 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
     nativeClearTimeout(timer.native);
   }
 
-  function timerTrap(isInterval: boolean) {
-    return (native: (...given: never[]) => unknown, self: unknown, given: unknown[]): unknown => {
-      // An invalid call results in the browser's own error.
-      if (given.length === 0 || !isThisGlobal(self)) return apply(native, self, given);
-      const [handler, delay, ...args] = given;
-      const code = typeof handler === 'function' ? null : `${handler}`;
-      const run = code === null ? () => apply(handler as () => void, globalThis, args) : () => evaluate(code);
-      return add(run, Number(delay), isInterval);
-    };
-  }
-
-  function clearTrap(native: (...given: never[]) => unknown, self: unknown, given: unknown[]): unknown {
-    return isThisGlobal(self) ? clear(given[0]) : apply(native, self, given);
+  function startTimer([handler, delay, ...args]: unknown[], isInterval: boolean): number {
+    const code = typeof handler === 'function' ? null : `${handler}`;
+    const run = code === null ? () => apply(handler as () => void, globalThis, args) : () => evaluate(code);
+    return add(run, Number(delay), isInterval);
   }
 
   function askForFrame(): void {
@@ -177,16 +168,13 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
     askForFrame();
   }
 
-  function frameTrap(native: (...given: never[]) => unknown, self: unknown, given: unknown[]): unknown {
-    if (typeof given[0] !== 'function' || !isThisGlobal(self)) return apply(native, self, given);
-    frames[frames.length] = { id: ++lastFrameId, run: given[0] as FrameRequestCallback };
+  function requestFrame(run: FrameRequestCallback): number {
+    frames[frames.length] = { id: ++lastFrameId, run };
     askForFrame();
     return lastFrameId;
   }
 
-  function cancelFrameTrap(native: (...given: never[]) => unknown, self: unknown, given: unknown[]): unknown {
-    if (!isThisGlobal(self)) return apply(native, self, given);
-    const id = Number(given[0]);
+  function cancelFrame(id: number): void {
     for (const list of [frames, flushing])
       for (let at = 0; at < list.length; at++) {
         const entry = list[at];
@@ -262,12 +250,13 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
     return { nextMs: next === Number.POSITIVE_INFINITY ? null : Math.max(0, next - now()) };
   }
 
-  replace(globalThis, 'setTimeout', timerTrap(false));
-  replace(globalThis, 'setInterval', timerTrap(true));
-  replace(globalThis, 'clearTimeout', clearTrap);
-  replace(globalThis, 'clearInterval', clearTrap);
-  replace(globalThis, 'requestAnimationFrame', frameTrap);
-  replace(globalThis, 'cancelAnimationFrame', cancelFrameTrap);
+  replaceGlobal('setTimeout', (given) => startTimer(given, false));
+  replaceGlobal('setInterval', (given) => startTimer(given, true));
+  for (const name of ['clearTimeout', 'clearInterval']) replaceGlobal(name, ([id]) => clear(id));
+  replaceGlobal('requestAnimationFrame', ([run], native) =>
+    typeof run === 'function' ? requestFrame(run as FrameRequestCallback) : native(),
+  );
+  replaceGlobal('cancelAnimationFrame', ([id]) => cancelFrame(Number(id)));
   replace(Performance.prototype, 'now', (native, self, given) => Number(apply(native, self, given)) + (self === page ? offset : 0));
   replace(NativeDate, 'now', () => round(nativeNow() + offset));
   replaceGetter(Event.prototype, 'timeStamp', (self) => apply(timeStampOf, self, []) + offset);
@@ -299,8 +288,13 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
     });
   }
 
-  function isThisGlobal(self: unknown): boolean {
-    return self === undefined || self === null || self === globalThis;
+  /** An invalid call results in the browser's own error. */
+  function replaceGlobal(name: string, trap: (given: unknown[], callNative: () => unknown) => unknown): void {
+    replace(globalThis, name, (native, self, given) => {
+      const callNative = (): unknown => apply(native, self, given);
+      const isThisGlobal = self === undefined || self === null || self === globalThis;
+      return isThisGlobal && given.length > 0 ? trap(given, callNative) : callNative();
+    });
   }
 }
 

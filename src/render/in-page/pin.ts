@@ -1,7 +1,20 @@
 import { containsFixed, fixedContainer, isPinned, isScrolledByPage } from './boxes.js';
-import { all, body, documentProperty, eachElement, flatTreeParent, isInside, nameOf, pageScroller, scopeOf, viewHeight } from './dom.js';
+import {
+  adopt,
+  all,
+  body,
+  documentProperty,
+  eachElement,
+  flatTreeParent,
+  forceAll,
+  isInside,
+  nameOf,
+  pageScroller,
+  scopeOf,
+  styleOf,
+  viewHeight,
+} from './dom.js';
 import { marked } from './element.js';
-import { adopt, forceAll, styleOf } from './styles.js';
 
 /** Shows every pinned element once and in its place, whatever the number of sections (decisions.md, `full_page`, `by_sections`). */
 

@@ -1,5 +1,4 @@
-import { body, documentProperty, eachElement, pageScroller, trees } from './dom.js';
-import { adopt, forceAll, styleOf } from './styles.js';
+import { adopt, body, documentProperty, eachElement, forceAll, pageScroller, styleOf, trees } from './dom.js';
 
 /**
  * Adapts the page to print, where the paper is the viewport: anything that depends on the viewport's height must keep its

@@ -1,5 +1,4 @@
-import { documentProperty, isVisible } from './dom.js';
-import { force, styleOf } from './styles.js';
+import { all, documentProperty, force, isVisible, styleOf } from './dom.js';
 
 /** A filter rule that no style sheet can express: it selects elements step by step, then acts on them. */
 export interface ProceduralRule {
@@ -31,13 +30,9 @@ export type Operator =
   | 'upward'
   | 'xpath';
 
-/** The time limits of one call, and of all calls in one document. */
+/** The time limits of one call, and of all calls in one document, which are checked between rules. */
 const CALL_MAX_MS = 25;
 const DOCUMENT_MAX_MS = 75;
-/** Reading the clock costs about as much as testing one element. */
-const CHECK_EVERY = 16;
-/** This many steps are always allowed, so that a page's few rules are evaluated even on a busy machine. */
-const STEPS_MIN = 512;
 const FRAMES_MAX = 20;
 /** The maximum length of an element's text that is tested. */
 const TEXT_MAX_CHARS = 100_000;
@@ -48,94 +43,45 @@ let spentMs = 0;
 
 /**
  * Hides or changes what the rules are about, in this document and the frames that may be read, as far as the time allows.
- * `@ghostery/adblocker-extended-selectors` cannot be stopped within a rule, and takes up to 90 ms for one on 25,000 elements.
- *
  * @returns how many visible elements were hidden or removed
  */
 export function apply(rules: readonly ProceduralRule[]): number {
-  const all = matched(rules);
+  const began = performance.now();
+  const mostMs = Math.min(CALL_MAX_MS, DOCUMENT_MAX_MS - spentMs);
+  const trees = documents();
+  const matched: { element: HTMLElement; rule: ProceduralRule }[] = [];
+  for (const rule of rules) {
+    if (performance.now() - began > mostMs) break;
+    for (const element of trees.flatMap((tree) => elementsOf(rule, tree))) matched.push({ element, rule });
+  }
+  spentMs += performance.now() - began;
   // Measured before any change, so that the layout is computed once.
-  const gone = all.filter(({ element, rule }) => disappears(rule) && isVisible(element)).length;
-  for (const { element, rule } of all) act(element, rule);
+  const gone = matched.filter(({ element, rule }) => /^(hide|remove)$/.test(rule.action) && isVisible(element)).length;
+  for (const { element, rule } of matched) act(element, rule);
   return gone;
 }
 
-function disappears({ action }: ProceduralRule): boolean {
-  return action === 'hide' || action === 'remove';
-}
-
-class OutOfTime extends Error {}
-
-/** Measures time, and throws once the limit is reached. */
-class Clock {
-  readonly #began = performance.now();
-  readonly #endsAt = this.#began + Math.min(CALL_MAX_MS, DOCUMENT_MAX_MS - spentMs);
-  #looks = 0;
-
-  get ms(): number {
-    return performance.now() - this.#began;
-  }
-
-  tick(): void {
-    if (this.#looks++ % CHECK_EVERY === 0) this.check();
-  }
-
-  check(): void {
-    if (this.#looks > STEPS_MIN && performance.now() > this.#endsAt) throw new OutOfTime();
-  }
-}
-
-interface Matched {
-  element: HTMLElement;
-  rule: ProceduralRule;
-}
-
-/** The elements that match the rules, as far as they are found in time. */
-function matched(rules: readonly ProceduralRule[]): Matched[] {
-  const all: Matched[] = [];
-  if (rules.length === 0) return all;
-  const clock = new Clock();
-  try {
-    for (const tree of documents()) {
-      for (const rule of rules) for (const element of found(rule, tree, clock)) all.push({ element: element as HTMLElement, rule });
-    }
-  } catch (error) {
-    if (!(error instanceof OutOfTime)) throw error;
-  } finally {
-    spentMs += clock.ms;
-  }
-  return all;
-}
-
 function documents(): Document[] {
-  const frames = [...document.querySelectorAll('iframe')].slice(0, FRAMES_MAX);
+  const frames = all('iframe').slice(0, FRAMES_MAX) as HTMLIFrameElement[];
   return [document, ...frames.map((frame) => frame.contentDocument).filter((inner) => inner !== null)];
 }
 
 /** The elements that match one rule; none if the rule is invalid. */
-function found(rule: ProceduralRule, tree: Document, clock: Clock): Element[] {
-  clock.check();
+function elementsOf({ steps }: ProceduralRule, tree: Document): HTMLElement[] {
   try {
-    return run(rule.steps, [tree], clock).filter((node) => node.nodeType === Node.ELEMENT_NODE) as Element[];
-  } catch (error) {
-    if (error instanceof OutOfTime) throw error;
+    return run(steps, [tree]).filter(isElement) as HTMLElement[];
+  } catch {
     return [];
   }
 }
 
 type Subject = Document | Element;
 
-function run(steps: readonly Step[], from: readonly Subject[], clock: Clock): Subject[] {
-  let subjects = [...from];
+function run(steps: readonly Step[], from: readonly Subject[]): readonly Subject[] {
+  let subjects = from;
   for (const step of steps) {
-    const next = new Set<Subject>();
-    const take = taker(step, clock);
-    for (const subject of subjects) {
-      clock.tick();
-      for (const one of take(subject)) next.add(one);
-    }
-    subjects = [...next];
-    if (subjects.length === 0) break;
+    const take = taker(step);
+    subjects = [...new Set(subjects.flatMap((subject) => [...take(subject)]))];
   }
   return subjects;
 }
@@ -143,16 +89,16 @@ function run(steps: readonly Step[], from: readonly Subject[], clock: Clock): Su
 /** Maps one element to the elements that a step selects from it. */
 type Take = (subject: Subject) => Iterable<Subject>;
 
-function taker(step: Step, clock: Clock): Take {
+function taker(step: Step): Take {
   switch (step.op) {
     case 'find':
       return (subject) => below(subject, step.arg);
     case 'is':
       return (subject) => (isElement(subject) ? only(subject, subject.matches(step.arg)) : below(subject, step.arg));
     case 'has':
-      return (subject) => only(subject, matchesAny(step.of, subject, clock));
+      return (subject) => only(subject, matchesAny(step.of, subject));
     case 'not':
-      return (subject) => only(subject, !matchesAny(step.of, subject, clock));
+      return (subject) => only(subject, !matchesAny(step.of, subject));
     case 'upward':
       return upward(step.arg);
     case 'xpath':
@@ -162,8 +108,8 @@ function taker(step: Step, clock: Clock): Take {
   }
 }
 
-function matchesAny(chains: readonly Step[][], subject: Subject, clock: Clock): boolean {
-  return chains.some((steps) => run(steps, [subject], clock).length > 0);
+function matchesAny(chains: readonly Step[][], subject: Subject): boolean {
+  return chains.some((steps) => run(steps, [subject]).length > 0);
 }
 
 function filterOf(op: Exclude<Step['op'], 'find' | 'is' | 'has' | 'not' | 'upward' | 'xpath'>, arg: string): Take {

@@ -1,8 +1,7 @@
 import { coverOnTop } from './blank.js';
-import { ancestry, areaInView, body, documentProperty, hasVisibleStyle, isVisible, matches } from './dom.js';
+import { alphaOf, ancestry, areaInView, body, documentProperty, hasVisibleStyle, isVisible, matches } from './dom.js';
 import { cachedTrees, queryTrees } from './dom-cache.js';
 import { imagesInView, runsScript } from './readiness.js';
-import { alphaOf } from './styles.js';
 
 export interface Completeness {
   /** Why it looks like a loading shell, in words for a message; null if it does not. */

@@ -1,7 +1,6 @@
-import { all, body, matches } from '../dom.js';
+import { all, alphaOf, body, force, matches } from '../dom.js';
 import { sleep } from '../frames.js';
 import { unlockScroll } from '../scrollers.js';
-import { alphaOf, force } from '../styles.js';
 import { type Banner, documentAsBanner, findBanners, isShown } from './overlays.js';
 
 /** Declines or hides banners that no consent platform's rule handled. Runs in the page's isolated world. */

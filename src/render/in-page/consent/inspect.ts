@@ -1,5 +1,5 @@
+import { adopt, keepAdopted, sheetOf } from '../dom.js';
 import { cachedNames } from '../dom-cache.js';
-import { adopt, keepAdopted, sheetOf } from '../styles.js';
 import { hide, hideBackdrops } from './dismiss.js';
 import { boxesOnTop, documentAsBanner, findBanners, hasFrameOnTop, isShown } from './overlays.js';
 
