@@ -7,6 +7,7 @@ import {
   flatTreeParent,
   force,
   hasVisibleStyle,
+  isPage,
   isVisible,
   matches,
   pageBoxes,
@@ -29,7 +30,7 @@ export interface ViewInspection {
   hasEmptyRoot: boolean;
 }
 
-const ELEMENTS_MAX = 5_000;
+const NODES_MAX = 10_000;
 const CANVAS_SAMPLE_PX = 16;
 /** Selectors of the elements in which frameworks mount an application. They are empty after a crash. */
 const APP_ROOTS = '#root,#app,#__next,#__nuxt,#___gatsby,app-root';
@@ -89,21 +90,22 @@ function coversView(element: Element): boolean {
 }
 
 function hasContent(scope: Element): boolean {
-  const texts = document.createTreeWalker(scope, NodeFilter.SHOW_TEXT);
-  for (let looked = 0; looked < ELEMENTS_MAX && texts.nextNode(); looked++) {
-    const parent = texts.currentNode.parentElement;
-    if ((texts.currentNode.nodeValue ?? '').trim() !== '' && parent !== null && hasArea(parent) && isShown(parent)) return true;
-  }
-  let looked = 0;
-  for (const element of scope.getElementsByTagName('*')) {
-    if (++looked > ELEMENTS_MAX) return true;
-    if (!isShown(element)) continue;
-    if (element instanceof HTMLImageElement && element.naturalWidth > 1) return true;
-    if (element instanceof HTMLCanvasElement && isDrawn(element)) return true;
-    if (/^(input|button|select|textarea|progress|meter|hr)$/i.test(element.tagName)) return true;
-    if (isPainted(element)) return true;
-  }
+  const nodes = document.createTreeWalker(scope, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
+  for (let looked = 0; nodes.nextNode() !== null; looked++) if (looked === NODES_MAX || isContent(nodes.currentNode)) return true;
   return false;
+}
+
+function isContent(node: Node): boolean {
+  const element = node instanceof Element ? node : node.parentElement;
+  if (element === null || !isShown(element)) return false;
+  if (node === element) return isPicture(element) || isPainted(element);
+  return (node.nodeValue ?? '').trim() !== '' && hasArea(element);
+}
+
+function isPicture(element: Element): boolean {
+  if (element instanceof HTMLImageElement) return element.naturalWidth > 1;
+  if (element instanceof HTMLCanvasElement) return isDrawn(element);
+  return /^(input|button|select|textarea|progress|meter|hr)$/i.test(element.tagName);
 }
 
 /** Text for screen readers has a box of one pixel. */
@@ -117,7 +119,7 @@ function isShown(element: Element): boolean {
 }
 
 function isPainted(element: Element): boolean {
-  if (!hasArea(element) || element === documentProperty('documentElement') || element === body()) return false;
+  if (!hasArea(element) || isPage(element)) return false;
   if (isEmptyRoot(element) && coversView(element)) return false;
   if (isColoured(element)) return true;
   const style = getComputedStyle(element);
@@ -156,7 +158,7 @@ export function coverOnTop(): Element | null {
 
 function coverAt(x: number, y: number): Element | null {
   const hit = document.elementFromPoint(innerWidth * x, innerHeight * y);
-  for (let layer = hit; layer !== null && layer !== body(); layer = flatTreeParent(layer)) {
+  for (let layer = hit; layer !== null && !isPage(layer); layer = flatTreeParent(layer)) {
     const { position, backgroundColor, backgroundImage, opacity } = getComputedStyle(layer);
     if (!/^(fixed|absolute)$/.test(position) || !coversView(layer)) continue;
     const opaque = alphaOf(backgroundColor) >= 0.9 && Number(opacity) >= 0.9;

@@ -5,9 +5,10 @@ import {
   flatTreeChildren,
   flatTreeParent,
   hasVisibleStyle,
+  isPage,
   matches,
-  pageBoxes,
   pageScroller,
+  textBox,
 } from './dom.js';
 
 /** Where the boxes of elements are, what contains them, and what can be seen of them. */
@@ -114,8 +115,7 @@ export function isPartlyVisible({ left, top, right, bottom, width, height }: DOM
   if (width < 2 && height < 2) return false;
   let seen: ElementBox = { left, top, right, bottom };
   let position = isText ? 'static' : getComputedStyle(of).position;
-  const page = new Set<Element>(pageBoxes());
-  for (let at: Element | null = of; at !== null && !page.has(at); at = flatTreeParent(at)) {
+  for (let at: Element | null = of; at !== null && !isPage(at); at = flatTreeParent(at)) {
     const style = getComputedStyle(at);
     if (isClippedAway(style)) return false;
     if ((at === of && !isText) || !isAround(at, style, position)) continue;
@@ -194,8 +194,5 @@ function collect(parent: Element, inFixed: boolean, found: Found): void {
 /** @returns null for a node that is never rendered */
 function boxOfNode(node: Node): DOMRect | null {
   if (node instanceof Element) return node.getBoundingClientRect();
-  if (!(node instanceof Text) || node.data.trim() === '') return null;
-  const range = document.createRange();
-  range.selectNodeContents(node);
-  return range.getBoundingClientRect();
+  return node instanceof Text && node.data.trim() !== '' ? textBox(node) : null;
 }

@@ -21,7 +21,7 @@ export function report(): PageChanges {
   const { scrollers, wasLocked } = expansions();
   return {
     hidden: hiddenElements(),
-    expanded: scrollers.map(nameOf),
+    expanded: [...scrollers.keys()].map(nameOf),
     pinned: roles().map(({ element, role }) => ({ element, role })),
     scrollUnlocked: wasLocked,
   };

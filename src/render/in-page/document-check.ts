@@ -1,4 +1,4 @@
-import { all, documentProperty, isVisible } from './dom.js';
+import { all, documentProperty, isPage, isVisible } from './dom.js';
 import { visibleText } from './text.js';
 
 export interface WallInspection {
@@ -49,8 +49,7 @@ function hasMoreLinks(most: number): boolean {
 export function parseError(): string | null {
   const [block] = all('parsererror');
   const parent = block?.parentElement;
-  if (block?.namespaceURI !== 'http://www.w3.org/1999/xhtml' || parent?.firstElementChild !== block) return null;
-  if (parent !== documentProperty('documentElement') && parent !== documentProperty('body')) return null;
+  if (block?.namespaceURI !== 'http://www.w3.org/1999/xhtml' || parent?.firstElementChild !== block || !isPage(parent)) return null;
   return (block.querySelector('div')?.textContent ?? '').trim().slice(0, 300);
 }
 

@@ -1,4 +1,4 @@
-import { allIn, mayHost, shadowRootOf, type Tree, trees } from './dom.js';
+import { allIn, shadowRootOf, type Tree, trees } from './dom.js';
 
 /**
  * A cache of the parts of the document that several checks need, since accessing every element is slow. It is refreshed only
@@ -70,17 +70,9 @@ function forget(): void {
 }
 
 function readTrees(watch: MutationObserver): NonNullable<typeof known> {
-  const found: Tree[] = [document];
-  const undefinedElements: Element[] = [];
-  for (const tree of found) {
-    watch.observe(tree, WATCHED);
-    undefinedElements.push(...allIn(tree, ':not(:defined)'));
-    for (const element of mayHost(tree)) {
-      const shadow = shadowRootOf(element);
-      if (shadow !== null) found.push(shadow);
-    }
-  }
-  return { trees: found, undefinedElements, names: null };
+  const found = trees();
+  for (const tree of found) watch.observe(tree, WATCHED);
+  return { trees: found, undefinedElements: found.flatMap((tree) => allIn(tree, ':not(:defined)')), names: null };
 }
 
 /** @param property the fastest way to read the attribute; a field of a form may shadow it */

@@ -30,6 +30,11 @@ export function pageBoxes(): HTMLElement[] {
   return [documentProperty('documentElement'), body()].filter((box) => box instanceof HTMLElement);
 }
 
+/** Whether the element is the root or the body. */
+export function isPage(element: Element | null): boolean {
+  return element !== null && (element === documentProperty('documentElement') || element === body());
+}
+
 /** The element that scrolls the page. */
 export function pageScroller(): Element {
   return documentProperty('scrollingElement') ?? documentProperty('documentElement');
@@ -46,11 +51,6 @@ export function viewHeight(): number {
  */
 const HOSTLESS =
   'a,abbr,b,br,button,circle,code,dd,dl,dt,em,figure,form,g,hr,i,img,input,label,li,line,link,meta,ol,option,path,picture,pre,rect,script,select,small,source,strong,style,sub,sup,svg,table,tbody,td,text,tfoot,th,thead,time,title,tr,tspan,ul,use';
-
-/** The elements of one tree that may have a shadow tree, in tree order. */
-export function mayHost(tree: Tree | Element): Element[] {
-  return allIn(tree, `:not(${HOSTLESS})`);
-}
 
 export function shadowRootOf(element: Element): ShadowRoot | null {
   return getters.shadowRoot.call(element);
@@ -79,7 +79,7 @@ export function all(selector: string): Element[] {
 export function trees<Root extends Tree | Element = Document>(root: Root = document as Tree as Root): (Root | ShadowRoot)[] {
   const found: (Root | ShadowRoot)[] = [root];
   for (const tree of found) {
-    for (const element of mayHost(tree)) {
+    for (const element of allIn(tree, `:not(${HOSTLESS})`)) {
       const shadow = shadowRootOf(element);
       if (shadow !== null) found.push(shadow);
     }
@@ -213,4 +213,11 @@ export function keepAdopted(sheets: readonly CSSStyleSheet[]): void {
   const there = documentProperty('adoptedStyleSheets');
   if (sheets.every((sheet) => there.includes(sheet))) return;
   document.adoptedStyleSheets = [...there.filter((sheet) => !sheets.includes(sheet)), ...sheets];
+}
+
+/** The box around a text, or around the contents of any node. */
+export function textBox(node: Node): DOMRect {
+  const range = document.createRange();
+  range.selectNodeContents(node);
+  return range.getBoundingClientRect();
 }

@@ -1,5 +1,5 @@
 import { findDeep } from './deep-selector.js';
-import { keepAdopted, pageBoxes, sheetOf } from './dom.js';
+import { isPage, keepAdopted, sheetOf } from './dom.js';
 
 /** Keeps `custom_css`, `hide_selectors` and `remove_selectors` in force in this document, whatever the page does. */
 
@@ -67,7 +67,7 @@ function conceal({ style }: HTMLElement): void {
 
 /** The root and the body are emptied instead of removed, since a document without them shows nothing. */
 function remove(element: Element): void {
-  if (pageBoxes().some((box) => box === element)) Element.prototype.replaceChildren.call(element);
+  if (isPage(element)) Element.prototype.replaceChildren.call(element);
   else Element.prototype.remove.call(element);
 }
 

@@ -7,10 +7,10 @@ import {
   forceAll,
   isVisible as hasVisibleBox,
   hasVisibleStyle,
+  isPage,
   pageBoxes,
   pageScroller,
-  shadowRootOf,
-  type Tree,
+  trees,
 } from './dom.js';
 import { nextFrame, passFrames } from './frames.js';
 
@@ -83,8 +83,7 @@ export async function untilVisible(selector: string): Promise<void> {
 export function selectorProblems(selectors: string[]): (string | null)[] {
   return selectors.map((selector) => {
     try {
-      if (isDeep(selector)) checkDeep(selector);
-      else document.querySelector(selector);
+      checkDeep(selector);
       return null;
     } catch (error) {
       return String((error as Error).message).replace(/^Failed to execute 'querySelector' on 'Document': /, '');
@@ -94,7 +93,9 @@ export function selectorProblems(selectors: string[]): (string | null)[] {
 
 function search(selector: string): Search {
   if (isDeep(selector)) return findDeep(selector);
-  return { found: findAll(document, selector).map((element) => ({ element, frames: [] })), crossOriginFrame: null };
+  const inDocument = allIn(document, selector);
+  const found = inDocument.some(isShown) ? inDocument : trees().flatMap((tree) => allIn(tree, selector));
+  return { found: found.map((element) => ({ element, frames: [] })), crossOriginFrame: null };
 }
 
 /** An element in a frame belongs to that frame's realm, so only its box is checked. `judge` is applied to the outermost frame. */
@@ -109,41 +110,25 @@ function enlargeFrames({ element, frames }: Found): void {
   for (const frame of frames.toReversed()) {
     const { width, height } = content.getBoundingClientRect();
     const { scrollWidth = 0, scrollHeight = 0 } = frame.contentDocument?.scrollingElement ?? {};
-    const sizes: Record<string, string> = {};
-    if (width > frame.clientWidth + 1) Object.assign(sizes, { width: `${scrollWidth}px`, 'max-width': 'none' });
-    if (height > frame.clientHeight + 1) Object.assign(sizes, { height: `${scrollHeight}px`, 'max-height': 'none' });
-    if (Object.keys(sizes).length > 0) forceAll(frame, { 'box-sizing': 'content-box', ...sizes });
+    const size = { 'box-sizing': 'content-box', 'max-width': 'none', 'max-height': 'none' };
+    if (width > frame.clientWidth + 1) forceAll(frame, { ...size, width: `${scrollWidth}px` });
+    if (height > frame.clientHeight + 1) forceAll(frame, { ...size, height: `${scrollHeight}px` });
     content = frame;
   }
 }
 
 /** The part of a box in the innermost frame that all frames show, relative to this document's view. */
 function boxInFrames(inner: ElementBox, frames: HTMLIFrameElement[]): ElementBox {
-  let box = inner;
-  for (const frame of frames.toReversed()) {
-    const { left, top, width, height } = frame.getBoundingClientRect();
+  return frames.reduceRight((box, frame) => {
+    const outer = frame.getBoundingClientRect();
     const style = getComputedStyle(frame);
-    const padding = (side: string) => Number.parseFloat(style.getPropertyValue(`padding-${side}`)) || 0;
-    const [wide, high] = [width / (frame.offsetWidth || 1), height / (frame.offsetHeight || 1)];
-    const [mostX, mostY] = [
-      frame.clientWidth - padding('left') - padding('right'),
-      frame.clientHeight - padding('top') - padding('bottom'),
-    ];
-    const across = (x: number) => left + (frame.clientLeft + padding('left') + Math.min(Math.max(0, x), mostX)) * wide;
-    const down = (y: number) => top + (frame.clientTop + padding('top') + Math.min(Math.max(0, y), mostY)) * high;
-    box = { left: across(box.left), right: across(box.right), top: down(box.top), bottom: down(box.bottom) };
-  }
-  return box;
-}
-
-function findAll(tree: Tree, selector: string): Element[] {
-  const found = allIn(tree, selector);
-  if (found.some(isShown)) return found;
-  for (const host of allIn(tree, '*')) {
-    const shadow = shadowRootOf(host);
-    if (shadow !== null) found.push(...findAll(shadow, selector));
-  }
-  return found;
+    const [wide, high] = [outer.width / (frame.offsetWidth || 1), outer.height / (frame.offsetHeight || 1)];
+    const edge = (side: string) =>
+      [`border-${side}-width`, `padding-${side}`].reduce((sum, name) => sum + (Number.parseFloat(style.getPropertyValue(name)) || 0), 0);
+    const across = (x: number) => Math.min(outer.right - edge('right') * wide, outer.left + (edge('left') + Math.max(0, x)) * wide);
+    const down = (y: number) => Math.min(outer.bottom - edge('bottom') * high, outer.top + (edge('top') + Math.max(0, y)) * high);
+    return { left: across(box.left), right: across(box.right), top: down(box.top), bottom: down(box.bottom) };
+  }, inner);
 }
 
 function isVisible(candidate: Element): boolean {
@@ -170,7 +155,7 @@ function bringIntoView(element: Element): void {
 /** Expands each scroller that is smaller than the element it contains. */
 function expandScrollers(target: Element): void {
   for (const parent of ancestry(target).slice(1)) {
-    if (!(parent instanceof HTMLElement) || pageBoxes().includes(parent)) continue;
+    if (!(parent instanceof HTMLElement) || isPage(parent)) continue;
     const style = getComputedStyle(parent);
     const clips = !/visible/.test(style.overflowY) || !/visible/.test(style.overflowX);
     const box = boxOf(target);

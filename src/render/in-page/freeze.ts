@@ -64,7 +64,7 @@ interface ProgressTimeline extends AnimationTimeline {
 
 /** Sets scroll-driven animations to the top of the page, and view-driven ones to the middle of the view. */
 function freezeScrollDriven(): void {
-  const scrolled = new Set<Element | null>([pageScroller(), ...expansions().scrollers]);
+  const scrolled = new Set<Element | null>([pageScroller(), ...expansions().scrollers.keys()]);
   for (const animation of treesOf(document).flatMap((tree) => tree.getAnimations())) {
     const timeline = animation.timeline as ProgressTimeline | null;
     if (timeline === null || timeline instanceof DocumentTimeline) continue;

@@ -110,16 +110,9 @@ function placeOnPaper(element: HTMLElement, pageHeight: number): Record<string, 
   return { position: 'absolute', ...size, top: `${at}px`, bottom: 'auto', margin: '0' };
 }
 
-/** The page's own `@page` rules that apply to all pages, as CSS text. */
-export interface PageBox {
-  size?: string;
-  'margin-top'?: string;
-  'margin-right'?: string;
-  'margin-bottom'?: string;
-  'margin-left'?: string;
-}
-
 const PAGE_PROPERTIES = ['size', 'margin-top', 'margin-right', 'margin-bottom', 'margin-left'] as const;
+/** The page's own `@page` rules that apply to all pages, as CSS text. */
+export type PageBox = { [Property in (typeof PAGE_PROPERTIES)[number]]?: string };
 const PAGE_VALUE_MAX_CHARS = 100;
 
 /** The page's own `@page` rules, evaluated for the print media. */

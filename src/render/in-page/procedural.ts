@@ -78,47 +78,37 @@ function elementsOf({ steps }: ProceduralRule, tree: Document): HTMLElement[] {
 type Subject = Document | Element;
 
 function run(steps: readonly Step[], from: readonly Subject[]): readonly Subject[] {
-  let subjects = from;
-  for (const step of steps) {
-    const take = taker(step);
-    subjects = [...new Set(subjects.flatMap((subject) => [...take(subject)]))];
-  }
-  return subjects;
+  return steps.reduce((subjects, step) => [...new Set(subjects.flatMap((subject) => [...select(step, subject)]))], from);
 }
 
-/** Maps one element to the elements that a step selects from it. */
-type Take = (subject: Subject) => Iterable<Subject>;
-
-function taker(step: Step): Take {
+/** The elements that a step selects from one. */
+function select(step: Step, subject: Subject): Iterable<Subject> {
   switch (step.op) {
     case 'find':
-      return (subject) => below(subject, step.arg);
+      return below(subject, step.arg);
     case 'is':
-      return (subject) => (isElement(subject) ? only(subject, subject.matches(step.arg)) : below(subject, step.arg));
+      return isElement(subject) ? only(subject, subject.matches(step.arg)) : below(subject, step.arg);
     case 'has':
-      return (subject) => only(subject, matchesAny(step.of, subject));
+      return only(subject, matchesAny(step.of, subject));
     case 'not':
-      return (subject) => only(subject, !matchesAny(step.of, subject));
+      return only(subject, !matchesAny(step.of, subject));
     case 'upward':
-      return upward(step.arg);
+      return upward(subject, step.arg);
     case 'xpath':
-      return (subject) => byXPath(subject, step.arg);
+      return byXPath(subject, step.arg);
+    case 'matches-path':
+      return only(subject, isIn(pathOf(subject), step.arg));
+    case 'has-text':
+      return only(subject, isElement(subject) && isIn((subject.textContent ?? '').slice(0, TEXT_MAX_CHARS).trim(), step.arg));
+    case 'matches-attr':
+      return only(subject, isElement(subject) && hasAttribute(subject, step.arg));
     default:
-      return filterOf(step.op, step.arg);
+      return only(subject, isElement(subject) && hasStyle(subject, step.op, step.arg));
   }
 }
 
 function matchesAny(chains: readonly Step[][], subject: Subject): boolean {
   return chains.some((steps) => run(steps, [subject]).length > 0);
-}
-
-function filterOf(op: Exclude<Step['op'], 'find' | 'is' | 'has' | 'not' | 'upward' | 'xpath'>, arg: string): Take {
-  if (op === 'matches-path') {
-    const fits = textTest(arg);
-    return (subject) => only(subject, fits(pathOf(subject)));
-  }
-  const test = op === 'has-text' ? textOf(arg) : op === 'matches-attr' ? attributeTest(arg) : styleTest(op, arg);
-  return (subject) => only(subject, isElement(subject) && test(subject));
 }
 
 function only(subject: Subject, fits: boolean): Subject[] {
@@ -141,14 +131,11 @@ function below(subject: Subject, css: string): Iterable<Element> {
   return parent.querySelectorAll(`:scope > :nth-child(${place}) ${selector}`);
 }
 
-function upward(arg: string): Take {
-  const steps = /^\d{1,3}$/.test(arg) ? Number(arg) : null;
-  return (subject) => {
-    let at = isElement(subject) ? subject.parentElement : null;
-    if (steps === null) at = at?.closest(arg) ?? null;
-    else for (let left = steps; left > 1 && at !== null; left--) at = at.parentElement;
-    return at === null || steps === 0 ? [] : [at];
-  };
+function upward(subject: Subject, arg: string): Element[] {
+  let at = isElement(subject) ? subject.parentElement : null;
+  if (!/^\d{1,3}$/.test(arg)) at = at?.closest(arg) ?? null;
+  else for (let left = Number(arg); left > 1 && at !== null; left--) at = at.parentElement;
+  return at === null || arg === '0' ? [] : [at];
 }
 
 function byXPath(subject: Subject, expression: string): Element[] {
@@ -168,39 +155,29 @@ function pathOf(subject: Subject): string {
   return location.pathname + location.search;
 }
 
-function textOf(arg: string): (element: Element) => boolean {
-  const fits = textTest(arg);
-  return (element) => fits((element.textContent ?? '').slice(0, TEXT_MAX_CHARS).trim());
+/** @param wanted `name` or `name=value`, each a text or a regular expression */
+function hasAttribute(element: Element, wanted: string): boolean {
+  const [, name = wanted, value] = /^("[^"]*"|\/.*?[^\\]\/[imu]*|[^=]*)=(.*)$/s.exec(wanted) ?? [];
+  return element.getAttributeNames().some((one) => is(one, name) && (value === undefined || is(element.getAttribute(one) ?? '', value)));
 }
 
-/** Parses `name` or `name=value`, each a text or a regular expression. */
-function attributeTest(arg: string): (element: Element) => boolean {
-  const [, name = arg, value] = /^("[^"]*"|\/.*?[^\\]\/[imu]*|[^=]*)=(.*)$/s.exec(arg) ?? [];
-  const fitsName = exactTest(name);
-  const fitsValue = value === undefined ? () => true : exactTest(value);
-  return (element) => element.getAttributeNames().some((one) => fitsName(one) && fitsValue(element.getAttribute(one) ?? ''));
-}
-
-/** Parses `property: value`; the value is a text or a regular expression. */
-function styleTest(op: 'matches-css' | 'matches-css-after' | 'matches-css-before', arg: string): (element: Element) => boolean {
-  const [, part, property = '', value = ''] = /^(?:(before|after)\s*,\s*)?([\w-]+)\s*:\s*(.*)$/s.exec(arg) ?? [];
+/** @param wanted `property: value`; the value is a text or a regular expression */
+function hasStyle(element: Element, op: 'matches-css' | 'matches-css-after' | 'matches-css-before', wanted: string): boolean {
+  const [, part, property = '', value = ''] = /^(?:(before|after)\s*,\s*)?([\w-]+)\s*:\s*(.*)$/s.exec(wanted) ?? [];
   const pseudo = part ?? (op === 'matches-css' ? null : op.slice('matches-css-'.length));
-  const fits = exactTest(value);
-  return (element) => {
-    const style = element.ownerDocument.defaultView?.getComputedStyle(element, pseudo === null ? null : `::${pseudo}`);
-    return style !== undefined && fits(style.getPropertyValue(property));
-  };
+  const style = element.ownerDocument.defaultView?.getComputedStyle(element, pseudo === null ? null : `::${pseudo}`);
+  return style !== undefined && is(style.getPropertyValue(property), value);
 }
 
-function textTest(pattern: string): (text: string) => boolean {
-  const expression = expressionOf(pattern);
-  return expression === null ? (text) => text.includes(pattern) : (text) => expression.test(text);
+/** Whether the text contains the pattern, or matches it. */
+function isIn(text: string, pattern: string): boolean {
+  return expressionOf(pattern)?.test(text) ?? text.includes(pattern);
 }
 
-function exactTest(pattern: string): (text: string) => boolean {
+/** Whether the text is the pattern, or matches it. */
+function is(text: string, pattern: string): boolean {
   const plain = pattern.replace(/^(["'])(.*)\1$/s, '$2');
-  const expression = expressionOf(plain);
-  return expression === null ? (text) => text === plain : (text) => expression.test(text);
+  return expressionOf(plain)?.test(text) ?? text === plain;
 }
 
 /** Parses `/…/flags`; null for other text. */
@@ -213,14 +190,9 @@ function act(element: HTMLElement, { action, value }: ProceduralRule): void {
   if (element === documentProperty('documentElement', element.ownerDocument)) return;
   if (action === 'hide') force(element, 'display', 'none');
   else if (action === 'remove') Element.prototype.remove.call(element);
-  else if (action === 'remove-attr') eachNamed(element.getAttributeNames(), value, (name) => element.removeAttribute(name));
-  else if (action === 'remove-class') eachNamed([...element.classList], value, (name) => element.classList.remove(name));
-  else setStyle(element, value);
-}
-
-function eachNamed(names: readonly string[], pattern: string, change: (name: string) => void): void {
-  const fits = exactTest(pattern);
-  for (const name of names) if (fits(name)) change(name);
+  else if (action === 'style') setStyle(element, value);
+  else if (action === 'remove-class') element.classList.remove(...[...element.classList].filter((name) => is(name, value)));
+  else for (const name of element.getAttributeNames()) if (is(name, value)) element.removeAttribute(name);
 }
 
 function setStyle(element: HTMLElement, declarations: string): void {

@@ -2,7 +2,6 @@ import { documentProperty, eachElement, pageBoxes, pageScroller } from './dom.js
 import { contentOf, DRAWN_MAX_PX, expand, keep } from './expand.js';
 import { passFrames, sleep } from './frames.js';
 import { flattenTransforms, repeatFlattening } from './transformed-content.js';
-import { forget, remember } from './virtualised.js';
 
 /**
  * Why scrolling through an inner scroller stopped before its end: its height, or the limit of time or rounds. Null if its
@@ -22,7 +21,8 @@ const FEED_MAX_MS = 3_000;
 const FEED_WAIT_MS = 60;
 const FEED_LOAD_WAITS = 5;
 
-const expanded: HTMLElement[] = [];
+/** Expanded scrollers with their former height in CSS px. */
+const expanded = new Map<HTMLElement, number>();
 let wasLocked = false;
 
 /**
@@ -43,14 +43,13 @@ export async function expandAll(): Promise<FeedCut> {
     const scroller = mainScroller(refused);
     if (scroller === null) break;
     const ended = await reachEnd(scroller);
-    if (contentOf(scroller) === scroller) remember(scroller);
+    const height = expanded.get(scroller) ?? scroller.offsetHeight;
     if (!expand(scroller)) {
-      forget(scroller);
       refused.add(scroller);
       continue;
     }
     cut = ended ?? cut;
-    expanded.push(scroller);
+    expanded.set(scroller, height);
     await notifyScrolled(scroller);
   }
   return cut;
@@ -59,11 +58,11 @@ export async function expandAll(): Promise<FeedCut> {
 /** Repeats expansions that the page has undone. */
 export function expandAgain(): void {
   repeatFlattening();
-  for (const scroller of expanded) expand(scroller);
+  for (const scroller of expanded.keys()) expand(scroller);
 }
 
-/** The scrollers that were expanded, and whether the page was locked before. */
-export function expansions(): { scrollers: readonly Element[]; wasLocked: boolean } {
+/** The scrollers that were expanded, with their former heights, and whether the page was locked before. */
+export function expansions(): { scrollers: ReadonlyMap<HTMLElement, number>; wasLocked: boolean } {
   return { scrollers: expanded, wasLocked };
 }
 

@@ -1,5 +1,5 @@
 import { coverOnTop } from './blank.js';
-import { alphaOf, ancestry, areaInView, body, documentProperty, hasVisibleStyle, isVisible, matches } from './dom.js';
+import { alphaOf, ancestry, areaInView, body, documentProperty, hasVisibleStyle, isVisible, matches, textBox } from './dom.js';
 import { cachedTrees, queryTrees } from './dom-cache.js';
 import { imagesInView, runsScript } from './readiness.js';
 
@@ -162,9 +162,7 @@ function wordsOf(node: Node): Words | null {
   const root = node.parentNode;
   const parent = root instanceof ShadowRoot ? root.host : node.parentElement;
   if (text === '' || parent === null || /^(script|style|noscript|template)$/i.test(parent.tagName)) return null;
-  const range = document.createRange();
-  range.selectNodeContents(node);
-  const box = range.getBoundingClientRect();
+  const box = textBox(node);
   if (areaInView(box) <= 4 || !hasVisibleStyle(parent)) return null;
   const { color, backgroundClip, webkitTextFillColor } = getComputedStyle(parent);
   const isTransparent = alphaOf(color) < 0.05 && backgroundClip !== 'text' && webkitTextFillColor === color;

@@ -1,5 +1,5 @@
-import { isPinned } from './boxes.js';
-import { body, eachElement, flatTreeParent, hasVisibleStyle, pageScroller } from './dom.js';
+import { isEmpty, isPinned } from './boxes.js';
+import { eachElement, flatTreeParent, hasVisibleStyle, isPage, pageScroller } from './dom.js';
 import { inner, keep, unclip } from './expand.js';
 
 /**
@@ -39,14 +39,11 @@ export function repeatFlattening(): void {
 export function hidesPart(): boolean {
   return (moved === null ? [] : inFlow(moved)).some((part) => {
     const all: NodeListOf<Element> = Element.prototype.querySelectorAll.call(part, '*');
-    const texts = [...all].filter((element) => element.firstElementChild === null && element.textContent?.trim() && isBoxed(element));
+    const texts = [...all].filter(
+      (element) => element.firstElementChild === null && element.textContent?.trim() && !isEmpty(element.getBoundingClientRect()),
+    );
     return texts.filter((element) => !hasVisibleStyle(element)).length > texts.length / 2;
   });
-}
-
-function isBoxed(element: Element): boolean {
-  const { width, height } = element.getBoundingClientRect();
-  return width > 0 && height > 0;
 }
 
 /** An animation takes precedence over values that scripts set repeatedly. */
@@ -106,9 +103,8 @@ function fillsClip(element: HTMLElement): boolean {
   const begins = element.getBoundingClientRect().top - (transform === 'none' ? 0 : new DOMMatrix(transform).f);
   for (let at = flatTreeParent(element); at !== null; at = flatTreeParent(at)) {
     if (!/hidden|clip/.test(getComputedStyle(at).overflowY)) continue;
-    const isPage = at === body() || at === document.documentElement;
     const box = at.getBoundingClientRect();
-    const [top, height] = isPage ? [0, innerHeight] : [box.top, box.height];
+    const [top, height] = isPage(at) ? [0, innerHeight] : [box.top, box.height];
     const covers = Math.abs(top) < 1 && Math.abs(height - innerHeight) < innerHeight * (1 - COVERS_MIN);
     return covers && box.width >= innerWidth * COVERS_MIN && Math.abs(begins - top) < innerHeight * LONGER_MIN;
   }

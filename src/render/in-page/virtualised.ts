@@ -1,7 +1,8 @@
 import { isPinned } from './boxes.js';
-import { all, flatTreeChildren, hasVisibleStyle, pageBoxes, pageScroller, viewHeight } from './dom.js';
+import { all, flatTreeChildren, hasVisibleStyle, isPage, pageScroller, textBox, viewHeight } from './dom.js';
 import { queryTrees } from './dom-cache.js';
-import { inner, keep } from './expand.js';
+import { contentOf, inner, keep } from './expand.js';
+import { expansions } from './scrollers.js';
 
 /**
  * Rows of a virtualised list exist only while in view, and some pages hide content outside the view. While scrolling, a few
@@ -37,8 +38,7 @@ export function recordView(): void {
   for (const across of ACROSS)
     for (const down of DOWN) {
       const element = document.elementFromPoint(innerWidth * across, height * down);
-      if (element === null || pageBoxes().some((box) => box === element) || isPinned(element)) continue;
-      if (!hasVisibleStyle(element)) continue;
+      if (element === null || isPage(element) || isPinned(element) || !hasVisibleStyle(element)) continue;
       elements.set(element, element.getBoundingClientRect().top + scrollTop);
     }
   if (elements.size > 0) recordedViews.push({ top: scrollTop, bottom: scrollTop + height, elements });
@@ -106,8 +106,6 @@ function frames(): PageRange[] {
  * empty, so each part is shown by scrolling the list at its former height, moved to the part's position.
  */
 
-/** Expanded scrollers with their former height in CSS px. */
-const heights = new Map<HTMLElement, number>();
 /** The minimum empty share of its former height at the end of a list. */
 const EMPTY_MIN = 0.5;
 /** The share of a view, or of a list's former height, that is captured at once. At the bottom edge, elements may not be shown yet. */
@@ -123,19 +121,10 @@ interface WindowedList {
 
 let windowedLists: WindowedList[] | null = null;
 
-/** Must be called before a scroller is expanded. */
-export function remember(scroller: HTMLElement): void {
-  if (!heights.has(scroller)) heights.set(scroller, scroller.offsetHeight);
-}
-
-/** Must be called if the expansion was undone. */
-export function forget(scroller: HTMLElement): void {
-  heights.delete(scroller);
-}
-
 /** The parts of expanded lists that are empty until they are scrolled to. The page must be at its top. */
 function emptyParts(): PageRange[] {
-  windowedLists ??= [...heights].flatMap(([list, height]) => {
+  windowedLists ??= [...expansions().scrollers].flatMap(([list, height]) => {
+    if (contentOf(list) !== list) return [];
     const { top, height: whole } = list.getBoundingClientRect();
     const padding = Number.parseFloat(getComputedStyle(list).paddingBottom) || 0;
     return showsBelow(list, top + whole - padding - height * EMPTY_MIN) ? [] : [{ list, top: top + scrollY, height, whole }];
@@ -167,13 +156,9 @@ export function scrollListsTo(position: number): void {
 
 /** Whether a list shows anything that extends below this edge, in CSS px of the view. Tests the last nodes first. */
 function showsBelow(list: HTMLElement, edge: number): boolean {
-  const range = document.createRange();
   const left: Node[] = [list];
   for (let node = left.pop(); node !== undefined; node = left.pop()) {
-    if (node instanceof Text && node.data.trim() !== '') {
-      range.selectNodeContents(node);
-      if (range.getBoundingClientRect().bottom > edge) return true;
-    }
+    if (node instanceof Text && node.data.trim() !== '' && textBox(node).bottom > edge) return true;
     if (!(node instanceof Element)) continue;
     const children = [...flatTreeChildren(node)];
     if (children.length === 0 && node.getBoundingClientRect().bottom > edge) return true;

@@ -1,4 +1,4 @@
-import { all, alphaOf, body, force, matches } from '../dom.js';
+import { all, alphaOf, body, force, isPage, matches } from '../dom.js';
 import { sleep } from '../frames.js';
 import { unlockScroll } from '../scrollers.js';
 import { type Banner, documentAsBanner, findBanners, isShown } from './overlays.js';
@@ -89,7 +89,7 @@ const SEEN_THROUGH_MAX = 0.95;
  */
 function backdropOnTop(): HTMLElement | null {
   const top = document.elementFromPoint(innerWidth / 2, innerHeight / 2);
-  if (!(top instanceof HTMLElement) || top === document.body || top === document.documentElement || !isEmptySheet(top)) return null;
+  if (!(top instanceof HTMLElement) || isPage(top) || !isEmptySheet(top)) return null;
   const words = wordsAround(top);
   // A hero image and its shade are below the text. A header may be above the backdrop that covers the rest.
   return words.below && (!words.above || isShade(top)) ? top : null;

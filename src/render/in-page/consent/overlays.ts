@@ -1,4 +1,4 @@
-import { areaInView, flatTreeParent, hasVisibleStyle, matches, trees } from '../dom.js';
+import { areaInView, flatTreeParent, hasVisibleStyle, isPage, matches, trees } from '../dom.js';
 import { cachedNames } from '../dom-cache.js';
 import { ABOUT_COOKIES, asksForConsent, CONSENT_FRAME, refuses, talksOfConsent } from './words.js';
 
@@ -98,7 +98,7 @@ function hasClosedShadowBanner(element: Element): boolean {
 /** The outermost fixed, sticky or dialog ancestor that does not contain the page itself. */
 function overlayAncestor(start: Element): HTMLElement | null {
   let outermost: HTMLElement | null = null;
-  for (let at: Element | null = start; at !== null && at !== document.body && at !== document.documentElement; at = flatTreeParent(at)) {
+  for (let at: Element | null = start; at !== null && !isPage(at); at = flatTreeParent(at)) {
     if (at instanceof HTMLElement && isOverlay(at) && !isAppShell(at)) outermost = at;
   }
   return outermost;
@@ -125,7 +125,7 @@ function boxesByName(): HTMLElement[] {
   for (const element of document.querySelectorAll<HTMLElement>(isNamed() ? `${NAMED},${LABELLED}` : LABELLED)) {
     if (boxes.length === CANDIDATES_MAX) break;
     if (!NAMED_AS_BANNER.test(`${element.id} ${element.getAttribute('class') ?? ''}`)) continue;
-    if (element === document.body || !isShown(element)) continue;
+    if (isPage(element) || !isShown(element)) continue;
     if (overlayAncestor(element) === null && (isProse(element) || !ABOUT_COOKIES.test(deepText(element)))) continue;
     boxes.push(element);
   }
