@@ -1,4 +1,4 @@
-import { all, documentProperty, isPage, isVisible } from './dom.js';
+import { all, documentProperty, isPage, isVisible, matches } from './dom.js';
 import { visibleText } from './text.js';
 
 export interface WallInspection {
@@ -22,11 +22,12 @@ export interface WallQuestion {
 
 export function inspectWall({ selectors, maxChars, bareness }: WallQuestion): WallInspection {
   const text = visibleText(maxChars).trim();
-  const bare = text.length <= bareness.maxChars && !hasTextField() && !hasMoreLinks(bareness.maxLinks);
-  // Tests all selectors at once, since most pages match none, and each query scans the whole page.
+  const isShort = text.length <= bareness.maxChars;
+  const bare = isShort && !hasTextField() && all('a[href]').filter(isVisible).length <= bareness.maxLinks;
+  // All selectors are tested at once, since most pages match none, and each query scans the whole page.
   const there = bare ? all(selectors.join(',')) : [];
   const found = selectors.flatMap((selector): WallInspection['found'] => {
-    const matching = there.filter((element) => Element.prototype.matches.call(element, selector));
+    const matching = there.filter((element) => matches(element, selector));
     return matching.length === 0 ? [] : [[selector, matching.some((element) => Element.prototype.checkVisibility.call(element))]];
   });
   return { title: documentProperty('title').slice(0, maxChars).trim(), text, bare, found };
@@ -37,12 +38,6 @@ function hasTextField(): boolean {
     if (field.localName === 'input' && !/^(|text|email|password|search|tel)$/i.test(field.getAttribute('type') ?? '')) return false;
     return isVisible(field) && !/captcha|answer|response/i.test(`${field.id} ${field.getAttribute('name')}`);
   });
-}
-
-function hasMoreLinks(most: number): boolean {
-  let count = 0;
-  for (const link of all('a[href]')) if (isVisible(link) && ++count > most) return true;
-  return false;
 }
 
 /** The text of Chromium's error block, which it inserts at the start of XML that does not parse; null if there is none. */

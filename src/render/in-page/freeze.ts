@@ -1,6 +1,5 @@
 import { hideLateBanners } from './consent/inspect.js';
-import { allIn, documentProperty, force, pageScroller, shadowRootOf } from './dom.js';
-import { refreshTrees, treesOf } from './dom-cache.js';
+import { allIn, force, pageScroller, type Tree, trees } from './dom.js';
 import { apply } from './edits.js';
 import { passFrames } from './frames.js';
 import { expansions } from './scrollers.js';
@@ -25,23 +24,33 @@ const MIDDLE_OF_VIEW = 50;
  * @param given.beyondView whether more than the view is captured, so that scrolling must no longer drive animations
  */
 export async function freezePage({ motion, beyondView }: { motion: boolean; beyondView: boolean }): Promise<void> {
-  refreshTrees();
   apply();
   hideLateBanners();
-  if (beyondView) freezeScrollDriven();
-  const roots = documents(document, DEPTH_MAX);
-  for (const root of roots) {
-    hideCaret(root);
-    // Called on the prototype, since elements in a frame are instances of that frame's classes.
-    for (const media of treesOf(root).flatMap((tree) => allIn(tree, 'video,audio'))) HTMLMediaElement.prototype.pause.call(media);
+  const all = treesWithFrames(document, DEPTH_MAX);
+  for (const { activeElement } of all) {
+    // Editable descendants inherit the caret colour.
+    if (activeElement !== null && 'style' in activeElement) force(activeElement as HTMLElement, 'caret-color', 'transparent');
   }
-  const running = roots.flatMap(runningMotion);
-  for (const animation of motion ? running.filter(isEndless) : running) animation.pause();
-  if (motion) await resetMotion(roots, running.filter(isEndless));
+  // Called on the prototype, since elements in a frame are instances of that frame's classes.
+  for (const media of all.flatMap((tree) => allIn(tree, 'video,audio'))) HTMLMediaElement.prototype.pause.call(media);
+  const animations = all.flatMap((tree) => tree.getAnimations());
+  if (beyondView) freezeScrollDriven(animations);
+  const running = animations.filter(({ playState, timeline }) => playState === 'running' && !isProgress(timeline));
+  const stopped = motion ? running.filter(isEndless) : running;
+  for (const animation of stopped) animation.pause();
+  if (motion) await resetMotion(all, stopped);
 }
 
-async function resetMotion(roots: readonly Document[], endless: readonly Animation[]): Promise<void> {
-  const drawings = roots.flatMap((root) => allIn(root, 'svg:has(animate,animateTransform,animateMotion,set),progress:not([value])'));
+/** The trees of a document, and of the frames in it that may be read. */
+function treesWithFrames(root: Document, depth: number): Tree[] {
+  const own = trees(root);
+  const frames = depth === 0 ? [] : own.flatMap((tree) => allIn(tree, 'iframe,frame'));
+  const documents = frames.flatMap((frame) => (frame as HTMLIFrameElement).contentDocument ?? []);
+  return [...own, ...documents.flatMap((inner) => treesWithFrames(inner, depth - 1))];
+}
+
+async function resetMotion(all: readonly Tree[], endless: readonly Animation[]): Promise<void> {
+  const drawings = all.flatMap((tree) => allIn(tree, 'svg:has(animate,animateTransform,animateMotion,set),progress:not([value])'));
   for (const drawing of drawings) {
     if (drawing.localName === 'progress') drawing.setAttribute('value', PROGRESS_VALUE);
     else freezeDrawing(drawing as SVGSVGElement);
@@ -62,39 +71,22 @@ interface ProgressTimeline extends AnimationTimeline {
   subject?: Element;
 }
 
+/** Tested by property, since objects in a frame are instances of that frame's classes. */
+function isProgress(timeline: AnimationTimeline | null): timeline is ProgressTimeline {
+  return timeline !== null && 'source' in timeline;
+}
+
 /** Sets scroll-driven animations to the top of the page, and view-driven ones to the middle of the view. */
-function freezeScrollDriven(): void {
+function freezeScrollDriven(animations: readonly Animation[]): void {
   const scrolled = new Set<Element | null>([pageScroller(), ...expansions().scrollers.keys()]);
-  for (const animation of treesOf(document).flatMap((tree) => tree.getAnimations())) {
-    const timeline = animation.timeline as ProgressTimeline | null;
-    if (timeline === null || timeline instanceof DocumentTimeline) continue;
-    if (!scrolled.has(timeline.source)) continue;
+  for (const animation of animations) {
+    const { timeline } = animation;
+    if (!isProgress(timeline) || !scrolled.has(timeline.source)) continue;
     const at = timeline.subject === undefined ? 0 : MIDDLE_OF_VIEW;
     const { startTime, playbackRate } = animation as unknown as { startTime: CSSUnitValue | null; playbackRate: number };
     animation.pause();
     (animation as { currentTime: unknown }).currentTime = CSS.percent((at - (startTime?.value ?? 0)) * playbackRate);
   }
-}
-
-function documents(root: Document, depth: number): Document[] {
-  const frames = depth === 0 ? [] : treesOf(root).flatMap((tree) => allIn(tree, 'iframe,frame'));
-  const inner = frames.flatMap((frame) => (frame as HTMLIFrameElement).contentDocument ?? []);
-  return [root, ...inner.flatMap((found) => documents(found, depth - 1))];
-}
-
-/** Editable descendants inherit the caret colour. */
-function hideCaret(root: Document): void {
-  let focused = documentProperty('activeElement', root);
-  for (; focused !== null; focused = shadowRootOf(focused)?.activeElement ?? null) {
-    if ('style' in focused) force(focused as HTMLElement, 'caret-color', 'transparent');
-  }
-}
-
-/** Animations driven by time instead of scrolling. */
-function runningMotion(root: Document): Animation[] {
-  const animations = treesOf(root).flatMap((tree) => tree.getAnimations());
-  const timeline = documentProperty('timeline', root);
-  return animations.filter((animation) => animation.playState === 'running' && animation.timeline === timeline);
 }
 
 function isEndless({ effect }: Animation): boolean {

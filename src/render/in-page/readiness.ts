@@ -109,24 +109,15 @@ export function imagesInView(): HTMLImageElement[] {
   return found;
 }
 
-/** Resolves once the image has loaded and been decoded, or has failed. */
-async function decoded(image: HTMLImageElement): Promise<void> {
-  if (!image.complete) {
-    await new Promise((resolve) => {
-      image.addEventListener('load', resolve, { once: true });
-      image.addEventListener('error', resolve, { once: true });
-    });
-  }
-  // `decode` rejects for a broken image.
-  await HTMLImageElement.prototype.decode.call(image).catch(() => undefined);
-}
-
 /** Decodes all loaded images, in view or not: the first picture after a scroll may lack images that are still being decoded. */
 export async function allDecoded(): Promise<void> {
-  const whole = Array.from(documentProperty('images'))
-    .slice(0, DECODED_MAX)
-    .filter((image) => image.complete && image.naturalWidth > 0);
-  await endsInTime(Promise.all(whole.map((image) => HTMLImageElement.prototype.decode.call(image).catch(() => {}))), DECODE_MAX_MS);
+  const loaded = Array.from(documentProperty('images')).filter((image) => image.complete && image.naturalWidth > 0);
+  await endsInTime(Promise.all(loaded.slice(0, DECODED_MAX).map(decoded)), DECODE_MAX_MS);
+}
+
+/** Resolves once the image has loaded and been decoded, or has failed. */
+async function decoded(image: HTMLImageElement): Promise<void> {
+  await image.decode().catch(() => undefined);
 }
 
 /** The URLs among these that are backgrounds in view. */
@@ -169,9 +160,7 @@ export function runsScript(root: Document = document): boolean {
 
 /** Seconds until a pending `<meta http-equiv="refresh">`, or null if there is none. */
 function refreshAfterS(): number | null {
-  const times = all('meta')
-    .filter((meta) => /^refresh$/i.test(meta.getAttribute('http-equiv') ?? ''))
-    .map((meta) => Number.parseFloat(meta.getAttribute('content') ?? ''))
-    .filter((seconds) => seconds >= 0);
+  const metas = all('meta[http-equiv="refresh" i]');
+  const times = metas.map((meta) => Number.parseFloat(meta.getAttribute('content') ?? '')).filter((seconds) => seconds >= 0);
   return times.length === 0 ? null : Math.min(...times);
 }

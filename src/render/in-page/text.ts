@@ -1,5 +1,5 @@
-import { allIn, body, documentProperty, isVisible } from './dom.js';
-import { treesOf } from './dom-cache.js';
+import { allIn, documentProperty, isVisible, textBox, trees } from './dom.js';
+import { cachedTrees } from './dom-cache.js';
 import { foldText } from './fold.js';
 
 /** A box with more than this many times the wanted text is read in parts: its inner text would require a layout of all its text. */
@@ -20,14 +20,15 @@ export function shows(markers: string[], { maxChars, titleMaxChars }: { maxChars
 /** The visible text, including shadow trees, same-origin frames and form fields, at most `maxChars`. */
 export function visibleText(maxChars: number): string {
   const reading: Reading = { parts: [], chars: 0, most: maxChars };
-  const top = body() ?? documentProperty('documentElement');
-  read(reading, document, top === null ? [] : [top]);
+  read(reading, document);
   return reading.parts.join('\n').slice(0, maxChars);
 }
 
-function read(reading: Reading, root: Document, tops: Iterable<Node>): void {
-  for (const tree of treesOf(root)) {
-    for (const top of tree === root ? tops : tree.childNodes) readNode(reading, top);
+function read(reading: Reading, root: Document): void {
+  const top = documentProperty('body', root) ?? documentProperty('documentElement', root);
+  for (const tree of root === document ? cachedTrees() : trees(root)) {
+    if (tree !== root) for (const node of tree.childNodes) readNode(reading, node);
+    else if (top !== null) readNode(reading, top);
     if (reading.chars > reading.most) return;
     for (const element of allIn(tree, 'input,textarea,iframe,frame')) {
       if (reading.chars > reading.most) return;
@@ -62,9 +63,7 @@ function readNode(reading: Reading, node: Node): void {
 function readTextNode(reading: Reading, text: Node): void {
   const holder = text.parentElement ?? (text.getRootNode() as ShadowRoot).host;
   if (text.nodeValue?.trim() === '' || getComputedStyle(holder).visibility !== 'visible') return;
-  const range = new Range();
-  range.selectNodeContents(text);
-  if (range.getClientRects().length > 0) add(reading, text.nodeValue);
+  if (textBox(text).width > 0) add(reading, text.nodeValue);
 }
 
 function readField(reading: Reading, element: HTMLInputElement): void {
@@ -73,8 +72,6 @@ function readField(reading: Reading, element: HTMLInputElement): void {
 }
 
 function readFrame(reading: Reading, element: HTMLIFrameElement): void {
-  const inner = element.contentDocument ?? null;
-  if (inner === null || !isVisible(element)) return;
-  const top: Element | null = documentProperty('body', inner);
-  read(reading, inner, top === null ? [] : [top]);
+  const { contentDocument } = element;
+  if (contentDocument && isVisible(element)) read(reading, contentDocument);
 }
