@@ -114,7 +114,8 @@ function roleOf(element: HTMLElement, style: CSSStyleDeclaration, { keep }: Pinn
 
 /** Whether a fixed element in a fixed one is at another place of the view, as a bar at the bottom edge in a header. */
 function isApartFrom(container: Element, box: DOMRect): boolean {
-  if (containsFixed(container, getComputedStyle(container))) return false;
+  const outer = fixedContainer(container);
+  if (containsFixed(container, getComputedStyle(container)) || (outer !== null && !isApartFrom(outer, box))) return false;
   const { top, bottom } = container.getBoundingClientRect();
   return box.top >= bottom || box.bottom <= top;
 }

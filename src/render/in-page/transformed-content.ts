@@ -1,5 +1,5 @@
 import { isEmpty, isPinned } from './boxes.js';
-import { eachElement, flatTreeParent, hasVisibleStyle, isPage, pageScroller } from './dom.js';
+import { allIn, eachElement, flatTreeParent, hasVisibleStyle, isPage, pageScroller } from './dom.js';
 import { inner, keep, unclip } from './expand.js';
 
 /**
@@ -38,8 +38,7 @@ export function repeatFlattening(): void {
 /** Whether most text of one of the parts is hidden, because scripts show it only while that part is current. */
 export function hidesPart(): boolean {
   return (moved === null ? [] : inFlow(moved)).some((part) => {
-    const all: NodeListOf<Element> = Element.prototype.querySelectorAll.call(part, '*');
-    const texts = [...all].filter(
+    const texts = allIn(part, '*').filter(
       (element) => element.firstElementChild === null && element.textContent?.trim() && !isEmpty(element.getBoundingClientRect()),
     );
     return texts.filter((element) => !hasVisibleStyle(element)).length > texts.length / 2;
