@@ -19,7 +19,6 @@ import { finishMotion } from './frames.js';
 /** `covered`: an empty layer covers the whole view and the content below it. */
 export type Sight = 'something' | 'nothing' | 'covered';
 
-/** Channel values, 0–255. */
 export type Rgb = [red: number, green: number, blue: number];
 
 export interface ViewInspection {

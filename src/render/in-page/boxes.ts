@@ -76,7 +76,6 @@ export function isPinned(element: Element): boolean {
   return ancestry(element).some((at) => getComputedStyle(at).position === 'fixed');
 }
 
-/** An element's box, relative to the view. */
 export function boxOf(target: Element): ElementBox {
   const own = target.getBoundingClientRect();
   const parts = isEmpty(own) ? partsOf(target) : [];

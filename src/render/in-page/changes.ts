@@ -5,9 +5,7 @@ import { expansions } from './scrollers.js';
 
 /** Changes made to a page for its picture. Elements are named in the form `nav#top.bar`. */
 export interface PageChanges {
-  /** Elements hidden by hiding rules. */
   hidden: string[];
-  /** Inner scrollers that were expanded to show all of their content. */
   expanded: string[];
   pinned: { element: string; role: Role }[];
   scrollUnlocked: boolean;

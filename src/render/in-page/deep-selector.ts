@@ -23,12 +23,10 @@ export interface CrossOriginFrame {
   place: ForeignPlace | null;
 }
 
-/** A place in a frame of another origin. */
 export interface ForeignPlace {
   frame: string;
   /** The frame's index among the matches of `frame`. */
   index: number;
-  /** The remaining parts of the selector. */
   rest: string[];
 }
 

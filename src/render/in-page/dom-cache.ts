@@ -37,7 +37,6 @@ export function cachedNames(): Names {
   return found.names;
 }
 
-/** Matching elements in the document and its open shadow trees. */
 export function queryTrees(selector: string): Element[] {
   return cachedTrees().flatMap((tree) => allIn(tree, selector));
 }

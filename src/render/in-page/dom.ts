@@ -30,12 +30,10 @@ export function pageBoxes(): HTMLElement[] {
   return [documentProperty('documentElement'), body()].filter((box) => box instanceof HTMLElement);
 }
 
-/** Whether the element is the root or the body. */
 export function isPage(element: Element | null): boolean {
   return element !== null && (element === documentProperty('documentElement') || element === body());
 }
 
-/** The element that scrolls the page. */
 export function pageScroller(): Element {
   return documentProperty('scrollingElement') ?? documentProperty('documentElement');
 }

@@ -6,7 +6,6 @@ import { expansions } from './scrollers.js';
 
 /** The value shown for an indeterminate progress bar. */
 const PROGRESS_VALUE = '0.25';
-/** The maximum depth of nested frames. */
 const DEPTH_MAX = 3;
 /** Two frames cover layout and commit. */
 const FRAMES = 2;

@@ -23,7 +23,6 @@ export interface PageExtent {
 }
 
 export interface ScrollStep {
-  /** The target position in CSS px. */
   to: number;
   /** The horizontal position in CSS px, negative to the left; unchanged by default. */
   left?: number;
@@ -31,7 +30,6 @@ export interface ScrollStep {
   by?: number;
 }
 
-/** Measures the document's size and scroll position. */
 export function measure(): PageExtent {
   const scroller = pageScroller();
   return {

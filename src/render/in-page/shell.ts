@@ -22,7 +22,6 @@ const SPINNERS =
 const PAGE_FRAME = 'header,nav,footer,[role="banner"],[role="navigation"],[role="contentinfo"]';
 const INTERACTIVE = 'a[href],button,input,select,textarea,h1,h2,h3';
 
-/** Checks whether the view looks like a page that is still loading. */
 export function inspect(): Completeness {
   return { seen: shellSign(textsInView()), unfinished: unfinishedSign(), text: textLength() };
 }
@@ -119,7 +118,6 @@ function hidesContent(layer: Element, texts: Words[]): boolean {
   return shareOf(queryTrees(PICTURES).filter((element) => !layer.contains(element))) >= 0.2;
 }
 
-/** A text in view. */
 interface Words {
   text: string;
   parent: Element;

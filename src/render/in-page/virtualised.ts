@@ -29,7 +29,6 @@ const GONE_SHARE = 0.5;
 
 const recordedViews: RecordedView[] = [];
 
-/** Records what is in view. */
 export function recordView(): void {
   if (recordedViews.length >= RANGES_MAX) return;
   const { scrollTop } = pageScroller();

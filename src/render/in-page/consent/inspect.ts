@@ -3,12 +3,10 @@ import { cachedNames } from '../dom-cache.js';
 import { hide, hideBackdrops } from './dismiss.js';
 import { boxesOnTop, documentAsBanner, findBanners, hasFrameOnTop, isShown } from './overlays.js';
 
-/** The result of inspecting a page for hiding rules and banners. */
 export interface BannerInspection {
   ids: string[];
   classes: string[];
   hrefs: string[];
-  /** Whether a banner is in view. */
   hasBanner: boolean;
   /** Whether the content of a banner in view is in a frame. */
   framed: boolean;
