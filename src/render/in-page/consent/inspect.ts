@@ -1,7 +1,7 @@
 import { adopt, keepAdopted, sheetOf } from '../dom.js';
 import { cachedNames } from '../dom-cache.js';
 import { hide, hideBackdrops } from './dismiss.js';
-import { boxesOnTop, documentAsBanner, findBanners, hasFrameOnTop, isShown } from './overlays.js';
+import { boxesByName, boxesOnTop, documentAsBanner, findBanners, hasFrameOnTop, isShown } from './overlays.js';
 
 export interface BannerInspection {
   ids: string[];
@@ -44,7 +44,7 @@ export function inspect(bannerCss: string | null): BannerInspection {
   areBannersBlocked = bannerCss !== null;
   if (bannerCss === null) return seen;
   const onTop = boxesOnTop();
-  const banners = findBanners(onTop);
+  const banners = findBanners([...onTop, ...boxesByName()]);
   if (banners.length > 0) return { ...seen, hasBanner: true, framed: banners.some((banner) => banner.framed) };
   seen.hasFrameOnTop = hasFrameOnTop(onTop);
   if (bannerCss !== '' && !laidSheets.has(bannerCss)) seen.hidden = applyHidingRules({ css: bannerCss, count: true });
@@ -58,9 +58,9 @@ export function isBanner(): boolean {
   return documentAsBanner() !== null;
 }
 
-/** Hides banners that have appeared since the last inspection. */
+/** Hides banners that have appeared on top of the page since the last inspection. */
 export function hideLateBanners(): void {
-  const banners = areBannersBlocked ? findBanners() : [];
+  const banners = areBannersBlocked ? findBanners(boxesOnTop()) : [];
   for (const { element } of banners) hide(element);
   if (banners.length > 0) hideBackdrops();
 }

@@ -34,13 +34,10 @@ const LABELLED = '[aria-label*="cookie" i]';
 const NAMES = /cookie|consent|gdpr|privacy-b/i;
 const NAMED_AS_BANNER = /banner|notice|bar\b|popup|pop-up|modal|dialog|overlay|consent|message|msg|alert|law|wall|layer|box|info|gdpr/i;
 
-/**
- * The banners in view, outermost boxes only.
- * @param onTop a recent result of boxesOnTop
- */
-export function findBanners(onTop = boxesOnTop()): Banner[] {
+/** The banners among boxes, by default those in view; outermost ones only. */
+export function findBanners(boxes = [...boxesOnTop(), ...boxesByName()]): Banner[] {
   const found: Banner[] = [];
-  for (const element of [...onTop, ...boxesByName()]) {
+  for (const element of boxes) {
     if (found.some((banner) => banner.element.contains(element) || element.contains(banner.element))) continue;
     const banner = asBanner(element);
     if (banner !== null) found.push(banner);
@@ -120,7 +117,7 @@ function isAppShell(element: HTMLElement): boolean {
 }
 
 /** Boxes in normal flow whose names suggest a banner. */
-function boxesByName(): HTMLElement[] {
+export function boxesByName(): HTMLElement[] {
   const boxes: HTMLElement[] = [];
   for (const element of document.querySelectorAll<HTMLElement>(isNamed() ? `${NAMED},${LABELLED}` : LABELLED)) {
     if (boxes.length === CANDIDATES_MAX) break;
