@@ -1,4 +1,4 @@
-import { documentProperty, eachElement, pageBoxes, pageScroller } from './dom.js';
+import { documentProperty, eachElement, hasVisibleStyle, pageBoxes, pageScroller } from './dom.js';
 import { contentOf, DRAWN_MAX_PX, expand, keep } from './expand.js';
 import { passFrames, sleep } from './frames.js';
 import { flattenTransforms, repeatFlattening } from './transformed-content.js';
@@ -105,14 +105,11 @@ function mainScroller(refused: ReadonlySet<Element>): HTMLElement | null {
 }
 
 function mayScroll(element: HTMLElement): boolean {
-  if (element === documentProperty('documentElement') || element instanceof HTMLTextAreaElement) return false;
-  const style = getComputedStyle(element);
-  if (style.visibility === 'hidden' || (style.display === 'inline' && !(element instanceof HTMLIFrameElement))) return false;
+  if (element === documentProperty('documentElement') || element instanceof HTMLTextAreaElement || !hasVisibleStyle(element)) return false;
+  const { overflowY } = getComputedStyle(element);
   const root = contentOf(element);
-  if (root === element)
-    return /auto|scroll|overlay/.test(style.overflowY) || (element === documentProperty('body') && style.overflowY === 'hidden');
+  if (root === element) return /auto|scroll/.test(overflowY) || (element === documentProperty('body') && overflowY === 'hidden');
   if (/^(no|off|noscroll)$/i.test(element.getAttribute('scrolling') ?? '')) return false;
-  if (!element.checkVisibility({ opacityProperty: true })) return false;
   return !/hidden|clip/.test(getComputedStyle(root).overflowY + getComputedStyle(root.ownerDocument.body).overflowY);
 }
 
