@@ -16,7 +16,6 @@ import { parseTracing, type TracingConfig } from './tracing-config.js';
 export const ROLES = ['api', 'capture', 'webhook'] as const;
 export type Role = (typeof ROLES)[number];
 
-const LIST_SWITCHES = ['ads', 'trackers', 'chats', 'cookies'] as const;
 const SECRET_KEY_BYTES = 32;
 
 /** A value that is written as text. `what` ends the sentence "it must be …"; `read` returns undefined for a text that is not valid. */
@@ -96,20 +95,6 @@ const keyPrefix = written('a path of letters, digits, dots, hyphens and undersco
   if (!/^[\w.-]+(\/[\w.-]+)*\/?$/.test(given) || given.length > 200) return undefined;
   return given.endsWith('/') ? given : `${given}/`;
 });
-/** URLs by switch. A switch may be named several times; `ads=` without a URL leaves only its built-in rules. */
-const listUrls = listOf(
-  'a comma-separated list such as ads=https://lists.example.com/ads.txt (http on loopback only); switches are ads, trackers, chats, cookies',
-  (item) => {
-    const [, name, url = ''] = /^(\w+)=(.*)$/.exec(item) ?? [];
-    const category = LIST_SWITCHES.find((known) => known === name);
-    return category === undefined || (url !== '' && !isListUrl(url)) ? undefined : { category, url };
-  },
-).transform((items) => {
-  const urls: Partial<Record<(typeof LIST_SWITCHES)[number], string[]>> = {};
-  for (const { category, url } of items) urls[category] = [...(urls[category] ?? []), ...(url === '' ? [] : [url])];
-  return urls;
-});
-
 function optional<Type extends z.ZodType>(type: Type) {
   return type.nullable().default(null);
 }
@@ -173,12 +158,10 @@ const CAPTURES = {
   maxQueue: whole(1, 1_000_000)
     .default(1_000)
     .meta({ argument: '<n>', help: 'number of waiting jobs at which submissions are rejected with 503' }),
-  captureMaxMb: whole(1, 100_000).default(200).meta({ argument: '<n>', help: 'maximum MB that one capture may transfer' }),
   tolerate: toleratedCodes.default([]).meta({
     argument: '<list>',
     help: `comma-separated codes to tolerate in requests without \`tolerate\`: ${TOLERATED_CODES.join(', ')}`,
   }),
-  proxyPassword: optional(text).meta({ help: 'password for `stillframe capture --proxy-username`; API requests carry their own' }),
 };
 
 const DESTINATIONS = {
@@ -200,7 +183,6 @@ const DESTINATIONS = {
     argument: '<url>',
     help: 'URL that reports the egress country, as loc=XX lines or as JSON with country',
   }),
-  egressDatabase: optional(path).meta({ argument: '<file>', help: 'local .mmdb file for looking up the egress country' }),
 };
 
 const WEBHOOKS = {
@@ -218,8 +200,6 @@ const WEBHOOKS = {
 const RATE_LIMITS = {
   submitRate: perMinute.default(120).meta({ argument: '<n>', help: 'submissions per minute and key; 0 for no limit' }),
   submitBurst: burst.default(30).meta({ argument: '<n>', help: 'submissions per key in one burst' }),
-  linkRate: perMinute.default(120).meta({ argument: '<n>', help: 'renders per minute and key that signed links start; 0 for no limit' }),
-  linkBurst: burst.default(30).meta({ argument: '<n>', help: 'renders per key that signed links start in one burst' }),
   readRate: perMinute.default(600).meta({ argument: '<n>', help: 'read requests per minute and key; 0 for no limit' }),
   readBurst: burst.default(60).meta({ argument: '<n>', help: 'read requests per key in one burst' }),
 };
@@ -280,12 +260,6 @@ const BUCKET = {
 
 const FILTER_LISTS = {
   lists: onOff.default(true).meta({ help: 'do not fetch filter lists; use only the built-in rules' }),
-  listUrls: optional(listUrls).meta({
-    argument: '<list>',
-    help: 'comma-separated switch=URL that replace the default filter lists; switches: ads, trackers, chats, cookies',
-    note: 'A URL is https, or http on loopback.',
-    defaultText: 'EasyList, EasyPrivacy and AdGuard',
-  }),
 };
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -499,13 +473,6 @@ function readOnOff(given: string): boolean | undefined {
 
 function readWebUrl(given: string): string | undefined {
   return /^https?:\/\/[^/]/i.test(given) && URL.canParse(given) ? given.replace(/\/+$/, '') : undefined;
-}
-
-/** A list decides what a page shows, so it must come over https, or from loopback. */
-function isListUrl(given: string): boolean {
-  if (readWebUrl(given) === undefined) return false;
-  const { protocol, hostname } = new URL(given);
-  return protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
 function splitAtCommas(given: string): string[] {

@@ -94,24 +94,6 @@ describe('the settings', () => {
     }
   });
 
-  it('read addresses of filter lists by their switch', () => {
-    const readUrls = (value: string) => read({}, { STILLFRAME_LIST_URLS: value }).listUrls;
-    expect(readUrls('ads=https://a.example/1.txt, ads=http://127.0.0.1:81/2.txt?x=y, chats=')).toEqual({
-      ads: ['https://a.example/1.txt', 'http://127.0.0.1:81/2.txt?x=y'],
-      chats: [],
-    });
-    expect(readUrls('')).toBeNull();
-    for (const wrong of [
-      'https://a.example/1.txt',
-      'adverts=https://a.example/1.txt',
-      'ads=ftp://a.example/',
-      'ads=http://a.example/1.txt',
-      'ads=http://127.0.0.1.a.example/',
-    ]) {
-      expect(() => readUrls(wrong)).toThrow(/STILLFRAME_LIST_URLS/);
-    }
-  });
-
   it('refuse an unknown name in the file', () => {
     writeFileSync(join(dataDir, CONFIG_FILE), JSON.stringify({ prot: 1 }));
     expect(() => read()).toThrow('"prot"');
@@ -122,7 +104,6 @@ describe('the settings', () => {
     expect(secrets.map(({ env }) => env).sort()).toEqual([
       'DATABASE_URL',
       'METRICS_TOKEN',
-      'PROXY_PASSWORD',
       'S3_ACCESS_KEY_ID',
       'S3_SECRET_ACCESS_KEY',
       'SECRET_KEY',

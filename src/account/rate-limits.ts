@@ -2,12 +2,10 @@
 const FAILURES: Rate = { perMinute: 30, burst: 30 };
 
 export interface RateRules {
-  /** Limit per key. */
+  /** Limit per key; renders that signed links start have the same, apart from these. */
   submissions: Rate;
   /** Limit per key. */
   reads: Rate;
-  /** Limit of renders that signed links start, per key. */
-  links: Rate;
 }
 
 /** The token buckets of this process, in memory; a restart refills them. Servers that share a database each grant an equal part. */
@@ -15,6 +13,7 @@ export class RateLimits {
   /** By key id. */
   readonly submissions: TokenBuckets;
   readonly reads: TokenBuckets;
+  /** Renders that signed links start, by key id. */
   readonly links: TokenBuckets;
   /** Failed authentications, by client address. */
   readonly failures: TokenBuckets;
@@ -22,7 +21,7 @@ export class RateLimits {
   constructor(rules: RateRules, now: () => number = () => performance.now()) {
     this.submissions = new TokenBuckets(rules.submissions, now);
     this.reads = new TokenBuckets(rules.reads, now);
-    this.links = new TokenBuckets(rules.links, now);
+    this.links = new TokenBuckets(rules.submissions, now);
     this.failures = new TokenBuckets(FAILURES, now);
   }
 

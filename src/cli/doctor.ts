@@ -129,7 +129,7 @@ async function tryBrowser(config: Config, executable: Executable): Promise<Findi
   const log = silentLog();
   const { openEgress } = await import('../egress/open-egress.js');
   const { BrowserPool } = await import('../render/pool/browser-pool.js');
-  await using egress = await openEgress({ allowDestinations: [], dnsServers: [], maxBytesPerCapture: 1, log });
+  await using egress = await openEgress({ allowDestinations: [], dnsServers: [], log });
   const runDir = join(config.dataDir, 'doctor');
   await using pool = await BrowserPool.start({ executable, egress, browsers: 1, pagesPerBrowser: 1, runDir, sandbox: config.sandbox, log });
   const { describeAge } = await import('../render/install/find-chromium.js');

@@ -25,7 +25,7 @@ function addVerb(lists: Command, verb: 'status' | 'update', help: string): void 
     .description(help)
     .option('--json', 'print JSON')
     .addHelpText('after', `\nExample:\n  stillframe lists ${verb}`);
-  addSettings(command, ['dataDir', 'dnsServers', 'allowDestinations', 'denyDestinations', 'listUrls']).action(
+  addSettings(command, ['dataDir', 'dnsServers', 'allowDestinations', 'denyDestinations']).action(
     async (options: { json?: boolean }, own: Command) => {
       const config = readSettings(own);
       const { withBlocker } = await import('./with-blocker.js');

@@ -15,7 +15,7 @@ export function addMcpCommand(program: Command): void {
       'Let an AI assistant capture pages: a server of the Model Context Protocol on standard input and output, which the assistant starts itself. It needs no key and no running server, for which there is /mcp. Private addresses are refused unless they are allowed.',
     )
     .addHelpText('after', EXAMPLES);
-  addSettings(mcp, [...CAPTURE_SETTINGS, 'syncWaitMs', 'captureMaxMb']).action(async (_options: unknown, command: Command) => {
+  addSettings(mcp, [...CAPTURE_SETTINGS, 'syncWaitMs']).action(async (_options: unknown, command: Command) => {
     const config = readSettings(command);
     const { serveMcp } = await import('./serve-mcp.js');
     await serveMcp(config);

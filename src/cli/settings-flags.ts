@@ -11,7 +11,6 @@ export const CAPTURE_SETTINGS: readonly (keyof Config)[] = [
   'allowDestinations',
   'denyDestinations',
   'lists',
-  'listUrls',
 ];
 
 /**

@@ -12,7 +12,6 @@ export async function withBlocker<Result>(config: Config, log: Log, work: (block
     allowDestinations: config.allowDestinations,
     denyDestinations: config.denyDestinations,
     dnsServers: config.dnsServers,
-    maxBytesPerCapture: config.captureMaxMb * 1_000_000,
     log,
   });
   await using blocker = await startBlocker({ ...config, lists: false }, egress, log);

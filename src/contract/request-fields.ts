@@ -266,7 +266,6 @@ export const requestFields = {
         .meta({
           description: 'user name for the proxy',
           example: 'user',
-          cli: { help: 'user name for the proxy; its password is taken from STILLFRAME_PROXY_PASSWORD' },
         }),
       password: line(1_024).optional().meta({ description: 'write-only', example: 'secret', writeOnly: true }),
     })

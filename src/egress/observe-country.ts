@@ -1,5 +1,3 @@
-import { isIP } from 'node:net';
-import type { CountryResponse, Reader } from 'maxmind';
 import { CaptureError } from '../contract/capture-error.js';
 import type { Log } from '../log.js';
 import type { CallerProxy, CaptureProxy, Egress } from './egress.js';
@@ -12,10 +10,8 @@ const ANSWER_LIMIT_BYTES = 64 * 1024;
 
 export interface CountryObserverOptions {
   egress: Pick<Egress, 'fetch'>;
-  /** Returns `loc=XX` lines, JSON with `country`, or (with a database) at least the address of the client. */
+  /** Returns `loc=XX` lines, or JSON with `country`. */
   url: string;
-  /** A local .mmdb file in which the country of that address is looked up, instead of relying on the endpoint. */
-  database: string | null;
   log: Log;
   now?: () => number;
 }
@@ -34,7 +30,6 @@ export class CountryObserver {
   readonly #options: CountryObserverOptions;
   readonly #now: () => number;
   readonly #known = new Map<string, { country: string; until: number }>();
-  #reader: Promise<Reader<CountryResponse>> | null = null;
 
   constructor(options: CountryObserverOptions) {
     this.#options = options;
@@ -68,7 +63,7 @@ export class CountryObserver {
   }
 
   async #ask({ captureProxy, timeoutMs, signal }: Omit<Observation, 'proxy'>): Promise<string> {
-    const { egress, url, database } = this.#options;
+    const { egress, url } = this.#options;
     const answer = await egress.fetch({
       url,
       method: 'GET',
@@ -81,21 +76,9 @@ export class CountryObserver {
       signal,
     });
     if (answer.status !== 200) throw new Error(`the egress check answered ${answer.status}`);
-    const seen = readAnswer(Buffer.from(answer.body).toString('utf8'));
-    const country = database === null ? seen.country : await this.#lookUp(database, seen.address);
+    const country = readCountry(Buffer.from(answer.body).toString('utf8').trim());
     if (country === null) throw new Error('the egress check returned no country');
     return country;
-  }
-
-  async #lookUp(file: string, address: string | null): Promise<string | null> {
-    if (address === null) throw new Error('the egress check returned no address to look up');
-    this.#reader ??= import('maxmind').then(({ open }) => open<CountryResponse>(file));
-    const reader = await this.#reader.catch((error: unknown) => {
-      this.#reader = null;
-      throw error;
-    });
-    const found = reader.get(address);
-    return toCountry(found?.country?.iso_code ?? found?.registered_country?.iso_code);
   }
 
   #keep(way: string, country: string): void {
@@ -111,26 +94,12 @@ function wayOf(proxy: CallerProxy | null): string {
   return proxy === null ? 'direct' : JSON.stringify([proxy.server, proxy.username, proxy.bypass]);
 }
 
-interface Seen {
-  country: string | null;
-  address: string | null;
-}
-
-function readAnswer(text: string): Seen {
-  const trimmed = text.trim();
-  if (trimmed.startsWith('{')) return readJson(trimmed);
-  if (isIP(trimmed) !== 0) return { country: null, address: trimmed };
-  const line = (name: string) => new RegExp(`^${name}=(\\S+)\\s*$`, 'm').exec(text)?.[1] ?? null;
-  return { country: toCountry(line('loc')), address: line('ip') };
-}
-
-function readJson(text: string): Seen {
-  const fields: Record<string, unknown> = JSON.parse(text);
-  const { country, country_code, countryCode, loc, ip, query, address } = fields;
+function readCountry(text: string): string | null {
+  if (!text.startsWith('{')) return toCountry(/^loc=(\S+)\s*$/m.exec(text)?.[1]);
+  const { country, country_code, countryCode, loc } = JSON.parse(text) as Record<string, unknown>;
   const nested = typeof country === 'object' && country !== null ? (country as Record<string, unknown>) : {};
   const codes = [country, nested.iso_code, nested.code, country_code, countryCode, loc].map(toCountry);
-  const seen = [ip, query, address].find((value) => typeof value === 'string' && isIP(value) !== 0);
-  return { country: codes.find((code) => code !== null) ?? null, address: typeof seen === 'string' ? seen : null };
+  return codes.find((code) => code !== null) ?? null;
 }
 
 /** `XX` means unknown. */

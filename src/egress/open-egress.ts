@@ -33,14 +33,16 @@ export interface EgressOptions {
   denyDestinations?: string[];
   /** `ip[:port]` each; empty: the system's resolver. */
   dnsServers: string[];
-  /** The limit for both directions of one capture together. */
-  maxBytesPerCapture: number;
+  /** The limit for both directions of one capture together. Default: 200 MB. */
+  maxBytesPerCapture?: number;
   log: Log;
   /** The machine's own networks. Default: those of its interfaces. */
   local?: Pick<LocalNetworks, 'has'>;
   /** PEM certificates to trust in addition to the system's (for tests; operators have NODE_EXTRA_CA_CERTS). */
   ca?: string;
 }
+
+const CAPTURE_MAX_BYTES = 200_000_000;
 
 /** @throws ConfigError for an invalid destination */
 export async function openEgress(options: EgressOptions): Promise<Egress> {
@@ -98,7 +100,7 @@ class Gate implements Egress {
       judge: (host, port, { reach, resolve, since }) =>
         judgeEvenly({ ...this.#rulesFor(reach), resolve }, { host, port, since, proxies: this.#proxies }),
       isAllowed: (url, lookUp) => isAllowed({ ...this.#forCaptures, resolve: lookUp }, new URL(url).hostname, portOf(new URL(url))),
-      maxBytes: this.#options.maxBytesPerCapture,
+      maxBytes: this.#options.maxBytesPerCapture ?? CAPTURE_MAX_BYTES,
       ca: this.#ca,
       log: this.#options.log,
       closed: () => this.#proxies.delete(captureProxy),

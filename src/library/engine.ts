@@ -66,10 +66,9 @@ export class Engine implements AsyncDisposable {
    * @throws ConfigError for a setting, BrowserError if there is no browser
    */
   static async open(config: Config, { allowDestinations, log, say, signal }: EngineParts): Promise<Engine> {
-    const { denyDestinations, dnsServers, captureMaxMb, dataDir, concurrency } = config;
-    const rules = { allowDestinations, denyDestinations, dnsServers };
+    const { denyDestinations, dnsServers, dataDir, concurrency } = config;
     // This validates settings, so that an invalid one stops the start before anything is created.
-    const egress = await openEgress({ ...rules, maxBytesPerCapture: captureMaxMb * 1_000_000, log });
+    const egress = await openEgress({ allowDestinations, denyDestinations, dnsServers, log });
     try {
       makeDirectory(dataDir);
       const parts = { egress, log, say, browserDir: dataDir, ...(signal === undefined ? {} : { signal }) };

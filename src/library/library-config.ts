@@ -26,10 +26,6 @@ export interface StillframeOptions {
   dnsServers?: readonly string[] | undefined;
   /** URL that reports the egress country, for `region`. */
   egressCheckUrl?: string | undefined;
-  /** Local .mmdb file for looking up the egress country. */
-  egressDatabase?: string | undefined;
-  /** Maximum MB that one capture may transfer. Default: 200. */
-  captureMaxMb?: number | undefined;
   /** Default of `tolerate` in requests. */
   tolerate?: readonly ToleratedCode[] | undefined;
   /** Whether to fetch the full filter lists in the background. Default: true. */
@@ -49,8 +45,6 @@ const NAMES = [
   'denyDestinations',
   'dnsServers',
   'egressCheckUrl',
-  'egressDatabase',
-  'captureMaxMb',
   'tolerate',
   'lists',
   'log',

@@ -43,7 +43,6 @@ export async function openFoundations(config: Config, { log, tracing, facts }: F
     allowDestinations: config.allowDestinations,
     denyDestinations: config.denyDestinations,
     dnsServers: config.dnsServers,
-    maxBytesPerCapture: config.captureMaxMb * 1_000_000,
     log,
   });
   const lock = lockDataDir(config.dataDir);

@@ -60,7 +60,7 @@ export class Renderer implements AsyncDisposable {
       // This is loaded while the browser starts.
       import('../render/capture.js'),
     ]);
-    const countries = new CountryObserver({ egress, url: config.egressCheckUrl, database: config.egressDatabase, log });
+    const countries = new CountryObserver({ egress, url: config.egressCheckUrl, log });
     const markdown = new MarkdownWorker({ thread: builtFile('markdown-thread.js') });
     const deps: RenderDeps = {
       pool,
@@ -99,8 +99,8 @@ export class Renderer implements AsyncDisposable {
 /** The blocker by itself, also for the `lists` command. */
 export async function startBlocker(config: Config, egress: Egress, log: Log): Promise<Blocker> {
   const { Blocker } = await import('../render/filter/blocker.js');
-  const lists = { enabled: config.lists, urls: config.listUrls ?? {} };
-  return await Blocker.start({ dataDir: config.dataDir, built: builtFile('block/'), lists, egress, log });
+  const { dataDir, lists: enabled } = config;
+  return await Blocker.start({ dataDir, built: builtFile('block/'), lists: { enabled }, egress, log });
 }
 
 async function provideChromium(config: Config, given: RendererParts) {

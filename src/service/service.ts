@@ -102,11 +102,10 @@ export class Service implements AsyncDisposable {
     private readonly foundations: Foundations,
   ) {
     this.onLoopError = loopErrors(log);
-    const { submitRate, submitBurst, linkRate, linkBurst, readRate, readBurst } = config;
+    const { submitRate, submitBurst, readRate, readBurst } = config;
     this.limits = new RateLimits({
       submissions: { perMinute: submitRate, burst: submitBurst },
       reads: { perMinute: readRate, burst: readBurst },
-      links: { perMinute: linkRate, burst: linkBurst },
     });
     this.health = this.makeHealth();
     this.jobs = this.makeJobLoop();

@@ -77,7 +77,7 @@ test('memory is bounded, since full buckets and the oldest surplus ones are drop
 
 test('submissions, reads, links and failures of one subject do not share a bucket; 0 switches a limit off', () => {
   const once = { perMinute: 1, burst: 1 };
-  const limits = new RateLimits({ submissions: once, reads: { perMinute: 0, burst: 1 }, links: once }, aClock().read);
+  const limits = new RateLimits({ submissions: once, reads: { perMinute: 0, burst: 1 } }, aClock().read);
   expect([limits.links.take('x').allowed, limits.links.take('x').allowed]).toEqual([true, false]);
   expect(limits.submissions.take('x').allowed).toBe(true);
   expect(limits.submissions.take('x').allowed).toBe(false);
@@ -89,7 +89,7 @@ test('submissions, reads, links and failures of one subject do not share a bucke
 test('three servers grant a third each, and the last one grants all when two of them end', () => {
   const clock = aClock();
   const rules = { perMinute: 120, burst: 30 };
-  const limits = new RateLimits({ submissions: rules, reads: rules, links: rules }, clock.read);
+  const limits = new RateLimits({ submissions: rules, reads: rules }, clock.read);
   const takeAll = () => Array.from({ length: 40 }, () => limits.submissions.take('key')).filter(({ allowed }) => allowed).length;
   limits.shareAmong(3);
   expect(limits.submissions.peek('key')).toMatchObject({ limit: 120, remaining: 10 });

@@ -1,18 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { CountryObserver } from '../../src/egress/observe-country.js';
 import { silentLog } from '../../src/log.js';
 import { startCallerProxy } from '../fixtures/caller-proxy.js';
-import { writeCountryDatabase } from './country-database.js';
 import { openTestEgress } from './open-test-egress.js';
 import { startPlainSite } from './plain-site.js';
 
 const TRACE = 'fl=1\nh=x\nip=203.0.113.9\nts=1\nloc=DE\ntls=off\n';
 
-async function openObserver(answer: string | (() => string), options: { status?: number; database?: string; now?: () => number } = {}) {
+async function openObserver(answer: string | (() => string), options: { status?: number; now?: () => number } = {}) {
   const site = await startPlainSite({
     // Not one that captures may reach: the operator's own endpoint need not be.
     address: '127.0.0.3',
@@ -20,8 +16,8 @@ async function openObserver(answer: string | (() => string), options: { status?:
   });
   const gate = await openTestEgress();
   const url = `http://127.0.0.3:${site.port}/cdn-cgi/trace`;
-  const { database = null, now = Date.now } = options;
-  const observer = new CountryObserver({ egress: gate.egress, url, database, log: silentLog(), now });
+  const { now = Date.now } = options;
+  const observer = new CountryObserver({ egress: gate.egress, url, log: silentLog(), now });
   return {
     site,
     gate,
@@ -81,23 +77,5 @@ describe('the country of egress', () => {
     const observed = world.observe({ server: proxy.server, bypass: null, username: 'u', password: 'wrong' });
     await expect(observed).rejects.toMatchObject({ code: 'egress_unavailable', message: expect.stringContaining('proxy.password') });
     expect(world.site.connections).toBe(0);
-  });
-});
-
-describe('a local database', () => {
-  test('is asked about the address that the endpoint saw', async () => {
-    const dir = mkdtempSync(join(tmpdir(), 'stillframe-mmdb-'));
-    const database = join(dir, 'country.mmdb');
-    writeFileSync(database, writeCountryDatabase('SE'));
-    await using world = await openObserver(TRACE, { database });
-    expect(await world.observe()).toBe('SE');
-    await using plain = await openObserver('203.0.113.9', { database });
-    expect(await plain.observe()).toBe('SE');
-    rmSync(dir, { recursive: true });
-  });
-
-  test('that is not there makes the country unavailable', async () => {
-    await using world = await openObserver(TRACE, { database: '/nowhere/country.mmdb' });
-    await expect(world.observe()).rejects.toMatchObject({ code: 'egress_unavailable' });
   });
 });

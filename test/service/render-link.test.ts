@@ -143,7 +143,7 @@ describe('GET /v1/render', () => {
   });
 
   it("costs its owner one credit however often it is opened, and does not count towards the key's rate limit", async () => {
-    await using own = await startService({ submitRate: 1, submitBurst: 1, linkRate: 1, linkBurst: 1 });
+    await using own = await startService({ submitRate: 1, submitBurst: 1 });
     const at = await linkOf(own);
     const url = at({ ...SMALL, cache_ttl: 0, inspect_page: true });
     const together = await Promise.all(Array.from({ length: 10 }, () => fetch(url)));
