@@ -2,106 +2,67 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { ACCOUNT_NAME_PATTERN, ACCOUNT_NAME_RULE } from '../contract/pricing.js';
 import { credits } from './credits.js';
 import { OperatorError } from './operator-error.js';
-import { addSettings } from './settings-flags.js';
-import { table } from './table.js';
-import { ensureDefaultAccount, print, withStore } from './with-store.js';
-
-interface Json {
-  json?: boolean;
-}
+import { type Json, addStoreCommand, describeCredits, ensureDefaultAccount, onStore, print, table } from './with-store.js';
 
 /** Adds `stillframe accounts create | list | quota | usage`. */
 export function addAccountsCommand(program: Command): void {
   const accounts = program.command('accounts').description('manage accounts, their credit quotas and usage');
-  addCreate(accounts);
-  addList(accounts);
-  addQuota(accounts);
-  addUsage(accounts);
-}
-
-function addCreate(accounts: Command): void {
-  const create = accounts
-    .command('create')
-    .description('create an account')
+  addStoreCommand(accounts, { name: 'create', description: 'create an account', example: 'accounts create marketing' })
     .argument('<name>', 'letters, digits, dot, underscore, hyphen', accountName)
-    .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  stillframe accounts create marketing');
-  addSettings(create, ['dataDir']).action((name: string, options: Json, command: Command) =>
-    withStore(
-      command,
-      async (store) => {
-        await ensureDefaultAccount(store);
-        const account = await store.createAccount(name, Date.now());
-        if (account === null) throw new OperatorError(`An account "${name}" already exists.`);
-        print(
-          options.json,
-          { id: account.id, name, quota: account.quota, created_at: account.createdAt },
-          () => `Created ${name} (${account.id}).`,
-        );
-      },
-      { creates: true },
-    ),
-  );
-}
-
-function addList(accounts: Command): void {
-  const list = accounts
-    .command('list')
-    .description('list accounts')
-    .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  stillframe accounts list');
-  addSettings(list, ['dataDir']).action((options: Json, command: Command) =>
-    withStore(command, async (store) => {
+    .action(
+      onStore(
+        async (store, name: string, { json }: Json) => {
+          await ensureDefaultAccount(store);
+          const account = await store.createAccount(name, Date.now());
+          if (account === null) throw new OperatorError(`An account "${name}" already exists.`);
+          const { id, quota, createdAt } = account;
+          print(json, { id, name, quota, created_at: createdAt }, () => `Created ${name} (${id}).`);
+        },
+        { creates: true },
+      ),
+    );
+  addStoreCommand(accounts, { name: 'list', description: 'list accounts', example: 'accounts list' }).action(
+    onStore(async (store, { json }: Json) => {
       await ensureDefaultAccount(store);
       const all = await store.listAccounts();
-      const rows = all.map((account) => ({ id: account.id, name: account.name, quota: account.quota, created_at: account.createdAt }));
-      print(options.json, rows, () =>
+      const rows = all.map(({ id, name, quota, createdAt }) => ({ id, name, quota, created_at: createdAt }));
+      print(json, rows, () =>
         table(
           ['name', 'id', 'monthly credits'],
-          rows.map((row) => [row.name, row.id, row.quota === null ? 'no limit' : String(row.quota)]),
+          rows.map(({ name, id, quota }) => [name, id, quota === null ? 'no limit' : String(quota)]),
         ),
       );
     }),
   );
-}
-
-function addQuota(accounts: Command): void {
-  const quota = accounts
-    .command('quota')
-    .description("set an account's monthly credits")
+  addStoreCommand(accounts, { name: 'quota', description: "set an account's monthly credits", example: 'accounts quota marketing 5000' })
     .argument('<name>', 'name of the account')
     .argument('<credits|none>', 'monthly credits, or none for no limit', credits)
-    .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  stillframe accounts quota marketing 5000');
-  addSettings(quota, ['dataDir']).action((name: string, amount: number | 'none', options: Json, command: Command) =>
-    withStore(command, async (store) => {
-      await ensureDefaultAccount(store);
-      const limit = amount === 'none' ? null : amount;
-      if (!(await store.setQuota(name, limit))) throw unknownAccount(name);
-      print(options.json, { account: name, quota: limit }, () => `${name}: ${limit === null ? 'no limit' : `${limit} credits a month`}.`);
-    }),
-  );
-}
-
-function addUsage(accounts: Command): void {
-  const usage = accounts
-    .command('usage')
-    .description("show an account's credits of this month")
+    .action(
+      onStore(async (store, name: string, quota: number | null, { json }: Json) => {
+        await ensureDefaultAccount(store);
+        if (!(await store.setQuota(name, quota))) throw unknownAccount(name);
+        print(json, { account: name, quota }, () => `${name}: ${describeCredits(quota)}.`);
+      }),
+    );
+  addStoreCommand(accounts, {
+    name: 'usage',
+    description: "show an account's credits of this month",
+    json: 'print {account, period, credits, reserved, quota}',
+    example: 'accounts usage default --json',
+  })
     .argument('<name>', 'name of the account')
-    .option('--json', 'print {account, period, credits, reserved, quota}')
-    .addHelpText('after', '\nExample:\n  stillframe accounts usage default --json');
-  addSettings(usage, ['dataDir']).action((name: string, options: Json, command: Command) =>
-    withStore(command, async (store) => {
-      await ensureDefaultAccount(store);
-      const account = await store.findAccount(name);
-      if (account === null) throw unknownAccount(name);
-      const used = await store.usage(account.id, Date.now());
-      print(options.json, used, () => {
-        const limit = used.quota === null ? 'no limit' : `of ${used.quota}`;
-        return `${used.account}, ${used.period}: ${used.credits} credits used, ${used.reserved} reserved, ${limit}.`;
-      });
-    }),
-  );
+    .action(
+      onStore(async (store, name: string, { json }: Json) => {
+        await ensureDefaultAccount(store);
+        const account = await store.findAccount(name);
+        if (account === null) throw unknownAccount(name);
+        const used = await store.usage(account.id, Date.now());
+        print(json, used, () => {
+          const limit = used.quota === null ? 'no limit' : `of ${used.quota}`;
+          return `${used.account}, ${used.period}: ${used.credits} credits used, ${used.reserved} reserved, ${limit}.`;
+        });
+      }),
+    );
 }
 
 function unknownAccount(name: string): OperatorError {

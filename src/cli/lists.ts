@@ -1,14 +1,10 @@
 import type { Command } from 'commander';
+import type { Config } from '../config.js';
 import { createLog } from '../log.js';
+import type { ListStatus } from '../render/filter/blocker.js';
+import { makeDirectory } from '../store/sqlite/make-directory.js';
 import { addSettings, readSettings } from './settings-flags.js';
-import { print } from './with-store.js';
-
-interface ListRow {
-  name: string;
-  state: string;
-  rules: number;
-  fetchedAt: number | null;
-}
+import { type Json, print } from './with-store.js';
 
 /** Adds `stillframe lists status | update`, for the full filter lists beside the built-in rules. */
 export function addListsCommand(program: Command): void {
@@ -25,21 +21,24 @@ function addVerb(lists: Command, verb: 'status' | 'update', help: string): void 
     .description(help)
     .option('--json', 'print JSON')
     .addHelpText('after', `\nExample:\n  stillframe lists ${verb}`);
-  addSettings(command, ['dataDir', 'dnsServers', 'allowDestinations', 'denyDestinations']).action(
-    async (options: { json?: boolean }, own: Command) => {
-      const config = readSettings(own);
-      const { withBlocker } = await import('./with-blocker.js');
-      const rows = await withBlocker(
-        config,
-        createLog({ level: 'warn', format: config.logFormat }),
-        async (blocker): Promise<ListRow[]> => (verb === 'update' ? await blocker.updateLists() : blocker.status()),
-      );
-      print(options.json, rows, () => rows.map(describeRow).join('\n'));
-    },
-  );
+  const settings = ['dataDir', 'dnsServers', 'allowDestinations', 'denyDestinations'] as const;
+  addSettings(command, settings).action(async ({ json }: Json, own: Command) => {
+    const rows = await listStatus(readSettings(own), verb === 'update');
+    print(json, rows, () => rows.map(describeRow).join('\n'));
+  });
 }
 
-function describeRow(row: ListRow): string {
+/** Opens the data directory's filter lists for one command. */
+async function listStatus(config: Config, isUpdated: boolean): Promise<ListStatus[]> {
+  const [{ openEgress }, { startBlocker }] = await Promise.all([import('../egress/open-egress.js'), import('../service/renderer.js')]);
+  const log = createLog({ level: 'warn', format: config.logFormat });
+  makeDirectory(config.dataDir);
+  await using egress = await openEgress({ ...config, log });
+  await using blocker = await startBlocker({ ...config, lists: false }, egress, log);
+  return isUpdated ? await blocker.updateLists() : blocker.status();
+}
+
+function describeRow(row: ListStatus): string {
   const age = row.fetchedAt === null ? 'never fetched' : `fetched ${new Date(row.fetchedAt).toISOString()}`;
   return `${row.name}: ${row.state}, ${row.rules} rules, ${age}`;
 }

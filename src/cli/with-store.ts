@@ -1,18 +1,48 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Command } from 'commander';
+import CliTable from 'cli-table3';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { Config } from '../config.js';
+import { CREDITS_PATTERN } from '../contract/account-name.js';
 import { createLog } from '../log.js';
 import { openConfiguredStore } from '../service/open-configured-store.js';
 import type { Store } from '../store/store.js';
 import { OperatorError } from './operator-error.js';
-import { readSettings } from './settings-flags.js';
+import { addSettings, readSettings } from './settings-flags.js';
+
+export interface Json {
+  json?: boolean;
+}
+
+export interface StoreCommand {
+  name: string;
+  description: string;
+  /** Help of the option --json. Default: `print JSON`. */
+  json?: string;
+  example: string;
+}
+
+/** Adds a command on the store, with the options --json and --data-dir. */
+export function addStoreCommand(parent: Command, { name, description, json = 'print JSON', example }: StoreCommand): Command {
+  const command = parent.command(name).description(description).addHelpText('after', `\nExample:\n  stillframe ${example}`);
+  return addSettings(command.option('--json', json), ['dataDir']);
+}
 
 /**
- * Opens the configured store for one command; a server may be running on it.
- * @param creates whether the command creates the database in a data directory that has none. Default: it fails there
- * @throws OperatorError if there is no database
+ * Makes an action that opens the configured store for one command; a server may be running on it.
+ * @param creates whether it creates the database in a data directory that has none. Default: it fails there with an OperatorError
  */
+export function onStore<Arguments extends unknown[]>(
+  work: (store: Store, ...given: Arguments) => Promise<void>,
+  { creates = false }: { creates?: boolean } = {},
+): (...given: [...Arguments, Command]) => Promise<void> {
+  return (...given) => {
+    const command = given.at(-1) as Command;
+    return withStore(command, (store) => work(store, ...(given.slice(0, -1) as Arguments)), { creates });
+  };
+}
+
+/** Opens the configured store, as `onStore` does, for work that needs the settings. */
 export async function withStore<Result>(
   command: Command,
   work: (store: Store, config: Config) => Promise<Result>,
@@ -41,6 +71,24 @@ export async function refuseWithoutDatabase({ databaseUrl, dataDir }: Config): P
 /** Prints a command's result, as JSON or as text. */
 export function print(json: boolean | undefined, value: unknown, text: () => string): void {
   process.stdout.write(`${json ? JSON.stringify(value) : text()}\n`);
+}
+
+/** Formats a text table without colours, since the kind of stream that it goes to is unknown. */
+export function table(head: string[], rows: string[][]): string {
+  const drawn = new CliTable({ head, style: { head: [], border: [] } });
+  drawn.push(...rows);
+  return drawn.toString();
+}
+
+/** Reads an argument that is a number of monthly credits, or `none` (null) for no limit. */
+export function credits(value: string): number | null {
+  if (value === 'none') return null;
+  if (!CREDITS_PATTERN.test(value)) throw new InvalidArgumentError('It must be a whole number of credits, or none.');
+  return Number(value);
+}
+
+export function describeCredits(limit: number | null): string {
+  return limit === null ? 'no limit' : `${limit} credits a month`;
 }
 
 /** The account that the first start creates (operation.md, Start-up). */
