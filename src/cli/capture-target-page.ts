@@ -4,8 +4,8 @@ import type { LocalPassage } from '../egress/egress.js';
 import { portOf } from '../egress/port-of.js';
 import type { CaptureHow, Engine, EngineCapture } from '../library/engine.js';
 import type { CaptureTarget } from './capture-target.js';
-import { type LocalPage, type PageServer, servePage } from './page-server.js';
-import { RefusedHosts } from './refused-hosts.js';
+import { printable } from './operator-error.js';
+import { type LocalPage, type PageServer, RefusedHosts, servePage } from './page-server.js';
 
 /** One capture of a URL or of a local page. */
 export interface TargetOrder {
@@ -31,6 +31,8 @@ export interface LocalNetwork {
   /** Destinations of --allow-network, to which it may send even after it has read a file. */
   trusted: readonly string[];
 }
+
+const MISSING_SHOWN = 5;
 
 /** Placeholder URL of a local page until its server listens. */
 export const LOCAL_PAGE = 'http://page.localhost/';
@@ -109,4 +111,15 @@ function withPublicName(error: CaptureError, host: string, name: string): Captur
   const { code, status, retriable, details } = error;
   const message = error.message.replaceAll(`http://${host}`, name).replaceAll(host, name);
   return new CaptureError({ code, status, retriable, message, cause: error, ...(details === undefined ? {} : { details }) });
+}
+
+/** Describes in one line the paths that a local page requested and that were not served. */
+export function describeMissing({ kind }: CaptureTarget, missing: ReadonlySet<string>): string {
+  const shown = [...missing].slice(0, MISSING_SHOWN).join(', ');
+  const more = missing.size > MISSING_SHOWN ? ` and ${missing.size - MISSING_SHOWN} more` : '';
+  const where =
+    kind === 'stdin'
+      ? 'Not found, since HTML from standard input cannot read files'
+      : "Not found among the page files in the page's directory";
+  return printable(`${where}: ${shown}${more}`);
 }

@@ -3,9 +3,8 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { runsInGitHubAction } from '../config.js';
 import { addNetworkFlags, localNetworkOf, type NetworkFlags } from './allowed-here.js';
-import { githubAnnotation } from './multi/github-annotation.js';
 import type { ShotsReport } from './multi/shots-report.js';
-import { OperatorError, toErrorObject, UsageError } from './operator-error.js';
+import { githubAnnotation, OperatorError, toErrorObject, UsageError } from './operator-error.js';
 import { checkWritable, replaceFile } from './picture-file.js';
 import { addSettings, CAPTURE_SETTINGS, readSettings } from './settings-flags.js';
 

@@ -60,3 +60,13 @@ export function describeError(error: unknown): string {
   if (isExpected(error)) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
+
+/** Builds a workflow command that GitHub shows at a line of a file. */
+export function githubAnnotation({ file, line, message }: { file: string; line: number; message: string }): string {
+  const path = escaped(file).replaceAll(':', '%3A').replaceAll(',', '%2C');
+  return `::error file=${path},line=${line}::${escaped(message)}`;
+}
+
+function escaped(text: string): string {
+  return printable(text).replaceAll('%', '%25').replaceAll('\n', '%0A');
+}

@@ -4,21 +4,20 @@ import { createReadStream } from 'node:fs';
 import { access, constants, readFile, realpath, stat } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { pathToFileURL } from 'node:url';
+import { readHost } from '../egress/host-name.js';
 import { portOf } from '../egress/port-of.js';
 import { OperatorError } from './operator-error.js';
-import { pageTypeOf } from './page-types.js';
-import { RefusedHosts } from './refused-hosts.js';
 
 /** A page without a web address: a file, or the bytes of an HTML document. */
 export type LocalPage = { path: string } | { html: Buffer };
 
 /**
  * Serves one local page at its own origin. The host name cannot be guessed and every request must carry it, so that neither other users of
- * this machine nor other pages can read from it. The page of a file can read page files (page-types.ts) in its directory and below, but no
+ * this machine nor other pages can read from it. The page of a file can read page files in its directory and below, but no
  * dotfiles and no symbolic links that lead elsewhere; a page of bytes can read no files.
  * A file may be hostile, and the files beside it private. So the page's scripts can send to no other host, images come from a second
  * origin, so that scripts cannot read their pixels, and `onRead` reports when the page reads any file that it does not only show or run.
@@ -44,6 +43,8 @@ export interface PageServer extends AsyncDisposable {
 type Served = { type: string; body: Buffer } | { type: string; path: string; bytes: number };
 type Find = (path: string) => Promise<Served | null>;
 
+const REFUSED_MAX = 100;
+const REFUSED_SHOWN = 5;
 const MISSING_MAX = 100;
 const REPORT_MAX_BYTES = 64_000;
 /** Path of the reports. Files are never served at paths with a leading dot. */
@@ -57,6 +58,47 @@ const CSP_HOST = /^(\*\.)?[a-z0-9._-]+(:\d+)?$/i;
 const TEXT_MAX_BYTES = 32_000_000;
 /** Number of bytes in which browsers look for the encoding that a document declares. */
 const DECLARATION_BYTES = 1_024;
+
+/**
+ * The content types of the files that pages consist of. This is also an allow-list: a page captured from disk can read only files of these
+ * types from its directory.
+ */
+const PAGE_TYPES: Record<string, string> = {
+  html: 'text/html',
+  htm: 'text/html',
+  xhtml: 'application/xhtml+xml',
+  svg: 'image/svg+xml',
+  txt: 'text/plain',
+  md: 'text/plain',
+  css: 'text/css',
+  js: 'text/javascript',
+  mjs: 'text/javascript',
+  map: 'application/json',
+  json: 'application/json',
+  webmanifest: 'application/manifest+json',
+  xml: 'application/xml',
+  csv: 'text/csv',
+  vtt: 'text/vtt',
+  wasm: 'application/wasm',
+  png: 'image/png',
+  apng: 'image/apng',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  avif: 'image/avif',
+  bmp: 'image/bmp',
+  ico: 'image/x-icon',
+  woff: 'font/woff',
+  woff2: 'font/woff2',
+  ttf: 'font/ttf',
+  otf: 'font/otf',
+  mp4: 'video/mp4',
+  webm: 'video/webm',
+  mp3: 'audio/mpeg',
+  ogg: 'audio/ogg',
+  wav: 'audio/wav',
+};
 
 /** Makes a zone of names that only this process knows, so that all of its page servers can be allowed at once: `*.<zone>`. */
 export function newPageZone(): string {
@@ -256,4 +298,30 @@ function close(server: Server): Promise<void> {
     server.close(() => resolve());
     server.closeAllConnections();
   });
+}
+
+/** Returns the content type of a page file; null for other files. */
+export function pageTypeOf(path: string): string | null {
+  return PAGE_TYPES[extname(path).slice(1).toLowerCase()] ?? null;
+}
+
+/** The hosts that a local page requested and was refused, with the reasons. */
+export class RefusedHosts {
+  readonly #reasons = new Map<string, string>();
+
+  add(host: string, port: number, reason: string): void {
+    // The page chooses the name, and the user may paste it into a shell.
+    if (readHost(host).kind === 'nonsense' || this.#reasons.size >= REFUSED_MAX) return;
+    const name = port === 80 || port === 443 ? host : `${host}:${port}`;
+    if (!this.#reasons.has(name)) this.#reasons.set(name, reason);
+  }
+
+  /** Describes them in one line, with the flags that allow them; null if there are none. */
+  describe(): string | null {
+    const shown = [...this.#reasons].slice(0, REFUSED_SHOWN);
+    if (shown.length === 0) return null;
+    const more = this.#reasons.size > REFUSED_SHOWN ? ` and ${this.#reasons.size - REFUSED_SHOWN} more` : '';
+    const flags = shown.map(([name]) => `--allow-network ${name}`).join(' ');
+    return `The local page was refused: ${shown.map(([name, reason]) => `${name} (${reason})`).join(', ')}${more}. To allow: ${flags}`;
+  }
 }

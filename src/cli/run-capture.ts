@@ -8,12 +8,11 @@ import type { DebugSink } from '../render/page-session.js';
 import { allowedOnThisMachine } from './allowed-here.js';
 import type { Captured } from './capture-report.js';
 import { type CaptureTarget, isPrivate } from './capture-target.js';
-import { captureTarget, type LocalNetwork, localPageOf } from './capture-target-page.js';
-import { describeMissing } from './describe-missing.js';
+import { captureTarget, describeMissing, type LocalNetwork, localPageOf } from './capture-target-page.js';
 import { UsageError } from './operator-error.js';
 import { type LocalPage, newPageZone } from './page-server.js';
 import { writePicture } from './picture-file.js';
-import { ProgressLine } from './progress-line.js';
+import { describeProgress, StatusLine } from './status-line.js';
 
 const TIMELINE = 'timeline.jsonl';
 
@@ -66,8 +65,11 @@ async function render(order: CaptureOrder, page: LocalPage | null): Promise<Engi
   const { config, options, publicOnly, target, network } = order;
   const debug = order.debug === null ? undefined : debugFolder(order.debug);
   const name = nameOf(order);
-  using progress = new ProgressLine(process.stderr, name);
-  if (target.kind === 'url' && !publicOnly && isPrivate(options.url) && isFirstNotice(config)) progress.say(privateNote(options.url));
+  const began = performance.now();
+  let progress = 0;
+  using line = new StatusLine(process.stderr, () => describeProgress(name, progress, began));
+  const say = (text: string) => line.say(text);
+  if (target.kind === 'url' && !publicOnly && isPrivate(options.url) && isFirstNotice(config)) say(privateNote(options.url));
   const { Engine } = await import('../library/engine.js');
   const zone = newPageZone();
   await using engine = await Engine.open(
@@ -75,16 +77,15 @@ async function render(order: CaptureOrder, page: LocalPage | null): Promise<Engi
     {
       allowDestinations: allowedOnThisMachine(config, { publicOnly, zone }),
       log: createLog({ level: 'warn', format: config.logFormat }),
-      say: (line) => progress.say(line),
+      say,
     },
   );
-  const onMissing = (paths: ReadonlySet<string>) => progress.say(describeMissing(target, paths));
-  const onRefused = (line: string) => progress.say(line);
-  return await captureTarget(
-    engine,
-    { page, name, options, zone, network, onMissing, onRefused },
-    { onProgress: (value) => progress.tell(value), debug },
-  );
+  const onMissing = (paths: ReadonlySet<string>) => say(describeMissing(target, paths));
+  const onProgress = (value: number) => {
+    progress = value;
+    line.draw();
+  };
+  return await captureTarget(engine, { page, name, options, zone, network, onMissing, onRefused: say }, { onProgress, debug });
 }
 
 function nameOf({ target, options }: CaptureOrder): string {

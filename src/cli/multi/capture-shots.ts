@@ -1,20 +1,25 @@
-/** `stillframe multi`, from the text of a shots file to its report. Only the command loads it, since it needs the engine and YAML. */
+/** `stillframe multi`, from a shots file that has been read to its report. Only the command loads it, since it needs the engine. */
 import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../../config.js';
 import { Engine } from '../../library/engine.js';
 import { createLog } from '../../log.js';
 import { allowedOnThisMachine } from '../allowed-here.js';
 import { describeCapture } from '../capture-report.js';
 import { ownPortOf } from '../capture-target.js';
-import type { LocalNetwork } from '../capture-target-page.js';
-import { describeError, printable } from '../operator-error.js';
+import { captureTarget, describeMissing, type LocalNetwork, localPageOf } from '../capture-target-page.js';
+import { describeError, githubAnnotation, printable, toErrorObject } from '../operator-error.js';
 import { newPageZone } from '../page-server.js';
-import { githubAnnotation } from './github-annotation.js';
-import { ProgressBar } from './progress-bar.js';
+import { writePicture } from '../picture-file.js';
+import { describeCounts, StatusLine } from '../status-line.js';
 import type { Shot, Shots } from './read-shots.js';
-import { runShots } from './run-shots.js';
 import { reportOf, type ShotResult, type ShotsReport } from './shots-report.js';
 import { ShotsServer } from './shots-server.js';
+
+/** Delay before the first repetition, by which it grows for each further one. */
+const RETRY_AFTER_MS = 1_000;
 
 export interface ShotsRun {
   config: Config;
@@ -32,65 +37,97 @@ export interface ShotsRun {
 
 /**
  * Captures all shots, with progress on standard error.
- *
  * @throws OperatorError, BrowserError if the server or the browser does not start
  */
 export async function captureShots({ shots, server }: Shots, run: ShotsRun): Promise<ShotsReport> {
   const todo = run.keepExisting ? shots.filter(({ path }) => !existsSync(path)) : shots;
-  using bar = new ProgressBar(process.stderr, Math.max(1, todo.length));
-  for (const { path, isOutside } of todo) if (isOutside) bar.say(printable(`Outside the working directory: ${path}`));
-  const time = { began: 0, ended: 0 };
   const results = new Map<Shot, ShotResult>();
-  if (todo.length > 0) {
-    try {
-      await using running = server === null ? null : await ShotsServer.start(server, portsOf(todo), run.signal);
-      void running;
-      await captureAll(todo, { run, bar, time, results });
-    } catch (error) {
-      // The report lists the shots that were not captured.
-      if (!run.signal.aborted) throw error;
+  let durationMs = 0;
+  try {
+    if (todo.length > 0) {
+      await using _running = server === null ? null : await ShotsServer.start(server, portsOf(todo), run.signal);
+      durationMs = await captureAll(todo, run, results);
     }
+  } catch (error) {
+    // The report lists the shots that were not captured.
+    if (!run.signal.aborted) throw error;
   }
   const ended = shots.map(
     (shot) => results.get(shot) ?? { shot, status: todo.includes(shot) ? ('not_run' as const) : ('skipped' as const) },
   );
-  return reportOf(ended, time.ended - time.began);
+  return reportOf(ended, durationMs);
 }
 
-interface Progress {
-  run: ShotsRun;
-  bar: ProgressBar;
-  /** Times in ms, set when the browser is ready and after the last capture. */
-  time: { began: number; ended: number };
-  results: Map<Shot, ShotResult>;
-}
-
-async function captureAll(todo: readonly Shot[], { run, bar, time, results }: Progress): Promise<void> {
+/** @returns the time from when the browser was ready to the end of the last capture, ms */
+async function captureAll(todo: readonly Shot[], run: ShotsRun, results: Map<Shot, ShotResult>): Promise<number> {
   const { config, publicOnly, network, signal } = run;
+  const counts = { total: todo.length, done: 0, failed: 0, began: null as number | null };
+  using line = new StatusLine(process.stderr, () => describeCounts(counts));
+  const say = (text: string) => line.say(text);
+  for (const { path, isOutside } of todo) if (isOutside) say(printable(`Outside the working directory: ${path}`));
   const zone = newPageZone();
   await using engine = await Engine.open(config, {
     allowDestinations: allowedOnThisMachine(config, { publicOnly, zone }),
     log: createLog({ level: 'warn', format: config.logFormat }),
-    say: (line) => bar.say(line),
+    say,
     signal,
   });
-  time.began = performance.now();
-  bar.begin();
-  await runShots(todo, {
-    engine,
-    ...{ concurrency: config.concurrency, zone, network, signal },
-    say: (line) => bar.say(line),
-    onResult: (result) => {
-      results.set(result.shot, result);
-      bar.count(result.status === 'failed');
-      bar.say(printable(describeResult(result)));
+  const began = performance.now();
+  counts.began = began;
+  const waiting = todo.values();
+  const lane = async (): Promise<void> => {
+    for (const shot of waiting) {
+      const result = signal.aborted ? null : await captureRepeatedly(shot, { engine, zone, network, signal, say });
+      if (result === null) return;
+      results.set(shot, result);
+      counts.done += 1;
+      if (result.status === 'failed') counts.failed += 1;
+      say(printable(describeResult(result)));
       if (result.status === 'failed' && run.annotates)
-        bar.say(
-          githubAnnotation({ file: run.file, line: result.shot.line, message: `${result.shot.name}: ${describeError(result.error)}` }),
-        );
-    },
-  });
-  time.ended = performance.now();
+        say(githubAnnotation({ file: run.file, line: shot.line, message: `${shot.name}: ${describeError(result.error)}` }));
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(config.concurrency, todo.length) }, lane));
+  return performance.now() - began;
+}
+
+interface ShotParts {
+  engine: Engine;
+  /** Zone of the local pages' servers. */
+  zone: string;
+  network: LocalNetwork;
+  signal: AbortSignal;
+  say(line: string): void;
+}
+
+async function captureRepeatedly(shot: Shot, parts: ShotParts): Promise<ShotResult | null> {
+  for (let left = shot.retries; ; left--) {
+    const result = await captureShot(shot, parts);
+    const isRetriable = result?.status === 'failed' && toErrorObject(result.error).retriable;
+    if (!isRetriable || left === 0) return result;
+    parts.say(printable(`${shot.name}: ${describeError(result.error)} Trying again.`));
+    await pause(RETRY_AFTER_MS * (shot.retries - left + 1), undefined, { signal: parts.signal }).catch(() => undefined);
+  }
+}
+
+/**
+ * Captures a shot, and writes its picture.
+ * @returns null if the run was ended
+ */
+async function captureShot(shot: Shot, { engine, zone, network, signal, say }: ShotParts): Promise<ShotResult | null> {
+  const { target, name, options, path } = shot;
+  const page = await localPageOf(target, () => Promise.reject(new TypeError('a shot has no standard input')));
+  const onMissing = (paths: ReadonlySet<string>) => say(`${name}: ${describeMissing(target, paths)}`);
+  const onRefused = (line: string) => say(printable(`${name}: ${line}`));
+  const began = performance.now();
+  try {
+    const { content, data } = await captureTarget(engine, { page, name, options, zone, network, onMissing, onRefused }, { signal });
+    await mkdir(dirname(path), { recursive: true });
+    await writePicture(path, content, true);
+    return { shot, status: 'captured', data: { ...data, durationMs: Math.round(performance.now() - began) } };
+  } catch (error) {
+    return signal.aborted ? null : { shot, status: 'failed', error };
+  }
 }
 
 function describeResult(result: ShotResult): string {
