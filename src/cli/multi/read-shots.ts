@@ -1,9 +1,9 @@
+import { accessSync, constants, realpathSync, type Stats, statSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { ToleratedCode } from '../../contract/request-fields.js';
-import { type OutputRules, resolveOutput, sameFileKey } from './output-path.js';
-import { readServer, type ServerOrder } from './read-server.js';
 import { type Fields, isFields, type ParsedShot, readShot } from './read-shot.js';
-import { readYaml, type YamlFile } from './read-yaml.js';
-import { ShotsError, type ShotsIssue } from './shots-error.js';
+import { readYaml, ShotsError, type ShotsIssue, type YamlFile } from './read-yaml.js';
+import { readServer, type ServerOrder } from './shots-server.js';
 
 /** One capture of a shots file. */
 export interface Shot extends ParsedShot {
@@ -22,9 +22,13 @@ export interface Shots {
   server: ServerOrder | null;
 }
 
-export interface ShotsRules extends OutputRules {
+export interface ShotsRules {
   /** Name of the file in messages. */
   file: string;
+  /** Directory that relative outputs start from. */
+  root: string;
+  /** Whether a relative output may lead out of the root. */
+  allowOutside: boolean;
   tolerate: readonly ToleratedCode[];
   /** Files that no shot may write: the shots file itself, and the report. */
   taken: readonly string[];
@@ -38,7 +42,6 @@ interface Layout {
 }
 
 const TOP_FIELDS = ['defaults', 'server', 'shots'];
-const ISSUES_MAX = 100;
 
 /**
  * Reads a shots file: a list of shots, or `{defaults, server, shots}`. A list may have an item `{server: …}`, as shot-scraper's files do.
@@ -48,60 +51,59 @@ export function readShots(text: string, rules: ShotsRules): Shots {
   const yaml = readYaml(text, rules.file);
   const issues = new Issues(yaml);
   const layout = layoutOf(yaml.value, issues);
-  const server = layout.server === null ? null : readServer(layout.server.value, (at, message) => issues.add(layout.server, at, message));
+  const { path: serverPath, value } = layout.server ?? { path: [], value: null };
+  const server = value === null ? null : readServer(value, (field, message) => issues.add(serverPath, field, message));
   const shots: Shot[] = [];
   for (const item of layout.shots) {
-    if (issues.isFull) break;
     const shot = parseShot(item, { defaults: layout.defaults, rules, issues });
     if (shot !== null) shots.push({ ...shot, place: item.path, line: yaml.lineOf(item.path) });
   }
   refuseSharedOutputs(shots, issues, rules);
-  if (issues.all.length > 0) throw new ShotsError(rules.file, issues.inOrder());
+  const found = issues.inOrder();
+  if (found.length > 0) throw new ShotsError(rules.file, found);
   return { shots, server };
 }
 
 class Issues {
-  readonly all: ShotsIssue[] = [];
-  constructor(private readonly yaml: YamlFile) {}
+  readonly #yaml: YamlFile;
+  /** By line and message: a problem of the defaults is reported once, however many shots there are. */
+  readonly #all = new Map<string, ShotsIssue>();
 
-  /** Whether further problems are no longer reported. */
-  get isFull(): boolean {
-    return this.all.length >= ISSUES_MAX;
+  constructor(yaml: YamlFile) {
+    this.#yaml = yaml;
   }
 
   inOrder(): ShotsIssue[] {
-    return [...this.all].sort((a, b) => a.line - b.line);
+    return [...this.#all.values()].sort((a, b) => a.line - b.line);
   }
 
   /**
    * Adds a problem.
+   * @param part path of the part of the file
    * @param field dotted, below the part; empty for the part itself
    */
-  add(part: { path: readonly string[] } | null, field: string, message: string): void {
-    if (this.isFull) return;
-    const path = [...(part?.path ?? []), ...(field === '' ? [] : field.split('.'))];
-    const issue = { path: path.join('.'), line: this.yaml.lineOf(path), message, field };
-    // A problem of the defaults is reported once, however many shots there are.
-    if (!this.all.some((one) => one.path === issue.path && one.message === message)) this.all.push(issue);
+  add(part: readonly string[], field: string, message: string): void {
+    const path = [...part, ...(field === '' ? [] : field.split('.'))];
+    const issue = { path: path.join('.'), line: this.#yaml.lineOf(path), message, field };
+    this.#all.set(`${issue.path} ${message}`, issue);
   }
 }
 
 function layoutOf(value: unknown, issues: Issues): Layout {
   const layout: Layout = { shots: [], defaults: {}, server: null };
-  const top = { path: [] };
   if (!Array.isArray(value) && !isFields(value)) {
-    issues.add(top, '', 'The file must be a list of shots, or have `shots` with such a list.');
+    issues.add([], '', 'The file must be a list of shots, or have `shots` with such a list.');
     return layout;
   }
   const list = Array.isArray(value) ? value : value.shots;
   if (isFields(value)) readTop(value, layout, issues);
-  if (!Array.isArray(list)) issues.add(top, 'shots', 'must be a list of shots');
-  else if (list.length === 0) issues.add(top, Array.isArray(value) ? '' : 'shots', 'There are no shots in the file.');
+  if (!Array.isArray(list)) issues.add([], 'shots', 'must be a list of shots');
+  else if (list.length === 0) issues.add([], Array.isArray(value) ? '' : 'shots', 'There are no shots in the file.');
   for (const [index, item] of (Array.isArray(list) ? list : []).entries()) {
     const path = [...(Array.isArray(value) ? [] : ['shots']), String(index)];
     const isServer = isFields(item) && item.server !== undefined && Object.keys(item).length === 1;
     if (!isServer) layout.shots.push({ path, value: item });
-    else if (layout.server !== null) issues.add({ path }, 'server', 'is given twice: one command serves all shots');
+    else if (layout.server !== null) issues.add(path, 'server', 'is given twice: one command serves all shots');
     else layout.server = { path: [...path, 'server'], value: item.server };
   }
   return layout;
@@ -109,13 +111,13 @@ function layoutOf(value: unknown, issues: Issues): Layout {
 
 function readTop(value: Fields, layout: Layout, issues: Issues): void {
   for (const name of Object.keys(value)) {
-    if (!TOP_FIELDS.includes(name)) issues.add(null, name, `Unknown field \`${name}\`. Known fields: ${TOP_FIELDS.join(', ')}.`);
+    if (!TOP_FIELDS.includes(name)) issues.add([], name, `Unknown field \`${name}\`. Known fields: ${TOP_FIELDS.join(', ')}.`);
   }
   const { defaults, server } = value;
   if (isFields(defaults)) layout.defaults = defaults;
-  else if (defaults !== undefined && defaults !== null) issues.add(null, 'defaults', 'must be fields that all shots share');
+  else if (defaults !== undefined && defaults !== null) issues.add([], 'defaults', 'must be fields that all shots share');
   for (const name of ['url', 'file', 'html', 'output']) {
-    if (name in layout.defaults) issues.add({ path: ['defaults'] }, name, 'belongs to a single shot');
+    if (name in layout.defaults) issues.add(['defaults'], name, 'belongs to a single shot');
   }
   if (server !== undefined && server !== null) layout.server = { path: ['server'], value: server };
 }
@@ -131,17 +133,17 @@ function parseShot(
   { defaults, rules, issues }: Context,
 ): Omit<Shot, 'line' | 'place'> | null {
   if (!isFields(value)) {
-    issues.add({ path }, '', 'A shot must have fields, such as `url` and `output`.');
+    issues.add(path, '', 'A shot must have fields, such as `url` and `output`.');
     return null;
   }
   const shot = readShot(value, defaults, rules.tolerate);
   if (Array.isArray(shot)) {
-    for (const { path: field, message } of shot) issues.add({ path: placeOf(field, value, { path, defaults }) }, field, message);
+    for (const { path: field, message } of shot) issues.add(placeOf(field, value, { path, defaults }), field, message);
     return null;
   }
   const output = resolveOutput(shot.output, rules);
   if ('path' in output) return { ...shot, ...output };
-  issues.add({ path }, 'output', `is "${shot.output}": it ${output.problem}`);
+  issues.add(path, 'output', `is "${shot.output}": it ${output.problem}`);
   return null;
 }
 
@@ -157,7 +159,76 @@ function refuseSharedOutputs(shots: readonly Shot[], issues: Issues, rules: Shot
   for (const shot of shots) {
     const key = sameFileKey(shot.path);
     const owner = taken.get(key);
-    if (owner !== undefined) issues.add({ path: shot.place }, 'output', `is "${shot.output}", which is ${owner} as well`);
+    if (owner !== undefined) issues.add(shot.place, 'output', `is "${shot.output}", which is ${owner} as well`);
     else taken.set(key, `that of the shot in line ${shot.line}`);
+  }
+}
+
+type OutputPath =
+  /** `isOutside` says whether the path is outside the root, as the user has requested. */
+  | { path: string; isOutside: boolean }
+  /** The problem, phrased to follow the field's name. */
+  | { problem: string };
+
+/** Resolves the path of an output. A relative one stays below the root, whatever links there are, unless leading out is allowed. */
+function resolveOutput(output: string, { root, allowOutside }: Pick<ShotsRules, 'root' | 'allowOutside'>): OutputPath {
+  if (output === '-') return { problem: 'must be a file: several pictures cannot share standard output' };
+  if (output === '' || output.includes('\0')) return { problem: 'must be the path of a file' };
+  const path = resolve(root, output);
+  const stat = statOf(path);
+  if (/[/\\]$/.test(output) || stat?.isDirectory()) return { problem: 'is a directory: name a file in it' };
+  if (stat !== null && !stat.isFile()) return { problem: 'is not an ordinary file' };
+  const real = realPathOf(path);
+  const isOutside = leadsOut(realpathSync(root), real);
+  if (isOutside && !isAbsolute(output) && !allowOutside) {
+    return { problem: `leads out of the working directory, to ${real}. Write the whole path, or add --allow-outside` };
+  }
+  const obstacle = stat === null ? obstacleIn(dirname(real)) : noWriteTo(real);
+  return obstacle === null ? { path: real, isOutside } : { problem: `cannot be written: ${obstacle}` };
+}
+
+/** Returns a key that is equal for paths of the same file. */
+function sameFileKey(path: string): string {
+  const ignoresCase = process.platform === 'darwin' || process.platform === 'win32';
+  const normal = path.normalize('NFC');
+  return ignoresCase ? normal.toLowerCase() : normal;
+}
+
+/** Returns null also where a file takes the place of a directory. */
+function statOf(path: string): Stats | null {
+  try {
+    return statSync(path);
+  } catch {
+    return null;
+  }
+}
+
+/** Returns the path with the links of its existing part followed. */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return dirname(path) === path ? path : join(realPathOf(dirname(path)), basename(path));
+  }
+}
+
+function leadsOut(root: string, path: string): boolean {
+  const way = relative(root, path);
+  return way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way);
+}
+
+/** Returns the reason why nothing can be created in a directory, or in the nearest existing one above it. */
+function obstacleIn(dir: string): string | null {
+  let existing = dir;
+  while (statOf(existing) === null && dirname(existing) !== existing) existing = dirname(existing);
+  return statOf(existing)?.isDirectory() ? noWriteTo(existing) : `${existing} is not a directory`;
+}
+
+function noWriteTo(path: string): string | null {
+  try {
+    accessSync(path, constants.W_OK);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
   }
 }

@@ -1,5 +1,5 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type ParsedNode, parseDocument, visit } from 'yaml';
-import { ShotsError } from './shots-error.js';
+import { isNode, LineCounter, parseDocument } from 'yaml';
+import { UsageError } from '../operator-error.js';
 
 /** A parsed YAML file with the lines of its values. */
 export interface YamlFile {
@@ -8,10 +8,33 @@ export interface YamlFile {
   lineOf(path: readonly string[]): number;
 }
 
-/** Maximum number of anchor uses, with those in anchored values multiplied, and of values, with each use counted again. */
+/** One problem of a shots file. */
+export interface ShotsIssue {
+  /** Dotted path from the top of the file; empty for the file itself. */
+  path: string;
+  /** Line number, from 1. */
+  line: number;
+  /** A sentence without its subject, which is the field; a whole sentence if `field` is empty. */
+  message: string;
+  /** Name of the field in the message. */
+  field: string;
+}
+
+/** The error for a shots file with problems: a line for each of the first 100 in the message, and all of these in `details.issues`. */
+export class ShotsError extends UsageError {
+  constructor(file: string, issues: readonly ShotsIssue[]) {
+    const shown = issues.slice(0, ISSUES_MAX).map(({ path, line, message, field }) => ({
+      path,
+      line,
+      message: field === '' || message.startsWith('Unknown field') ? message : `\`${field}\` ${message}`,
+    }));
+    super(shown.map(({ line, message }) => `${file}:${line}: ${message}`).join('\n'), { issues: shown });
+  }
+}
+
+const ISSUES_MAX = 100;
+/** Maximum number of anchor uses, with those in anchored values multiplied. */
 const ALIASES_MAX = 200_000;
-const VALUES_MAX = 1_000_000;
-const PROBLEMS_MAX = 100;
 
 /**
  * Reads YAML 1.2, with merge keys. Tags that are not part of it are refused.
@@ -19,82 +42,25 @@ const PROBLEMS_MAX = 100;
  */
 export function readYaml(text: string, file: string): YamlFile {
   const lines = new LineCounter();
-  const document = orRefuse(file, () =>
-    // The library's own check for repeated keys takes quadratic time.
-    parseDocument(text, { lineCounter: lines, merge: true, logLevel: 'silent', prettyErrors: false, uniqueKeys: false }),
-  );
-  const found = [...document.errors, ...document.warnings, ...(document.errors.length > 0 ? [] : repeatedKeys(document))];
-  const problems = found.slice(0, PROBLEMS_MAX);
-  if (problems.length > 0) {
-    throw new ShotsError(
+  const lineAt = (offset: number) => lines.linePos(offset).line || 1;
+  const refuse = (problems: readonly { message: string; pos: [number, ...number[]] }[]) =>
+    new ShotsError(
       file,
-      problems.map(({ message, pos }) => ({ path: '', line: lines.linePos(pos[0]).line, message: describeProblem(message), field: '' })),
+      problems.map(({ message, pos }) => ({ path: '', line: lineAt(pos[0]), message, field: '' })),
     );
-  }
-  const lineOf = (path: readonly string[]) => lines.linePos(offsetOf(document.contents, path, (node) => resolved(node))).line || 1;
-  const resolved = (node: Node | null) => (isAlias(node) ? (node.resolve(document) ?? null) : node);
-  return { value: orRefuse(file, () => toValue(document)), lineOf };
-}
-
-/**
- * Turns an error of the library into a ShotsError. A file of a few kB can have too many levels, or stand for more values than fit into
- * memory.
- */
-function orRefuse<Result>(file: string, read: () => Result): Result {
   try {
-    return read();
+    const document = parseDocument(text, { lineCounter: lines, merge: true, logLevel: 'silent', prettyErrors: false });
+    const problems = [...document.errors, ...document.warnings];
+    if (problems.length > 0) throw refuse(problems);
+    const lineOf = (path: readonly string[]): number => {
+      const node = document.getIn(path, true);
+      if (isNode(node) && node.range) return lineAt(node.range[0]);
+      return path.length === 0 ? 1 : lineOf(path.slice(0, -1));
+    };
+    return { value: document.toJS({ maxAliasCount: ALIASES_MAX }), lineOf };
   } catch (error) {
-    throw new ShotsError(file, [{ path: '', line: 1, message: describeProblem((error as Error).message), field: '' }]);
+    if (error instanceof ShotsError) throw error;
+    const { message } = error as Error;
+    throw refuse([{ message: message.startsWith('Maximum call stack') ? 'The file is nested too deeply.' : message, pos: [0] }]);
   }
-}
-
-function describeProblem(message: string): string {
-  return message.startsWith('Maximum call stack') ? 'The file is nested too deeply.' : message;
-}
-
-function repeatedKeys(document: Document.Parsed): { message: string; pos: [number, ...number[]] }[] {
-  const found: ReturnType<typeof repeatedKeys> = [];
-  visit(document, {
-    Map: (_, { items }) => {
-      const seen = new Set<unknown>();
-      for (const { key } of items) {
-        if (!isScalar(key) || key.value === '<<') continue;
-        if (seen.has(key.value)) found.push({ message: 'Map keys must be unique', pos: [key.range?.[0] ?? 0] });
-        seen.add(key.value);
-      }
-    },
-  });
-  return found;
-}
-
-function toValue(document: Document.Parsed): unknown {
-  const value: unknown = document.toJS({ maxAliasCount: ALIASES_MAX });
-  if (sizeOf(value, new Map()) > VALUES_MAX) throw new Error(`The file stands for more than ${VALUES_MAX} values, by its aliases.`);
-  return value;
-}
-
-function sizeOf(value: unknown, known: Map<unknown, number>): number {
-  if (value === null || typeof value !== 'object') return 1;
-  const size = known.get(value) ?? Object.values(value).reduce<number>((sum, inner) => sum + sizeOf(inner, known), 1);
-  known.set(value, size);
-  return size;
-}
-
-function offsetOf(root: ParsedNode | null, path: readonly string[], resolve: (node: Node | null) => Node | null): number {
-  let node: Node | null = root;
-  let offset = node?.range?.[0] ?? 0;
-  for (const step of path) {
-    const parent = resolve(node);
-    if (isMap<Node, Node | null>(parent)) {
-      const pair = parent.items.find(({ key }) => isScalar(key) && String(key.value) === step);
-      if (pair === undefined) return offset;
-      offset = pair.key.range?.[0] ?? offset;
-      node = pair.value;
-    } else if (isSeq<Node>(parent)) {
-      node = parent.items[Number(step)] ?? null;
-      if (node === null) return offset;
-      offset = node.range?.[0] ?? offset;
-    } else return offset;
-  }
-  return offset;
 }

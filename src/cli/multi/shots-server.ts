@@ -3,7 +3,28 @@ import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { processGroup } from '../../render/launch/process-table.js';
 import { OperatorError } from '../operator-error.js';
-import type { ServerOrder } from './read-server.js';
+import { type Fields, isFields } from './read-shot.js';
+
+/** A server that runs during the captures. */
+export interface ServerOrder {
+  /** A line for the shell, or a program and its arguments. */
+  command: string | string[];
+  /** URL whose answer shows that the server is ready; null if an answer of the port suffices. */
+  url: string | null;
+  /** Port that it answers on; null for those of the shots on this machine. */
+  port: number | null;
+  /** Time in ms that it may take to answer. */
+  timeoutMs: number;
+}
+
+const TIMEOUT_MS = 30_000;
+/** The fields of `server`, with their rules. */
+const FIELDS: Record<string, [isValid: (value: unknown) => boolean, rule: string]> = {
+  command: [isCommand, '`server` must be a command, or a list of its words'],
+  url: [isWebUrl, 'must be a URL such as http://127.0.0.1:4173/'],
+  port: [(value) => isWhole(value, 1, 65_535), 'must be a port number'],
+  timeout: [(value) => isWhole(value, 1_000, 600_000), 'must be 1000 to 600000 ms; 30 seconds are 30000'],
+};
 
 const POLL_MS = 100;
 const STOP_MS = 5_000;
@@ -82,6 +103,38 @@ export class ShotsServer implements AsyncDisposable {
     }
     return true;
   }
+}
+
+/**
+ * Reads `server`: a command, or `{command, url, port, timeout}`.
+ * @param note receives each problem, by its field
+ * @returns null if there is one
+ */
+export function readServer(value: unknown, note: (field: string, message: string) => void): ServerOrder | null {
+  const fields: Fields = isFields(value) ? { command: undefined, ...value } : { command: value };
+  const problems = Object.entries(fields).flatMap(([field, given]): [string, string][] => {
+    const known = Object.hasOwn(FIELDS, field) ? FIELDS[field] : undefined;
+    if (known === undefined) return [[field, `Unknown field \`${field}\`. Known fields: ${Object.keys(FIELDS).join(', ')}.`]];
+    const [isValid, rule] = known;
+    return isValid(given) ? [] : [[field, rule]];
+  });
+  const { command, url, port, timeout } = fields as { command: string | string[]; url?: string; port?: number; timeout?: number };
+  if (url !== undefined && port !== undefined) problems.push(['port', 'cannot be combined with `url`, which has a port of its own']);
+  for (const [field, message] of problems) note(isFields(value) ? field : '', message);
+  return problems.length > 0 ? null : { command, url: url ?? null, port: port ?? null, timeoutMs: timeout ?? TIMEOUT_MS };
+}
+
+function isCommand(value: unknown): boolean {
+  if (typeof value === 'string') return value.trim() !== '';
+  return Array.isArray(value) && value.every((word) => typeof word === 'string') && (value[0] ?? '') !== '';
+}
+
+function isWhole(value: unknown, min: number, max: number): boolean {
+  return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
+}
+
+function isWebUrl(value: unknown): boolean {
+  return typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value);
 }
 
 /** A URL, or a port of this machine. */
