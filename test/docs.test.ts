@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { completionModel } from '../src/cli/completion-model.js';
+import { completionModel } from '../src/cli/completion.js';
 import { makeProgram } from '../src/cli/program.js';
 import { SETTINGS } from '../src/config.js';
 import { ERROR_CODES } from '../src/contract/capture-error.js';

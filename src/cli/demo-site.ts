@@ -1,21 +1,28 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 /** The site that `stillframe demo` captures: an article, a shop with lazy images, an app shell, and a webhook receiver. */
 export interface DemoSite extends AsyncDisposable {
   /** Address without a trailing slash. */
   url: string;
   /** Resolves with the next callback's headers and raw body. */
-  nextCallback(): Promise<{ headers: IncomingMessage['headers']; body: string }>;
+  nextCallback(): Promise<Callback>;
 }
 
-export const DEMO_PAGES = ['/article', '/shop', '/app'] as const;
+export interface Callback {
+  headers: IncomingMessage['headers'];
+  body: string;
+}
 
 export async function startDemoSite(): Promise<DemoSite> {
-  const callbacks: ((callback: { headers: IncomingMessage['headers']; body: string }) => void)[] = [];
+  const callbacks: ((callback: Callback) => void)[] = [];
   const server = createServer((request, response) => {
-    if (request.method === 'POST') receive(request, response, callbacks);
-    else answer(request.url ?? '/', response);
+    if (request.method !== 'POST') return answer(request.url ?? '/', response);
+    void text(request).then((body) => {
+      response.end('ok');
+      callbacks.shift()?.({ headers: request.headers, body });
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -29,16 +36,6 @@ function close(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();
-  });
-}
-
-function receive(request: IncomingMessage, response: ServerResponse, callbacks: ((callback: never) => void)[]): void {
-  const chunks: Buffer[] = [];
-  request.on('data', (chunk: Buffer) => chunks.push(chunk));
-  request.on('end', () => {
-    response.end('ok');
-    const callback = { headers: request.headers, body: Buffer.concat(chunks).toString() };
-    (callbacks.shift() as ((callback: unknown) => void) | undefined)?.(callback);
   });
 }
 

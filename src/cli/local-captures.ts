@@ -7,7 +7,7 @@ import { readRequestJson } from '../contract/request-json.js';
 import { parseSubmission, type Submission, type SubmissionRules } from '../contract/submission.js';
 import type { JobsPage } from '../http/jobs-page.js';
 import type { JobList } from '../http/mcp/backend.js';
-import type { IdleEngine } from './idle-engine.js';
+import type { Engine } from '../library/engine.js';
 import { toErrorObject } from './operator-error.js';
 
 /** One capture of this process. */
@@ -22,6 +22,8 @@ interface LocalCapture {
   ended: Promise<void>;
 }
 
+/** Time without a capture after which the browser is stopped, since its client may stay open all day. */
+const IDLE_MS = 300_000;
 /** More captures than a conversation looks back at. */
 const KEPT_MAX = 20;
 const KEPT_MAX_BYTES = 200_000_000;
@@ -141,3 +143,47 @@ const NEW_JOB = {
   webhookUrl: null,
   result: null,
 } as const satisfies Partial<JobSnapshot>;
+
+/** An engine that is opened when it is needed, and closed when it has not been needed for a while. */
+export class IdleEngine implements AsyncDisposable {
+  readonly #open: () => Promise<Engine>;
+  #engine: Promise<Engine> | null = null;
+  #users = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(open: () => Promise<Engine>) {
+    this.#open = open;
+  }
+
+  /**
+   * Opens the engine if necessary, and runs the work.
+   * @throws as Engine.open, which the next use tries again
+   */
+  async use<Result>(work: (engine: Engine) => Promise<Result>): Promise<Result> {
+    this.#users++;
+    clearTimeout(this.#timer);
+    try {
+      this.#engine ??= this.#open();
+      const opening = this.#engine;
+      const engine = await opening.catch((error: unknown) => {
+        if (this.#engine === opening) this.#engine = null;
+        throw error;
+      });
+      return await work(engine);
+    } finally {
+      this.#users--;
+      if (this.#users === 0) this.#timer = setTimeout(() => void this.#close(), IDLE_MS).unref();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#close();
+  }
+
+  async #close(): Promise<void> {
+    const engine = this.#engine;
+    this.#engine = null;
+    await (await engine?.catch(() => null))?.[Symbol.asyncDispose]();
+  }
+}

@@ -20,7 +20,16 @@ export class UsageError extends OperatorError {
   }
 }
 
-const EXPECTED = new Set(['OperatorError', 'UsageError', 'ConfigError', 'StoreError', 'CaptureError', 'BrowserError', 'ListenError']);
+const EXPECTED = new Set([
+  'OperatorError',
+  'UsageError',
+  'ConfigError',
+  'StoreError',
+  'CaptureError',
+  'BrowserError',
+  'ListenError',
+  'StillframeError',
+]);
 
 /** Ends a command with exit code 1 or 2, and prints one line for an expected failure, the stack trace for a bug. */
 export function failWith(error: unknown): void {

@@ -7,8 +7,7 @@ import { createLog, type Log } from '../log.js';
 import { packageVersion } from '../package-files.js';
 import { EncodeQueue } from '../render/picture/picture.js';
 import { guardProcess } from '../service/guard-process.js';
-import { IdleEngine } from './idle-engine.js';
-import { LocalCaptures } from './local-captures.js';
+import { IdleEngine, LocalCaptures } from './local-captures.js';
 
 /** Number of concurrent captures, in one browser. */
 const CONCURRENCY = 2;

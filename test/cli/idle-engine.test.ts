@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { IdleEngine } from '../../src/cli/idle-engine.js';
+import { IdleEngine } from '../../src/cli/local-captures.js';
 import type { Engine } from '../../src/library/engine.js';
 
 const MINUTE_MS = 60_000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readSamples, stageTimes } from '../../src/cli/prometheus-samples.js';
+import { readSamples, stageTimes } from '../../src/cli/top.js';
 import { runCommand } from '../fixtures/run-command.js';
 import { startService } from '../fixtures/start-service.js';
 
