@@ -73,11 +73,13 @@ async function render(order: CaptureOrder, page: LocalPage | null): Promise<Engi
   const { Engine } = await import('../library/engine.js');
   const zone = newPageZone();
   await using engine = await Engine.open(
-    { ...config, concurrency: 1, browsers: 1 },
+    // One capture ends before a list is fetched and compiled; it uses those that are there.
+    { ...config, concurrency: 1, browsers: 1, lists: false },
     {
       allowDestinations: allowedOnThisMachine(config, { publicOnly, zone }),
       log: createLog({ level: 'warn', format: config.logFormat }),
       say,
+      only: options,
     },
   );
   const onMissing = (paths: ReadonlySet<string>) => say(describeMissing(target, paths));

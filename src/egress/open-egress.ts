@@ -1,4 +1,3 @@
-import { rootCertificates } from 'node:tls';
 import ipaddr from 'ipaddr.js';
 import { readUrl } from '../contract/read-url.js';
 import type { Log } from '../log.js';
@@ -46,7 +45,8 @@ const CAPTURE_MAX_BYTES = 200_000_000;
 
 /** @throws ConfigError for an invalid destination */
 export async function openEgress(options: EgressOptions): Promise<Egress> {
-  return new Gate(options);
+  const ca = options.ca === undefined ? undefined : [...(await import('node:tls')).rootCertificates, options.ca];
+  return new Gate(options, ca);
 }
 
 class Gate implements Egress {
@@ -59,7 +59,7 @@ class Gate implements Egress {
   readonly #ca: string[] | undefined;
   #closed = false;
 
-  constructor(options: EgressOptions) {
+  constructor(options: EgressOptions, ca: string[] | undefined) {
     const rules = {
       deny: parseDestinations(options.denyDestinations ?? [], 'STILLFRAME_DENY_DESTINATIONS'),
       local: options.local ?? new LocalNetworks(),
@@ -68,7 +68,7 @@ class Gate implements Egress {
     this.#options = options;
     this.#forCaptures = { ...rules, allow: parseDestinations(options.allowDestinations) };
     this.#forServer = { ...rules, allow: NO_DESTINATIONS };
-    this.#ca = options.ca === undefined ? undefined : [...rootCertificates, options.ca];
+    this.#ca = ca;
   }
 
   refusesLiterally(text: string, requester: Requester = {}): boolean {

@@ -1,5 +1,4 @@
 import { isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
 import { DialFailure } from './dial.js';
 
 interface TlsPeer {
@@ -17,7 +16,9 @@ interface TlsPeer {
  */
 export async function startTls(socket: Socket, peer: TlsPeer, signal: AbortSignal): Promise<Socket> {
   const host = peer.host.replace(/^\[|\]$/g, '');
-  const secured = connectTls({
+  // Loaded only when it is used, since it delays the start of a single capture's browser.
+  const { connect } = await import('node:tls');
+  const secured = connect({
     socket,
     host,
     ALPNProtocols: ['http/1.1'],

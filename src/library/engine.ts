@@ -29,6 +29,8 @@ export interface EngineParts {
   say(line: string): void;
   /** Cancels the start. */
   signal?: AbortSignal;
+  /** The only capture that will be made, for which the browser is made ready. Default: there are more. */
+  only?: CaptureOptions;
 }
 
 export interface CaptureHow {
@@ -65,13 +67,13 @@ export class Engine implements AsyncDisposable {
    * Finds or installs a browser, and starts it.
    * @throws ConfigError for a setting, BrowserError if there is no browser
    */
-  static async open(config: Config, { allowDestinations, log, say, signal }: EngineParts): Promise<Engine> {
+  static async open(config: Config, { allowDestinations, log, say, signal, only }: EngineParts): Promise<Engine> {
     const { denyDestinations, dnsServers, dataDir, concurrency } = config;
     // This validates settings, so that an invalid one stops the start before anything is created.
     const egress = await openEgress({ allowDestinations, denyDestinations, dnsServers, log });
     try {
       makeDirectory(dataDir);
-      const parts = { egress, log, say, browserDir: dataDir, ...(signal === undefined ? {} : { signal }) };
+      const parts = { egress, log, say, browserDir: dataDir, only, ...(signal === undefined ? {} : { signal }) };
       return new Engine(egress, await Renderer.start(config, parts), concurrency);
     } catch (error) {
       await egress[Symbol.asyncDispose]();

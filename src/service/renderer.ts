@@ -1,6 +1,7 @@
 /** Creates and connects everything that rendering needs: browsers, blocker, Markdown, countries. The service and single captures use it. */
 import { availableParallelism } from 'node:os';
 import type { Config } from '../config.js';
+import type { CaptureOptions } from '../contract/capture-request.js';
 import type { Egress } from '../egress/egress.js';
 import { CountryObserver } from '../egress/observe-country.js';
 import type { Log } from '../log.js';
@@ -21,6 +22,8 @@ export interface RendererParts {
   browserDir: string;
   /** Cancels the start. */
   signal?: AbortSignal;
+  /** The only capture that will be made. Default: there are more. */
+  only?: CaptureOptions | undefined;
 }
 
 /** Concurrent captures per Chromium process; more would wait for each other inside it. */
@@ -53,6 +56,7 @@ export class Renderer implements AsyncDisposable {
         sandbox: config.sandbox,
         clock: config.clock,
         memoryBytes,
+        only: given.only,
         log,
         signal: given.signal,
       }),

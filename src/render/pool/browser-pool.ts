@@ -46,6 +46,8 @@ export interface PoolOptions {
   sandbox: SandboxSetting;
   /** Whether pages get a clock that can run ahead. Default: true. */
   clock?: boolean;
+  /** The only capture that will be made: its page is opened in advance, and no other. Default: pages for any number of captures. */
+  only?: CaptureOptions | undefined;
   log: Log;
   /** The number of captures after which a browser is replaced, without effect on clients. Default: 500. */
   recycleAfter?: number;
@@ -95,8 +97,8 @@ export class BrowserPool implements AsyncDisposable {
     private readonly profiles: string,
     private readonly knownVersion: string | null,
   ) {
-    const plain = toCaptureOptions(captureRequestSchema.parse({ url: 'https://example.com/' }));
-    this.defaultEmulation = emulationOf(plain, knownVersion ?? '0', HOST);
+    const first = options.only ?? toCaptureOptions(captureRequestSchema.parse({ url: 'https://example.com/' }));
+    this.defaultEmulation = emulationOf(first, knownVersion ?? '0', HOST);
     this.usual = this.defaultEmulation;
     this.now = options.now ?? monotonicNow;
     const { memoryBytes = Number.POSITIVE_INFINITY, log } = options;
@@ -352,7 +354,7 @@ export class BrowserPool implements AsyncDisposable {
     const closed = session === null ? null : browser.close(session);
     browser.active -= 1;
     // The next page is opened while this one is being closed.
-    this.fill(browser);
+    if (this.options.only === undefined) this.fill(browser);
     await closed;
     this.retireOrRecycle(browser);
   }
