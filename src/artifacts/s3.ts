@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { LRUCache } from 'lru-cache';
 import pTimeout from 'p-timeout';
 import { contentTypeOf } from '../contract/capture-data.js';
 import type { Log } from '../log.js';
@@ -59,7 +60,8 @@ class S3Artifacts implements Artifacts {
   readonly #hasLinks: boolean;
   readonly #health: StorageHealth;
   readonly #bucket: Bucket;
-  readonly #objects = new RecentObjects();
+  /** Objects that were stored or checked a moment ago, which saves most readers a request. */
+  readonly #objects = new LRUCache<string, KnownObject>({ max: KNOWN_MAX, ttl: KNOWN_MS });
   readonly #contents = new RecentFiles({
     stream: (name, bytes, range) => this.#stream(name, bytes, range),
     load: (name, bytes) => this.#load(name, bytes),
@@ -90,13 +92,13 @@ class S3Artifacts implements Artifacts {
     // The storage refuses a body that does not have this hash.
     const headers = { 'content-type': contentTypeOf(name), 'content-length': String(bytes), 'x-amz-content-sha256': sha256 };
     await this.#call('store', () => this.#bucket.read({ method: 'PUT', key: name, headers, body: content, limitMs }));
-    this.#objects.keep(name, { bytes, modifiedAt: Math.floor(Date.now() / 1000) * 1000 });
+    this.#objects.set(name, { bytes, modifiedAt: Math.floor(Date.now() / 1000) * 1000 });
     return { name, bytes, sha256 };
   }
 
   async open(name: string): Promise<OpenArtifact | null> {
     if (!isArtifactName(name)) return null;
-    const known = this.#objects.find(name) ?? (await this.#stat(name));
+    const known = this.#objects.get(name) ?? (await this.#stat(name));
     if (known === null) return null;
     const { bytes, modifiedAt } = known;
     return {
@@ -110,7 +112,7 @@ class S3Artifacts implements Artifacts {
 
   async remove(name: string): Promise<void> {
     if (!isArtifactName(name)) return;
-    this.#objects.forget(name);
+    this.#objects.delete(name);
     this.#contents.forget(name);
     await this.#call('remove', () => this.#bucket.read({ method: 'DELETE', key: name, limitMs: CALL_MS }).catch(nullIfMissing));
   }
@@ -150,7 +152,7 @@ class S3Artifacts implements Artifacts {
       const known = { bytes: Number(length), modifiedAt: Date.parse(String(modified)) };
       if (!Number.isSafeInteger(known.bytes) || !Number.isFinite(known.modifiedAt))
         throw unexpected('HEAD', name, 'the response has no length or no date');
-      this.#objects.keep(name, known);
+      this.#objects.set(name, known);
       return known;
     });
   }
@@ -161,7 +163,7 @@ class S3Artifacts implements Artifacts {
     return await this.#call('read', async () => {
       const answer = await this.#bucket.send({ method: 'GET', key: name, headers, limitMs: CALL_MS }).catch((error) => {
         // The object was deleted after it was last seen; the next request finds that out.
-        if (isMissing(error)) this.#objects.forget(name);
+        if (isMissing(error)) this.#objects.delete(name);
         throw error;
       });
       const isPart = answer.statusCode === 206 && String(answer.headers['content-range']).startsWith(`bytes ${start}-${end}/`);
@@ -307,30 +309,4 @@ interface KnownObject {
   bytes: number;
   /** Unix ms. */
   modifiedAt: number;
-}
-
-/**
- * Objects that were stored or checked a moment ago. This saves most readers a request, since most pictures are read soon after the capture.
- */
-class RecentObjects {
-  /** Objects by name, the oldest first. */
-  readonly #known = new Map<string, { object: KnownObject; until: number }>();
-
-  find(name: string): KnownObject | null {
-    const known = this.#known.get(name);
-    return known !== undefined && known.until > performance.now() ? known.object : null;
-  }
-
-  keep(name: string, object: KnownObject): void {
-    this.#known.delete(name);
-    this.#known.set(name, { object, until: performance.now() + KNOWN_MS });
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= KNOWN_MAX) break;
-      this.#known.delete(oldest);
-    }
-  }
-
-  forget(name: string): void {
-    this.#known.delete(name);
-  }
 }

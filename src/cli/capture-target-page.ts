@@ -1,7 +1,7 @@
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import type { LocalPassage } from '../egress/egress.js';
-import { portOf } from '../egress/port-of.js';
+import { portOf } from '../egress/host-name.js';
 import type { CaptureHow, Engine, EngineCapture } from '../library/engine.js';
 import type { CaptureTarget } from './capture-target.js';
 import { printable } from './operator-error.js';

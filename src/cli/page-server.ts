@@ -8,8 +8,7 @@ import { basename, dirname, extname, join, relative, resolve, sep } from 'node:p
 import { json } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { pathToFileURL } from 'node:url';
-import { readHost } from '../egress/host-name.js';
-import { portOf } from '../egress/port-of.js';
+import { portOf, readHost } from '../egress/host-name.js';
 import { OperatorError } from './operator-error.js';
 
 /** A page without a web address: a file, or the bytes of an HTML document. */

@@ -1,16 +1,14 @@
 import { once } from 'node:events';
-import { type Agent, createServer, type IncomingMessage, type Server } from 'node:http';
+import { Agent, type ClientRequestArgs, createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { readUrl } from '../contract/read-url.js';
 import { codeOf, DialFailure } from './dial.js';
-import { DialingAgent } from './dialing-agent.js';
 import { type CaptureProxy, EgressRefused, type Passage, type Refusal } from './egress.js';
 import { exchangeCode, forwardRequest, HEADERS_LIMIT_BYTES, type PlainRoute, type PlainTarget } from './forward-request.js';
-import { ProxyRefusal } from './http-connect.js';
-import { joinSockets } from './join-sockets.js';
+import { portOf } from './host-name.js';
 import { OutboundRoute, type OutboundRules, type ProxyTarget } from './outbound-route.js';
-import { portOf } from './port-of.js';
+import { ProxyRefusal } from './proxy-handshakes.js';
 import { TrafficLedger } from './traffic-ledger.js';
 import { CallerProxyFailure } from './upstream-proxy.js';
 
@@ -225,4 +223,48 @@ function readAuthority(text: string): Destination | null {
   const [, host, digits] = /^(\[[0-9a-f:.]+\]|[^:[\]]+):(\d{1,5})$/i.exec(text) ?? [];
   const port = Number(digits);
   return host === undefined || port < 1 || port > 65_535 ? null : { host, port };
+}
+
+/** An HTTP agent that uses connections opened by the given function; it never resolves or connects by itself. */
+class DialingAgent extends Agent {
+  readonly #dial: (destination: { host: string; port: number }) => Promise<Socket>;
+
+  /** @param keepAlive whether a connection may be reused for further requests */
+  constructor(dialTo: (destination: { host: string; port: number }) => Promise<Socket>, keepAlive: boolean) {
+    super({ keepAlive, maxFreeSockets: 64 });
+    this.#dial = dialTo;
+  }
+
+  override createConnection(options: ClientRequestArgs, callback?: (error: Error | null, socket: Duplex) => void): undefined {
+    this.#dial({ host: options.host ?? '', port: Number(options.port) }).then(
+      (socket) => callback?.(null, socket),
+      // On failure there is no socket to pass; Node's own agents omit it as well.
+      (error: Error) => (callback as ((error: Error) => void) | undefined)?.(error),
+    );
+  }
+}
+
+/** Connects two sockets: forwards bytes, half-closes and resets both ways, and reports transferred bytes. */
+function joinSockets(client: Duplex, upstream: Socket, moved: (bytes: number) => void): void {
+  // Only here: a reusable HTTP connection that its server has closed must be closed, not half open.
+  upstream.allowHalfOpen = true;
+  const ends = [
+    { near: client, far: upstream as Duplex },
+    { near: upstream as Duplex, far: client },
+  ];
+  for (const { near, far } of ends) {
+    near.on('data', (chunk: Buffer) => moved(chunk.length));
+    near.on('error', (error) => breakOff(far, error));
+    near.once('close', () => {
+      if (!near.readableEnded) breakOff(far, null);
+    });
+    near.pipe(far);
+  }
+}
+
+/** Forwards a reset as a reset, so that the browser reports the target's own error. */
+function breakOff(stream: Duplex, error: NodeJS.ErrnoException | Error | null): void {
+  const reset = error !== null && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+  if (reset && 'resetAndDestroy' in stream && !stream.destroyed) (stream as Socket).resetAndDestroy();
+  else stream.destroy();
 }

@@ -4,6 +4,25 @@ import { connect as connectTcp } from 'node:net';
 /** Longer than any normal handshake, shorter than a capture's default `timeout`, so that the failure is reported as such. */
 export const CONNECT_TIMEOUT_MS = 10_000;
 
+const NET_ERRORS: Record<string, string> = {
+  ECONNREFUSED: 'ERR_CONNECTION_REFUSED',
+  ECONNRESET: 'ERR_CONNECTION_RESET',
+  ECONNABORTED: 'ERR_CONNECTION_ABORTED',
+  EPIPE: 'ERR_CONNECTION_CLOSED',
+  ETIMEDOUT: 'ERR_CONNECTION_TIMED_OUT',
+  EHOSTUNREACH: 'ERR_ADDRESS_UNREACHABLE',
+  ENETUNREACH: 'ERR_ADDRESS_UNREACHABLE',
+  EADDRNOTAVAIL: 'ERR_ADDRESS_UNREACHABLE',
+  ENETDOWN: 'ERR_INTERNET_DISCONNECTED',
+  EACCES: 'ERR_NETWORK_ACCESS_DENIED',
+  EPERM: 'ERR_NETWORK_ACCESS_DENIED',
+  ENOTFOUND: 'ERR_NAME_NOT_RESOLVED',
+  EMPTY_RESPONSE: 'ERR_EMPTY_RESPONSE',
+  HPE_HEADER_OVERFLOW: 'ERR_RESPONSE_HEADERS_TOO_BIG',
+  PROXY_REFUSED: 'ERR_TUNNEL_CONNECTION_FAILED',
+  TUNNEL_REFUSED: 'ERR_TUNNEL_CONNECTION_FAILED',
+};
+
 /** An allowed destination that could not be reached. `code` is Node's or the system's, such as `ECONNREFUSED`. */
 export class DialFailure extends Error {
   override readonly name = 'DialFailure';
@@ -71,4 +90,10 @@ function pinnedLookup(addresses: readonly string[]): LookupFunction {
     if (options.all || first === undefined) callback(null, all);
     else callback(null, first.address, first.family);
   };
+}
+
+/** Chromium's name of one of Node's transport errors, for `details.net_error`. */
+export function chromiumNetError(code: string): string {
+  if (code.startsWith('HPE_') && NET_ERRORS[code] === undefined) return 'ERR_INVALID_HTTP_RESPONSE';
+  return NET_ERRORS[code] ?? 'ERR_FAILED';
 }

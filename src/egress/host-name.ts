@@ -62,3 +62,9 @@ function canonicalHost(host: string): string | null {
   if (bracketed === '' || /[\u0000-\u0020\u007f/?#@\\]/.test(bracketed) || /:\d*$/.test(bracketed.replace(/^\[[^\]]*\]/, ''))) return null;
   return readUrl(`http://${bracketed}/`)?.hostname ?? null;
 }
+
+/** The port that an http or https URL leads to. */
+export function portOf(url: URL): number {
+  if (url.port !== '') return Number(url.port);
+  return url.protocol === 'https:' ? 443 : 80;
+}

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { CaptureError } from '../contract/capture-error.js';
 import type { Log } from '../log.js';
 import type { CallerProxy, CaptureProxy, Egress } from './egress.js';
@@ -28,12 +29,13 @@ export interface Observation {
 /** Determines the egress country of a capture, by a request through its proxy. */
 export class CountryObserver {
   readonly #options: CountryObserverOptions;
-  readonly #now: () => number;
-  readonly #known = new Map<string, { country: string; until: number }>();
+  /** Countries by route. */
+  readonly #known: LRUCache<string, string>;
 
   constructor(options: CountryObserverOptions) {
     this.#options = options;
-    this.#now = options.now ?? Date.now;
+    const { now = Date.now } = options;
+    this.#known = new LRUCache({ max: KEPT_WAYS, ttl: KEPT_MS, ttlResolution: 0, perf: { now } });
   }
 
   /**
@@ -43,10 +45,10 @@ export class CountryObserver {
   async observe({ captureProxy, proxy, timeoutMs, signal }: Observation): Promise<string> {
     const way = wayOf(proxy);
     const known = this.#known.get(way);
-    if (known !== undefined && known.until > this.#now()) return known.country;
+    if (known !== undefined) return known;
     try {
       const country = await this.#ask({ captureProxy, timeoutMs, signal });
-      this.#keep(way, country);
+      this.#known.set(way, country);
       return country;
     } catch (error) {
       signal?.throwIfAborted();
@@ -79,13 +81,6 @@ export class CountryObserver {
     const country = readCountry(Buffer.from(answer.body).toString('utf8').trim());
     if (country === null) throw new Error('the egress check returned no country');
     return country;
-  }
-
-  #keep(way: string, country: string): void {
-    this.#known.delete(way);
-    this.#known.set(way, { country, until: this.#now() + KEPT_MS });
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > KEPT_WAYS && oldest !== undefined) this.#known.delete(oldest);
   }
 }
 

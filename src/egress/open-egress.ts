@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
 import { readUrl } from '../contract/read-url.js';
 import type { Log } from '../log.js';
@@ -14,14 +15,11 @@ import {
   type Refusal,
   type Requester,
 } from './egress.js';
-import { evenRefusal } from './even-refusals.js';
 import { type FetchRoute, fetchPublic } from './fetch-public.js';
-import { readHost } from './host-name.js';
+import { portOf, readHost } from './host-name.js';
 import { isAllowed, type Judgement, type Judging, judgeHost, judgeSpelling } from './judge-host.js';
 import { LocalNetworks } from './local-networks.js';
-import { logRefusal } from './log-refusal.js';
-import type { ProxyTarget, Reach } from './outbound-route.js';
-import { portOf } from './port-of.js';
+import { logRefusal, type ProxyTarget, type Reach } from './outbound-route.js';
 import { proxyProblem } from './proxy-server.js';
 import { createResolve } from './resolve-host.js';
 
@@ -42,6 +40,10 @@ export interface EgressOptions {
 }
 
 const CAPTURE_MAX_BYTES = 200_000_000;
+/** Longer than a normal look-up, search domains included; a refusal after a longer one waits for the next multiple. */
+const STEP_MS = 100;
+/** Hides remaining differences within a step. */
+const JITTER_MS = 10;
 
 /** @throws ConfigError for an invalid destination */
 export async function openEgress(options: EgressOptions): Promise<Egress> {
@@ -181,4 +183,15 @@ function throughProxy(captureProxy: CaptureProxy, url: URL, exempt: boolean): Fe
 /** Proxies listen on 127.0.0.1 only, which the unspecified address reaches too; other loopback addresses may use the same port otherwise. */
 function reachesOwnProxies(address: string): boolean {
   return ['127.0.0.1', '0.0.0.0'].includes(ipaddr.process(address).toString());
+}
+
+/**
+ * Delays a refusal to a common, jittered time after the query, so that a private name, a missing one and one that was looked up in search
+ * domains take the same time (decisions.md, Added).
+ *
+ * @param since performance.now() of the query
+ */
+async function evenRefusal(since: number): Promise<void> {
+  const taken = performance.now() - since;
+  await pause(Math.ceil((taken + 1) / STEP_MS) * STEP_MS + Math.random() * JITTER_MS - taken);
 }

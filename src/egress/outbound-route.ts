@@ -1,14 +1,12 @@
 import type { Socket } from 'node:net';
+import { LRUCache } from 'lru-cache';
 import type { Log } from '../log.js';
-import { rememberLookups } from './capture-lookups.js';
-import { CaptureMemory } from './capture-memory.js';
 import { type DestinationList, parseDestinations } from './destination-list.js';
 import { DialFailure, dial } from './dial.js';
-import { EgressRefused, type Passage, type Refusal } from './egress.js';
+import { EgressRefused, type Passage, type Refusal, type Requester } from './egress.js';
 import type { AbsoluteRoute } from './fetch-public.js';
 import { isListed, type Judgement } from './judge-host.js';
-import { logRefusal } from './log-refusal.js';
-import type { Resolve } from './resolve-host.js';
+import { KEPT, type Resolve, rememberLookups } from './resolve-host.js';
 import type { TrafficLedger } from './traffic-ledger.js';
 import { UpstreamProxy } from './upstream-proxy.js';
 
@@ -43,11 +41,22 @@ export interface Keeping {
   hold(socket: Socket): void;
 }
 
+/** A check of a destination ahead of its connection, under way or done; null if it may be connected to. */
+interface Check {
+  refusal: Refusal | null | Promise<Refusal | null>;
+}
+
 /** Maximum number of refused destinations that are logged per capture. */
 const TOLD_DESTINATIONS = 100;
 
 /** Checks ahead of connections at once, as many as the connections that Chromium opens to a proxy. */
 const CHECKS_MAX = 32;
+
+/** Log messages with advice: captures and callbacks have separate settings. */
+const ADVICE = {
+  captures: 'destination refused; to allow it, add it to STILLFRAME_ALLOW_DESTINATIONS',
+  callbacks: 'destination refused; to allow it for webhooks, add it to STILLFRAME_WEBHOOK_ALLOW',
+};
 
 /** Opens the connections of one capture: to checked and pinned addresses, directly or through the caller's proxy, with traffic counted. */
 export class OutboundRoute {
@@ -55,8 +64,8 @@ export class OutboundRoute {
   readonly #rules: OutboundRules;
   readonly #keeping: Keeping;
   readonly #told = new Set<string>();
-  readonly #refused = new CaptureMemory<Refusal>();
-  readonly #checked = new CaptureMemory<Refusal | null | Promise<Refusal | null>>();
+  readonly #refused = new LRUCache<string, Refusal>(KEPT);
+  readonly #checked = new LRUCache<string, Check>(KEPT);
   readonly #passage: Passage;
   /** One answer per name of the capture, which is both checked and connected to. */
   readonly #resolve: Resolve;
@@ -146,17 +155,17 @@ export class OutboundRoute {
   refusalOf({ host, port }: Pick<ProxyTarget, 'host' | 'port'>): Refusal | null | Promise<Refusal | null> {
     const key = `${host}:${port}`;
     const known = this.#checked.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) return known.refusal;
     if (this.#checks >= CHECKS_MAX) return null;
     this.#checks++;
     const check = this.authorize({ host, port, exempt: false }).then(
       () => null,
       (error: unknown) => (error instanceof EgressRefused ? error.refusal : null),
     );
-    this.#checked.set(key, check);
+    this.#checked.set(key, { refusal: check });
     void check.then((refusal) => {
       this.#checks--;
-      this.#checked.set(key, refusal);
+      this.#checked.set(key, { refusal });
     });
     return check;
   }
@@ -208,4 +217,19 @@ export class OutboundRoute {
     if (local === undefined) logRefusal(this.#rules.log, refusal, { why, to: 'captures', requester });
     else local.refused(refusal);
   }
+}
+
+interface RefusalFacts {
+  why: string | undefined;
+  to: keyof typeof ADVICE;
+  requester: Requester;
+}
+
+/** Logs a refused destination and how to allow it; the client learns neither (decisions.md, Destinations). */
+export function logRefusal(log: Log, refusal: Refusal, told: RefusalFacts): void {
+  const { host, port, reason } = refusal;
+  const facts = { host, port, reason, why: told.why, ...told.requester };
+  const allow = told.to === 'captures' ? `${host}:${port}` : `https://${host}:${port}`;
+  if (reason === 'unresolvable') log.info(facts, 'destination refused: its name could not be resolved');
+  else log.warn({ ...facts, allow }, ADVICE[told.to]);
 }

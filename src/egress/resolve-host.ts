@@ -1,7 +1,10 @@
 import { lookup, Resolver } from 'node:dns/promises';
+import { readFileSync, statSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
+import { join } from 'node:path';
+import { LRUCache } from 'lru-cache';
 import pTimeout from 'p-timeout';
-import { SystemHosts } from './system-hosts.js';
+import { codeOf } from './dial.js';
 
 /** All addresses of one look-up, or the reason why there are none. */
 export type Answer = { addresses: string[] } | { unresolvable: string; temporary: boolean };
@@ -20,6 +23,12 @@ const ASKED_AGAIN_AFTER_MS = [300, 900];
 const OTHER_FAMILY_WAIT_MS = 500;
 /** The name has no address (of this family): final, as opposed to a server failure. */
 const NO_ADDRESS = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'EAI_NONAME']);
+const HOSTS_FILE = process.platform === 'win32' ? join('C:', 'Windows', 'System32', 'drivers', 'etc', 'hosts') : '/etc/hosts';
+/** Time limit of further look-ups while the name server has left one unanswered. */
+const SILENT_MAX_MS = 1_000;
+const SILENCE = { unresolvable: 'ETIMEOUT', temporary: true };
+/** What a capture has learned about destinations is kept for 30 s (decisions.md, Added), and within limits: a page can make up many names. */
+export const KEPT = { max: 2_000, ttl: 30_000, ttlResolution: 0 };
 
 /**
  * @param servers `ip[:port]` each; empty: the system's resolver
@@ -62,7 +71,7 @@ function createSystemResolve(): Resolve {
 async function resolveBySystem(name: string): Promise<Answer> {
   try {
     const found = await lookup(name, { all: true, order: 'ipv4first' });
-    return toAnswer(found.map((entry) => entry.address));
+    return { addresses: found.map(({ address }) => address) };
   } catch (error) {
     return toFailure(codeOf(error));
   }
@@ -115,14 +124,59 @@ async function outcome(query: Promise<string[]>): Promise<Outcome> {
   }
 }
 
-function toAnswer(addresses: string[]): Answer {
-  return addresses.length > 0 ? { addresses } : toFailure('ENOTFOUND');
-}
-
 function toFailure(code: string): Answer {
   return { unresolvable: code, temporary: !NO_ADDRESS.has(code) };
 }
 
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? 'UNKNOWN';
+/** Whether the machine's hosts file contains a name. Reloaded when it changes. */
+export class SystemHosts {
+  readonly #file: string;
+  #names = new Set<string>();
+  #readAt = -1;
+
+  constructor(file = HOSTS_FILE) {
+    this.#file = file;
+  }
+
+  has(name: string): boolean {
+    const changedAt = statSync(this.#file, { throwIfNoEntry: false })?.mtimeMs ?? -1;
+    if (changedAt !== this.#readAt) {
+      this.#names = changedAt < 0 ? new Set() : readNames(this.#file);
+      this.#readAt = changedAt;
+    }
+    return this.#names.has(name.toLowerCase());
+  }
+}
+
+function readNames(file: string): Set<string> {
+  const lines = readFileSync(file, 'utf8').toLowerCase().split('\n');
+  return new Set(lines.flatMap((line) => (line.split('#', 1)[0] ?? '').trim().split(/\s+/).slice(1)));
+}
+
+/**
+ * Look-ups of one capture. Concurrent look-ups of a name share one query, and its answer, positive or negative, is kept for 30 s. Nothing is
+ * shared between captures. Since blocking scripts load one after the other, a silent name server may take its full time only once, not once
+ * per host.
+ */
+export function rememberLookups(resolve: Resolve, now?: () => number): Resolve {
+  const known = new LRUCache<string, Promise<Answer>>({ ...KEPT, ...(now === undefined ? {} : { perf: { now } }) });
+  let isSilent = false;
+  const ask: Resolve = async (name) => {
+    const asked = resolve(name).then((answer) => {
+      isSilent = isSilence(answer);
+      return answer;
+    });
+    return isSilent ? await pTimeout(asked, { milliseconds: SILENT_MAX_MS, fallback: () => SILENCE }) : await asked;
+  };
+  return (name) => {
+    const kept = known.get(name);
+    if (kept !== undefined) return kept;
+    const answer = ask(name);
+    known.set(name, answer);
+    return answer;
+  };
+}
+
+function isSilence(answer: Answer): boolean {
+  return 'unresolvable' in answer && answer.unresolvable === SILENCE.unresolvable;
 }

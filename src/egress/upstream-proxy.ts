@@ -2,12 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { codeOf, DialFailure, dial } from './dial.js';
 import type { CallerProxy } from './egress.js';
-import { connectByHttp, ProxyRefusal } from './http-connect.js';
 import type { Judgement } from './judge-host.js';
-import { parseBypass } from './proxy-bypass.js';
-import { type ProxyServer, readProxyServer } from './proxy-server.js';
-import { Nonsense, Silence } from './read-until.js';
-import { type Credentials, connectBySocks5 } from './socks5.js';
+import { type Credentials, connectByHttp, connectBySocks5, Nonsense, ProxyRefusal, Silence } from './proxy-handshakes.js';
+import { type ProxyServer, parseBypass, readProxyServer } from './proxy-server.js';
 import { startTls } from './start-tls.js';
 
 /** How long the caller's proxy may take to answer. */

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { rememberLookups } from '../../src/egress/capture-lookups.js';
-import { createResolve } from '../../src/egress/resolve-host.js';
+import { createResolve, rememberLookups } from '../../src/egress/resolve-host.js';
 import { startDnsServer } from '../fixtures/dns-server.js';
 import { sendThrough } from './capture-proxy-client.js';
 import { ALLOWED, openTestEgress } from './open-test-egress.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { requestHeaders, responseHeaders } from '../../src/egress/forward-headers.js';
+import { requestHeaders, responseHeaders } from '../../src/egress/forward-request.js';
 
 test('a length beside chunked goes no further, either way', () => {
   const both = ['Content-Length', '5', 'X-One', '1', 'Transfer-Encoding', 'chunked'];

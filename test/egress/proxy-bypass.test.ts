@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseBypass } from '../../src/egress/proxy-bypass.js';
+import { parseBypass } from '../../src/egress/proxy-server.js';
 
 test.each([
   ['example.com', 'example.com', true],

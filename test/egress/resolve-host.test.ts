@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createResolve } from '../../src/egress/resolve-host.js';
-import { SystemHosts } from '../../src/egress/system-hosts.js';
+import { createResolve, SystemHosts } from '../../src/egress/resolve-host.js';
 import { startDnsServer } from '../fixtures/dns-server.js';
 
 describe('a name server', () => {

@@ -1,7 +1,7 @@
 import { ALLOW_OWN_NETWORK, CaptureError } from '../../contract/capture-error.js';
 import { readUrl } from '../../contract/read-url.js';
+import { chromiumNetError } from '../../egress/dial.js';
 import type { CaptureProxy, Failure, Refusal } from '../../egress/egress.js';
-import { chromiumNetError } from '../../egress/net-error.js';
 import type { DocumentState } from './main-document.js';
 
 /** The same message covers a missing name and one with a special-purpose address (decisions.md, Destinations). */

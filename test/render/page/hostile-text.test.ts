@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readHost } from '../../../src/egress/host-name.js';
-import { parseBypass } from '../../../src/egress/proxy-bypass.js';
+import { parseBypass } from '../../../src/egress/proxy-server.js';
 import { identityOf } from '../../../src/render/emulate/emulation.js';
 import { failedNavigation } from '../../../src/render/page/judge-document.js';
 import { groupPending } from '../../../src/render/page/network.js';
