@@ -4,13 +4,13 @@ import { availableParallelism, freemem } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
-import type { BucketOptions } from '../artifacts/bucket.js';
 import { BucketError } from '../artifacts/bucket-error.js';
-import { artifactsDirOf, UNFINISHED } from '../artifacts/directory.js';
+import type { BucketOptions } from '../artifacts/bucket.js';
+import { UNFINISHED, artifactsDirOf } from '../artifacts/directory.js';
 import { ROOM_BYTES } from '../artifacts/disk-room.js';
 import { type Config, readTracing } from '../config.js';
 import { ConfigError } from '../contract/config-error.js';
-import { CLOCK_ADVICE, describeLead, GAP_MS, type KeptClock } from '../contract/kept-clock.js';
+import { CLOCK_ADVICE, GAP_MS, type KeptClock, describeLead } from '../contract/kept-clock.js';
 import { silentLog } from '../log.js';
 import { missingScripts } from '../render/fonts/missing-scripts.js';
 import type { Executable } from '../render/launch/executable.js';
@@ -23,7 +23,7 @@ import { StoreError } from '../store/store-error.js';
 import { checkCollector } from '../tracing/open-traces.js';
 import { fontAdvice } from './font-advice.js';
 import { OperatorError } from './operator-error.js';
-import { addSettings, BUCKET_SETTINGS, readSettings } from './settings-flags.js';
+import { BUCKET_SETTINGS, addSettings, readSettings } from './settings-flags.js';
 import { print, refuseWithoutDatabase } from './with-store.js';
 
 const NO_BROWSER_USER =
@@ -100,27 +100,34 @@ function describeFinding({ check, state, found, advice }: Finding): string {
   return `${styleText(colour, mark, { stream: process.stdout })}  ${check.padEnd(15)} ${found}${advice === '' ? '' : `\n                      → ${advice}`}`;
 }
 
+function ok(check: string, found: string): Finding {
+  return { check, state: 'ok', found, advice: '' };
+}
+
+function warn(check: string, found: string, advice: string): Finding {
+  return { check, state: 'warn', found, advice };
+}
+
+function fail(check: string, found: string, advice: string): Finding {
+  return { check, state: 'fail', found, advice };
+}
+
 function checkNode(): Finding {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  const good = major > NODE_FLOOR[0] || (major === NODE_FLOOR[0] && minor >= NODE_FLOOR[1]);
-  return {
-    check: 'Node',
-    state: good ? 'ok' : 'fail',
-    found: process.versions.node,
-    advice: good ? '' : `Install Node ${NODE_FLOOR.join('.')} or newer.`,
-  };
+  const isGood = major > NODE_FLOOR[0] || (major === NODE_FLOOR[0] && minor >= NODE_FLOOR[1]);
+  if (isGood) return ok('Node', process.versions.node);
+  return fail('Node', process.versions.node, `Install Node ${NODE_FLOOR.join('.')} or newer.`);
 }
 
 async function checkBrowser(config: Config): Promise<Finding[]> {
-  const check = 'Chromium';
   try {
     const { findChromium } = await import('../render/install/find-chromium.js');
     const executable = await findChromium(config);
     if (executable !== null) return await tryBrowser(config, executable);
-    return [{ check, state: 'fail', found: 'no working browser was found', advice: 'Run: stillframe browser install' }];
+    return [fail('Chromium', 'no working browser was found', 'Run: stillframe browser install')];
   } catch (error) {
     const advice = 'Run: stillframe browser install   (or name another with STILLFRAME_CHROMIUM)';
-    return [{ check, state: 'fail', found: (error as Error).message, advice }];
+    return [fail('Chromium', (error as Error).message, advice)];
   }
 }
 
@@ -133,114 +140,98 @@ async function tryBrowser(config: Config, executable: Executable): Promise<Findi
   const runDir = join(config.dataDir, 'doctor');
   await using pool = await BrowserPool.start({ executable, egress, browsers: 1, pagesPerBrowser: 1, runDir, sandbox: config.sandbox, log });
   const { describeAge } = await import('../render/install/find-chromium.js');
-  const age = describeAge(pool.version);
-  const slow = executable.kind === 'chromium';
-  return [
-    {
-      check: 'Chromium',
-      state: slow || age !== null ? 'warn' : 'ok',
-      found: `${pool.version} at ${executable.path} (${executable.source})${age === null ? '' : `: ${age}`}`,
-      advice:
-        age !== null
-          ? 'Update it with the package manager it came from, or run: stillframe browser install --playwright'
-          : slow
-            ? 'A headless shell captures about twice as fast: on Debian, apt-get install chromium-headless-shell'
-            : '',
-    },
-    {
-      check: 'Sandbox',
-      state: pool.sandboxed ? 'ok' : 'warn',
-      found: pool.sandboxed
-        ? 'on: renderers are confined'
-        : config.sandbox
-          ? 'off: this system does not allow it'
-          : 'off: disabled by a setting',
-      advice: pool.sandboxed
-        ? ''
-        : 'Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or use a kernel that has them. With STILLFRAME_SANDBOX=required, the server does not start without it.',
-    },
-  ];
+  const found = `${pool.version} at ${executable.path} (${executable.source})`;
+  return [checkAge(found, describeAge(pool.version), executable), checkSandbox(config, pool.sandboxed)];
+}
+
+function checkAge(found: string, age: string | null, { kind }: Executable): Finding {
+  if (age !== null) {
+    const advice = 'Update it with the package manager it came from, or run: stillframe browser install --playwright';
+    return warn('Chromium', `${found}: ${age}`, advice);
+  }
+  if (kind !== 'chromium') return ok('Chromium', found);
+  return warn('Chromium', found, 'A headless shell captures about twice as fast: on Debian, apt-get install chromium-headless-shell');
+}
+
+function checkSandbox({ sandbox }: Config, sandboxed: boolean): Finding {
+  if (sandboxed) return ok('Sandbox', 'on: renderers are confined');
+  return warn(
+    'Sandbox',
+    sandbox ? 'off: this system does not allow it' : 'off: disabled by a setting',
+    'Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or use a kernel that has them. With STILLFRAME_SANDBOX=required, the server does not start without it.',
+  );
 }
 
 async function checkFonts(): Promise<Finding> {
-  const check = 'Fonts';
   try {
     const missing = await missingScripts();
-    if (missing.length === 0) return { check, state: 'ok', found: 'all common scripts and emoji are covered', advice: '' };
-    return { check, state: 'warn', found: `none for ${missing.join(', ')}: such text is rendered as boxes`, advice: fontAdvice() };
+    if (missing.length === 0) return ok('Fonts', 'all common scripts and emoji are covered');
+    return warn('Fonts', `none for ${missing.join(', ')}: such text is rendered as boxes`, fontAdvice());
   } catch (error) {
-    return { check, state: 'warn', found: `could not be listed: ${(error as Error).message}`, advice: 'Check fontconfig: run fc-list.' };
+    return warn('Fonts', `could not be listed: ${(error as Error).message}`, 'Check fontconfig: run fc-list.');
   }
 }
 
-async function checkDataDir(config: Config): Promise<Finding> {
-  const check = 'Data directory';
+async function checkDataDir({ dataDir }: Config): Promise<Finding> {
   try {
-    makeDirectory(config.dataDir);
-    const pictures = artifactsDirOf(config.dataDir);
-    const dirs = [config.dataDir, pictures, join(pictures, UNFINISHED)].filter((dir) => existsSync(dir));
+    makeDirectory(dataDir);
+    const pictures = artifactsDirOf(dataDir);
+    const dirs = [dataDir, pictures, join(pictures, UNFINISHED)].filter((dir) => existsSync(dir));
     for (const dir of dirs) await access(dir, constants.R_OK | constants.W_OK | constants.X_OK);
-    return { check, state: 'ok', found: config.dataDir, advice: '' };
+    return ok('Data directory', dataDir);
   } catch (error) {
     const advice = 'Make the directory and its contents writable for this user, or choose another with --data-dir or STILLFRAME_DATA_DIR.';
-    return { check, state: 'fail', found: `${config.dataDir}: ${(error as Error).message}`, advice };
+    return fail('Data directory', `${dataDir}: ${(error as Error).message}`, advice);
   }
 }
 
 async function checkDatabase(config: Config): Promise<Finding[]> {
-  const check = 'Database';
   try {
     await refuseWithoutDatabase(config);
     await using store = await openConfiguredStore(config, { migrates: 'no', facts: null, log: silentLog() });
     const damage = await store.findDamage();
-    if (damage !== null) return [{ check, state: 'fail', found: `damaged: ${damage}`, advice: RESTORE_ADVICE }];
+    if (damage !== null) return [fail('Database', `damaged: ${damage}`, RESTORE_ADVICE)];
     await store.ping();
     const queue = await store.queueStatus();
     const waiting = queue.waiting + queue.prioritized + queue.delayed;
     const servers = (await store.nodes()).length;
     const place = store.shared ? `PostgreSQL, shared by ${servers} running ${servers === 1 ? 'server' : 'servers'}, ` : '';
-    const found = `${place}readable and writable; ${waiting} jobs waiting, ${queue.completed} completed, ${queue.failed} failed${queue.paused ? '; the queue is paused' : ''}`;
-    const advice = queue.paused ? 'Run: stillframe queue resume' : '';
-    const finding: Finding = { check, state: queue.paused ? 'warn' : 'ok', found, advice };
+    const found = `${place}readable and writable; ${waiting} jobs waiting, ${queue.completed} completed, ${queue.failed} failed`;
+    const finding = queue.paused
+      ? warn('Database', `${found}; the queue is paused`, 'Run: stillframe queue resume')
+      : ok('Database', found);
     // Times in a shared database are those of its own clock.
     return store.shared ? [finding] : [finding, checkClock(new Date(store.now()), await store.newestJobAt(), await store.keptClock())];
   } catch (error) {
-    if (error instanceof DriverMissing) return [{ check: 'SQLite driver', state: 'fail', found: error.found, advice: error.advice }];
+    if (error instanceof DriverMissing) return [fail('SQLite driver', error.found, error.advice)];
     // The message about a database that cannot be opened already ends with advice.
     const advice = error instanceof StoreError ? '' : `If the database is locked, stop the process that locks it. ${RESTORE_ADVICE}`;
-    return [{ check, state: 'fail', found: (error as Error).message, advice }];
+    return [fail('Database', (error as Error).message, advice)];
   }
 }
 
 /** @param newestJobAt Unix ms; null if there are no jobs */
 function checkClock(now: Date, newestJobAt: number | null, kept: KeptClock | null): Finding {
-  const check = 'Clock';
   const aheadMs = kept === null ? 0 : now.getTime() - kept.trusted;
-  if (Math.abs(aheadMs) > GAP_MS) {
-    return { check, state: 'warn', found: `${now.toISOString()}: ${describeLead(aheadMs)}`, advice: CLOCK_ADVICE };
-  }
+  if (Math.abs(aheadMs) > GAP_MS) return warn('Clock', `${now.toISOString()}: ${describeLead(aheadMs)}`, CLOCK_ADVICE);
   const behindMs = (newestJobAt ?? 0) - now.getTime();
-  if (behindMs < CLOCK_SLACK_MS) return { check, state: 'ok', found: now.toISOString(), advice: '' };
-  return {
-    check,
-    state: 'warn',
-    found: `${now.toISOString()}, ${Math.round(behindMs / 60_000)} minutes before the newest job`,
-    advice:
-      'The clock was set back, or was wrong before: check it (timedatectl). Nothing is lost, but caching and retention are off by this time.',
-  };
+  if (behindMs < CLOCK_SLACK_MS) return ok('Clock', now.toISOString());
+  const advice =
+    'The clock was set back, or was wrong before: check it (timedatectl). Nothing is lost, but caching and retention are off by this time.';
+  return warn('Clock', `${now.toISOString()}, ${Math.round(behindMs / 60_000)} minutes before the newest job`, advice);
 }
 
-async function checkDisk(config: Config): Promise<Finding> {
-  const place = existsSync(config.dataDir) ? config.dataDir : join(config.dataDir, '..');
-  const { bavail, bsize } = await statfs(place);
+async function checkDisk({ dataDir, maxStorageMb }: Config): Promise<Finding> {
+  const { bavail, bsize } = await statfs(existsSync(dataDir) ? dataDir : join(dataDir, '..'));
   const free = bavail * bsize;
-  const low = free < LOW_DISK_BYTES;
-  return {
-    check: 'Disk',
-    state: free < ROOM_BYTES ? 'fail' : low ? 'warn' : 'ok',
-    found: `${(free / 1e9).toFixed(1)} GB free; pictures may use up to ${(config.maxStorageMb / 1000).toFixed(1)} GB`,
-    advice: low ? 'Free some space, or lower STILLFRAME_MAX_STORAGE_MB. On a full disk, submissions are rejected with 503.' : '',
-  };
+  const found = `${gigabytes(free)} free; pictures may use up to ${gigabytes(maxStorageMb * 1e6)}`;
+  if (free >= LOW_DISK_BYTES) return ok('Disk', found);
+  const advice = 'Free some space, or lower STILLFRAME_MAX_STORAGE_MB. On a full disk, submissions are rejected with 503.';
+  return (free < ROOM_BYTES ? fail : warn)('Disk', found, advice);
+}
+
+function gigabytes(bytes: number): string {
+  return `${(bytes / 1e9).toFixed(1)} GB`;
 }
 
 /** Checks the directory of the browsers' own files. */
@@ -251,59 +242,51 @@ async function checkTemporary(): Promise<Finding> {
   try {
     await access(place, constants.W_OK);
     const { bavail, bsize } = await statfs(place);
-    const full = bavail * bsize < BROWSER_ROOM_BYTES;
-    const advice = full
-      ? 'Free some space there, or set TMPDIR to another directory with a short path. Browsers need at least 16 MB there.'
-      : '';
-    return { check, state: full ? 'fail' : 'ok', found: `${((bavail * bsize) / 1e9).toFixed(1)} GB free in ${place}`, advice };
+    const found = `${gigabytes(bavail * bsize)} free in ${place}`;
+    if (bavail * bsize >= BROWSER_ROOM_BYTES) return ok(check, found);
+    const advice = 'Free some space there, or set TMPDIR to another directory with a short path. Browsers need at least 16 MB there.';
+    return fail(check, found, advice);
   } catch (error) {
-    const advice = 'Create the directory, or set TMPDIR to one that exists and can be written to.';
-    return { check, state: 'fail', found: (error as Error).message, advice };
+    return fail(check, (error as Error).message, 'Create the directory, or set TMPDIR to one that exists and can be written to.');
   }
 }
 
 /** Checks the bucket. Returns nothing if the pictures are in the data directory, which has checks of its own. */
 async function checkStorage(config: Config): Promise<Finding[]> {
-  const check = 'Bucket';
   try {
     const bucket = bucketOf(config);
     if (bucket === null) return [];
     const found = `${bucket.bucket} at ${bucket.endpoint}`;
     const failure = await checkBucket(bucket);
-    if (failure === null) return [{ check, state: 'ok', found: `${found}: an object was written, read and removed`, advice: '' }];
-    return [{ check, state: 'fail', found: `${found}: ${failure.problem}`, advice: failure.advice }];
+    if (failure === null) return [ok('Bucket', `${found}: an object was written, read and removed`)];
+    return [fail('Bucket', `${found}: ${failure.problem}`, failure.advice)];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return [{ check, state: 'fail', found: error.message, advice: 'The server does not start without it.' }];
+    return [fail('Bucket', error.message, 'The server does not start without it.')];
   }
 }
 
 /** Checks the collector. Returns nothing if captures are not traced. An unavailable collector keeps no server from starting. */
 async function checkTraces(): Promise<Finding[]> {
-  const check = 'Traces';
   try {
     const tracing = readTracing();
     if (tracing === null) return [];
     const { host } = new URL(tracing.endpoint);
     const problem = await checkCollector(tracing);
-    if (problem === null) return [{ check, state: 'ok', found: `${host} takes them`, advice: '' }];
+    if (problem === null) return [ok('Traces', `${host} takes them`)];
     const advice = `Check that the collector takes OTLP by ${tracing.protocol} there (port 4318 as a rule; 4317 is for gRPC), and OTEL_EXPORTER_OTLP_HEADERS.`;
-    return [{ check, state: 'warn', found: `${host} does not take them: ${problem}`, advice }];
+    return [warn('Traces', `${host} does not take them: ${problem}`, advice)];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return [{ check, state: 'fail', found: error.message, advice: 'The server does not start with it.' }];
+    return [fail('Traces', error.message, 'The server does not start with it.')];
   }
 }
 
-function checkMachine(config: Config): Finding {
+function checkMachine({ concurrency }: Config): Finding {
   const free = freemem();
-  const low = free < LOW_MEMORY_BYTES;
-  return {
-    check: 'Machine',
-    state: low ? 'warn' : 'ok',
-    found: `${availableParallelism()} cores, ${(free / 1e9).toFixed(1)} GB of memory free, ${config.concurrency} captures at once`,
-    advice: low ? 'Lower STILLFRAME_CONCURRENCY: a capture needs about 150 MB.' : '',
-  };
+  const found = `${availableParallelism()} cores, ${gigabytes(free)} of memory free, ${concurrency} captures at once`;
+  if (free >= LOW_MEMORY_BYTES) return ok('Machine', found);
+  return warn('Machine', found, 'Lower STILLFRAME_CONCURRENCY: a capture needs about 150 MB.');
 }
 
 /**
