@@ -46,7 +46,7 @@ export function readYaml(text: string, file: string): YamlFile {
   const refuse = (problems: readonly { message: string; pos: [number, ...number[]] }[]) =>
     new ShotsError(
       file,
-      problems.map(({ message, pos }) => ({ path: '', line: lineAt(pos[0]), message, field: '' })),
+      problems.map(({ message, pos }) => ({ path: '', line: lineAt(pos[0]), message: describeProblem(message), field: '' })),
     );
   try {
     const document = parseDocument(text, { lineCounter: lines, merge: true, logLevel: 'silent', prettyErrors: false });
@@ -60,7 +60,10 @@ export function readYaml(text: string, file: string): YamlFile {
     return { value: document.toJS({ maxAliasCount: ALIASES_MAX }), lineOf };
   } catch (error) {
     if (error instanceof ShotsError) throw error;
-    const { message } = error as Error;
-    throw refuse([{ message: message.startsWith('Maximum call stack') ? 'The file is nested too deeply.' : message, pos: [0] }]);
+    throw refuse([{ message: (error as Error).message, pos: [0] }]);
   }
+}
+
+function describeProblem(message: string): string {
+  return message.startsWith('Maximum call stack') ? 'The file is nested too deeply.' : message;
 }
