@@ -1,11 +1,10 @@
-import { createReadStream, type Stats, statSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
+import { constants, createReadStream, type Stats, statSync } from 'node:fs';
+import { access, mkdir, readdir, readFile, rename, stat, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CaptureError } from '../contract/capture-error.js';
 import type { Log } from '../log.js';
 import { isArtifactName, newArtifactName, shardOf } from './artifact-name.js';
 import type { Artifacts, OpenArtifact, StoredArtifact } from './artifacts.js';
-import { hasRoom } from './disk-room.js';
 import { RecentFiles } from './recent-files.js';
 import { syncPath, writeSynced } from './write-synced.js';
 
@@ -17,6 +16,8 @@ export interface ArtifactDirectoryOptions {
 
 /** Directory of incomplete files. It is inside `dir`, so that the rename stays within one file system. */
 export const UNFINISHED = '.unfinished';
+/** Disk space for a large picture and its database records, in bytes. */
+export const ROOM_BYTES = 4_000_000;
 const SHARD_PATTERN = /^[a-z2-7]{2}$/;
 const LIST_BATCH = 200;
 const DIR_MODE = 0o700;
@@ -183,4 +184,15 @@ export function asStorageError(error: unknown): unknown {
     retryAfterSeconds: 30,
     cause: error,
   });
+}
+
+/** Returns whether a directory can be written to, and its disk has space for the next picture. Never rejects. */
+export async function hasRoom(dir: string): Promise<boolean> {
+  try {
+    await access(dir, constants.W_OK);
+    const { bavail, bsize } = await statfs(dir);
+    return bavail * bsize >= ROOM_BYTES;
+  } catch {
+    return false;
+  }
 }

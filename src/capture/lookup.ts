@@ -1,6 +1,8 @@
 import type { Principal } from '../account/authenticate.js';
 import type { JobSnapshot } from '../contract/job.js';
-import type { JobStore } from '../store/store.js';
+import { periodEnd } from '../contract/pricing.js';
+import type { WireUsage } from '../contract/usage.js';
+import type { AccountStore, JobStore } from '../store/store.js';
 
 /** Finds a job that this key submitted; null for a missing job and for another key's (interface.md, GET /v1/jobs/{id}). */
 export async function lookupJob(store: Pick<JobStore, 'findJob'>, id: string, principal: Principal): Promise<JobSnapshot | null> {
@@ -18,4 +20,10 @@ export async function lookupRequest(
 
 function ownJob(job: JobSnapshot | null, principal: Principal): JobSnapshot | null {
   return job !== null && job.accountId === principal.accountId && job.keyId === principal.keyId ? job : null;
+}
+
+/** Reads an account's credits and jobs of the current period. */
+export async function readUsage(store: Pick<AccountStore, 'usage' | 'jobCounts'>, accountId: string, now: number): Promise<WireUsage> {
+  const [usage, counts] = await Promise.all([store.usage(accountId, now), store.jobCounts(accountId, now)]);
+  return { ...usage, resets_at: periodEnd(now), jobs: counts.byState, errors: counts.byCode };
 }

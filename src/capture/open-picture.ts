@@ -1,7 +1,32 @@
-import type { OpenArtifact } from '../artifacts/artifacts.js';
+/** How stored pictures are read, although something else may have deleted their files. */
+import type { Artifacts, OpenArtifact } from '../artifacts/artifacts.js';
+import type { CaptureData } from '../contract/capture-data.js';
 import { CaptureError } from '../contract/capture-error.js';
-import type { ArtifactRow } from '../store/store.js';
-import { isFileMissing, type MissingFileDeps } from './missing-file.js';
+import type { Submission } from '../contract/submission.js';
+import type { Egress } from '../egress/egress.js';
+import type { Log } from '../log.js';
+import type { ArtifactRow, JobStore, RetentionStore } from '../store/store.js';
+import { refuseBlockedDestinations } from './refuse-blocked.js';
+
+export interface MissingFileDeps {
+  store: Pick<RetentionStore, 'markGone'>;
+  artifacts: Pick<Artifacts, 'open' | 'isPresent' | 'isLocal'>;
+  log: Log;
+  now(): number;
+}
+
+/**
+ * Checks whether something else deleted a stored picture's file, and records that, unless the whole storage is missing: a disk that is
+ * mounted again brings its pictures back. For a bucket nothing is recorded, since a lagging replica may have the object a minute later.
+ * @throws CaptureError `internal_error` (503) if the storage cannot be reached
+ */
+export async function isFileMissing({ store, artifacts, log, now }: MissingFileDeps, name: string): Promise<boolean> {
+  if ((await artifacts.open(name)) !== null) return false;
+  if (!artifacts.isLocal || !(await artifacts.isPresent())) return true;
+  if (await store.markGone(name, now()))
+    log.warn({ artifact: name }, 'the file of a picture is missing; the picture is treated as deleted');
+  return true;
+}
 
 export interface OpenPictureDeps extends MissingFileDeps {
   store: MissingFileDeps['store'] & { findArtifact(name: string): Promise<ArtifactRow | null> };
@@ -32,4 +57,31 @@ export function pictureDeleted(): CaptureError {
     status: 410,
     message: 'The picture has been deleted. Capture the page again.',
   });
+}
+
+export interface LinkPictureDeps extends MissingFileDeps {
+  store: MissingFileDeps['store'] & Pick<JobStore, 'findLinkAnswer'>;
+  egress: Pick<Egress, 'refusesLiterally' | 'proxyProblem'>;
+}
+
+/** The stored picture that can answer a signed link at once. */
+export interface LinkPicture {
+  /** The newest picture, of any age; null if none is stored. */
+  picture: { jobId: string; data: CaptureData; ageMs: number } | null;
+  /** Whether a new picture is being rendered. */
+  inFlight: boolean;
+}
+
+/**
+ * Finds the stored picture for a link.
+ * @throws CaptureError invalid_request (a refused destination), internal_error (503: the storage cannot be reached)
+ */
+export async function findLinkPicture(deps: LinkPictureDeps, submission: Submission, accountId: string): Promise<LinkPicture> {
+  refuseBlockedDestinations(deps.egress, submission.options, { account: accountId });
+  const { cacheIdentity, options } = submission;
+  const { picture, inFlight } = await deps.store.findLinkAnswer({ accountId, cacheIdentity, timeout: options.timeout });
+  const outcome = picture?.job.result?.outcome;
+  if (picture === null || outcome?.ok !== true || (await isFileMissing(deps, picture.artifactName))) return { picture: null, inFlight };
+  const ageMs = Math.max(0, deps.now() - picture.renderedAt);
+  return { picture: { jobId: picture.job.id, data: { ...outcome.data, cached: true }, ageMs }, inFlight };
 }

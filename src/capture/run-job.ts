@@ -7,8 +7,7 @@ import type { Log } from '../log.js';
 import type { Rendering, RenderOrder } from '../render/capture.js';
 import type { Claim, ClaimedJob, EndedJob, JobStore, RetentionStore } from '../store/store.js';
 import type { AttemptTrace, Traces } from '../tracing/traces.js';
-import { shouldRetry } from './second-attempt.js';
-import { type TimeLimit, timeLimit } from './time-limit.js';
+import { shouldRetry, type TimeLimit, timeLimit } from './capture-budget.js';
 import { toCaptureData } from './to-capture-data.js';
 
 /** Delay between two tries of a step while the database or the storage is unavailable, doubled each time up to the longest. */

@@ -14,7 +14,7 @@ import type { Egress } from '../egress/egress.js';
 import type { Log } from '../log.js';
 import type { Acceptance, AcceptRules, JobStore, NewJob, RetentionStore } from '../store/store.js';
 import { checkWebhookHost } from '../webhook/check-webhook-host.js';
-import { isFileMissing, type MissingFileDeps } from './missing-file.js';
+import { isFileMissing, type MissingFileDeps } from './open-picture.js';
 import { refuseBlockedDestinations } from './refuse-blocked.js';
 
 export interface SubmitDeps {

@@ -5,7 +5,7 @@ import type { TokenBuckets } from '../account/rate-limits.js';
 import type { OpenArtifact } from '../artifacts/artifacts.js';
 import type { AppStore, NodeFacts } from '../capture/app-store.js';
 import type { Health } from '../capture/health.js';
-import type { LinkPicture } from '../capture/link-picture.js';
+import type { LinkPicture } from '../capture/open-picture.js';
 import type { SubmitContext } from '../capture/submit.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
 import type { ModelTiles, TileOrder } from '../contract/model-tiles.js';

@@ -3,9 +3,8 @@
  * and the commands `capture` and `multi` use it. Knows no store, accounts or HTTP.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { RETRY_DELAY_MS, shouldRetry, timeLimit } from '../capture/capture-budget.js';
 import { refuseBlockedDestinations } from '../capture/refuse-blocked.js';
-import { RETRY_DELAY_MS, shouldRetry } from '../capture/second-attempt.js';
-import { timeLimit } from '../capture/time-limit.js';
 import { toCaptureData } from '../capture/to-capture-data.js';
 import type { Config } from '../config.js';
 import type { CaptureData } from '../contract/capture-data.js';

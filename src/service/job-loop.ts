@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { requireStorage } from '../artifacts/artifacts.js';
+import { RETRY_DELAY_MS } from '../capture/capture-budget.js';
 import { type RunJobDeps, runJob } from '../capture/run-job.js';
-import { RETRY_DELAY_MS } from '../capture/second-attempt.js';
 import type { ClaimedJob, JobStore } from '../store/store.js';
 import { Loop, withTaskSignal } from '../work/loop.js';
 import type { LoopRules } from './loop-rules.js';

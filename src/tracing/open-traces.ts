@@ -19,7 +19,7 @@ export async function openTraces(
  * @returns the reason why it refused; null if it accepted
  */
 export async function checkCollector(config: TracingConfig): Promise<string | null> {
-  const { exporterOf, send } = await import('./otlp-exporter.js');
+  const { exporterOf, send } = await import('./trace-pipeline.js');
   const exporter = exporterOf({ ...config, timeoutMs: Math.min(config.timeoutMs, LONGEST_MS) });
   const { reason } = await send(exporter, []);
   await exporter.shutdown();

@@ -1,10 +1,15 @@
 import { DiagLogLevel, diag, type Tracer } from '@opentelemetry/api';
+import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
+import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { CompressionAlgorithm } from '@opentelemetry/otlp-exporter-base';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
   AlwaysOffSampler,
   AlwaysOnSampler,
   BatchSpanProcessor,
   ParentBasedSampler,
+  type ReadableSpan,
   type Sampler,
   type SpanExporter,
   TraceIdRatioBasedSampler,
@@ -13,7 +18,6 @@ import {
 import pTimeout from 'p-timeout';
 import type { Log } from '../log.js';
 import type { TracingConfig } from '../tracing-config.js';
-import { exporterOf, send } from './otlp-exporter.js';
 
 /** Maximum number of spans that wait to be sent, about 200 captures; further ones are dropped. */
 const QUEUE_SPANS = 2_048;
@@ -23,6 +27,8 @@ const ATTRIBUTE_CHARACTERS = 256;
 const SHUTDOWN_MS = 3_000;
 const WARN_EVERY_MS = 60_000;
 const WARNING_CHARACTERS = 300;
+
+const REASON_CHARACTERS = 300;
 
 /** Sends spans to the collector in the background. Whatever the collector does, nothing waits for it, and only the log reports it. */
 export class TracePipeline implements AsyncDisposable {
@@ -93,4 +99,33 @@ function samplerOf({ sampler, ratio }: TracingConfig): Sampler {
   const root =
     name === 'always_on' ? new AlwaysOnSampler() : name === 'always_off' ? new AlwaysOffSampler() : new TraceIdRatioBasedSampler(ratio);
   return name === sampler ? root : new ParentBasedSampler({ root });
+}
+
+/** Creates the exporter that posts spans to the collector. It reads the environment variables for certificates itself. */
+export function exporterOf({ endpoint, headers, protocol, timeoutMs, compression }: TracingConfig): SpanExporter {
+  const Exporter = protocol === 'http/json' ? JsonExporter : ProtobufExporter;
+  return new Exporter({
+    url: endpoint,
+    headers,
+    timeoutMillis: timeoutMs,
+    compression: compression === 'gzip' ? CompressionAlgorithm.GZIP : CompressionAlgorithm.NONE,
+  });
+}
+
+/**
+ * Exports spans.
+ * @returns the reason why the collector did not take them; null if it did
+ */
+export function send(exporter: SpanExporter, spans: ReadableSpan[]): Promise<{ result: ExportResult; reason: string | null }> {
+  return new Promise((resolve) => {
+    exporter.export(spans, (result) =>
+      resolve({ result, reason: result.code === ExportResultCode.SUCCESS ? null : reasonOf(result.error) }),
+    );
+  });
+}
+
+/** Describes an export error. Node reports several refusing addresses as one error without a message. The response's body is left out. */
+function reasonOf(error: (Error & { code?: unknown }) | undefined): string {
+  const text = [error?.code, error?.message].filter((part) => part !== undefined && part !== '').join(': ');
+  return text === '' ? 'no reason given' : text.slice(0, REASON_CHARACTERS);
 }

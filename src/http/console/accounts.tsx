@@ -3,7 +3,7 @@ import { readUsage } from '../../capture/read-usage.js';
 import { notFound } from '../../contract/capture-error.js';
 import { ACCOUNT_NAME_PATTERN, ACCOUNT_NAME_RULE, CREDITS_PATTERN, type WireUsage } from '../../contract/pricing.js';
 import { invalidRequest } from '../../contract/submission.js';
-import { pageOf, TextField } from './components.js';
+import { TextField, pageOf } from './components.js';
 import { PostForm } from './layout.js';
 import { amount, instant } from './say.js';
 import type { Answer, FormVisit, Visit } from './visit.js';

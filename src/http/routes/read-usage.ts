@@ -2,7 +2,7 @@ import { readUsage as usageOf } from '../../capture/read-usage.js';
 import { usageSchema } from '../../contract/pricing.js';
 import { EXTENSION } from '../../contract/request-fields.js';
 import { answerData } from '../envelope.js';
-import { principalOf, READS } from '../guard.js';
+import { READS, principalOf } from '../guard.js';
 import type { Description, Route } from '../route.js';
 
 /** Returns the credits and jobs that the key's account has used in this period (extensions.md). */
