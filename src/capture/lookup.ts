@@ -1,7 +1,6 @@
 import type { Principal } from '../account/authenticate.js';
 import type { JobSnapshot } from '../contract/job.js';
-import { periodEnd } from '../contract/pricing.js';
-import type { WireUsage } from '../contract/usage.js';
+import { periodEnd, type WireUsage } from '../contract/pricing.js';
 import type { AccountStore, JobStore } from '../store/store.js';
 
 /** Finds a job that this key submitted; null for a missing job and for another key's (interface.md, GET /v1/jobs/{id}). */

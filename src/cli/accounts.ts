@@ -1,8 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { ACCOUNT_NAME_PATTERN, ACCOUNT_NAME_RULE } from '../contract/pricing.js';
-import { credits } from './credits.js';
 import { OperatorError } from './operator-error.js';
-import { type Json, addStoreCommand, describeCredits, ensureDefaultAccount, onStore, print, table } from './with-store.js';
+import { addStoreCommand, credits, describeCredits, ensureDefaultAccount, type Json, onStore, print, table } from './with-store.js';
 
 /** Adds `stillframe accounts create | list | quota | usage`. */
 export function addAccountsCommand(program: Command): void {

@@ -4,12 +4,12 @@ import { availableParallelism, freemem } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
-import { BucketError } from '../artifacts/bucket-error.js';
 import type { BucketOptions } from '../artifacts/bucket.js';
-import { ROOM_BYTES, UNFINISHED, artifactsDirOf } from '../artifacts/directory.js';
+import { BucketError } from '../artifacts/bucket-error.js';
+import { artifactsDirOf, ROOM_BYTES, UNFINISHED } from '../artifacts/directory.js';
 import { type Config, readTracing } from '../config.js';
 import { ConfigError } from '../contract/config-error.js';
-import { CLOCK_ADVICE, GAP_MS, type KeptClock, describeLead } from '../contract/kept-clock.js';
+import { CLOCK_ADVICE, describeLead, GAP_MS, type KeptClock } from '../contract/kept-clock.js';
 import { silentLog } from '../log.js';
 import { missingScripts } from '../render/fonts/missing-scripts.js';
 import type { Executable } from '../render/launch/executable.js';
@@ -22,7 +22,7 @@ import { StoreError } from '../store/store-error.js';
 import { checkCollector } from '../tracing/open-traces.js';
 import { fontAdvice } from './font-advice.js';
 import { OperatorError } from './operator-error.js';
-import { BUCKET_SETTINGS, addSettings, readSettings } from './settings-flags.js';
+import { addSettings, BUCKET_SETTINGS, readSettings } from './settings-flags.js';
 import { print, refuseWithoutDatabase } from './with-store.js';
 
 const NO_BROWSER_USER =

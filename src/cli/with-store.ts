@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import CliTable from 'cli-table3';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Config } from '../config.js';
-import { CREDITS_PATTERN } from '../contract/account-name.js';
+import { CREDITS_PATTERN } from '../contract/pricing.js';
 import { createLog } from '../log.js';
 import { openConfiguredStore } from '../service/open-configured-store.js';
 import type { Store } from '../store/store.js';

@@ -1,7 +1,7 @@
 import { CaptureError } from '../contract/capture-error.js';
-import { NoBrowser, type PageSession, SharedLoss } from './page-session.js';
 import { keepsNavigating } from './page/navigate.js';
 import { DocumentReplaced, isClosed } from './page/world.js';
+import { NoBrowser, type PageSession, SharedLoss } from './page-session.js';
 
 export function browserNotReady(timeoutMs: number): CaptureError {
   return new CaptureError({

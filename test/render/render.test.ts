@@ -3,13 +3,12 @@ import { describe, expect, it, vi } from 'vitest';
 import { shouldRetry } from '../../src/capture/capture-budget.js';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { captureRequestSchema, toCaptureOptions } from '../../src/contract/capture-request.js';
-import { type RenderDeps, capture } from '../../src/render/capture.js';
+import { capture, type RenderDeps } from '../../src/render/capture.js';
 import { MemoryBudget } from '../../src/render/memory-budget.js';
 import { type PageSession, SharedLoss } from '../../src/render/page-session.js';
 import type { OpenPageSession } from '../../src/render/pool/open-page-session.js';
 import { document, html } from '../fixtures/site/answer.js';
 import { openRig, siteAndRig } from './page/capture-rig.js';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 const { site, rig } = await siteAndRig();
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { run as receivers } from '../stress/receivers.js';
-import { run as redeliveries } from '../stress/redeliver.js';
 import { run as captures } from '../stress/webhook-captures.js';
 import { run as isolation } from '../stress/webhook-isolation.js';
 import { run as kills } from '../stress/webhook-kills.js';
@@ -27,10 +26,4 @@ test('every receiver of the trial gets the outcome of the rules, with a short ti
   expect(problems).toEqual([]);
   expect(figures.receivers).toBeGreaterThanOrEqual(50);
   expect(figures.redirects_followed).toBe(0);
-});
-
-test('only one of fifty concurrent redeliveries with one ETag is accepted', async () => {
-  const { problems, figures } = await redeliveries({ rounds: 2 });
-  expect(problems).toEqual([]);
-  expect(figures).toMatchObject({ accepted: 2, refused: 98 });
 });

@@ -1,9 +1,9 @@
 import type { Account } from '../../capture/app-store.js';
-import { readUsage } from '../../capture/read-usage.js';
+import { readUsage } from '../../capture/lookup.js';
 import { notFound } from '../../contract/capture-error.js';
 import { ACCOUNT_NAME_PATTERN, ACCOUNT_NAME_RULE, CREDITS_PATTERN, type WireUsage } from '../../contract/pricing.js';
 import { invalidRequest } from '../../contract/submission.js';
-import { TextField, pageOf } from './components.js';
+import { pageOf, TextField } from './components.js';
 import { PostForm } from './layout.js';
 import { amount, instant } from './say.js';
 import type { Answer, FormVisit, Visit } from './visit.js';

@@ -1,6 +1,6 @@
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import type { Context } from 'hono';
-import { requireScope } from '../../account/require-scope.js';
+import { requireScope } from '../../account/authenticate.js';
 import { lookupJob } from '../../capture/lookup.js';
 import { parseSubmission } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';

@@ -1,8 +1,8 @@
-import { readUsage as usageOf } from '../../capture/read-usage.js';
+import { readUsage as usageOf } from '../../capture/lookup.js';
 import { usageSchema } from '../../contract/pricing.js';
 import { EXTENSION } from '../../contract/request-fields.js';
 import { answerData } from '../envelope.js';
-import { READS, principalOf } from '../guard.js';
+import { principalOf, READS } from '../guard.js';
 import type { Description, Route } from '../route.js';
 
 /** Returns the credits and jobs that the key's account has used in this period (extensions.md). */

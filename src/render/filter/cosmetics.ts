@@ -1,5 +1,5 @@
 import { type CosmeticFilter, type FiltersEngine, Request } from '@ghostery/adblocker';
-import type { ProceduralRule } from '../in-page/procedural-rule.js';
+import type { ProceduralRule } from '../in-page/procedural.js';
 import { type Category, type Engines, matchedPart } from './engines.js';
 import { parseProcedural } from './parse-procedural.js';
 

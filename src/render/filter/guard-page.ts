@@ -3,7 +3,7 @@ import type { CaptureChanges } from '../../contract/capture-data.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { Log } from '../../log.js';
 import { answerBanners, type BannerReport } from '../consent/answer-banners.js';
-import type { ProceduralRule } from '../in-page/procedural-rule.js';
+import type { ProceduralRule } from '../in-page/procedural.js';
 import { DocumentReplaced } from '../page/world.js';
 import type { PageSession } from '../page-session.js';
 import { Interception } from '../requests/interception.js';

@@ -9,8 +9,8 @@ import pTimeout from 'p-timeout';
 import type { Inspection } from '../../contract/capture-data.js';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
 import { isTooLong } from '../launch/message-limits.js';
-import type { PageSession } from '../page-session.js';
 import { monotonicNow } from '../page/deadline.js';
+import type { PageSession } from '../page-session.js';
 import { type BoundedPage, boundedPage, untilDeadline } from '../picture/bounded-page.js';
 import type { MarkdownSource } from './markdown-thread.js';
 

@@ -14,7 +14,6 @@ import type { CdpSession } from './pipe-session.js';
 import { browserCommand } from './process-priority.js';
 import { killGroup } from './process-table.js';
 import { TargetPolicy } from './target-policy.js';
-import type { Browser, CDPSession } from 'playwright-core';
 
 const LAUNCH_TIMEOUT_MS = 20_000;
 const EXIT_TIMEOUT_MS = 2_000;

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import type { CDPSession, ConnectOverCDPTransport } from 'playwright-core';
-import { type Identity, emulateUserAgentInWorker, identityOf, languagesOf } from '../emulate/emulation.js';
+import { emulateUserAgentInWorker, type Identity, identityOf, languagesOf } from '../emulate/emulation.js';
 import { type CdpMessage, CdpPipe } from './cdp-pipe.js';
 import { ChildClock, type ChildRun, type ClockScripts } from './child-clocks.js';
 import { HOST } from './executable.js';

@@ -3,7 +3,7 @@
 import sharp from 'sharp';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { Sight } from '../in-page/blank.js';
-import { type EncodedPicture, WHITE_MIN, isAllWhite } from '../picture/encode.js';
+import { type EncodedPicture, isAllWhite, WHITE_MIN } from '../picture/encode.js';
 import { TIMED_OUT } from './deadline.js';
 import { QUIET_MS } from './network.js';
 import type { OpenPage } from './open-page.js';

@@ -7,7 +7,7 @@ import pTimeout from 'p-timeout';
 import type { Frame } from 'playwright-core';
 import type { z } from 'zod';
 import { CaptureError } from '../../contract/capture-error.js';
-import { MAIN_WORLD_MARK, isTooLong } from '../launch/message-limits.js';
+import { isTooLong, MAIN_WORLD_MARK } from '../launch/message-limits.js';
 import { TIMED_OUT } from './deadline.js';
 import type { OpenPage } from './open-page.js';
 import { isGone } from './world.js';

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pTimeout from 'p-timeout';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CdpSession } from '../launch/pipe-session.js';
-import type { PageSession } from '../page-session.js';
 import { monotonicNow } from '../page/deadline.js';
-import { DocumentReplaced, type World, isGone } from '../page/world.js';
+import { DocumentReplaced, isGone, type World } from '../page/world.js';
+import type { PageSession } from '../page-session.js';
 
 /**
  * The page as used by the steps of a picture: each call and command ends at the picture's deadline, or with the page, and

@@ -1,7 +1,7 @@
 import type { Locator } from 'playwright-core';
 import { CaptureError } from '../../contract/capture-error.js';
+import type { ElementBox } from '../in-page/boxes.js';
 import type { ForeignPlace } from '../in-page/deep-selector.js';
-import type { ElementBox } from '../in-page/parts.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import type { PageSession } from '../page-session.js';
 import type { Encoding } from './encode.js';

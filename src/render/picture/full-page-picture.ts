@@ -3,8 +3,8 @@ import { resumePage, stopPage } from '../page/page-clock.js';
 import type { BoundedPage } from './bounded-page.js';
 import type { Encoding } from './encode.js';
 import type { Picture, PictureOrder } from './picture.js';
-import { type RangesApart, type Region, type RegionReason, fitRegion, measurePage, takeRegion } from './region-picture.js';
-import { type ScrollReport, capturedHeight, pageColumns, waitForReaction } from './scroll-through.js';
+import { fitRegion, measurePage, type RangesApart, type Region, type RegionReason, takeRegion } from './region-picture.js';
+import { capturedHeight, pageColumns, type ScrollReport, waitForReaction } from './scroll-through.js';
 
 /** Captures the whole page in bands that are joined without a seam. `by_sections` first moves pinned elements to their final position. */
 export async function takeFullPage(order: PictureOrder, scroll: ScrollReport, encoding: Encoding): Promise<Picture> {

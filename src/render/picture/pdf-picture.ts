@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import type { StoppedReason } from '../../contract/capture-data.js';
-import { CSS_PX_PER_INCH } from '../../contract/pdf-schema.js';
 import { PDF_PAGE_MAX_PX } from '../../contract/limits.js';
+import { CSS_PX_PER_INCH } from '../../contract/pdf-schema.js';
 import { untilDeadline } from './bounded-page.js';
 import { encodeStrips, type Strips } from './encode.js';
 import { arrangeFullPage, lacksContent } from './full-page-picture.js';

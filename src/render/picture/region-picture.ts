@@ -1,10 +1,9 @@
 import type { RenderDiagnostics } from '../../contract/capture-data.js';
 import type { ImageFormat } from '../../contract/capture-request.js';
-import type { ElementBox } from '../in-page/parts.js';
-import type { Pinning } from '../in-page/pin.js';
+import type { ElementBox } from '../in-page/boxes.js';
 import type { PageExtent } from '../in-page/scroll.js';
-import type { PageRange } from '../in-page/windowed-lists.js';
-import { monotonicNow } from '../monotonic-now.js';
+import type { PageRange } from '../in-page/virtualised.js';
+import { monotonicNow } from '../page/deadline.js';
 import type { BoundedPage } from './bounded-page.js';
 import { type Encoding, encodeStrips, finalShot, readFinal, type Strips } from './encode.js';
 import type { Picture, PictureOrder } from './picture.js';

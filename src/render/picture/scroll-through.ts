@@ -2,7 +2,7 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import { FULL_PAGE_MAX_HEIGHT_PX, FULL_WIDTH_MAX_PX } from '../../contract/limits.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import { monotonicNow } from '../page/deadline.js';
-import { type TimedPage, advanceTime } from '../page/page-clock.js';
+import { advanceTime, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage } from './bounded-page.js';
 import { scrollToForeign } from './element-picture.js';
 

@@ -3,11 +3,11 @@ import type { CDPSession } from 'playwright-core';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import type { Emulation } from '../emulate/emulation.js';
-import { ChromiumProcess, type LaunchOptions, endsInTime, withTimeout } from '../launch/chromium-process.js';
+import { ChromiumProcess, endsInTime, type LaunchOptions, withTimeout } from '../launch/chromium-process.js';
 import { RendererPriority } from '../launch/process-priority.js';
 import { type BrowserProcess, BrowserProcesses, isStoppedRenderer, killProcess } from '../launch/process-table.js';
 import { SharedLoss } from '../page-session.js';
-import { type OpenPageSession, type PageHost, Renderers, applyPageEmulation, openPageSession } from './open-page-session.js';
+import { applyPageEmulation, type OpenPageSession, openPageSession, type PageHost, Renderers } from './open-page-session.js';
 import { BROWSER_ROOM_BYTES } from './profile-dir.js';
 
 /** A browser that has not responded for this long counts as hung. */

@@ -1,6 +1,6 @@
 import type { RequestType } from '@ghostery/adblocker';
 import type { CaptureOptions } from '../../contract/capture-request.js';
-import { type Category, type Engines, type Refusal, matchedPart, refusalOf } from '../filter/engines.js';
+import { type Category, type Engines, matchedPart, type Refusal, refusalOf } from '../filter/engines.js';
 import type { PageSession } from '../page-session.js';
 import { type RequestTarget, sendTo, watchChildTargets } from './child-targets.js';
 import { type Paused, TargetHeaders } from './target-headers.js';

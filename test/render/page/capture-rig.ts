@@ -5,7 +5,7 @@ import { CaptureError } from '../../../src/contract/capture-error.js';
 import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import { openEgress } from '../../../src/egress/open-egress.js';
 import { silentLog } from '../../../src/log.js';
-import { type RenderDeps, type Rendering, capture } from '../../../src/render/capture.js';
+import { capture, type RenderDeps, type Rendering } from '../../../src/render/capture.js';
 import type { Executable } from '../../../src/render/launch/executable.js';
 import { MemoryBudget } from '../../../src/render/memory-budget.js';
 import type { DebugSink } from '../../../src/render/page-session.js';

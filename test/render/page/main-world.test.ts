@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { askMainWorld } from '../../../src/render/page/main-world.js';
 import { ofFile } from '../../fixtures/of-file.js';
-import { NEVER, aPool, aSite, someOptions } from '../pool/fixture.js';
+import { aPool, aSite, NEVER, someOptions } from '../pool/fixture.js';
 
 const HOW = { schema: z.string().max(100), timeoutMs: 120_000 };
 

@@ -1,8 +1,6 @@
 import { expect, it } from 'vitest';
 import { DocumentReplaced } from '../../../src/render/page/world.js';
 import { aPageSession, browserOfFile, options } from '../picture/a-page-session.js';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
 
 const browser = await browserOfFile();
 

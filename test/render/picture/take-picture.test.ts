@@ -177,13 +177,14 @@ describe.concurrent('a picture of an element', () => {
     expect(await blotOf((await take(browser, html, { selector: '#pinned' })).content, [7, 8, 9])).toMatchObject({ pixels: 2_100 });
   });
 
-  it.each([
-    ['a header', '', '<header style="position:sticky;top:0;height:60px;background:red"></header>', 1_500],
-  ])('is not covered by elements at the top of the view: %s', async (_what, style, header, height) => {
-    const box = `<div style="height:900px"></div><div class=a style="height:${height}px;background:rgb(1,2,3)"></div><div style="height:2000px"></div>`;
-    const { content } = await take(browser, `<style>body{margin:0}${style}</style>${header}${box}`, { selector: '.a' });
-    expect((await blotOf(content, [1, 2, 3])).pixels).toBe(height * 800);
-  });
+  it.each([['a header', '', '<header style="position:sticky;top:0;height:60px;background:red"></header>', 1_500]])(
+    'is not covered by elements at the top of the view: %s',
+    async (_what, style, header, height) => {
+      const box = `<div style="height:900px"></div><div class=a style="height:${height}px;background:rgb(1,2,3)"></div><div style="height:2000px"></div>`;
+      const { content } = await take(browser, `<style>body{margin:0}${style}</style>${header}${box}`, { selector: '.a' });
+      expect((await blotOf(content, [1, 2, 3])).pixels).toBe(height * 800);
+    },
+  );
 
   it.each([
     { waits: 250, height: 200 },

@@ -6,7 +6,6 @@ import { EncodeQueue } from '../../../src/render/picture/picture.js';
 import { takeView } from '../../../src/render/picture/take-picture.js';
 import { aPageSession, browserOfFile, options } from './a-page-session.js';
 import { timedPage } from './take.js';
-import { afterAll, beforeAll, expect, it } from 'vitest';
 
 const browser = await browserOfFile();
 
