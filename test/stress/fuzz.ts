@@ -14,15 +14,6 @@ import { aCompletedJob, aDelivery, fakeServices, KEYS, serveApp } from '../http/
 import { aHostileBody, aHostileRequest, type HostileRequest } from './hostile-requests.js';
 import type { TrialResult } from './trial-result.js';
 
-export interface FuzzOptions {
-  /** How many bodies go to POST /v1/screenshot; as many requests again go to all routes. 100,000 when absent. */
-  bodies?: number;
-  /** For a repetition. */
-  seed?: number;
-  /** Where to send them; a server of our own with nothing behind it when absent. */
-  server?: { url: string; key: string };
-}
-
 const STALL_LIMIT_MS = 50;
 const AT_ONCE = 4;
 /** Requests from one seed. */
@@ -36,11 +27,10 @@ const collectGarbage = runInNewContext('gc') as () => void;
 const SUBMISSION_STATUSES = new Set([200, 202, 400, 401, 403, 408, 409, 429, 431, 451, 502, 504]);
 const OTHER_STATUSES = new Set([200, 202, 206, 304, 400, 401, 403, 404, 405, 408, 409, 410, 416, 428, 429, 431]);
 
-export async function run(options: FuzzOptions): Promise<TrialResult> {
-  const { bodies = 100_000, seed = 20_240_607 } = options;
-  await using served = await (options.server === undefined ? serveFake() : null);
-  const { url, key } = options.server ?? { url: served?.url ?? '', key: KEYS.full };
-  const pool = new Pool(url, { connections: AT_ONCE });
+/** @param bodies how many go to POST /v1/screenshot; as many requests again go to all routes */
+export async function run({ bodies = 100_000, seed = 20_240_607 }): Promise<TrialResult> {
+  await using served = await serveFake();
+  const pool = new Pool(served.url, { connections: AT_ONCE });
   const problems: string[] = [];
   const statuses = new Map<number, number>();
   const stalls = new StallMeter();
@@ -54,7 +44,7 @@ export async function run(options: FuzzOptions): Promise<TrialResult> {
       const batch = generate(arbitrary, { from: at, to: Math.min(at + BATCH, share), seed });
       collectGarbage();
       stalls.start();
-      await sendAll({ pool, key }, batch, (sent, status, problem) => {
+      await sendAll(pool, batch, (sent, status, problem) => {
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
         if (problem !== null) problems.push(`${sent.method} ${sent.path}: ${problem}`);
       });
@@ -78,25 +68,20 @@ function generate(
   return batch;
 }
 
-interface Server {
-  pool: Pool;
-  key: string;
-}
-
 type Told = (sent: HostileRequest, status: number, problem: string | null) => void;
 
-async function sendAll(server: Server, batch: HostileRequest[], told: Told): Promise<void> {
+async function sendAll(pool: Pool, batch: HostileRequest[], told: Told): Promise<void> {
   await inLanes(batch, AT_ONCE, async (one) => {
-    const { status, problem } = await send(server, one);
+    const { status, problem } = await send(pool, one);
     told(one, status, problem);
   });
 }
 
-async function send(server: Server, hostile: HostileRequest): Promise<{ status: number; problem: string | null }> {
-  const answer = await server.pool.request({
+async function send(pool: Pool, hostile: HostileRequest): Promise<{ status: number; problem: string | null }> {
+  const answer = await pool.request({
     method: hostile.method as 'GET',
     path: hostile.path,
-    headers: { ...(hostile.authorized ? { authorization: `Bearer ${server.key}` } : {}), ...hostile.headers },
+    headers: { ...(hostile.authorized ? { authorization: `Bearer ${KEYS.full}` } : {}), ...hostile.headers },
     body: hostile.body,
   });
   const text = await answer.body.text();

@@ -10,28 +10,19 @@ import { quantile } from '../bench/figure.js';
 import { aCompletedJob, fakeServices, KEYS, serveApp } from '../http/fake-services.js';
 import type { TrialResult } from './trial-result.js';
 
-export interface OracleOptions {
-  /** Pairs; 10,000 when absent. */
-  lookups?: number;
-  /** Whom to ask, with which key, about whose job; a server of our own with nothing behind it when absent. Its read limit must be off. */
-  server?: { url: string; key: string; theirs: string };
-}
-
 const APART_LIMIT_MS = 1;
 /** Differ from answer to answer by their nature. */
 const OWN_HEADERS = new Set(['x-request-id', 'date', 'ratelimit']);
 
-export async function run(options: OracleOptions): Promise<TrialResult<number>> {
-  const { lookups = 10_000 } = options;
-  await using own = await (options.server === undefined ? serveOwn() : null);
-  const { url, key, theirs } = options.server ?? { url: own?.url ?? '', key: KEYS.full, theirs: own?.theirs ?? '' };
-  const client = new Client(url);
+export async function run({ lookups = 10_000 }): Promise<TrialResult<number>> {
+  await using served = await serveOwn();
+  const client = new Client(served.url);
   const looks = { theirs: [] as number[], nobodys: [] as number[] };
   const answers = new Set<string>();
   for (let i = 0; i < lookups; i++) {
     // Who comes first changes, so that neither profits from the other's warmth.
     for (const kind of i % 2 === 0 ? (['theirs', 'nobodys'] as const) : (['nobodys', 'theirs'] as const)) {
-      const { ms, answer } = await look(client, key, kind === 'theirs' ? theirs : newId('job'));
+      const { ms, answer } = await look(client, kind === 'theirs' ? served.theirs : newId('job'));
       looks[kind].push(ms);
       answers.add(answer);
     }
@@ -45,9 +36,9 @@ export async function run(options: OracleOptions): Promise<TrialResult<number>> 
   return { figures: { lookups, answers: answers.size, medians_apart_ms: apartMs }, problems };
 }
 
-async function look(client: Client, key: string, id: string): Promise<{ ms: number; answer: string }> {
+async function look(client: Client, id: string): Promise<{ ms: number; answer: string }> {
   const startedAt = performance.now();
-  const answer = await client.request({ path: `/v1/jobs/${id}`, method: 'GET', headers: { authorization: `Bearer ${key}` } });
+  const answer = await client.request({ path: `/v1/jobs/${id}`, method: 'GET', headers: { authorization: `Bearer ${KEYS.full}` } });
   const body = await answer.body.text();
   const ms = performance.now() - startedAt;
   const requestId = String(answer.headers['x-request-id']);
