@@ -43,7 +43,8 @@ export class ChildClock {
       .finally(() => {
         this.#running = null;
       });
-    const due = await pTimeout(this.#running, { milliseconds: Math.max(1, run.order.realMs), fallback: () => null });
+    // In one wait, since each further run takes the page's clock ahead of the worker.
+    const due = await pTimeout(this.#running, { milliseconds: LATE_MAX_MS - this.#lateMs, fallback: () => null });
     if (due !== null) return due;
     this.#lateMs += performance.now() - began;
     return 0;

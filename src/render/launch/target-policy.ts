@@ -393,20 +393,17 @@ export class EventCutter {
 
   cut(message: CdpMessage): CdpMessage {
     if (message.method === undefined || message.params === undefined || PASSING.has(message.method)) return message;
-    return { ...message, params: this.cutEntries(message.params) };
-  }
-
-  private cutEntries(entries: Record<string, unknown>): Record<string, unknown> {
-    const kept = Object.entries(entries)
-      .filter(([name]) => name.length <= NAME_MAX_CHARS)
-      .slice(0, ENTRIES_MAX);
-    return Object.fromEntries(kept.map(([name, value]) => [name, this.cutValue(value)]));
+    return { ...message, params: this.cutValue(message.params) as Record<string, unknown> };
   }
 
   private cutValue(value: unknown): unknown {
     if (typeof value === 'string') return this.cutString(value);
+    if (typeof value !== 'object' || value === null) return value;
     if (Array.isArray(value)) return value.slice(0, ENTRIES_MAX).map((item) => this.cutValue(item));
-    return typeof value === 'object' && value !== null ? this.cutEntries(value as Record<string, unknown>) : value;
+    const kept = Object.entries(value)
+      .filter(([name]) => name.length <= NAME_MAX_CHARS)
+      .slice(0, ENTRIES_MAX);
+    return Object.fromEntries(kept.map(([name, entry]) => [name, this.cutValue(entry)]));
   }
 
   private cutString(text: string): string {
