@@ -147,8 +147,10 @@ export interface Queries {
 const fieldNames = new Map<string, string>();
 
 /** Names the columns of a row as fields. */
-export function toFields<Found>(row: object): Found {
-  return Object.fromEntries(Object.entries(row).map(([column, value]) => [fieldOf(column), value])) as Found;
+export function toFields<Found>(row: Readonly<Record<string, unknown>>): Found {
+  const fields: Record<string, unknown> = {};
+  for (const column of Object.keys(row)) fields[fieldOf(column)] = row[column];
+  return fields as Found;
 }
 
 function fieldOf(column: string): string {

@@ -115,7 +115,7 @@ export function openDatabase(url: string): Database {
   };
 }
 
-function queriesOf(send: (statement: pg.QueryConfig) => Promise<pg.QueryResult<object>>): Queries {
+function queriesOf(send: (statement: pg.QueryConfig) => Promise<pg.QueryResult>): Queries {
   const sent = (text: string, values: readonly unknown[] = []) => send(named(text, values));
   return {
     all: async <Found>(text: string, values?: readonly unknown[]) => (await sent(text, values)).rows.map((row) => toFields<Found>(row)),

@@ -8,6 +8,8 @@ import { StoreError } from '../store-error.js';
 import { type Db, reconnect } from './connect.js';
 import { Database } from './driver.js';
 
+type Row = Record<string, unknown>;
+
 /** Statements in the form of `Queries`, but synchronous: the caller owns the transaction. */
 export interface Sql {
   all<Found>(text: string, values?: readonly unknown[]): Found[];
@@ -18,7 +20,7 @@ export interface Sql {
 /** The open database and its prepared statements, which are replaced together when the connection becomes unusable. */
 export class Connection implements Sql {
   #db: Db;
-  #statements = new Map<string, Statement<[object], object>>();
+  #statements = new Map<string, Statement<[object], Row>>();
 
   constructor(db: Db) {
     this.#db = db;
@@ -51,10 +53,10 @@ export class Connection implements Sql {
     former.close();
   }
 
-  #prepared(text: string): Statement<[object], object> {
+  #prepared(text: string): Statement<[object], Row> {
     let statement = this.#statements.get(text);
     if (statement === undefined) {
-      statement = this.#db.prepare<[object], object>(text);
+      statement = this.#db.prepare<[object], Row>(text);
       this.#statements.set(text, statement);
     }
     return statement;
