@@ -1,4 +1,4 @@
-/** Accounts and their keys, for both engines. */
+/** Accounts, their keys, and access to the console, for both engines. */
 import { hashApiKey } from '../contract/api-key.js';
 import { newId } from '../contract/ids.js';
 import type { Queries } from './rows.js';
