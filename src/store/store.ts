@@ -294,18 +294,11 @@ export interface JobStore {
 /** Claims that this process is working on, which are valid whatever the clock says. */
 export interface OwnClaims {
   jobs: readonly Claim[];
-  deliveries: readonly Pick<DueDelivery, 'deliveryId' | 'generation' | 'attempt'>[];
+  deliveries: readonly HeldDelivery[];
 }
 
-export interface QueueStatus {
-  waiting: number;
-  active: number;
-  prioritized: number;
-  delayed: number;
-  completed: number;
-  failed: number;
-  paused: boolean;
-}
+/** Number of stored jobs by state. */
+export type QueueStatus = Record<StoredJobState, number> & { paused: boolean };
 
 export interface SettlementStatus {
   pending: number;
@@ -328,6 +321,9 @@ export interface DueDelivery {
   traceparent: string | null;
 }
 
+/** Identifies one attempt. */
+export type HeldDelivery = Pick<DueDelivery, 'deliveryId' | 'generation' | 'attempt'>;
+
 export type AttemptOutcome =
   | { kind: 'delivered'; status: number }
   | { kind: 'failed'; status: number | null; error: string }
@@ -346,11 +342,7 @@ export interface DeliveryStore {
    */
   claimNextDelivery(claim: { now: number; leaseMs: number; perReceiver: number; places?: number }): Promise<DueDelivery | null>;
   /** @returns false if the delivery's generation or attempt has changed */
-  recordAttempt(
-    delivery: Pick<DueDelivery, 'deliveryId' | 'generation' | 'attempt'>,
-    outcome: AttemptOutcome,
-    now: number,
-  ): Promise<boolean>;
+  recordAttempt(delivery: HeldDelivery, outcome: AttemptOutcome, now: number): Promise<boolean>;
   /** Returns null if the job has no webhook. A job that is not terminal has a `pending` status without an event. */
   findDelivery(jobId: string): Promise<DeliveryStatus | null>;
   /** Sends again, atomically: of two concurrent calls with the same generation, one succeeds. */

@@ -15,9 +15,6 @@ export const LONGEST_PAUSE_MS = 300_000;
 /** Why a delivery fails that can never be signed, so that it is not claimed again. */
 export const UNSIGNABLE: AttemptOutcome = { kind: 'failed', status: null, error: 'the secret cannot be read' };
 
-/** A delivery that is claimed, or that an attempt is recorded for. */
-export type HeldDelivery = Pick<DueDelivery, 'deliveryId' | 'generation' | 'attempt'>;
-
 /** Columns of `DeliveryStatus`. */
 export const DELIVERY_STATUS = `job_id, delivery_id, event, url, state, attempts, max_attempts, generation, last_status, last_error,
   last_attempt_at, next_attempt_at, delivered_at`;

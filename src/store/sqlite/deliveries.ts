@@ -7,7 +7,6 @@ import {
   attemptFields,
   DELIVERY_EXPIRED,
   DELIVERY_STATUS,
-  type HeldDelivery,
   IS_HELD_DELIVERY,
   MAX_DELIVERY_AGE_MS,
   newDelivery,
@@ -19,7 +18,7 @@ import {
   totalsOf,
   UNSIGNABLE,
 } from '../rules/deliveries.js';
-import type { AttemptOutcome, DeliveryStore, DueDelivery, NewJob, Redelivery } from '../store.js';
+import type { AttemptOutcome, DeliveryStore, DueDelivery, HeldDelivery, NewJob, Redelivery } from '../store.js';
 import type { Vault } from '../vault.js';
 import type { Sql } from './connection.js';
 import { add } from './ledger.js';
