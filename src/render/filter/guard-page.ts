@@ -2,10 +2,10 @@ import pTimeout from 'p-timeout';
 import type { CaptureChanges } from '../../contract/capture-data.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { Log } from '../../log.js';
-import { answerBanners, type BannerReport } from '../consent/answer-banners.js';
+import { type BannerReport, answerBanners } from '../consent/answer-banners.js';
 import type { ProceduralRule } from '../in-page/procedural.js';
-import { DocumentReplaced } from '../page/world.js';
 import type { PageSession } from '../page-session.js';
+import { DocumentReplaced } from '../page/world.js';
 import { Interception } from '../requests/interception.js';
 import { bannerCss, hidingCss, proceduralRules, startRules } from './cosmetics.js';
 import { type Category, type Engines, OPTION_OF, type Refusal, switchedOn } from './engines.js';
@@ -34,18 +34,13 @@ export async function guardPage(parts: PageGuardParts, session: PageSession, opt
   return guard;
 }
 
-/** A page's rules that no style sheet can express. Those for banners apply only after banners could be declined. */
-interface Procedural {
-  banners: ProceduralRule[];
-  others: ProceduralRule[];
-}
-
 /** Blocking for one capture, from before its navigation to its end. */
 export class PageGuard {
   #interception: Interception | null = null;
   /** Hosts whose specific hiding rules have been applied. */
   readonly #styledHosts = new Set<string>();
-  readonly #procedural = new Map<string, Procedural>();
+  /** Rules that no style sheet can express. Those for banners apply only after banners could be declined. */
+  readonly #procedural = new Map<string, ProceduralRule[]>();
   #banner: CaptureChanges['banner'] = { outcome: 'none', platform: null };
 
   constructor(
@@ -116,7 +111,7 @@ export class PageGuard {
     const seen = await world.call('consent.inspect', general);
     const css = `${this.hostCss(url)}\n${hidingCss(engines, on, { url, features: seen })}`.trim();
     if (css !== '') await world.call('consent.applyHidingRules', { css, count: false });
-    await this.applyProcedural(url, 'others');
+    await this.applyProcedural(url, false);
     if (general === null) return NO_BANNER;
     const special = bannerCss(engines, on, { url, features: seen });
     return await answerBanners({
@@ -125,7 +120,7 @@ export class PageGuard {
       consentBundle,
       // If there was nothing to decline, the inspection has already applied the general rules.
       css: seen.hasBanner ? `${general}\n${special}`.trim() : special,
-      hideMore: () => this.applyProcedural(url, 'banners'),
+      hideMore: () => this.applyProcedural(url, true),
       seen,
       refusedPlatform: interception.blocked.cookies > 0,
     });
@@ -146,23 +141,19 @@ export class PageGuard {
     return hidingCss(this.parts.engines, this.on, { url, host: true });
   }
 
-  /** Applies procedural rules. Rules that exceed the time limit are dropped for this host. */
-  private async applyProcedural(url: string, of: keyof Procedural): Promise<number> {
-    const { hostname } = new URL(url);
-    const { engines, log } = this.parts;
-    const rulesOf = (wanted: Category[]) => proceduralRules(engines, { of: wanted, on: this.on }, url);
-    const rules = this.#procedural.get(hostname) ?? {
-      banners: rulesOf(this.on.filter((category) => category === 'cookies')),
-      others: rulesOf(this.on.filter((category) => category !== 'cookies')),
-    };
-    this.#procedural.set(hostname, rules);
-    if (rules[of].length === 0) return 0;
+  /** Applies the procedural rules for banners, or all others. Rules that exceed the time limit are dropped for this host. */
+  private async applyProcedural(url: string, banners: boolean): Promise<number> {
+    const key = `${new URL(url).hostname} ${banners}`;
+    const of = this.on.filter((category) => (category === 'cookies') === banners);
+    const rules = this.#procedural.get(key) ?? proceduralRules(this.parts.engines, { of, on: this.on }, url);
+    this.#procedural.set(key, rules);
+    if (rules.length === 0) return 0;
     try {
-      return await this.session.world.callWithTimeout(PROCEDURAL_MAX_MS, 'procedural.apply', rules[of]);
+      return await this.session.world.callWithTimeout(PROCEDURAL_MAX_MS, 'procedural.apply', rules);
     } catch (error) {
       if (error instanceof DocumentReplaced) throw error;
-      log.debug({ err: error }, 'the procedural rules for a page were dropped');
-      this.#procedural.set(hostname, { banners: [], others: [] });
+      this.parts.log.debug({ err: error }, 'the procedural rules for a page were dropped');
+      this.#procedural.set(key, []);
       return 0;
     }
   }
