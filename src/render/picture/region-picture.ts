@@ -117,9 +117,11 @@ export async function takeRegion(
 }
 
 /** One shot, of the view by default. If possible, the browser encodes it in the requested format, and the result is a buffer. */
-export async function takeShot(page: BoundedPage, final: Shot | null, clip?: ShotClip): Promise<Buffer | Strips> {
+export async function takeShot({ page, debug }: PictureOrder, final: Shot | null, clip?: ShotClip): Promise<Buffer | Strips> {
   const content = await captureShot(page, final ?? FAST, clip);
-  return final === null ? { pngs: [content], ...pngSize(content) } : content;
+  if (final !== null) return content;
+  debug?.picture(content);
+  return { pngs: [content], ...pngSize(content) };
 }
 
 /** Encodes what was captured. */
@@ -135,14 +137,14 @@ export async function encodeShots(
   return { ...encoded, timings: { begun, shoot: taken - begun, encode: performance.now() - taken } };
 }
 
-async function takeOneShot({ page }: PictureOrder, region: Region, encoding: Encoding): Promise<Buffer | Strips> {
+async function takeOneShot(order: PictureOrder, region: Region, encoding: Encoding): Promise<Buffer | Strips> {
   const { top, bottom } = region.box;
   const ratio = ratioOf(region);
   // The browser adds a row to a shot that does not begin and end on whole pixels.
   const isWhole = isWholeNumber(top * ratio) && isWholeNumber(bottom * ratio);
   // The browser's PNG of a long page takes longer than its fast one and sharp's together.
   const final = isWhole && encoding.format === 'jpeg' ? finalShot(encoding) : null;
-  const shot = await takeShot(page, final, clipOf(region, top, bottom));
+  const shot = await takeShot(order, final, clipOf(region, top, bottom));
   return Buffer.isBuffer(shot) ? shot : { ...shot, height: Math.min(shot.height, Math.round((bottom - top) * ratio)) };
 }
 

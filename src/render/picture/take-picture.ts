@@ -67,7 +67,7 @@ export async function takeView(order: PictureOrder, encoding: Encoding, mostPixe
       return { ...picture, diagnostics: { ...picture.diagnostics, sections: 1 } };
     }
   }
-  const [shot, metrics] = await Promise.all([takeShot(page, finalShot(encoding)), page.send('Page.getLayoutMetrics')]);
+  const [shot, metrics] = await Promise.all([takeShot(order, finalShot(encoding)), page.send('Page.getLayoutMetrics')]);
   return {
     ...(await encodeShots(order, shot, encoding)),
     diagnostics: {
