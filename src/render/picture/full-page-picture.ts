@@ -45,7 +45,7 @@ export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport,
     region,
     algorithm,
     stoppedReason: byRequest ? 'max_height' : scroll.stoppedReason,
-    truncated: isShorter || scroll.feedCut || lacks,
+    truncated: isShorter || scroll.stoppedReason !== 'end_of_page' || lacks,
     apart: pageRanges.length === 0 ? undefined : { ranges: pageRanges, showAt: (top) => showAt(order, bottom, top) },
     found: { lacksContent: lacks, ...sideCut(region) },
   };

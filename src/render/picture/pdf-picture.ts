@@ -47,7 +47,7 @@ export async function takePdf(order: PictureOrder, scroll: ScrollReport): Promis
   return printedPicture(order, content, {
     pageHeight,
     stoppedReason: !fullPage && pageHeight <= view.height ? 'viewport' : scroll.stoppedReason,
-    truncated: lacks || height < pageHeight - 0.5 || scroll.feedCut,
+    truncated: lacks || height < pageHeight - 0.5 || scroll.stoppedReason !== 'end_of_page',
     lacksContent: lacks,
   });
 }

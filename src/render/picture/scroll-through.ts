@@ -8,13 +8,10 @@ import { scrollToForeign } from './element-picture.js';
 
 /** The result of scrolling through a page. */
 export interface ScrollReport {
-  /** The height of the whole page after scrolling, in CSS px. */
-  pageHeight: number;
   /** The height to capture, in CSS px. */
   captureHeight: number;
+  /** If it is not the end of the page, the page or an inner scroller has more content. */
   stoppedReason: 'end_of_page' | 'max_height' | 'time_limit';
-  /** Whether an inner scroller has more content, although the page ends there. */
-  feedCut: boolean;
   steps: number;
 }
 
@@ -48,7 +45,7 @@ export interface ScrollOptions {
  */
 export async function scrollThrough(timed: TimedPage, options: CaptureOptions, how: ScrollOptions): Promise<ScrollReport> {
   const page = boundedPage(timed.session, how.deadline + END_WAIT_MS);
-  const first = how.respondsBy === undefined ? page : boundedPage(timed.session, how.respondsBy);
+  const first = boundedPage(timed.session, how.respondsBy ?? how.deadline);
   const cut = await first.call('scrollers.expandAll');
   const start = await first.call('scroll.measure');
   const { steps, seen, isLate } = await scrollDown(timed, page, { options, start, deadline: how.deadline });
@@ -60,12 +57,11 @@ export async function scrollThrough(timed: TimedPage, options: CaptureOptions, h
   await how.waitForIdle();
   const { pageHeight } = await page.call('scroll.measure');
   const limit = heightLimit(pageHeight, { start, options });
-  const report = { pageHeight, steps, feedCut: false };
-  if (isLate && seen < Math.min(pageHeight, limit)) return { ...report, captureHeight: seen, stoppedReason: 'time_limit' };
-  if (pageHeight > limit) return { ...report, captureHeight: limit, stoppedReason: 'max_height' };
+  if (isLate && seen < Math.min(pageHeight, limit)) return { captureHeight: seen, stoppedReason: 'time_limit', steps };
+  if (pageHeight > limit) return { captureHeight: limit, stoppedReason: 'max_height', steps };
   // A scroller that has grown since, while the document was scrolled, was not cut off.
-  if (cut === null || pageHeight > start.pageHeight + 1) return { ...report, captureHeight: pageHeight, stoppedReason: 'end_of_page' };
-  return { ...report, captureHeight: pageHeight, stoppedReason: cut, feedCut: true };
+  const hasGrown = pageHeight > start.pageHeight + 1;
+  return { captureHeight: pageHeight, stoppedReason: (hasGrown ? null : cut) ?? 'end_of_page', steps };
 }
 
 /**

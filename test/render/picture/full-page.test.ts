@@ -150,7 +150,7 @@ describe.concurrent('scrolling through', () => {
 
   it('loads content that waits to be seen', async () => {
     const { content, scroll } = await take(browser, lazy, { full_page: true });
-    expect(scroll).toMatchObject({ pageHeight: 6_000, steps: 9, stoppedReason: 'end_of_page' });
+    expect(scroll).toMatchObject({ captureHeight: 6_000, steps: 9, stoppedReason: 'end_of_page' });
     expect((await blotOf(content, [1, 2, 3])).pixels).toBe(6_000 * 800);
   });
 
@@ -191,7 +191,7 @@ describe.concurrent('scrolling through', () => {
     const rows = `<style>body{margin:0}div{height:500px}</style><main>${'<div></div>'.repeat(6)}</main>`;
     const grow = `if (document.body.scrollHeight < 9000 && scrollY + innerHeight > document.body.scrollHeight - 200) { ${more} }`;
     const { scroll } = await take(browser, rows + debounced(grow, 220), { full_page: true });
-    expect(scroll).toMatchObject({ pageHeight: 9_000, stoppedReason: 'end_of_page' });
+    expect(scroll).toMatchObject({ captureHeight: 9_000, stoppedReason: 'end_of_page' });
   });
 
   it('returns for content that a script shows only where scrolling pauses', async () => {
