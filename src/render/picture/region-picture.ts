@@ -71,7 +71,7 @@ export async function fitRegion(
     const { zoom } = measured;
     const width = (box.right - box.left) * zoom;
     // The row limit of one capture applies to its columns as well.
-    const most = Math.min(density, Math.floor((SHOT_MAX_ROWS / width) * 100) / 100);
+    const most = Math.min(density, Math.max(0.01, Math.floor((SHOT_MAX_ROWS / width) * 100) / 100));
     const fit = fitDensity({ width, height: (box.bottom - box.top) * zoom }, most, format);
     limited ||= fit.limited;
     if (fit.density === density) {
