@@ -20,7 +20,7 @@ import type { EncodeQueue, Picture } from './picture/picture.js';
 import { scrollThrough, scrollToElement } from './picture/scroll-through.js';
 import { takePicture } from './picture/take-picture.js';
 import { browserNotReady, crashedAgain, isSharedLoss, translate } from './render-failure.js';
-import { explain, warningsOf, watchMissingFiles } from './report.js';
+import { type BlockedAndBanner, explain, warningsOf, watchMissingFiles } from './report.js';
 
 export interface RenderOrder {
   options: CaptureOptions;
@@ -87,7 +87,7 @@ export interface PageLease {
 interface BlockGuard {
   readonly blockedRequests: number;
   answerBanners(signal: AbortSignal): Promise<{ outcome: string }>;
-  explain(): Promise<Pick<CaptureChanges, 'blocked' | 'banner'>>;
+  explain(): Promise<BlockedAndBanner>;
 }
 
 /** How long the dedicated browser of a repeated capture may take to start. */

@@ -16,6 +16,8 @@ const CHANGES_MAX_MS = 1_000;
 const LISTED_MAX = 50;
 const NO_CHANGES: PageChanges = { hidden: [], expanded: [], pinned: [], scrollUnlocked: false };
 
+export type BlockedAndBanner = Pick<CaptureChanges, 'blocked' | 'banner'>;
+
 /** The answer of a page, or `otherwise` if it fails to answer in time. */
 async function answerOr<T>({ deadlines }: OpenPage, asked: Promise<T>, { ms, otherwise }: { ms: number; otherwise: T }): Promise<T> {
   const answered = await deadlines.withTimeout(asked, ms).catch(() => TIMED_OUT);
@@ -24,12 +26,9 @@ async function answerOr<T>({ deadlines }: OpenPage, asked: Promise<T>, { ms, oth
 }
 
 /** Reports the changes made to a page, after its picture was taken. Parts that the page does not report in time are empty. */
-export async function explain(
-  page: OpenPage,
-  guard: { explain(): Promise<Pick<CaptureChanges, 'blocked' | 'banner'>> },
-): Promise<CaptureChanges> {
+export async function explain(page: OpenPage, guard: { explain(): Promise<BlockedAndBanner> }): Promise<CaptureChanges> {
   const asked = page.world.callWithTimeout(CHANGES_MAX_MS, 'changes.report');
-  const nothing: Pick<CaptureChanges, 'blocked' | 'banner'> = { blocked: [], banner: { outcome: 'none', platform: null } };
+  const nothing: BlockedAndBanner = { blocked: [], banner: { outcome: 'none', platform: null } };
   const [{ hidden, expanded, pinned, scrollUnlocked }, guarded] = await Promise.all([
     answerOr(page, asked, { ms: CHANGES_MAX_MS, otherwise: NO_CHANGES }),
     answerOr(page, guard.explain(), { ms: CHANGES_MAX_MS, otherwise: nothing }),

@@ -8,7 +8,6 @@ import { Worker } from 'node:worker_threads';
 import pTimeout from 'p-timeout';
 import type { Inspection } from '../../contract/capture-data.js';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
-import { isTooLong } from '../launch/message-limits.js';
 import { monotonicNow } from '../page/deadline.js';
 import type { PageSession } from '../page-session.js';
 import { type BoundedPage, boundedPage, untilDeadline } from '../picture/bounded-page.js';
@@ -21,8 +20,6 @@ const ELEMENTS_MAX = 2_000;
 /** The memory limit of the thread, which is replaced if a page exceeds it. */
 const THREAD_MEMORY_MB = 512;
 
-const NO_SOURCE = { html: '', url: '', title: '', text: '' };
-
 /**
  * Reads the rendered document. Results that take too long are simplified or left empty.
  * @throws CaptureError `render_crashed`; `render_timeout` if the page does not respond at all
@@ -30,10 +27,7 @@ const NO_SOURCE = { html: '', url: '', title: '', text: '' };
 export async function inspect(session: PageSession, how: { timeoutMs: number; worker: MarkdownWorker }): Promise<Inspection> {
   const deadline = monotonicNow() + how.timeoutMs;
   const page = boundedPage(session, deadline);
-  const { text, ...source } = await page.call('source.read', SOURCE_MAX_CHARS).catch((error: unknown) => {
-    if (isTooLong(error, 'answer')) return NO_SOURCE;
-    throw error;
-  });
+  const { text, ...source } = await page.call('source.read', SOURCE_MAX_CHARS);
   const [markdown, accessibleTree] = await Promise.all([
     how.worker.convert(source, Math.max(1, deadline - monotonicNow())),
     outline(session, page, deadline),

@@ -127,10 +127,10 @@ const CHECK_EVERY_MS = 200;
 const HOLD_MAX_MS = 1_000;
 /** The part of the budget reserved for the checks that follow. */
 const RESERVE_MS = 1_000;
-/** A page with little content, no loading message and an idle network counts as complete after this much of its time without changes. */
+/** A page with little content, no loading message and an idle network counts as complete after this much of it. */
 const SMALL_COMPLETE_MS = 3_000;
-/** A page whose text has grown counts as complete after this much of its time without changes. */
-const UNCHANGED_AFTER_GROWTH_MS = 1_000;
+/** A page counts as complete after this much of its time without growth. */
+const COMPLETE_MS = 1_000;
 /** The page's time for showing the result of its last request. */
 const SHOWS_RESULT_MS = 1_000;
 
@@ -141,9 +141,8 @@ const SHOWS_RESULT_MS = 1_000;
 export async function waitForContent(page: OpenPage): Promise<void> {
   const { deadlines, main, network, world } = page;
   let time = 0;
-  let openedAt = 0;
   let busyAt = 0;
-  let grownAt = Number.NEGATIVE_INFINITY;
+  let grownAt = 0;
   /** The maximum number of characters so far: text that is typed and deleted repeatedly grows only once. */
   let most: number | null = null;
   while (deadlines.leftMs() > RESERVE_MS) {
@@ -151,15 +150,15 @@ export async function waitForContent(page: OpenPage): Promise<void> {
     const asked = deadlines.withTimeout(world.call('content.inspect'), deadlines.leftMs() - RESERVE_MS);
     const look = await unlessReplaced(asked);
     if (!network.isIdle()) busyAt = time;
-    if (look === null || look === TIMED_OUT || main.current !== shown) {
-      most = null;
-      openedAt = time;
-    } else {
-      if (most !== null && look.text > most) grownAt = time;
-      if (look.seen === null && most !== null && time - grownAt >= UNCHANGED_AFTER_GROWTH_MS) return;
+    if (look === null || look === TIMED_OUT || main.current !== shown) most = null;
+    else {
+      if (most === null || look.text > most) {
+        most = look.text;
+        grownAt = time;
+      }
+      if (look.seen === null && time - grownAt >= COMPLETE_MS) return;
       const isSmall = look.seen === 'almost no visible text' && time - busyAt > SHOWS_RESULT_MS;
-      if (isSmall && time - Math.max(openedAt, grownAt) > SMALL_COMPLETE_MS) return;
-      most = Math.max(most ?? 0, look.text);
+      if (isSmall && time - grownAt > SMALL_COMPLETE_MS) return;
     }
     const ms = Math.min(CHECK_EVERY_MS, deadlines.leftMs());
     const began = monotonicNow();
