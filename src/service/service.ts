@@ -168,15 +168,10 @@ export class Service implements AsyncDisposable {
     const { egress } = this.foundations;
     const { log, say } = parts;
     const browserDir = parts.browserDir ?? this.config.dataDir;
-    const renderer = await Renderer.start(this.config, { egress, log, say, browserDir, signal: this.shutdown.signal });
-    if (this.draining) return await renderer[Symbol.asyncDispose]();
-    try {
-      await this.makeFirstKey();
-    } catch (error) {
-      await renderer[Symbol.asyncDispose]();
-      throw error;
-    }
-    this.renderer = renderer;
+    // From here on, the end of the service closes it.
+    this.renderer = await Renderer.start(this.config, { egress, log, say, browserDir, signal: this.shutdown.signal });
+    if (this.draining) return;
+    await this.makeFirstKey();
     this.health.forget();
     this.jobs.start();
   }
