@@ -272,6 +272,7 @@ describe('pdf', () => {
 describe('fields that exclude each other', () => {
   const clip = { x: 0, y: 0, width: 10, height: 10 };
   it.each([
+    [{ format: 'pdf', selector: 'main' }, 'selector'],
     [{ format: 'png', pdf: {} }, 'pdf'],
     [{ pdf: {} }, 'pdf'],
     [{ format: 'pdf', clip }, 'clip'],

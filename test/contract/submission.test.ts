@@ -168,10 +168,6 @@ describe('a capture request', () => {
     expect(parse({ ...URL_ONLY, dark_mode: true, color_scheme: 'light' }).options.colorScheme).toBe('light');
   });
 
-  it('refuses pdf with selector as an unsupported option', () => {
-    expect(refusal({ ...URL_ONLY, format: 'pdf', selector: 'main' }).code).toBe('unsupported_option');
-  });
-
   it.each([
     'http://example.com/hook',
     'https://example.com:8443/hook',

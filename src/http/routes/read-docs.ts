@@ -34,6 +34,25 @@ export const DOCS: readonly Route[] = [
   }),
 ];
 
+/** The OpenAPI document, which the build makes (scripts/write-openapi.ts). All responses share the bytes. */
+export const readOpenapi: Route = {
+  method: 'GET',
+  path: '/openapi.json',
+  access: null,
+  handle: ({ config, places }) => {
+    let document: Uint8Array<ArrayBuffer> | null = null;
+    return async (c) => {
+      if (document === null) {
+        const built = JSON.parse(await readFile(config.openapiFile, 'utf8')) as Record<string, unknown>;
+        document = new TextEncoder().encode(JSON.stringify({ ...built, servers: [{ url: places.baseUrl }] }));
+      }
+      const { headers } = c.var.exchange;
+      headers['content-type'] = 'application/json';
+      return new Response(document, { headers });
+    };
+  },
+};
+
 function pageAt(path: string, make: (pages: Awaited<ReturnType<typeof load>>, place: DocsPlace, c: Context<AppEnv>) => string): Route {
   return {
     method: 'GET',
