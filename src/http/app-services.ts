@@ -45,21 +45,21 @@ export interface AppServices {
   /** Never throws, and is cheap: it is called while the server is saturated, too. */
   health(): Promise<Health>;
   /** Prometheus text. */
-  metrics?(): Promise<string>;
+  metrics(): Promise<string>;
   /** Milliseconds by stage of a job that ended recently. */
-  timingsOf?(jobId: string): Record<string, number> | null;
+  timingsOf(jobId: string): Record<string, number> | null;
   /** Called for every response. */
-  observe?(answer: { method: string; route: string; status: number; ms: number }): void;
-  /** Absent or null: captures are not traced. */
-  traces?: Pick<Traces, 'submission'> | null;
+  observe(answer: { method: string; route: string; status: number; ms: number }): void;
+  /** null: captures are not traced. */
+  traces: Pick<Traces, 'submission'> | null;
   /** Absent where the console is switched off. */
   console?: ConsoleServices;
   /** Read at each request: the port may be known only once the server listens. */
   readonly places: PublicPlaces;
   /** Health says not ready; no new submissions, unless others take them over. */
   draining(): boolean;
-  /** Whether other servers capture what this one still accepts while it drains. Default: no. */
-  handsOver?(): boolean;
+  /** Whether other servers capture what this one still accepts while it drains. */
+  handsOver(): boolean;
   /** Unix ms, by the clock of the store. */
   now(): number;
   config: AppConfig;
@@ -84,7 +84,7 @@ export interface AppConfig {
   /** STILLFRAME_WEBHOOK_ALLOW. */
   webhookAllow: readonly string[];
   /** STILLFRAME_TOLERATE. */
-  tolerate?: readonly ToleratedCode[];
+  tolerate: readonly ToleratedCode[];
   /** How long artifacts may be kept by caches. */
   artifactMaxAgeSeconds: number;
   /** False for a server that leaves the API to others: it has health and metrics only. */

@@ -35,7 +35,7 @@ function closeExchange(services: AppServices, exchange: Exchange, answer: { meth
   const ms = performance.now() - exchange.startedAt;
   const { route, requestId, principal } = exchange;
   exchange.trace?.end(answer.status);
-  services.observe?.({ method: answer.method, route, status: answer.status, ms });
+  services.observe({ method: answer.method, route, status: answer.status, ms });
   const level = QUIET_ROUTES.has(route) ? 'debug' : 'info';
   if (!services.log.isLevelEnabled(level)) return;
   services.log[level](

@@ -54,14 +54,14 @@ export async function submitAndWait(
   const outcome = job.result?.outcome;
   trace?.accepted({ id: job.id, cached: outcome?.ok === true && outcome.data.cached });
   if (outcome?.ok === false) trace?.failed(outcome.error.code);
-  const timing = outcome?.ok === true ? serverTiming(services.timingsOf?.(job.id) ?? {}) : '';
+  const timing = outcome?.ok === true ? serverTiming(services.timingsOf(job.id) ?? {}) : '';
   if (timing !== '') exchange.headers['server-timing'] = timing;
   return job;
 }
 
 /** @throws CaptureError `internal_error` (503) once the server is shutting down, unless other servers take its captures over */
 export function refuseWhenDraining(services: AppServices): void {
-  if (!services.draining() || services.handsOver?.() === true) return;
+  if (!services.draining() || services.handsOver()) return;
   throw new CaptureError({
     code: 'internal_error',
     status: 503,

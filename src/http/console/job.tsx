@@ -31,7 +31,7 @@ export async function jobPage({ services, c, formToken }: Visit): Promise<Answer
         <div class="taken">
           <JobResult job={job} baseUrl={services.places.baseUrl} aboveForm={c.req.query('form') !== undefined} />
           <div class="stack">
-            <Life job={job} keyOf={key} timings={services.timingsOf?.(job.id) ?? null} />
+            <Life job={job} keyOf={key} timings={services.timingsOf(job.id)} />
             {delivery === null ? null : <Delivery {...{ delivery, formToken }} />}
             <Options job={job} options={orders.get(job.id)} />
           </div>

@@ -15,7 +15,7 @@ export const readMetrics: Route = {
     if (metricsToken !== null && !isToken(incoming.headers.authorization, metricsToken)) {
       throw new CaptureError({ code: 'unauthorized', message: 'The metrics token is missing or wrong.' });
     }
-    if (services.metrics === undefined || (metricsToken === null && !isLoopback(incoming))) throw notFound('No such path');
+    if (metricsToken === null && !isLoopback(incoming)) throw notFound('No such path');
     const { headers } = c.var.exchange;
     headers['content-type'] = 'text/plain; version=0.0.4; charset=utf-8';
     return new Response(await services.metrics(), { headers });
