@@ -14,7 +14,6 @@ import {
 } from './job.js';
 
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const;
-export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 const deliveryFields = {
   delivery_id: z.string().meta({
