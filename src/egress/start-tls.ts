@@ -16,8 +16,10 @@ interface TlsPeer {
  */
 export async function startTls(socket: Socket, peer: TlsPeer, signal: AbortSignal): Promise<Socket> {
   const host = peer.host.replace(/^\[|\]$/g, '');
-  // Loaded only when it is used, since it delays the start of a single capture's browser.
+  // Loaded only when it is used, since it delays the start of a single capture's browser. The connection may break meanwhile.
+  socket.on('error', () => socket.destroy());
   const { connect } = await import('node:tls');
+  if (socket.destroyed) throw new DialFailure('ECONNRESET', 'the peer closed the connection before the TLS handshake');
   const secured = connect({
     socket,
     host,

@@ -440,13 +440,6 @@ describe('a capture', () => {
     expect((await world.store.findJob(job.id))?.state).toBe('failed');
   });
 
-  it('ends all jobs that share a render, however many there are', async () => {
-    await using world = await aWorld();
-    const jobs = await Promise.all(Array.from({ length: 120 }, () => world.submit({})));
-    await world.run(await world.claim(), draws);
-    expect(world.ended.map((one) => one.id).sort()).toEqual(jobs.map((job) => job.id).sort());
-  });
-
   it('keeps the picture of a step that seemed to fail but was committed', async () => {
     await using world = await aWorld();
     const { complete } = world.store;
@@ -479,18 +472,6 @@ describe('a capture', () => {
     await world.run(await world.claim(), render);
     expect(tries).toBe(2);
     expect(world.ended.map((one) => one.id)).toEqual(jobs.map((job) => job.id));
-  });
-
-  it('lets identical captures share one render, each with its own job and charge', async () => {
-    await using world = await aWorld();
-    const first = await world.submit({});
-    const second = await world.submit({ sync: false });
-    await world.run(await world.claim(), draws);
-    expect(world.ended.map((one) => one.id).sort()).toEqual([first.id, second.id].sort());
-    expect(await world.store.usage(world.caller.accountId, Date.now())).toMatchObject({ credits: 2, reserved: 0 });
-    const third = await world.submit({});
-    expect(third.result?.outcome).toMatchObject({ ok: true, data: { cached: true } });
-    expect((await world.submit({ cache_ttl: 0 })).state).toBe('prioritized');
   });
 });
 
@@ -525,16 +506,6 @@ describe('submitting', () => {
       status: 503,
       retriable: true,
       retryAfterSeconds: 5,
-    });
-  });
-
-  it('returns the job of an idempotency key, and refuses other options under the same key', async () => {
-    await using world = await aWorld();
-    const first = await world.submit({}, 'order-1');
-    expect((await world.submit({ format: 'webp' }, 'order-1')).id).toBe(first.id);
-    await expect(world.submit({ format: 'png' }, 'order-1')).rejects.toMatchObject({
-      code: 'idempotency_conflict',
-      details: { job_id: first.id },
     });
   });
 });
@@ -606,18 +577,6 @@ describe('a sweep', () => {
     own: () => ({ jobs: [], deliveries: [] }),
   };
   const at = (now: () => number) => ({ now, cautiousNow: now });
-
-  it('removes expired pictures and jobs', async () => {
-    await using world = await aWorld();
-    const { id } = await world.submit({});
-    await world.run(await world.claim(), draws);
-    const { store, artifacts } = world;
-    await sweep({ ...rules, store, artifacts, ...at(() => Date.now() + 1_500) }, new AbortController().signal);
-    expect(await countFiles(artifacts)).toBe(0);
-    expect((await store.findJob(id))?.state).toBe('completed');
-    await sweep({ ...rules, store, artifacts, ...at(() => Date.now() + 2_500) }, new AbortController().signal);
-    expect(await store.findJob(id)).toBeNull();
-  });
 
   it('fails a job whose last attempt no worker holds any more, with its line in the log', async () => {
     await using world = await aWorld();

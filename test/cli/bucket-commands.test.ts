@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BucketServer, startBucketServer } from '../fixtures/bucket-server.js';
 import { runCommand } from '../fixtures/run-command.js';
-import { runProgram } from '../fixtures/run-program.js';
 
 let dir: string;
 let bucket: BucketServer;
@@ -77,13 +76,4 @@ describe('backup', () => {
     expect(stderr).toContain('The pictures are in the bucket pictures');
     expect((await runCommand(['backup', join(dir, 'b.db')], { cwd: dir })).status).toBe(0);
   });
-});
-
-it('serve names the missing settings', async () => {
-  const { STILLFRAME_S3_REGION: _region, ...given } = variables();
-  const { status, stderr } = await runProgram(['serve'], { cwd: dir, env: given });
-  expect([status, stderr.trim()]).toEqual([
-    2,
-    'stillframe: A bucket for the pictures is configured in part: STILLFRAME_S3_REGION must be set, too.',
-  ]);
 });

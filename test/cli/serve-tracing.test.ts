@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startCollector } from '../fixtures/otlp-collector.js';
-import { runProgram } from '../fixtures/run-program.js';
 import { rememberBrowsers } from '../render/install/any-browser.js';
 import { postCapture } from '../stress/call-api.js';
 import { aTrialDir, runCommand, startServerProcess } from '../stress/server-process.js';
@@ -60,13 +59,4 @@ it('a server continues a trace after a crash, since the job carries it', async (
   expect(attempt?.attributes).not.toHaveProperty('stillframe.target_host');
   expect(attempt?.resource['service.instance.id']).not.toBe(submission?.resource['service.instance.id']);
   expect(coverage.scripts().filter((loaded) => OPEN_TELEMETRY.test(loaded))).not.toEqual([]);
-});
-
-it('a server does not start with an invalid variable', async () => {
-  using dir = aTrialDir();
-  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
-  const { status, stderr } = await runProgram(['serve', '--port', '0'], { cwd: dir.dataDir, env });
-  expect(status).not.toBe(0);
-  expect(stderr).toContain('OTEL_EXPORTER_OTLP_PROTOCOL is not valid: it must be one of http/protobuf, http/json.\n');
-  expect(readdirSync(dir.dataDir)).toEqual([]);
 });
