@@ -67,13 +67,12 @@ export class Engine implements AsyncDisposable {
    * @throws ConfigError for a setting, BrowserError if there is no browser
    */
   static async open(config: Config, { allowDestinations, log, say, signal, only }: EngineParts): Promise<Engine> {
-    const { denyDestinations, dnsServers, dataDir, concurrency } = config;
     // This validates settings, so that an invalid one stops the start before anything is created.
-    const egress = await openEgress({ allowDestinations, denyDestinations, dnsServers, log });
+    const egress = await openEgress({ ...config, allowDestinations, log });
     try {
-      makeDirectory(dataDir);
-      const parts = { egress, log, say, browserDir: dataDir, only, ...(signal === undefined ? {} : { signal }) };
-      return new Engine(egress, await Renderer.start(config, parts), concurrency);
+      makeDirectory(config.dataDir);
+      const parts = { egress, log, say, browserDir: config.dataDir, only, ...(signal === undefined ? {} : { signal }) };
+      return new Engine(egress, await Renderer.start(config, parts), config.concurrency);
     } catch (error) {
       await egress[Symbol.asyncDispose]();
       throw error;

@@ -39,12 +39,7 @@ export async function openFoundations(config: Config, { log, tracing, facts }: F
   // These validate settings, so that an invalid one stops the start before anything is created.
   bucketOf(config);
   checkShared(config);
-  const egress = await openEgress({
-    allowDestinations: config.allowDestinations,
-    denyDestinations: config.denyDestinations,
-    dnsServers: config.dnsServers,
-    log,
-  });
+  const egress = await openEgress({ ...config, log });
   const lock = lockDataDir(config.dataDir);
   const store = await openConfiguredStore(config, { migrates: 'at start', facts, log });
   const clock = await openClock(store, log);
