@@ -1,7 +1,7 @@
 import { CaptureError } from '../../contract/capture-error.js';
 import type { PdfOption } from '../../contract/capture-request.js';
 import { PDF_PAPER_INCHES, PDF_SCALE } from '../../contract/limits.js';
-import { CSS_PX_PER_INCH, PAPER_INCHES, lengthToInches } from '../../contract/pdf-schema.js';
+import { CSS_PX_PER_INCH, lengthToInches, PAPER_INCHES } from '../../contract/pdf-schema.js';
 import type { PageBox } from '../in-page/print.js';
 import { monotonicNow } from '../page/deadline.js';
 import { untilDeadline } from './bounded-page.js';

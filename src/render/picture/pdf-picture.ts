@@ -3,13 +3,13 @@ import type { StoppedReason } from '../../contract/capture-data.js';
 import { PDF_PAGE_MAX_PX } from '../../contract/limits.js';
 import { CSS_PX_PER_INCH } from '../../contract/pdf-schema.js';
 import { untilDeadline } from './bounded-page.js';
-import { type Strips, encodeStrips } from './encode.js';
+import { encodeStrips, type Strips } from './encode.js';
 import { arrangeFullPage, lacksContent } from './full-page-picture.js';
 import { readPdf } from './pdf-file.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { printStream } from './print-stream.js';
 import { diagnosticsOf, takeRows } from './region-picture.js';
-import { type ScrollReport, capturedHeight } from './scroll-through.js';
+import { capturedHeight, type ScrollReport } from './scroll-through.js';
 import { SectionStore } from './section-store.js';
 import { MEASURE_SCALE, setDensity } from './shoot.js';
 
