@@ -6,6 +6,7 @@ import { benchCaptures } from './captures.js';
 import { benchEdge } from './edge.js';
 import { benchExtensions } from './extensions.js';
 import type { Figure } from './figure.js';
+import { benchMulti } from './multi.js';
 import { benchOrdinary } from './ordinary.js';
 import { benchStart } from './start.js';
 
@@ -15,6 +16,7 @@ const BENCHES: Record<string, () => Promise<Figure[]>> = {
   captures: benchCaptures,
   ordinary: benchOrdinary,
   extensions: benchExtensions,
+  multi: benchMulti,
 };
 
 async function main(names: string[]): Promise<number> {

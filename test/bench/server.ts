@@ -7,7 +7,7 @@ import { startServerProcess } from '../stress/server-process.js';
 export const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 
 /** Those of `npm start`. */
-const MEMORY_SETTINGS = {
+export const MEMORY_SETTINGS = {
   MALLOC_ARENA_MAX: '2',
   MALLOC_MMAP_THRESHOLD_: '1048576',
   NODE_OPTIONS: '--max-semi-space-size=8',

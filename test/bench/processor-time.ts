@@ -1,0 +1,89 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { type Figure, quantile, ratio } from './figure.js';
+import type { Loops } from './loops.js';
+import type { BenchPage } from './pages.js';
+import type { BenchServer } from './server.js';
+
+const TICKS_PER_S = 100;
+const WARM_UP = 3;
+const PAIRS = 16;
+const DELAY_MS = 10_000;
+const DELAYED_PAIRS = 5;
+
+/** A page that only timers change, in letters: numbers that count would be waited for. */
+export const TIMERS_PAGE: BenchPage = {
+  type: 'text/html; charset=utf-8',
+  body: `<!doctype html><title>Timers</title><h1>Timers</h1><p id="out"></p><script>let n = 0; setInterval(() => { out.textContent = 'abc'[++n % 3] }, 100); setTimeout(() => { document.body.append('late') }, 9000)</script>`,
+};
+
+/** Processor time of the server and its browsers for a capture with every default, against the bare loop's browser and Playwright. */
+export async function benchProcessorTime(name: string, { full, bare }: Loops, server: BenchServer): Promise<Figure[]> {
+  let playwrightMs = 0;
+  const round = async (): Promise<void> => {
+    await full();
+    const before = ownThreadMs();
+    await bare();
+    playwrightMs += ownThreadMs() - before;
+  };
+  for (let nth = 0; nth < WARM_UP; nth++) await round();
+  playwrightMs = 0;
+  const before = { ours: treeMs(server.pid), bare: treeMs(process.pid, server.pid) };
+  for (let nth = 0; nth < PAIRS; nth++) await round();
+  const ours = (treeMs(server.pid) - before.ours) / PAIRS;
+  const loop = (treeMs(process.pid, server.pid) - before.bare + playwrightMs) / PAIRS;
+  return [
+    { what: `${name}, processor time, bare loop`, value: `${loop.toFixed(0)} ms`, goal: '' },
+    { what: `${name}, processor time, every default ÷ bare`, value: ratio(ours, loop), goal: '≤ 1.15' },
+  ];
+}
+
+/** What a delay of ten seconds costs on a page that talks to nobody. */
+export async function benchDelay(server: BenchServer, url: string): Promise<Figure[]> {
+  const more: number[] = [];
+  for (let nth = 0; nth < 1 + DELAYED_PAIRS; nth++) {
+    const [plain, delayed] = [await timed(server, { url }), await timed(server, { url, delay: DELAY_MS })];
+    if (nth > 0) more.push(delayed - plain);
+  }
+  return [
+    { what: 'a page of timers, delay of 10 s, more than without', value: `${(quantile(more, 0.5) / 1_000).toFixed(2)} s`, goal: '≤ 0.50' },
+  ];
+}
+
+async function timed(server: BenchServer, options: Record<string, unknown>): Promise<number> {
+  const { status, ms, data } = await server.post({ ...options, cache_ttl: 0 });
+  if (status !== 200) throw new Error(`${status} ${JSON.stringify(data)}`);
+  return ms;
+}
+
+/** Of the processes below `root`, and of `root` unless it is this process, with those that have ended; but for `except` and all below it. */
+function treeMs(root: number, except = 0): number {
+  const entries = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const below = new Map<number, { pid: number; ms: number }[]>();
+  let rootMs = 0;
+  for (const pid of entries.map(Number)) {
+    const stat = readStat(pid);
+    if (stat === null) continue;
+    if (pid === root && pid !== process.pid) rootMs = stat.ms;
+    below.set(stat.parent, [...(below.get(stat.parent) ?? []), { pid, ms: stat.ms }]);
+  }
+  const sum = (parent: number): number =>
+    (below.get(parent) ?? []).reduce((total, { pid, ms }) => (pid === except ? total : total + ms + sum(pid)), 0);
+  return rootMs + sum(root);
+}
+
+/** @returns null if the process has ended; the time of its children counts once they have */
+function readStat(pid: number): { parent: number; ms: number } | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const ticks = fields.slice(11, 15).reduce((total, field) => total + Number(field), 0);
+    return { parent: Number(fields[1]), ms: (ticks * 1_000) / TICKS_PER_S };
+  } catch {
+    return null;
+  }
+}
+
+/** Processor time of the thread that Playwright runs on, without that of the site. */
+function ownThreadMs(): number {
+  return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'latin1').split(' ', 1)[0]) / 1e6;
+}
