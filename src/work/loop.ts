@@ -1,4 +1,4 @@
-/** A durable job loop: claim → run, with a limit of tasks at once. Independent of what it claims and runs. */
+/** A durable job loop: claim → run, bounded by p-queue. Independent of what it claims and runs. */
 import PQueue from 'p-queue';
 import pTimeout from 'p-timeout';
 
@@ -32,7 +32,8 @@ const LONGEST_BACKOFF_MS = 2_000;
 export class Loop<Task> implements AsyncDisposable {
   readonly #options: LoopOptions<Task>;
   /** The running tasks by their slots, which name their workers. */
-  readonly #running = new Map<number, { task: Task; ended: Promise<void> }>();
+  readonly #running = new Map<number, Task>();
+  readonly #queue: PQueue;
   #state: 'new' | 'open' | 'closed' = 'new';
   #claiming: Promise<void> | null = null;
   /** Set by a wake during a claim, since it may be about newer work than the claim saw. */
@@ -44,6 +45,7 @@ export class Loop<Task> implements AsyncDisposable {
 
   constructor(options: LoopOptions<Task>) {
     this.#options = options;
+    this.#queue = new PQueue({ concurrency: options.concurrency });
   }
 
   /** Number of running tasks. */
@@ -53,7 +55,7 @@ export class Loop<Task> implements AsyncDisposable {
 
   /** The running tasks. */
   get tasks(): readonly Task[] {
-    return [...this.#running.values()].map(({ task }) => task);
+    return [...this.#running.values()];
   }
 
   /** Starts claiming. No effect if already started, drained or disposed. */
@@ -96,7 +98,7 @@ export class Loop<Task> implements AsyncDisposable {
   async #ended(): Promise<'idle'> {
     // The current claim may still return a task. That task is recorded as claimed, so it is run.
     await this.#claiming;
-    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+    await this.#queue.onIdle();
     return 'idle';
   }
 
@@ -148,8 +150,8 @@ export class Loop<Task> implements AsyncDisposable {
         this.wake();
       }
     };
-    // The task must be listed before it can end.
-    this.#running.set(slot, { task, ended: Promise.resolve().then(run) });
+    this.#running.set(slot, task);
+    void this.#queue.add(run);
   }
 
   async #sleepUntilDue(): Promise<void> {
