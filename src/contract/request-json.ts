@@ -11,9 +11,9 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * @param bytes of a whole body
  * @throws CaptureError `invalid_request`
  */
-export function readRequestJson(bytes: Buffer): unknown {
+export function readRequestJson(bytes: Buffer, limitBytes = BODY_LIMIT_BYTES): unknown {
   if (bytes.length === 0) throw refusedBody('The body is empty. It must be a JSON object, such as {"url": "https://example.com"}.');
-  if (bytes.length > BODY_LIMIT_BYTES) throw bodyTooLarge();
+  if (bytes.length > limitBytes) throw bodyTooLarge(limitBytes);
   refuseShape(bytes);
   const text = decode(bytes);
   const value = parse(text);
@@ -21,8 +21,8 @@ export function readRequestJson(bytes: Buffer): unknown {
   return value;
 }
 
-export function bodyTooLarge(): CaptureError {
-  return refusedBody(`The body is larger than ${BODY_LIMIT_BYTES} bytes.`);
+export function bodyTooLarge(limitBytes = BODY_LIMIT_BYTES): CaptureError {
+  return refusedBody(`The body is larger than ${limitBytes} bytes.`);
 }
 
 /** A problem of the body as a whole. */

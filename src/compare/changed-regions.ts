@@ -1,0 +1,64 @@
+import type { Box } from '../contract/comparison.js';
+import type { Changes } from './compare-pictures.js';
+
+/** Changed pixels closer than one or two cells, in px, belong to the same region. */
+const CELL_PX = 16;
+export const REGIONS_MAX = 100;
+
+/** The bounding box of changed pixels, with exclusive ends. */
+interface Bounds {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+/** Groups changed pixels that are near each other. @returns their bounding boxes, the largest first, at most 100 */
+export function changedRegions(changes: Changes): Box[] {
+  const columns = Math.ceil(changes.width / CELL_PX);
+  const cells = boundsByCell(changes, columns);
+  const regions: Bounds[] = [];
+  for (let first = cells.keys().next(); !first.done; first = cells.keys().next()) {
+    const region = { left: Number.POSITIVE_INFINITY, top: Number.POSITIVE_INFINITY, right: 0, bottom: 0 };
+    const open = [first.value];
+    for (let cell = open.pop(); cell !== undefined; cell = open.pop()) {
+      const bounds = cells.get(cell);
+      if (bounds === undefined) continue;
+      cells.delete(cell);
+      extend(region, bounds);
+      open.push(...neighbours(cell, columns));
+    }
+    regions.push(region);
+  }
+  const boxes = regions.map(({ left, top, right, bottom }) => ({ x: left, y: top, width: right - left, height: bottom - top }));
+  return boxes.sort((a, b) => b.width * b.height - a.width * a.height).slice(0, REGIONS_MAX);
+}
+
+function boundsByCell({ width, height, changed }: Changes, columns: number): Map<number, Bounds> {
+  const cells = new Map<number, Bounds>();
+  for (let y = 0; y < height; y++) {
+    const end = (y + 1) * width;
+    for (let at = changed.indexOf(1, y * width); at !== -1 && at < end; at = changed.indexOf(1, at + 1)) {
+      const x = at - y * width;
+      const cell = Math.floor(y / CELL_PX) * columns + Math.floor(x / CELL_PX);
+      const pixel = { left: x, top: y, right: x + 1, bottom: y + 1 };
+      const bounds = cells.get(cell);
+      if (bounds === undefined) cells.set(cell, pixel);
+      else extend(bounds, pixel);
+    }
+  }
+  return cells;
+}
+
+function neighbours(cell: number, columns: number): number[] {
+  const column = cell % columns;
+  const sideways = [0, ...(column > 0 ? [-1] : []), ...(column < columns - 1 ? [1] : [])];
+  return [-columns, 0, columns].flatMap((rows) => sideways.map((step) => cell + rows + step)).filter((other) => other !== cell);
+}
+
+function extend(region: Bounds, { left, top, right, bottom }: Bounds): void {
+  region.left = Math.min(region.left, left);
+  region.top = Math.min(region.top, top);
+  region.right = Math.max(region.right, right);
+  region.bottom = Math.max(region.bottom, bottom);
+}

@@ -1,0 +1,136 @@
+/** Compares two pictures pixel by pixel, in one pass over rows, so that memory is bounded by the two decoded pictures. */
+
+import { diff } from '@blazediff/core';
+import sharp from 'sharp';
+import { CaptureError } from '../contract/capture-error.js';
+import type { Box, Comparison, ComparisonOptions } from '../contract/comparison.js';
+import { changedRegions } from './changed-regions.js';
+import { drawDifferences } from './draw-differences.js';
+
+/** Each picture is decoded whole, with four bytes per pixel. */
+export const COMPARED_MAX_PIXELS = 50_000_000;
+/** Rows that are compared at once. */
+const STRIP_ROWS = 256;
+/** Antialiasing of a pixel is judged by the two pixels around it. */
+const MARGIN_ROWS = 2;
+/** The colour in which the library marks a changed pixel, as it is read by `Uint32Array` on a little-endian machine. */
+const MARK = { rgb: [255, 0, 0] as [number, number, number], word: 0xff0000ff };
+const DECODED = ['png', 'jpeg', 'webp', 'gif'];
+
+/** A decoded picture with four bytes per pixel. */
+export interface Pixels {
+  width: number;
+  height: number;
+  data: Buffer;
+}
+
+/** The changed pixels of the area that both pictures have: one byte per pixel, 1 if it has changed. */
+export interface Changes {
+  width: number;
+  height: number;
+  changed: Uint8Array;
+}
+
+/**
+ * Compares two pictures. Areas that only one of them has count as changed.
+ * @returns the comparison, with a picture of the differences unless there are none or none is asked for
+ * @throws CaptureError `invalid_request` if one of them is not a picture, or too large
+ */
+export async function comparePictures(before: Buffer, after: Buffer, options: ComparisonOptions): Promise<Comparison & { picture: Buffer | null }> {
+  const [beforeSize, afterSize] = [await readSize(before, 'before'), await readSize(after, 'after')];
+  const sizes = { before: beforeSize, after: afterSize };
+  if (before.equals(after)) return { same: true, share: 0, pixels: 0, regions: [], ...sizes, picture: null };
+  const old = await decode(before, beforeSize);
+  const current = await decode(after, afterSize);
+  const changes = compareSharedArea(old, current, options);
+  const shared = changes.width * changes.height;
+  const outside = area(beforeSize) + area(afterSize) - 2 * shared;
+  const pixels = count(changes.changed) + outside;
+  const regions = [...changedRegions(changes), ...outsideRegions(sizes)];
+  const result = { same: pixels === 0, share: pixels / (shared + outside), pixels, regions, ...sizes };
+  const draws = pixels > 0 && options.picture !== 'none';
+  return { ...result, picture: draws ? await drawDifferences({ before: old, after: current, changes, regions }, options.picture) : null };
+}
+
+async function readSize(content: Buffer, side: 'before' | 'after'): Promise<{ width: number; height: number }> {
+  const { format, width, height } = await sharp(content, { limitInputPixels: false })
+    .metadata()
+    .catch(() => ({ format: 'unknown', width: 0, height: 0 }));
+  const invalid = (message: string) =>
+    new CaptureError({ code: 'invalid_request', message: `\`${side}\` ${message}`, details: { issues: [{ path: side, message }] } });
+  if (!DECODED.includes(format)) throw invalid(`must be a picture: ${DECODED.join(', ')}`);
+  if (width * height > COMPARED_MAX_PIXELS) throw invalid(`must have at most ${COMPARED_MAX_PIXELS / 1e6} million pixels`);
+  return { width, height };
+}
+
+async function decode(content: Buffer, size: { width: number; height: number }): Promise<Pixels> {
+  const decoding = sharp(content, { limitInputPixels: COMPARED_MAX_PIXELS }).toColourspace('srgb').ensureAlpha().raw();
+  try {
+    return { ...size, data: await decoding.toBuffer() };
+  } catch (cause) {
+    throw new CaptureError({ code: 'invalid_request', message: 'A picture is damaged and cannot be decoded.', cause });
+  }
+}
+
+function compareSharedArea(before: Pixels, after: Pixels, options: ComparisonOptions): Changes {
+  const width = Math.min(before.width, after.width);
+  const height = Math.min(before.height, after.height);
+  for (const box of options.mask) for (const picture of [before, after]) clear(picture, box);
+  const changed = new Uint8Array(width * height);
+  const marks = Buffer.alloc(width * (STRIP_ROWS + 2 * MARGIN_ROWS) * 4);
+  for (let top = 0; top < height; top += STRIP_ROWS) {
+    const bottom = Math.min(top + STRIP_ROWS, height);
+    const rows = { from: Math.max(0, top - MARGIN_ROWS), to: Math.min(height, bottom + MARGIN_ROWS) };
+    const strip = marks.subarray(0, width * (rows.to - rows.from) * 4).fill(0);
+    const differing = diff(readRows(before, width, rows), readRows(after, width, rows), strip, width, rows.to - rows.from, {
+      threshold: options.threshold,
+      includeAA: !options.ignoreAntialiasing,
+      diffMask: true,
+      diffColor: MARK.rgb,
+    });
+    if (differing > 0) copyMarks(strip, changed, { width, top, bottom, from: rows.from });
+  }
+  return { width, height, changed };
+}
+
+/** The first `width` pixels of some rows, copied only if the picture is wider. */
+function readRows({ width: full, data }: Pixels, width: number, { from, to }: { from: number; to: number }): Buffer {
+  if (full === width) return data.subarray(from * width * 4, to * width * 4);
+  const rows = Buffer.allocUnsafe(width * (to - from) * 4);
+  for (let row = from; row < to; row++) data.copy(rows, (row - from) * width * 4, row * full * 4, (row * full + width) * 4);
+  return rows;
+}
+
+function copyMarks(strip: Buffer, changed: Uint8Array, at: { width: number; top: number; bottom: number; from: number }): void {
+  const words = new Uint32Array(strip.buffer, strip.byteOffset, strip.length / 4);
+  const skipped = (at.top - at.from) * at.width;
+  const start = at.top * at.width;
+  for (let index = 0; index < (at.bottom - at.top) * at.width; index++) {
+    if (words[skipped + index] === MARK.word) changed[start + index] = 1;
+  }
+}
+
+/** Makes an area transparent, so that it is the same in both pictures. */
+function clear({ width, height, data }: Pixels, box: Box): void {
+  const [left, right] = [Math.min(width, box.x), Math.min(width, box.x + box.width)];
+  for (let row = box.y; row < Math.min(height, box.y + box.height); row++) data.fill(0, (row * width + left) * 4, (row * width + right) * 4);
+}
+
+/** The areas at the right and at the bottom that only one of the pictures has. */
+function outsideRegions({ before, after }: Pick<Comparison, 'before' | 'after'>): Box[] {
+  const [width, height] = [Math.max(before.width, after.width), Math.max(before.height, after.height)];
+  const [sharedWidth, sharedHeight] = [Math.min(before.width, after.width), Math.min(before.height, after.height)];
+  const right = { x: sharedWidth, y: 0, width: width - sharedWidth, height: sharedHeight };
+  const bottom = { x: 0, y: sharedHeight, width, height: height - sharedHeight };
+  return [right, bottom].filter((box) => area(box) > 0);
+}
+
+function area({ width, height }: { width: number; height: number }): number {
+  return width * height;
+}
+
+function count(changed: Uint8Array): number {
+  let sum = 0;
+  for (const one of changed) sum += one;
+  return sum;
+}

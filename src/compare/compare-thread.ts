@@ -1,0 +1,24 @@
+/** A thread that makes one comparison, so that decoding and comparing do not block the server. A separate bundle entry. */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { type StoredError, toStoredError } from '../contract/capture-error.js';
+import type { Comparison, ComparisonOptions } from '../contract/comparison.js';
+import { comparePictures } from './compare-pictures.js';
+
+export interface CompareTask {
+  before: Uint8Array;
+  after: Uint8Array;
+  options: ComparisonOptions;
+}
+
+export type CompareAnswer = { comparison: Comparison & { picture: Uint8Array | null } } | { error: StoredError };
+
+parentPort?.postMessage(await answer(workerData as CompareTask));
+
+async function answer({ before, after, options }: CompareTask): Promise<CompareAnswer> {
+  try {
+    return { comparison: await comparePictures(Buffer.from(before), Buffer.from(after), options) };
+  } catch (error) {
+    return { error: toStoredError(error) };
+  }
+}

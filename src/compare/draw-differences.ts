@@ -1,0 +1,102 @@
+import sharp from 'sharp';
+import type { Box, ComparisonOptions } from '../contract/comparison.js';
+import type { Changes, Pixels } from './compare-pictures.js';
+
+interface Differences {
+  before: Pixels;
+  after: Pixels;
+  changes: Changes;
+  regions: readonly Box[];
+}
+
+type Colour = readonly [red: number, green: number, blue: number];
+
+const CHANGED: Colour = [214, 0, 60];
+const OUTLINE: Colour = [0, 90, 220];
+/** Background of areas that a picture does not have. */
+const EMPTY = 230;
+/** How much of the unchanged picture remains visible in an overlay. */
+const FADED = 0.25;
+const OUTLINE_PX = 2;
+/** px between a region and its outline, and between two pictures side by side. */
+const GAP_PX = { outline: 4, pictures: 24 };
+/** The webp format allows no more. */
+const SIDE_MAX_PX = 16_383;
+const QUALITY = 85;
+
+/**
+ * Draws what has changed.
+ * @returns webp: `overlay` is the later picture, pale, with changed pixels in red; `side_by_side` is both pictures with the changed regions
+ * outlined. A picture longer than webp allows is scaled down.
+ */
+export async function drawDifferences(differences: Differences, form: ComparisonOptions['picture']): Promise<Buffer> {
+  const canvas = form === 'overlay' ? drawOverlay(differences) : drawSideBySide(differences);
+  return await sharp(canvas.data, { raw: { width: canvas.width, height: canvas.height, channels: 3 } })
+    .resize({ width: SIDE_MAX_PX, height: SIDE_MAX_PX, fit: 'inside', withoutEnlargement: true })
+    .webp({ quality: QUALITY, effort: 1 })
+    .toBuffer();
+}
+
+/** A picture with three bytes per pixel. */
+class Canvas {
+  readonly data: Buffer;
+
+  constructor(
+    readonly width: number,
+    readonly height: number,
+  ) {
+    this.data = Buffer.alloc(width * height * 3, EMPTY);
+  }
+
+  /** Draws a picture on white. @param visible 0 for white, 1 for its own colours */
+  picture({ width, height, data }: Pixels, left: number, visible: number): void {
+    for (let row = 0; row < height; row++) {
+      let to = (row * this.width + left) * 3;
+      for (let from = row * width * 4; from < (row + 1) * width * 4; from += 4, to += 3) {
+        const alpha = ((data[from + 3] ?? 0) / 255) * visible;
+        for (let channel = 0; channel < 3; channel++) this.data[to + channel] = 255 - (255 - (data[from + channel] ?? 0)) * alpha;
+      }
+    }
+  }
+
+  fill(box: Box, [red, green, blue]: Colour): void {
+    const [left, right] = [Math.max(0, box.x), Math.min(this.width, box.x + box.width)];
+    for (let row = Math.max(0, box.y); row < Math.min(this.height, box.y + box.height); row++) {
+      for (let at = (row * this.width + left) * 3; at < (row * this.width + right) * 3; at += 3) {
+        this.data[at] = red;
+        this.data[at + 1] = green;
+        this.data[at + 2] = blue;
+      }
+    }
+  }
+
+  outline(box: Box): void {
+    const far = GAP_PX.outline + OUTLINE_PX;
+    const [x, y, width, height] = [box.x - far, box.y - far, box.width + 2 * far, box.height + 2 * far];
+    this.fill({ x, y, width, height: OUTLINE_PX }, OUTLINE);
+    this.fill({ x, y: y + height - OUTLINE_PX, width, height: OUTLINE_PX }, OUTLINE);
+    this.fill({ x, y, width: OUTLINE_PX, height }, OUTLINE);
+    this.fill({ x: x + width - OUTLINE_PX, y, width: OUTLINE_PX, height }, OUTLINE);
+  }
+}
+
+function drawOverlay({ before, after, changes, regions }: Differences): Canvas {
+  const canvas = new Canvas(Math.max(before.width, after.width), Math.max(before.height, after.height));
+  canvas.picture(after, 0, FADED);
+  const { width, changed } = changes;
+  for (let at = changed.indexOf(1); at !== -1; at = changed.indexOf(1, at + 1)) {
+    canvas.data.set(CHANGED, (Math.floor(at / width) * canvas.width + (at % width)) * 3);
+  }
+  for (const region of regions) canvas.outline(region);
+  return canvas;
+}
+
+function drawSideBySide({ before, after, regions }: Differences): Canvas {
+  const shift = Math.max(before.width, after.width) + GAP_PX.pictures;
+  const canvas = new Canvas(shift + after.width, Math.max(before.height, after.height));
+  for (const [picture, left] of [[before, 0], [after, shift]] as const) {
+    canvas.picture(picture, left, 1);
+    for (const region of regions) canvas.outline({ ...region, x: region.x + left });
+  }
+  return canvas;
+}

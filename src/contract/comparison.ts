@@ -1,0 +1,152 @@
+/** POST /v1/compare: its request, and the result (extensions.md, Comparing pictures). */
+import { z } from 'zod';
+import { CaptureError } from './capture-error.js';
+import { captureRequestSchema } from './capture-request.js';
+import { isId } from './ids.js';
+import { limited } from './limited.js';
+import { EXTENSION } from './request-fields.js';
+import { describeIssues, invalidRequest, parseSubmission, type RequestIssue, type Submission, type SubmissionRules } from './submission.js';
+
+/** An area of a picture, in px from its top left corner. */
+export interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+export const DIFFERENCE_PICTURES = ['overlay', 'side_by_side', 'none'] as const;
+
+export interface ComparisonOptions {
+  /** Colour distance, 0 to 1, from which a pixel counts as changed. */
+  threshold: number;
+  ignoreAntialiasing: boolean;
+  /** Areas that are not compared. */
+  mask: readonly Box[];
+  picture: (typeof DIFFERENCE_PICTURES)[number];
+}
+
+/** The result of a comparison. */
+export interface Comparison {
+  same: boolean;
+  /** Changed pixels as a share of all, 0 to 1. */
+  share: number;
+  pixels: number;
+  /** Boxes of what has changed, largest first. */
+  regions: Box[];
+  before: { width: number; height: number };
+  after: { width: number; height: number };
+}
+
+/** Bytes of a picture in a request, before base64. */
+export const GIVEN_PICTURE_MAX_BYTES = 8_000_000;
+/** Two pictures in base64, with room for the rest of the request. */
+export const COMPARE_BODY_MAX_BYTES = 2 * Math.ceil((GIVEN_PICTURE_MAX_BYTES * 4) / 3) + 600_000;
+const MASKS_MAX = 100;
+const PX_MAX = 200_000;
+
+const px = (min: number) => z.int().min(min).max(PX_MAX);
+const boxSchema = z.strictObject({ x: px(0), y: px(0), width: px(1), height: px(1) });
+
+const givenPicture = () => limited(Math.ceil((GIVEN_PICTURE_MAX_BYTES * 4) / 3) + 100).min(1);
+const pictureSchema = (what: string) =>
+  z
+    .union([givenPicture(), captureRequestSchema])
+    .meta({
+      description: `${what}: the id of a job, the \`cdn_url\` of a picture of this server, a picture in base64 (also as \`data:\` URL, at most 8 MB), or a capture request, which is charged as usual`,
+    });
+
+export const compareRequestSchema = z
+  .strictObject({
+    before: pictureSchema('the earlier picture'),
+    after: pictureSchema('the later picture'),
+    threshold: z.number().min(0).max(1).default(0.1).meta({ description: 'how different the colours of a pixel must be, from 0 (any difference) to 1' }),
+    ignore_antialiasing: z.boolean().default(true).meta({ description: 'pixels that differ only by antialiasing do not count' }),
+    mask: z.array(boxSchema).max(MASKS_MAX).default([]).meta({ description: 'areas in px of the pictures that are not compared' }),
+    fail_above: z.number().min(0).max(1).default(0).meta({ description: 'share of changed pixels above which `passed` is false' }),
+    picture: z.enum(DIFFERENCE_PICTURES).default('overlay').meta({ description: 'the picture of the differences' }),
+  })
+  .meta({ id: 'CompareRequest', ...EXTENSION });
+
+const sizeSchema = z.object({ width: z.number(), height: z.number() });
+
+export const comparisonSchema = z
+  .object({
+    same: z.boolean().meta({ description: 'whether no pixel has changed and both have the same size' }),
+    passed: z.boolean().meta({ description: 'whether `share` is at most `fail_above`' }),
+    share: z.number().meta({ description: 'changed pixels as a share of all, from 0 to 1' }),
+    pixels: z.number().meta({ description: 'number of changed pixels; those that only one of the pictures has count' }),
+    regions: z.array(boxSchema).meta({ description: 'boxes of what has changed, in px, the largest first, at most 102' }),
+    before: sizeSchema.meta({ description: 'size of the earlier picture in px' }),
+    after: sizeSchema.meta({ description: 'size of the later picture in px' }),
+    picture_url: z.string().nullable().meta({ description: 'picture of the differences (webp); null if nothing has changed, or none was asked for' }),
+  })
+  .meta({ id: 'Comparison', ...EXTENSION });
+
+export type WireComparison = z.output<typeof comparisonSchema>;
+
+/** Where one of the pictures comes from. */
+export type PictureSource =
+  | { kind: 'job'; jobId: string }
+  | { kind: 'artifact'; name: string }
+  | { kind: 'given'; content: Buffer }
+  | { kind: 'capture'; submission: Submission };
+
+export interface ComparisonOrder {
+  before: PictureSource;
+  after: PictureSource;
+  options: ComparisonOptions;
+  failAbove: number;
+}
+
+/** Capture requests are parsed by `parseSubmission`, which names their problems. */
+const parsedSchema = compareRequestSchema.extend({
+  before: z.union([givenPicture(), z.record(z.string(), z.unknown())]),
+  after: z.union([givenPicture(), z.record(z.string(), z.unknown())]),
+});
+
+/**
+ * Reads the body of a comparison.
+ * @throws CaptureError `invalid_request`, with every problem in `details.issues`; `unsupported_option` as parseSubmission
+ */
+export function parseComparison(body: unknown, rules: Omit<SubmissionRules, 'forceAsync' | 'explain'>): ComparisonOrder {
+  const parsed = parsedSchema.safeParse(body);
+  if (!parsed.success) throw invalidRequest(describeIssues(parsed.error.issues, body));
+  const { before, after, threshold, ignore_antialiasing, mask, fail_above, picture } = parsed.data;
+  return {
+    before: readSource('before', before, rules),
+    after: readSource('after', after, rules),
+    options: { threshold, ignoreAntialiasing: ignore_antialiasing, mask, picture },
+    failAbove: fail_above,
+  };
+}
+
+const ARTIFACT_PATH = /^(?:https?:\/\/[^\s/?#]+)?(?:\/[^\s?#]*)?\/artifacts\/([\w-]+\.\w+)$/;
+const BASE64_PICTURE = /^(?:data:image\/[\w.+-]+;base64,)?([A-Za-z0-9+/_-]+={0,2})$/;
+
+function readSource(side: 'before' | 'after', given: string | Record<string, unknown>, rules: Omit<SubmissionRules, 'forceAsync'>): PictureSource {
+  if (typeof given !== 'string') return { kind: 'capture', submission: readCapture(side, given, rules) };
+  if (isId('job', given)) return { kind: 'job', jobId: given };
+  const name = ARTIFACT_PATH.exec(given)?.[1];
+  if (name !== undefined) return { kind: 'artifact', name };
+  const base64 = BASE64_PICTURE.exec(given)?.[1];
+  if (base64 === undefined || /^https?:/.test(given)) throw invalidRequest([{ path: side, message: SOURCES }]);
+  const content = Buffer.from(base64, 'base64');
+  if (content.length > GIVEN_PICTURE_MAX_BYTES) throw invalidRequest([{ path: side, message: `must have at most ${GIVEN_PICTURE_MAX_BYTES / 1e6} MB` }]);
+  return { kind: 'given', content };
+}
+
+const SOURCES = 'must be the id of a job, the `cdn_url` of a picture of this server, a picture in base64, or a capture request';
+
+/** A capture for a comparison is a png unless the request says otherwise, since lossy formats differ where the page does not. */
+function readCapture(side: 'before' | 'after', given: Record<string, unknown>, rules: Omit<SubmissionRules, 'forceAsync'>): Submission {
+  try {
+    const submission = parseSubmission({ format: 'png', ...given, sync: true }, { ...rules, forceAsync: false });
+    if (submission.options.format === 'pdf') throw invalidRequest([{ path: 'format', message: 'must be png, jpeg or webp in a comparison' }]);
+    return submission;
+  } catch (error) {
+    const issues = error instanceof CaptureError ? (error.details?.issues as RequestIssue[] | undefined) : undefined;
+    if (issues === undefined) throw error;
+    throw invalidRequest(issues.map(({ path, message }) => ({ path: path === '' ? side : `${side}.${path}`, message })));
+  }
+}

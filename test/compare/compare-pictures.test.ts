@@ -1,0 +1,101 @@
+import sharp from 'sharp';
+import { describe, expect, it } from 'vitest';
+import { COMPARED_MAX_PIXELS, comparePictures } from '../../src/compare/compare-pictures.js';
+import type { Box, ComparisonOptions } from '../../src/contract/comparison.js';
+
+const DEFAULTS: ComparisonOptions = { threshold: 0.1, ignoreAntialiasing: true, mask: [], picture: 'none' };
+const SIZE = { width: 400, height: 600 };
+
+/** A white png with boxes in a colour. */
+function picture(boxes: Box[] = [], { size = SIZE, colour = '#000' } = {}): Promise<Buffer> {
+  const overlays = boxes.map(({ x, y, width, height }) => ({
+    input: { create: { width, height, channels: 4 as const, background: colour } },
+    left: x,
+    top: y,
+  }));
+  return sharp({ create: { ...size, channels: 3, background: '#fff' } }).composite(overlays).png().toBuffer();
+}
+
+describe('comparePictures', () => {
+  it('finds no difference between a picture and the same picture in another encoding', async () => {
+    const before = await picture([{ x: 10, y: 10, width: 50, height: 50 }]);
+    const after = await sharp(before).webp({ lossless: true }).toBuffer();
+    expect(await comparePictures(before, after, { ...DEFAULTS, picture: 'overlay' })).toEqual({
+      ...{ same: true, share: 0, pixels: 0, regions: [], picture: null },
+      ...{ before: SIZE, after: SIZE },
+    });
+  });
+
+  it('counts the changed pixels and returns a box for each changed region, the largest first', async () => {
+    const [small, large] = [{ x: 20, y: 30, width: 8, height: 5 }, { x: 200, y: 250, width: 90, height: 270 }];
+    const result = await comparePictures(await picture(), await picture([small, large]), DEFAULTS);
+    expect(result).toMatchObject({ same: false, pixels: 8 * 5 + 90 * 270, regions: [large, small] });
+    expect(result.share).toBeCloseTo((8 * 5 + 90 * 270) / (400 * 600), 10);
+  });
+
+  it('counts each changed pixel once where two strips of rows meet', async () => {
+    const box = { x: 100, y: 250, width: 10, height: 20 };
+    expect(await comparePictures(await picture(), await picture([box]), DEFAULTS)).toMatchObject({ pixels: 200, regions: [box] });
+  });
+
+  it('counts an area that only one of the pictures has as changed', async () => {
+    const taller = await picture([], { size: { width: 400, height: 650 } });
+    const wider = await picture([], { size: { width: 450, height: 600 } });
+    expect(await comparePictures(await picture(), taller, DEFAULTS)).toMatchObject({
+      ...{ same: false, pixels: 400 * 50, share: 50 / 650 },
+      regions: [{ x: 0, y: 600, width: 400, height: 50 }],
+    });
+    expect(await comparePictures(wider, await picture(), DEFAULTS)).toMatchObject({
+      pixels: 50 * 600,
+      regions: [{ x: 400, y: 0, width: 50, height: 600 }],
+    });
+  });
+
+  it('does not compare what a mask covers', async () => {
+    const changed = { x: 100, y: 100, width: 40, height: 40 };
+    const result = (mask: Box[]) => picture([changed]).then(async (after) => comparePictures(await picture(), after, { ...DEFAULTS, mask }));
+    expect(await result([{ x: 90, y: 90, width: 60, height: 5_000 }])).toMatchObject({ same: true, pixels: 0 });
+    expect(await result([{ x: 90, y: 90, width: 30, height: 60 }])).toMatchObject({ pixels: 20 * 40 });
+  });
+
+  it('ignores a difference of colour below the threshold', async () => {
+    const after = await picture([{ x: 0, y: 0, width: 100, height: 100 }], { colour: '#f8f8f8' });
+    expect(await comparePictures(await picture(), after, DEFAULTS)).toMatchObject({ same: true });
+    expect(await comparePictures(await picture(), after, { ...DEFAULTS, threshold: 0 })).toMatchObject({ pixels: 10_000 });
+  });
+
+  it('ignores antialiasing unless it is asked for', async () => {
+    const line = (y: number) => `<svg xmlns="http://www.w3.org/2000/svg" width="400" height="600"><rect width="400" height="600" fill="#fff"/><path d="M0 ${y} L400 ${y + 60}" stroke="#000" stroke-width="2"/></svg>`;
+    const [before, after] = await Promise.all([line(100), line(100.3)].map((svg) => sharp(Buffer.from(svg)).png().toBuffer()));
+    const lenient = await comparePictures(before as Buffer, after as Buffer, DEFAULTS);
+    const strict = await comparePictures(before as Buffer, after as Buffer, { ...DEFAULTS, ignoreAntialiasing: false });
+    expect(strict.pixels).toBeGreaterThan(2 * lenient.pixels);
+  });
+
+  it.each([
+    ['overlay', 400],
+    ['side_by_side', 824],
+  ] as const)('draws the differences as %s', async (form, width) => {
+    const box = { x: 100, y: 100, width: 40, height: 40 };
+    const { picture: drawn } = await comparePictures(await picture(), await picture([box]), { ...DEFAULTS, picture: form });
+    const { data, info } = await sharp(drawn as Buffer).raw().toBuffer({ resolveWithObject: true });
+    expect(info).toMatchObject({ width, height: 600 });
+    const at = (x: number, y: number) => [...data.subarray((y * info.width + x) * 3, (y * info.width + x) * 3 + 3)];
+    const inside = at(form === 'overlay' ? 120 : 424 + 120, 120);
+    expect(inside[0]).toBeGreaterThan(form === 'overlay' ? 180 : -1);
+    expect(inside[1]).toBeLessThan(60);
+    expect(at(10, 10).every((channel) => channel > 240)).toBe(true);
+    // The outline is blue.
+    const [red = 0, , blue = 0] = at(form === 'overlay' ? 95 : 424 + 95, 120);
+    expect(blue - red).toBeGreaterThan(60);
+  });
+
+  it('refuses what is not a picture, or too large', async () => {
+    const valid = await picture();
+    const pixels = Math.ceil(Math.sqrt(COMPARED_MAX_PIXELS)) + 1;
+    const large = await sharp({ create: { width: pixels, height: pixels, channels: 3, background: '#fff' } }).png().toBuffer();
+    await expect(comparePictures(Buffer.from('%PDF-1.7'), valid, DEFAULTS)).rejects.toThrow('`before` must be a picture');
+    await expect(comparePictures(valid, large, DEFAULTS)).rejects.toThrow('`after` must have at most 50 million pixels');
+    await expect(comparePictures(valid, valid.subarray(0, 60), DEFAULTS)).rejects.toThrow(/`after` must be a picture|damaged/);
+  });
+});
