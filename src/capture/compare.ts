@@ -3,7 +3,7 @@ import type { Principal } from '../account/authenticate.js';
 import type { Artifacts, OpenArtifact } from '../artifacts/artifacts.js';
 import type { CompareQueue } from '../compare/compare-queue.js';
 import { CaptureError } from '../contract/capture-error.js';
-import { type Comparison, type ComparisonOptions, type PictureSource } from '../contract/comparison.js';
+import type { Comparison, ComparisonOptions, PictureSource } from '../contract/comparison.js';
 import type { JobSnapshot } from '../contract/job.js';
 import type { JobStore, RetentionStore } from '../store/store.js';
 import { lookupJob } from './lookup.js';
@@ -64,5 +64,10 @@ function artifactOf(side: 'before' | 'after', job: JobSnapshot | null): string {
 }
 
 function refused(side: 'before' | 'after', message: string, status = 400): CaptureError {
-  return new CaptureError({ code: 'invalid_request', status, message: `\`${side}\` ${message}.`, details: { issues: [{ path: side, message }] } });
+  return new CaptureError({
+    code: 'invalid_request',
+    status,
+    message: `\`${side}\` ${message}.`,
+    details: { issues: [{ path: side, message }] },
+  });
 }

@@ -3,6 +3,8 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { runsInGitHubAction } from '../config.js';
 import { addNetworkFlags, localNetworkOf, type NetworkFlags } from './allowed-here.js';
+import { addComparisonFlags } from './compare.js';
+import type { Baseline } from './multi/compare-shots.js';
 import type { ShotsReport } from './multi/shots-report.js';
 import { githubAnnotation, OperatorError, toErrorObject, UsageError } from './operator-error.js';
 import { checkWritable, replaceFile } from './picture-file.js';
@@ -13,6 +15,12 @@ interface MultiFlags extends NetworkFlags {
   report?: string;
   allowOutside?: boolean;
   json?: boolean;
+  baseline?: string;
+  update?: boolean;
+  reportDir: string;
+  threshold: number;
+  ignoreAntialiasing: boolean;
+  failAbove: number;
 }
 
 const HELP = `
@@ -31,7 +39,9 @@ Paths are relative to the working directory.
 
 Examples:
   stillframe multi shots.yml
-  stillframe multi shots.yml --no-clobber --report report.json --concurrency 8`;
+  stillframe multi shots.yml --no-clobber --report report.json --concurrency 8
+  stillframe multi shots.yml --baseline baseline --update
+  stillframe multi shots.yml --baseline baseline`;
 
 /** Adds `stillframe multi <file>`: many captures of a file, in one browser, without a server. */
 export function addMultiCommand(program: Command): void {
@@ -44,8 +54,13 @@ export function addMultiCommand(program: Command): void {
     .option('--report <file>', 'write a JSON report, with the result or the error of each shot')
     .option('--allow-outside', 'let relative outputs lead out of the working directory')
     .option('--json', 'print the report')
+    .optionsGroup('Visual check:')
+    .option('--baseline <dir>', 'compare each picture with that of an earlier run in this directory; exit with 1 if one has changed')
+    .option('--update', 'replace the pictures of the baseline instead')
+    .option('--report-dir <dir>', 'directory of the report: index.html and junit.xml', 'visual-report')
     .addHelpText('after', HELP);
-  addNetworkFlags(multi);
+  addComparisonFlags(multi);
+  addNetworkFlags(multi.optionsGroup('Network:'));
   addSettings(multi, [...CAPTURE_SETTINGS, 'concurrency', 'browsers', 'tolerate']).action(
     async (file: string, flags: MultiFlags, command: Command) => {
       const printJson = (value: unknown) => flags.json && process.stdout.write(`${JSON.stringify(value)}\n`);
@@ -74,6 +89,7 @@ function annotate(error: unknown, file: string): void {
 
 async function run(file: string, flags: MultiFlags, command: Command): Promise<ShotsReport> {
   const config = readSettings(command);
+  if (flags.update && flags.baseline === undefined) throw new UsageError('--update needs --baseline with the directory that it updates.');
   if (flags.report !== undefined) await checkReport(flags.report);
   const text = await readText(file);
   const [{ readShots }, { captureShots }, { describeReport }, { RunSignals }] = await Promise.all([
@@ -96,11 +112,18 @@ async function run(file: string, flags: MultiFlags, command: Command): Promise<S
     keepExisting: !flags.clobber,
     annotates: runsInGitHubAction(),
     signal: signals.signal,
+    baseline: baselineOf(flags),
+    reportDir: flags.reportDir,
   });
   process.stderr.write(`${describeReport(report)}\n`);
   if (!report.ok) process.exitCode = 1;
   if (signals.exitCode !== null) process.exitCode = signals.exitCode;
   return report;
+}
+
+function baselineOf({ baseline, update, threshold, ignoreAntialiasing, failAbove }: MultiFlags): Baseline | null {
+  if (baseline === undefined) return null;
+  return { dir: resolve(baseline), updates: update === true, options: { threshold, ignoreAntialiasing }, failAbove };
 }
 
 async function readText(file: string): Promise<string> {

@@ -10,6 +10,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<AddCommand>>> = {
     serve: async () => (await import('./serve.js')).addServeCommand,
     capture: async () => (await import('./capture.js')).addCaptureCommand,
     multi: async () => (await import('./multi.js')).addMultiCommand,
+    compare: async () => (await import('./compare.js')).addCompareCommand,
     login: async () => (await import('./login.js')).addLoginCommand,
     demo: async () => (await import('./demo.js')).addDemoCommand,
     mcp: async () => (await import('./mcp.js')).addMcpCommand,

@@ -48,6 +48,11 @@ export async function runCapture(order: CaptureOrder): Promise<Captured> {
   return { file, data: { ...data, durationMs: Math.round(performance.now() - began) } };
 }
 
+/** Captures without writing the picture anywhere. */
+export async function renderTarget(order: CaptureOrder): Promise<EngineCapture> {
+  return await render(order, await localPageOf(order.target, readStdin));
+}
+
 async function readStdin(): Promise<Buffer> {
   if (process.stdin.isTTY) throw new UsageError('HTML is expected on standard input. Pipe it in, or name a file.');
   const chunks: Buffer[] = [];

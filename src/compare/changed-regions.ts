@@ -1,9 +1,15 @@
 import type { Box } from '../contract/comparison.js';
-import type { Changes } from './compare-pictures.js';
+
+/** The changed pixels of the area that both pictures have: one byte per pixel, 1 if it has changed. */
+export interface Changes {
+  width: number;
+  height: number;
+  changed: Uint8Array;
+}
 
 /** Changed pixels closer than one or two cells, in px, belong to the same region. */
 const CELL_PX = 16;
-export const REGIONS_MAX = 100;
+const REGIONS_MAX = 100;
 
 /** The bounding box of changed pixels, with exclusive ends. */
 interface Bounds {

@@ -4,8 +4,8 @@ import { diff } from '@blazediff/core';
 import sharp from 'sharp';
 import { CaptureError } from '../contract/capture-error.js';
 import type { Box, Comparison, ComparisonOptions } from '../contract/comparison.js';
-import { changedRegions } from './changed-regions.js';
-import { drawDifferences } from './draw-differences.js';
+import { type Changes, changedRegions } from './changed-regions.js';
+import { drawDifferences, type Pixels } from './draw-differences.js';
 
 /** Each picture is decoded whole, with four bytes per pixel. */
 export const COMPARED_MAX_PIXELS = 50_000_000;
@@ -17,26 +17,16 @@ const MARGIN_ROWS = 2;
 const MARK = { rgb: [255, 0, 0] as [number, number, number], word: 0xff0000ff };
 const DECODED = ['png', 'jpeg', 'webp', 'gif'];
 
-/** A decoded picture with four bytes per pixel. */
-export interface Pixels {
-  width: number;
-  height: number;
-  data: Buffer;
-}
-
-/** The changed pixels of the area that both pictures have: one byte per pixel, 1 if it has changed. */
-export interface Changes {
-  width: number;
-  height: number;
-  changed: Uint8Array;
-}
-
 /**
  * Compares two pictures. Areas that only one of them has count as changed.
  * @returns the comparison, with a picture of the differences unless there are none or none is asked for
  * @throws CaptureError `invalid_request` if one of them is not a picture, or too large
  */
-export async function comparePictures(before: Buffer, after: Buffer, options: ComparisonOptions): Promise<Comparison & { picture: Buffer | null }> {
+export async function comparePictures(
+  before: Buffer,
+  after: Buffer,
+  options: ComparisonOptions,
+): Promise<Comparison & { picture: Buffer | null }> {
   const [beforeSize, afterSize] = [await readSize(before, 'before'), await readSize(after, 'after')];
   const sizes = { before: beforeSize, after: afterSize };
   if (before.equals(after)) return { same: true, share: 0, pixels: 0, regions: [], ...sizes, picture: null };
@@ -113,7 +103,8 @@ function copyMarks(strip: Buffer, changed: Uint8Array, at: { width: number; top:
 /** Makes an area transparent, so that it is the same in both pictures. */
 function clear({ width, height, data }: Pixels, box: Box): void {
   const [left, right] = [Math.min(width, box.x), Math.min(width, box.x + box.width)];
-  for (let row = box.y; row < Math.min(height, box.y + box.height); row++) data.fill(0, (row * width + left) * 4, (row * width + right) * 4);
+  for (let row = box.y; row < Math.min(height, box.y + box.height); row++)
+    data.fill(0, (row * width + left) * 4, (row * width + right) * 4);
 }
 
 /** The areas at the right and at the bottom that only one of the pictures has. */

@@ -1,6 +1,13 @@
 import sharp from 'sharp';
 import type { Box, ComparisonOptions } from '../contract/comparison.js';
-import type { Changes, Pixels } from './compare-pictures.js';
+import type { Changes } from './changed-regions.js';
+
+/** A decoded picture with four bytes per pixel. */
+export interface Pixels {
+  width: number;
+  height: number;
+  data: Buffer;
+}
 
 interface Differences {
   before: Pixels;
@@ -94,7 +101,10 @@ function drawOverlay({ before, after, changes, regions }: Differences): Canvas {
 function drawSideBySide({ before, after, regions }: Differences): Canvas {
   const shift = Math.max(before.width, after.width) + GAP_PX.pictures;
   const canvas = new Canvas(shift + after.width, Math.max(before.height, after.height));
-  for (const [picture, left] of [[before, 0], [after, shift]] as const) {
+  for (const [picture, left] of [
+    [before, 0],
+    [after, shift],
+  ] as const) {
     canvas.picture(picture, left, 1);
     for (const region of regions) canvas.outline({ ...region, x: region.x + left });
   }

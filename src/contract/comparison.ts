@@ -50,17 +50,20 @@ const boxSchema = z.strictObject({ x: px(0), y: px(0), width: px(1), height: px(
 
 const givenPicture = () => limited(Math.ceil((GIVEN_PICTURE_MAX_BYTES * 4) / 3) + 100).min(1);
 const pictureSchema = (what: string) =>
-  z
-    .union([givenPicture(), captureRequestSchema])
-    .meta({
-      description: `${what}: the id of a job, the \`cdn_url\` of a picture of this server, a picture in base64 (also as \`data:\` URL, at most 8 MB), or a capture request, which is charged as usual`,
-    });
+  z.union([givenPicture(), captureRequestSchema]).meta({
+    description: `${what}: the id of a job, the \`cdn_url\` of a picture of this server, a picture in base64 (also as \`data:\` URL, at most 8 MB), or a capture request, which is charged as usual`,
+  });
 
 export const compareRequestSchema = z
   .strictObject({
     before: pictureSchema('the earlier picture'),
     after: pictureSchema('the later picture'),
-    threshold: z.number().min(0).max(1).default(0.1).meta({ description: 'how different the colours of a pixel must be, from 0 (any difference) to 1' }),
+    threshold: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(0.1)
+      .meta({ description: 'how different the colours of a pixel must be, from 0 (any difference) to 1' }),
     ignore_antialiasing: z.boolean().default(true).meta({ description: 'pixels that differ only by antialiasing do not count' }),
     mask: z.array(boxSchema).max(MASKS_MAX).default([]).meta({ description: 'areas in px of the pictures that are not compared' }),
     fail_above: z.number().min(0).max(1).default(0).meta({ description: 'share of changed pixels above which `passed` is false' }),
@@ -79,7 +82,10 @@ export const comparisonSchema = z
     regions: z.array(boxSchema).meta({ description: 'boxes of what has changed, in px, the largest first, at most 102' }),
     before: sizeSchema.meta({ description: 'size of the earlier picture in px' }),
     after: sizeSchema.meta({ description: 'size of the later picture in px' }),
-    picture_url: z.string().nullable().meta({ description: 'picture of the differences (webp); null if nothing has changed, or none was asked for' }),
+    picture_url: z
+      .string()
+      .nullable()
+      .meta({ description: 'picture of the differences (webp); null if nothing has changed, or none was asked for' }),
   })
   .meta({ id: 'Comparison', ...EXTENSION });
 
@@ -124,7 +130,11 @@ export function parseComparison(body: unknown, rules: Omit<SubmissionRules, 'for
 const ARTIFACT_PATH = /^(?:https?:\/\/[^\s/?#]+)?(?:\/[^\s?#]*)?\/artifacts\/([\w-]+\.\w+)$/;
 const BASE64_PICTURE = /^(?:data:image\/[\w.+-]+;base64,)?([A-Za-z0-9+/_-]+={0,2})$/;
 
-function readSource(side: 'before' | 'after', given: string | Record<string, unknown>, rules: Omit<SubmissionRules, 'forceAsync'>): PictureSource {
+function readSource(
+  side: 'before' | 'after',
+  given: string | Record<string, unknown>,
+  rules: Omit<SubmissionRules, 'forceAsync'>,
+): PictureSource {
   if (typeof given !== 'string') return { kind: 'capture', submission: readCapture(side, given, rules) };
   if (isId('job', given)) return { kind: 'job', jobId: given };
   const name = ARTIFACT_PATH.exec(given)?.[1];
@@ -132,7 +142,8 @@ function readSource(side: 'before' | 'after', given: string | Record<string, unk
   const base64 = BASE64_PICTURE.exec(given)?.[1];
   if (base64 === undefined || /^https?:/.test(given)) throw invalidRequest([{ path: side, message: SOURCES }]);
   const content = Buffer.from(base64, 'base64');
-  if (content.length > GIVEN_PICTURE_MAX_BYTES) throw invalidRequest([{ path: side, message: `must have at most ${GIVEN_PICTURE_MAX_BYTES / 1e6} MB` }]);
+  if (content.length > GIVEN_PICTURE_MAX_BYTES)
+    throw invalidRequest([{ path: side, message: `must have at most ${GIVEN_PICTURE_MAX_BYTES / 1e6} MB` }]);
   return { kind: 'given', content };
 }
 
@@ -142,7 +153,8 @@ const SOURCES = 'must be the id of a job, the `cdn_url` of a picture of this ser
 function readCapture(side: 'before' | 'after', given: Record<string, unknown>, rules: Omit<SubmissionRules, 'forceAsync'>): Submission {
   try {
     const submission = parseSubmission({ format: 'png', ...given, sync: true }, { ...rules, forceAsync: false });
-    if (submission.options.format === 'pdf') throw invalidRequest([{ path: 'format', message: 'must be png, jpeg or webp in a comparison' }]);
+    if (submission.options.format === 'pdf')
+      throw invalidRequest([{ path: 'format', message: 'must be png, jpeg or webp in a comparison' }]);
     return submission;
   } catch (error) {
     const issues = error instanceof CaptureError ? (error.details?.issues as RequestIssue[] | undefined) : undefined;

@@ -13,7 +13,10 @@ function picture(boxes: Box[] = [], { size = SIZE, colour = '#000' } = {}): Prom
     left: x,
     top: y,
   }));
-  return sharp({ create: { ...size, channels: 3, background: '#fff' } }).composite(overlays).png().toBuffer();
+  return sharp({ create: { ...size, channels: 3, background: '#fff' } })
+    .composite(overlays)
+    .png()
+    .toBuffer();
 }
 
 describe('comparePictures', () => {
@@ -27,7 +30,10 @@ describe('comparePictures', () => {
   });
 
   it('counts the changed pixels and returns a box for each changed region, the largest first', async () => {
-    const [small, large] = [{ x: 20, y: 30, width: 8, height: 5 }, { x: 200, y: 250, width: 90, height: 270 }];
+    const [small, large] = [
+      { x: 20, y: 30, width: 8, height: 5 },
+      { x: 200, y: 250, width: 90, height: 270 },
+    ];
     const result = await comparePictures(await picture(), await picture([small, large]), DEFAULTS);
     expect(result).toMatchObject({ same: false, pixels: 8 * 5 + 90 * 270, regions: [large, small] });
     expect(result.share).toBeCloseTo((8 * 5 + 90 * 270) / (400 * 600), 10);
@@ -53,7 +59,8 @@ describe('comparePictures', () => {
 
   it('does not compare what a mask covers', async () => {
     const changed = { x: 100, y: 100, width: 40, height: 40 };
-    const result = (mask: Box[]) => picture([changed]).then(async (after) => comparePictures(await picture(), after, { ...DEFAULTS, mask }));
+    const result = (mask: Box[]) =>
+      picture([changed]).then(async (after) => comparePictures(await picture(), after, { ...DEFAULTS, mask }));
     expect(await result([{ x: 90, y: 90, width: 60, height: 5_000 }])).toMatchObject({ same: true, pixels: 0 });
     expect(await result([{ x: 90, y: 90, width: 30, height: 60 }])).toMatchObject({ pixels: 20 * 40 });
   });
@@ -65,7 +72,8 @@ describe('comparePictures', () => {
   });
 
   it('ignores antialiasing unless it is asked for', async () => {
-    const line = (y: number) => `<svg xmlns="http://www.w3.org/2000/svg" width="400" height="600"><rect width="400" height="600" fill="#fff"/><path d="M0 ${y} L400 ${y + 60}" stroke="#000" stroke-width="2"/></svg>`;
+    const line = (y: number) =>
+      `<svg xmlns="http://www.w3.org/2000/svg" width="400" height="600"><rect width="400" height="600" fill="#fff"/><path d="M0 ${y} L400 ${y + 60}" stroke="#000" stroke-width="2"/></svg>`;
     const [before, after] = await Promise.all([line(100), line(100.3)].map((svg) => sharp(Buffer.from(svg)).png().toBuffer()));
     const lenient = await comparePictures(before as Buffer, after as Buffer, DEFAULTS);
     const strict = await comparePictures(before as Buffer, after as Buffer, { ...DEFAULTS, ignoreAntialiasing: false });
@@ -78,7 +86,9 @@ describe('comparePictures', () => {
   ] as const)('draws the differences as %s', async (form, width) => {
     const box = { x: 100, y: 100, width: 40, height: 40 };
     const { picture: drawn } = await comparePictures(await picture(), await picture([box]), { ...DEFAULTS, picture: form });
-    const { data, info } = await sharp(drawn as Buffer).raw().toBuffer({ resolveWithObject: true });
+    const { data, info } = await sharp(drawn as Buffer)
+      .raw()
+      .toBuffer({ resolveWithObject: true });
     expect(info).toMatchObject({ width, height: 600 });
     const at = (x: number, y: number) => [...data.subarray((y * info.width + x) * 3, (y * info.width + x) * 3 + 3)];
     const inside = at(form === 'overlay' ? 120 : 424 + 120, 120);
@@ -93,7 +103,9 @@ describe('comparePictures', () => {
   it('refuses what is not a picture, or too large', async () => {
     const valid = await picture();
     const pixels = Math.ceil(Math.sqrt(COMPARED_MAX_PIXELS)) + 1;
-    const large = await sharp({ create: { width: pixels, height: pixels, channels: 3, background: '#fff' } }).png().toBuffer();
+    const large = await sharp({ create: { width: pixels, height: pixels, channels: 3, background: '#fff' } })
+      .png()
+      .toBuffer();
     await expect(comparePictures(Buffer.from('%PDF-1.7'), valid, DEFAULTS)).rejects.toThrow('`before` must be a picture');
     await expect(comparePictures(valid, large, DEFAULTS)).rejects.toThrow('`after` must have at most 50 million pixels');
     await expect(comparePictures(valid, valid.subarray(0, 60), DEFAULTS)).rejects.toThrow(/`after` must be a picture|damaged/);

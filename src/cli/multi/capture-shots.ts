@@ -1,7 +1,7 @@
 /** `stillframe multi`, from a shots file that has been read to its report. Only the command loads it, since it needs the engine. */
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../../config.js';
 import { Engine } from '../../library/engine.js';
@@ -14,9 +14,11 @@ import { describeError, githubAnnotation, printable, toErrorObject } from '../op
 import { newPageZone } from '../page-server.js';
 import { writePicture } from '../picture-file.js';
 import { describeCounts, StatusLine } from '../status-line.js';
+import { type Baseline, compareShots, hasPassed, type ShotComparison } from './compare-shots.js';
 import type { Shot, Shots } from './read-shots.js';
 import { reportOf, type ShotResult, type ShotsReport } from './shots-report.js';
 import { ShotsServer } from './shots-server.js';
+import { describeShotComparison, writeVisualReport } from './visual-report.js';
 
 /** Delay before the first repetition, by which it grows for each further one. */
 const RETRY_AFTER_MS = 1_000;
@@ -33,6 +35,10 @@ export interface ShotsRun {
   annotates: boolean;
   /** Ends the run, whose report then lists the shots that were not captured. */
   signal: AbortSignal;
+  /** What the pictures are compared with; null for nothing. */
+  baseline: Baseline | null;
+  /** Directory of the report of that comparison. */
+  reportDir: string;
 }
 
 /**
@@ -55,7 +61,25 @@ export async function captureShots({ shots, server }: Shots, run: ShotsRun): Pro
   const ended = shots.map(
     (shot) => results.get(shot) ?? { shot, status: todo.includes(shot) ? ('not_run' as const) : ('skipped' as const) },
   );
-  return reportOf(ended, durationMs);
+  return reportOf(ended, durationMs, await checkPictures(ended, run));
+}
+
+/** Compares the pictures with the baseline, and writes the report of that. */
+async function checkPictures(results: readonly ShotResult[], run: ShotsRun): Promise<ShotComparison[] | null> {
+  const say = (line: string) => process.stderr.write(`${line}\n`);
+  const { baseline, reportDir, signal } = run;
+  if (baseline === null || signal.aborted) return null;
+  const comparisons = await compareShots(results, baseline, process.cwd());
+  await writeVisualReport(reportDir, comparisons);
+  for (const comparison of comparisons) {
+    if (comparison.status === 'same') continue;
+    const { shot, status } = comparison;
+    say(printable(`${shot.output}: ${status}. ${describeShotComparison(comparison)}`));
+    if (!hasPassed(comparison) && run.annotates)
+      say(githubAnnotation({ file: run.file, line: shot.line, message: `${shot.output}: ${status}` }));
+  }
+  if (comparisons.some((comparison) => !hasPassed(comparison))) say(`See ${join(reportDir, 'index.html')}.`);
+  return comparisons;
 }
 
 /** @returns the time from when the browser was ready to the end of the last capture, ms */

@@ -1,6 +1,7 @@
 import type { CaptureData } from '../../contract/capture-data.js';
 import { toJsonReport } from '../capture-report.js';
 import { toErrorObject } from '../operator-error.js';
+import { hasPassed, type ShotComparison } from './compare-shots.js';
 import type { Shot } from './read-shots.js';
 
 /** The result of one shot. */
@@ -14,27 +15,33 @@ export type ShotResult =
 
 /** The JSON report of a run: counts, and the shots in the order of the file. */
 export interface ShotsReport {
-  /** Whether every shot is captured or skipped. */
+  /** Whether every shot is captured or skipped, and like its baseline if there is one. */
   ok: boolean;
   total: number;
   captured: number;
   skipped: number;
   failed: number;
   not_run: number;
+  /** Number of pictures by the result of their comparison with the baseline; absent without one. */
+  compared?: Record<ShotComparison['status'], number>;
   /** Time in ms from the first capture to the last, without the start of the server and the browser. */
   duration_ms: number;
   shots: Record<string, unknown>[];
 }
 
-export function reportOf(results: readonly ShotResult[], durationMs: number): ShotsReport {
+export function reportOf(results: readonly ShotResult[], durationMs: number, comparisons: readonly ShotComparison[] | null): ShotsReport {
   const count = (status: ShotResult['status']) => results.filter((result) => result.status === status).length;
   const [captured, skipped] = [count('captured'), count('skipped')];
+  const of = (status: ShotComparison['status']) => (comparisons ?? []).filter((comparison) => comparison.status === status).length;
   return {
-    ok: captured + skipped === results.length,
+    ok: captured + skipped === results.length && (comparisons ?? []).every(hasPassed),
     total: results.length,
     ...{ captured, skipped, failed: count('failed'), not_run: count('not_run') },
+    ...(comparisons === null
+      ? {}
+      : { compared: { same: of('same'), changed: of('changed'), new: of('new'), updated: of('updated'), failed: of('failed') } }),
     duration_ms: Math.round(durationMs),
-    shots: results.map(toEntry),
+    shots: results.map((result) => ({ ...toEntry(result), ...toComparison(comparisons?.find(({ shot }) => shot === result.shot)) })),
   };
 }
 
@@ -47,13 +54,23 @@ function toEntry(result: ShotResult): Record<string, unknown> {
   return { ok, ...entry, ...facts };
 }
 
+function toComparison(comparison: ShotComparison | undefined): Record<string, unknown> {
+  if (comparison === undefined) return {};
+  const { status, baseline } = comparison;
+  const facts =
+    status === 'same' || status === 'changed' ? comparison.comparison : status === 'failed' ? { message: comparison.message } : {};
+  return { ...(hasPassed(comparison) ? {} : { ok: false }), comparison: { status, baseline, ...facts } };
+}
+
 /** Summarises all shots in one line. */
-export function describeReport({ captured, skipped, failed, not_run, duration_ms }: ShotsReport): string {
+export function describeReport({ captured, skipped, failed, not_run, compared, duration_ms }: ShotsReport): string {
+  const checked = Object.entries(compared ?? {}).filter(([, count]) => count > 0);
   const counts = [
     `${captured} captured`,
     ...(skipped > 0 ? [`${skipped} kept`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(not_run > 0 ? [`${not_run} not run`] : []),
+    ...checked.map(([status, count]) => `${count} ${status === 'failed' ? 'not comparable' : status}`),
   ];
   return `${counts.join(', ')}, ${(duration_ms / 1_000).toFixed(1)} s`;
 }

@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import type { StoredSource } from '../../capture/compare.js';
+import { CaptureError } from '../../contract/capture-error.js';
 import {
   COMPARE_BODY_MAX_BYTES,
   compareRequestSchema,
@@ -8,7 +9,6 @@ import {
   parseComparison,
   type WireComparison,
 } from '../../contract/comparison.js';
-import { CaptureError } from '../../contract/capture-error.js';
 import { isTerminal } from '../../contract/job.js';
 import { EXTENSION } from '../../contract/request-fields.js';
 import type { AppEnv, AppServices } from '../app-services.js';
@@ -43,7 +43,12 @@ export const comparePictures: Route = {
 };
 
 /** Makes the capture if the picture is one. @throws CaptureError as the capture, with `details.picture` and `details.job_id` */
-async function stored(services: AppServices, c: Context<AppEnv>, picture: 'before' | 'after', source: PictureSource): Promise<StoredSource> {
+async function stored(
+  services: AppServices,
+  c: Context<AppEnv>,
+  picture: 'before' | 'after',
+  source: PictureSource,
+): Promise<StoredSource> {
   if (source.kind !== 'capture') return source;
   const accepted = await submitAndSettle(services, c, { submission: source.submission, idempotencyKey: null });
   let job = accepted;
@@ -51,7 +56,8 @@ async function stored(services: AppServices, c: Context<AppEnv>, picture: 'befor
     job = await services.settle(job, c.req.raw.signal);
   }
   const details = { picture, job_id: job.id };
-  if (job.result === null) throw new CaptureError({ code: 'render_timeout', message: `The capture of \`${picture}\` has not ended yet.`, details });
+  if (job.result === null)
+    throw new CaptureError({ code: 'render_timeout', message: `The capture of \`${picture}\` has not ended yet.`, details });
   const { outcome } = job.result;
   if (!outcome.ok) throw new CaptureError({ ...outcome.error, details: { ...outcome.error.details, ...details } });
   return { kind: 'artifact', name: outcome.data.artifact };
@@ -82,7 +88,6 @@ function describe(): Description {
       ...failures({
         400: 'The request is not valid, or one of the pictures cannot be compared.',
         404: 'One of the pictures does not exist.',
-        410: 'One of the pictures has expired.',
         ...captureFailures(),
       }),
     },
