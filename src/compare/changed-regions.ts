@@ -40,18 +40,15 @@ export function changedRegions(changes: Changes): Box[] {
   return boxes.sort((a, b) => b.width * b.height - a.width * a.height).slice(0, REGIONS_MAX);
 }
 
-function boundsByCell({ width, height, changed }: Changes, columns: number): Map<number, Bounds> {
+function boundsByCell({ width, changed }: Changes, columns: number): Map<number, Bounds> {
   const cells = new Map<number, Bounds>();
-  for (let y = 0; y < height; y++) {
-    const end = (y + 1) * width;
-    for (let at = changed.indexOf(1, y * width); at !== -1 && at < end; at = changed.indexOf(1, at + 1)) {
-      const x = at - y * width;
-      const cell = Math.floor(y / CELL_PX) * columns + Math.floor(x / CELL_PX);
-      const pixel = { left: x, top: y, right: x + 1, bottom: y + 1 };
-      const bounds = cells.get(cell);
-      if (bounds === undefined) cells.set(cell, pixel);
-      else extend(bounds, pixel);
-    }
+  for (let at = changed.indexOf(1); at !== -1; at = changed.indexOf(1, at + 1)) {
+    const [x, y] = [at % width, Math.floor(at / width)];
+    const cell = Math.floor(y / CELL_PX) * columns + Math.floor(x / CELL_PX);
+    const pixel = { left: x, top: y, right: x + 1, bottom: y + 1 };
+    const bounds = cells.get(cell);
+    if (bounds === undefined) cells.set(cell, pixel);
+    else extend(bounds, pixel);
   }
   return cells;
 }
