@@ -83,6 +83,7 @@ const program = ({ watch, sourcemap }: Given): Options => ({
     main: 'src/main.ts',
     stillframe: 'src/library/stillframe.ts',
     'checkpoint-thread': 'src/store/sqlite/checkpoint-thread.ts',
+    'compare-thread': 'src/compare/compare-thread.ts',
     'markdown-thread': 'src/render/inspect/markdown-thread.ts',
   },
   format: 'esm',

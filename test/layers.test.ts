@@ -17,11 +17,12 @@ const LAW: Record<string, string[]> = {
   store: [],
   artifacts: [],
   egress: [],
+  compare: [],
   tracing: ['tracing-config.ts'],
   account: ['store'],
   render: ['egress'],
   webhook: ['store', 'egress', 'tracing'],
-  capture: ['store', 'artifacts', 'egress', 'account', 'render', 'webhook', 'tracing'],
+  capture: ['store', 'artifacts', 'compare', 'egress', 'account', 'render', 'webhook', 'tracing'],
   http: ['account', 'webhook', 'capture', 'artifacts', 'tracing'],
 };
 
@@ -38,7 +39,8 @@ const FENCES: Record<string, RegExp> = {
   '@hono/zod-openapi': /^http\//,
   '@modelcontextprotocol/sdk': /^http\/mcp\//,
   'playwright-core': /^render\//,
-  sharp: /^render\//,
+  sharp: /^(render|compare)\//,
+  '@blazediff/core': /^compare\//,
   pdfkit: /^render\//,
   'p-queue': /^work\//,
   aws4fetch: /^artifacts\//,

@@ -1,4 +1,5 @@
 import pTimeout from 'p-timeout';
+import { pictureDeleted } from '../capture/open-picture.js';
 import { idempotencyConflict } from '../capture/submit.js';
 import { jobUrl } from '../contract/capture-request.js';
 import { newId } from '../contract/ids.js';
@@ -68,9 +69,11 @@ export class LocalCaptures {
     return { jobs: page.map(({ job }) => job), next: older.length > limit ? (page.at(-1)?.number ?? null) : null };
   }
 
-  /** Returns the picture of a job; null if it is no longer kept. */
-  picture(artifact: string): Buffer | null {
-    return this.#kept.find(({ job }) => job.id === artifact)?.content ?? null;
+  /** Returns the picture of a job. @throws CaptureError `invalid_request` (410) if it is no longer kept */
+  pictureOf(jobId: string): Buffer {
+    const content = this.#kept.find(({ job }) => job.id === jobId)?.content;
+    if (content === undefined || content === null) throw pictureDeleted();
+    return content;
   }
 
   #findRepeated({ identity }: Submission, key: string | null): LocalCapture | undefined {

@@ -1,4 +1,3 @@
-import { pictureDeleted } from '../capture/open-picture.js';
 import type { Config } from '../config.js';
 import { newId } from '../contract/ids.js';
 import type { McpBackend } from '../http/mcp/backend.js';
@@ -48,10 +47,19 @@ function localBackend(captures: LocalCaptures, log: Log): McpBackend {
     findJob: async (id) => captures.find(id),
     listJobs: async (page) => captures.list(page),
     async tiles({ artifact, diagnostics }, from) {
-      const content = captures.picture(artifact);
-      if (content === null) throw pictureDeleted();
+      const content = captures.pictureOf(artifact);
       const { modelTiles } = await import('../render/picture/model-tiles.js');
       return await modelTiles(encodes, content, { from, density: diagnostics.deviceScaleFactor });
+    },
+    async compare(jobs, threshold) {
+      const [before, after] = [captures.pictureOf(jobs.before), captures.pictureOf(jobs.after)];
+      const [{ comparePictures }, { modelTiles }] = await Promise.all([
+        import('../compare/compare-pictures.js'),
+        import('../render/picture/model-tiles.js'),
+      ]);
+      const options = { threshold, ignoreAntialiasing: true, mask: [], picture: 'overlay' as const };
+      const { picture, ...comparison } = await comparePictures(before, after, options);
+      return { comparison, tiles: picture === null ? null : await modelTiles(encodes, picture, { from: 1, density: 1 }) };
     },
     report: (thrown) => log.error({ err: thrown }, 'tool failed'),
     requestId: () => newId('request'),

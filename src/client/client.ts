@@ -30,6 +30,8 @@ export type {
   CaptureData,
   CaptureError,
   CaptureFailedEvent,
+  CompareRequest,
+  Comparison,
   Health,
   JobPage,
   JobSnapshot,

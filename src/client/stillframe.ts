@@ -20,7 +20,7 @@ import { readAnswer } from './read-answer.js';
 import { type LinkRequest, type LinkSigning, signedLink } from './signatures.js';
 import { invalidArgument, StillframeError } from './stillframe-error.js';
 import { Transport } from './transport.js';
-import type { AcceptedJob, Health, JobPage, JobSnapshot, Usage } from './wire.js';
+import type { AcceptedJob, CompareRequest, Comparison, Health, JobPage, JobSnapshot, Usage } from './wire.js';
 
 /** A client of one stillframe server. Calls reject with a StillframeError. */
 export class Stillframe {
@@ -87,6 +87,15 @@ export class Stillframe {
       if (page.next_cursor === null) return;
       cursor = page.next_cursor;
     }
+  }
+
+  /**
+   * Compares two pictures: jobs, addresses of pictures, pictures in base64, or capture requests, which are charged as usual.
+   * @throws StillframeError of a capture, or if one of the pictures does not exist or cannot be compared
+   */
+  async compare(request: CompareRequest, options: CallOptions = {}): Promise<Comparison> {
+    const body = JSON.stringify(checkedObject(request, 'request'));
+    return this.#read({ method: 'POST', to: '/v1/compare', body, repeatable: false, read: readAnswer<Comparison> }, options);
   }
 
   /** Downloads the file of a picture. Needs no API key, and sends none. */

@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { CaptureError } from './capture-error.js';
 import { captureRequestSchema } from './capture-request.js';
+import { limited } from './field-rules.js';
 import { isId } from './ids.js';
-import { limited } from './limited.js';
 import { EXTENSION } from './request-fields.js';
-import { describeIssues, invalidRequest, parseSubmission, type RequestIssue, type Submission, type SubmissionRules } from './submission.js';
+import { invalidRequest, parseFields, parseSubmission, type RequestIssue, type Submission, type SubmissionRules } from './submission.js';
 
 /** An area of a picture, in px from its top left corner. */
 export interface Box {
@@ -54,16 +54,18 @@ const pictureSchema = (what: string) =>
     description: `${what}: the id of a job, the \`cdn_url\` of a picture of this server, a picture in base64 (also as \`data:\` URL, at most 8 MB), or a capture request, which is charged as usual`,
   });
 
+export const comparisonThreshold = z
+  .number()
+  .min(0)
+  .max(1)
+  .default(0.1)
+  .meta({ description: 'how different the colours of a pixel must be, from 0 (any difference) to 1' });
+
 export const compareRequestSchema = z
   .strictObject({
     before: pictureSchema('the earlier picture'),
     after: pictureSchema('the later picture'),
-    threshold: z
-      .number()
-      .min(0)
-      .max(1)
-      .default(0.1)
-      .meta({ description: 'how different the colours of a pixel must be, from 0 (any difference) to 1' }),
+    threshold: comparisonThreshold,
     ignore_antialiasing: z.boolean().default(true).meta({ description: 'pixels that differ only by antialiasing do not count' }),
     mask: z.array(boxSchema).max(MASKS_MAX).default([]).meta({ description: 'areas in px of the pictures that are not compared' }),
     fail_above: z.number().min(0).max(1).default(0).meta({ description: 'share of changed pixels above which `passed` is false' }),
@@ -116,9 +118,7 @@ const parsedSchema = compareRequestSchema.extend({
  * @throws CaptureError `invalid_request`, with every problem in `details.issues`; `unsupported_option` as parseSubmission
  */
 export function parseComparison(body: unknown, rules: Omit<SubmissionRules, 'forceAsync' | 'explain'>): ComparisonOrder {
-  const parsed = parsedSchema.safeParse(body);
-  if (!parsed.success) throw invalidRequest(describeIssues(parsed.error.issues, body));
-  const { before, after, threshold, ignore_antialiasing, mask, fail_above, picture } = parsed.data;
+  const { before, after, threshold, ignore_antialiasing, mask, fail_above, picture } = parseFields(parsedSchema, body);
   return {
     before: readSource('before', before, rules),
     after: readSource('after', after, rules),

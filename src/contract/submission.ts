@@ -135,8 +135,7 @@ const FIELDS_LISTED_MAX = 10;
 /** The part of a name of the caller's that an issue quotes. */
 const NAME_SHOWN_CHARS = 60;
 
-/** The problems that a schema found, each with its path and a message for the caller; `body` is what was checked. */
-export function describeIssues(issues: readonly z.core.$ZodIssue[], body: unknown, known = knownFields): RequestIssue[] {
+function describeIssues(issues: readonly z.core.$ZodIssue[], body: unknown, known = knownFields): RequestIssue[] {
   const described = issues
     .slice(0, ISSUES_MAX)
     .flatMap((each) => ofMeantForm(each, body))

@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import { issueFirstKey } from '../account/issue-key.js';
 import { RateLimits } from '../account/rate-limits.js';
 import { hasRoom } from '../artifacts/directory.js';
+import { compare } from '../capture/compare.js';
 import { FinishSignals } from '../capture/finish-signals.js';
 import { otherCapturers } from '../capture/health.js';
 import { ModelViews } from '../capture/model-view.js';
@@ -12,6 +13,7 @@ import { findLinkPicture, openPicture } from '../capture/open-picture.js';
 import { submit } from '../capture/submit.js';
 import { type RecoverDeps, recoverLeases } from '../capture/sweep.js';
 import { waitForJob } from '../capture/wait-for-job.js';
+import { CompareQueue } from '../compare/compare-queue.js';
 import type { Config, Role } from '../config.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
 import { createApp } from '../http/app.js';
@@ -287,6 +289,7 @@ export class Service implements AsyncDisposable {
       onEnded: (job: JobSnapshot) => this.onJobCached(job),
     };
     const open = (name: string) => openPicture(deps, name);
+    const queue = new CompareQueue(builtFile('compare-thread.js'));
     const views = new ModelViews({ openPicture: open, encodes: new EncodeQueue() });
     return {
       ...{ store, limits, traces, places, now, log },
@@ -295,6 +298,7 @@ export class Service implements AsyncDisposable {
       waitForJob: (job, nobodyWaits) =>
         waitForJob({ store, signals, now: elapsed }, job, { until: elapsed() + config.syncWaitMs, signal: nobodyWaits }),
       openPicture: open,
+      compare: (order, principal) => compare({ ...deps, openPicture: open, queue }, order, principal),
       modelView: (name, order) => views.view(name, order),
       onDeliveryDue: () => this.deliveries.wake(),
       health: () => health.ask(),

@@ -40,15 +40,15 @@ describe('captures without a server', () => {
         .reverse(),
     );
     expect(local.find(jobs[4]?.id ?? '')).toBeNull();
-    expect(local.picture(jobs[4]?.id ?? '')).toBeNull();
-    expect(local.picture(jobs[5]?.id ?? '')?.toString()).toBe('picture');
+    expect(() => local.pictureOf(jobs[4]?.id ?? '')).toThrow('The picture has been deleted.');
+    expect(local.pictureOf(jobs[5]?.id ?? '').toString()).toBe('picture');
   });
 
   it('are forgotten when their pictures are large, but not the latest one', async () => {
     const local = captures(async () => Buffer.alloc(150_000_000));
     const [first, second] = [await submit(local), await submit(local)];
     expect(local.find(first.id)).toBeNull();
-    expect(local.picture(second.id)?.length).toBe(150_000_000);
+    expect(local.pictureOf(second.id).length).toBe(150_000_000);
   });
 
   it('are not forgotten while they run', async () => {

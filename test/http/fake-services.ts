@@ -136,6 +136,8 @@ export interface FakeServices extends AppServices {
   streams: number;
 }
 
+const SQUARE = { width: 10, height: 10 };
+
 /** Services with nothing behind them but maps; every function can be replaced. */
 export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServices {
   const jobs = new Map<string, JobSnapshot>();
@@ -185,6 +187,7 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
       from,
       total: 1,
     }),
+    compare: async () => ({ comparison: { same: true, share: 0, pixels: 0, regions: [], before: SQUARE, after: SQUARE }, artifact: null }),
     health: async () => ({ ready: true, data: HEALTHY }),
     metrics: async () => '',
     timingsOf: () => null,

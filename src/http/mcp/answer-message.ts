@@ -42,6 +42,12 @@ function httpBackend(services: AppServices, c: Context<AppEnv>): McpBackend {
     findJob: (id) => lookupJob(services.store, id, principal),
     listJobs: (page) => services.store.listJobs(principal.keyId, page),
     tiles: ({ artifact, diagnostics }, from) => services.modelView(artifact, { from, density: diagnostics.deviceScaleFactor }),
+    async compare({ before, after }, threshold) {
+      const options = { threshold, ignoreAntialiasing: true, mask: [], picture: 'overlay' as const };
+      const sides = { before: { kind: 'job' as const, jobId: before }, after: { kind: 'job' as const, jobId: after } };
+      const { comparison, artifact } = await services.compare({ ...sides, options }, principal);
+      return { comparison, tiles: artifact === null ? null : await services.modelView(artifact, { from: 1, density: 1 }) };
+    },
     report: (thrown) => services.log.error({ request_id: requestId, route, err: thrown }, 'tool failed'),
     requestId: () => requestId,
     baseUrl: services.places.baseUrl,

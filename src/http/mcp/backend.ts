@@ -1,4 +1,5 @@
 import type { CaptureData } from '../../contract/capture-data.js';
+import type { Comparison } from '../../contract/comparison.js';
 import type { JobSnapshot } from '../../contract/job.js';
 import type { ModelTiles } from '../../contract/model-tiles.js';
 import type { JobsPage } from '../jobs-page.js';
@@ -26,6 +27,8 @@ export interface McpBackend {
   findJob(id: string): Promise<JobSnapshot | null>;
   listJobs(page: JobsPage): Promise<JobList>;
   tiles(data: CaptureData, from: number): Promise<ModelTiles>;
+  /** Compares the pictures of two jobs. @returns the comparison, and the picture of the differences, if there are any */
+  compare(jobs: { before: string; after: string }, threshold: number): Promise<{ comparison: Comparison; tiles: ModelTiles | null }>;
   /** Logs the cause of an error that is not the caller's. */
   report(thrown: unknown): void;
   requestId(): string;

@@ -12,52 +12,58 @@ import {
 import { isTerminal } from '../../contract/job.js';
 import { EXTENSION } from '../../contract/request-fields.js';
 import type { AppEnv, AppServices } from '../app-services.js';
-import { anyHeaders, captureFailures, failures, rateHeaders, success } from '../docs/operation-parts.js';
 import { answerData } from '../envelope.js';
-import { principalOf } from '../guard.js';
-import { readJson } from '../read-json.js';
+import { principalOf, SUBMISSIONS } from '../guard.js';
+import { readJson } from '../read-body.js';
 import type { Description, Route } from '../route.js';
-import { refuseWhenDraining, submitAndSettle } from '../submit-and-settle.js';
+import { CAPTURE_FAILURES, refuseWhenDraining, submitAndWait } from '../submit-and-wait.js';
 
-/** How often a capture of a comparison may be waited for, each time for as long as a synchronous capture. */
-const WAITS_MAX = 10;
+/** How often a capture is waited for, each time for as long as for a synchronous one, so that clients with a limit of 60 s have an answer. */
+const WAITS_MAX = 2;
 
-/** Two pictures, which may be captured for it, and what has changed between them (extensions.md, Comparing pictures). */
+/** Compares two pictures, which may be captured for it (extensions.md, POST /v1/compare). */
 export const comparePictures: Route = {
   method: 'POST',
   path: '/v1/compare',
-  access: { scope: 'screenshot:write', meter: 'submissions' },
+  access: SUBMISSIONS,
   describe,
   handle: (services) => async (c) => {
     refuseWhenDraining(services);
-    const order = parseComparison(await readJson(c.env.incoming, COMPARE_BODY_MAX_BYTES), services.config);
-    const [before, after] = await Promise.all([stored(services, c, 'before', order.before), stored(services, c, 'after', order.after)]);
-    const { comparison, artifact } = await services.compare({ before, after, options: order.options }, principalOf(c));
-    const answer: WireComparison = {
-      ...comparison,
-      passed: comparison.share <= order.failAbove,
-      picture_url: artifact === null ? null : `${services.places.baseUrl}/artifacts/${artifact}`,
-    };
-    return answerData(c, answer);
+    return answerData(c, await compareFor(services, c, await readJson(c.env.incoming, COMPARE_BODY_MAX_BYTES)));
   },
 };
 
-/** Makes the capture if the picture is one. @throws CaptureError as the capture, with `details.picture` and `details.job_id` */
-async function stored(
+/** Makes a comparison for the caller of a request. @throws CaptureError */
+export async function compareFor(services: AppServices, c: Context<AppEnv>, body: unknown): Promise<WireComparison> {
+  const order = parseComparison(body, services.config);
+  const [before, after] = await Promise.all([
+    captureIfAsked(services, c, { side: 'before', source: order.before }),
+    captureIfAsked(services, c, { side: 'after', source: order.after }),
+  ]);
+  const { comparison, artifact } = await services.compare({ before, after, options: order.options }, principalOf(c));
+  return {
+    ...comparison,
+    passed: comparison.share <= order.failAbove,
+    picture_url: artifact === null ? null : `${services.places.baseUrl}/artifacts/${artifact}`,
+  };
+}
+
+/** @throws CaptureError as the capture, with `details.picture` and `details.job_id` */
+async function captureIfAsked(
   services: AppServices,
   c: Context<AppEnv>,
-  picture: 'before' | 'after',
-  source: PictureSource,
+  { side, source }: { side: 'before' | 'after'; source: PictureSource },
 ): Promise<StoredSource> {
   if (source.kind !== 'capture') return source;
-  const accepted = await submitAndSettle(services, c, { submission: source.submission, idempotencyKey: null });
-  let job = accepted;
-  for (let waits = 0; !isTerminal(job.state) && waits < WAITS_MAX && !c.req.raw.signal.aborted; waits++) {
-    job = await services.settle(job, c.req.raw.signal);
+  let job = await submitAndWait(services, c, { submission: source.submission, idempotencyKey: null });
+  for (let waits = 1; !isTerminal(job.state) && waits < WAITS_MAX && !c.req.raw.signal.aborted; waits++) {
+    job = await services.waitForJob(job, c.req.raw.signal);
   }
-  const details = { picture, job_id: job.id };
-  if (job.result === null)
-    throw new CaptureError({ code: 'render_timeout', message: `The capture of \`${picture}\` has not ended yet.`, details });
+  const details = { picture: side, job_id: job.id };
+  if (job.result === null) {
+    const message = `The capture of \`${side}\` has not ended yet. Compare the pictures again with its job id.`;
+    throw new CaptureError({ code: 'render_timeout', message, details });
+  }
   const { outcome } = job.result;
   if (!outcome.ok) throw new CaptureError({ ...outcome.error, details: { ...outcome.error.details, ...details } });
   return { kind: 'artifact', name: outcome.data.artifact };
@@ -70,26 +76,18 @@ function describe(): Description {
     summary: 'Compare two pictures',
     description:
       'Returns how much has changed, where, and a picture of the differences. A comparison costs only the captures that are made for it.',
-    request: {
-      headers: anyHeaders,
-      body: {
-        required: true,
-        description: 'At most 22 MB.',
-        content: {
-          'application/json': {
-            schema: compareRequestSchema,
-            example: { before: 'job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8', after: { url: 'https://example.com/' }, fail_above: 0.001 },
-          },
-        },
-      },
+    answers: { 200: { description: 'The comparison.', data: comparisonSchema } },
+    failures: {
+      400: 'The request is not valid, or one of the pictures cannot be compared.',
+      404: 'One of the pictures does not exist.',
+      503: 'Shutting down, overloaded, without a browser, or egress is unavailable.',
+      ...CAPTURE_FAILURES,
+      410: 'One of the pictures has been deleted.',
     },
-    responses: {
-      200: success('The comparison.', comparisonSchema, rateHeaders()),
-      ...failures({
-        400: 'The request is not valid, or one of the pictures cannot be compared.',
-        404: 'One of the pictures does not exist.',
-        ...captureFailures(),
-      }),
+    body: {
+      description: 'At most 22 MB.',
+      schema: compareRequestSchema,
+      example: { before: 'job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8', after: { url: 'https://example.com/' }, fail_above: 0.001 },
     },
     ...EXTENSION,
   };

@@ -1,5 +1,6 @@
 import type { Route } from '../route.js';
 import { answerMcp } from './answer-mcp.js';
+import { comparePictures } from './compare-pictures.js';
 import { listJobs } from './list-jobs.js';
 import { readArtifact } from './read-artifact.js';
 import { DOCS, readOpenapi } from './read-docs.js';
@@ -16,6 +17,7 @@ import { submitScreenshot } from './submit-screenshot.js';
 /** The public API, in the order of its document. */
 export const API: readonly Route[] = [
   submitScreenshot,
+  comparePictures,
   renderLink,
   readArtifact,
   listJobs,

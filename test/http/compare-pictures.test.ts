@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import type { Comparison } from '../../src/contract/comparison.js';
+import { newId } from '../../src/contract/ids.js';
+import type { AppServices } from '../../src/http/app-services.js';
+import { aCompletedJob, aFailedJob, aJob, type FakeServices, fakeServices, KEYS, serveApp } from './fake-services.js';
+
+const BASE64 = 'aGVsbG8=';
+const COMPARISON: Comparison = {
+  ...{ same: false, share: 0.25, pixels: 25, regions: [{ x: 0, y: 0, width: 5, height: 5 }] },
+  ...{ before: { width: 10, height: 10 }, after: { width: 10, height: 10 } },
+};
+
+/** Posts a comparison. @returns also the orders that reached `compare` */
+async function post(body: unknown, changes: Partial<FakeServices> = {}, key = KEYS.full) {
+  const orders: Parameters<AppServices['compare']>[0][] = [];
+  const services = fakeServices({
+    compare: async (order) => {
+      orders.push(order);
+      return { comparison: COMPARISON, artifact: 'abcdefghijklmnopqrstuvwxyz012345.webp' };
+    },
+    ...changes,
+  });
+  await using served = await serveApp(services);
+  const answer = await fetch(`${served.url}/v1/compare`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return {
+    status: answer.status,
+    json: (await answer.json()) as { data: Record<string, unknown>; error: Record<string, unknown> },
+    orders,
+    services,
+  };
+}
+
+describe('POST /v1/compare', () => {
+  it('answers with the comparison, whether it has passed, and the address of the picture', async () => {
+    const body = { before: newId('job'), after: BASE64, fail_above: 0.25 };
+    const { status, json } = await post(body);
+    expect(status).toBe(200);
+    expect(json.data).toEqual({
+      ...COMPARISON,
+      passed: true,
+      picture_url: 'http://shots.example/artifacts/abcdefghijklmnopqrstuvwxyz012345.webp',
+    });
+    expect((await post({ ...body, fail_above: 0.2 })).json.data.passed).toBe(false);
+  });
+
+  it('reads a job id, an address of a picture, base64 and a data URL, and has defaults for the rest', async () => {
+    const job = newId('job');
+    const name = 'abcdefghijklmnopqrstuvwxyz012345.png';
+    const options = { threshold: 0.1, ignoreAntialiasing: true, mask: [], picture: 'overlay' };
+    const first = await post({ before: job, after: `https://shots.example/prefix/artifacts/${name}` });
+    expect(first.orders).toEqual([{ before: { kind: 'job', jobId: job }, after: { kind: 'artifact', name }, options }]);
+    const content = Buffer.from('hello');
+    const second = await post({
+      before: BASE64,
+      after: `data:image/png;base64,${BASE64}`,
+      picture: 'none',
+      mask: [{ x: 0, y: 1, width: 2, height: 3 }],
+    });
+    expect(second.orders).toMatchObject([
+      {
+        before: { kind: 'given', content },
+        after: { kind: 'given', content },
+        options: { picture: 'none', mask: [{ x: 0, y: 1, width: 2, height: 3 }] },
+      },
+    ]);
+  });
+
+  it('captures a request as png for the caller, and compares its picture', async () => {
+    const { orders, services } = await post({ before: newId('job'), after: { url: 'example.com', full_page: true } });
+    expect(orders[0]?.after).toEqual({ kind: 'artifact', name: 'abcdefghijklmnopqrstuvwxyz012345.webp' });
+    expect(services.submitted[0]).toMatchObject({
+      submission: { mode: 'sync', options: { url: 'https://example.com/', format: 'png', fullPage: true } },
+      context: { principal: { keyId: 'key_full' } },
+    });
+  });
+
+  it('waits for a capture that takes longer than a synchronous one', async () => {
+    let waits = 0;
+    const waitForJob = async () => (++waits === 2 ? aCompletedJob() : aJob({ state: 'active' }));
+    const { status } = await post({ before: BASE64, after: { url: 'example.com' } }, { submit: async () => aJob(), waitForJob });
+    expect({ status, waits }).toEqual({ status: 200, waits: 2 });
+    const endless = await post(
+      { before: BASE64, after: { url: 'example.com' } },
+      { submit: async () => aJob(), waitForJob: async (job) => job },
+    );
+    expect(endless.status).toBe(504);
+    expect(endless.json.error).toMatchObject({
+      code: 'render_timeout',
+      details: { picture: 'after', job_id: expect.stringMatching(/^job_/) },
+    });
+  });
+
+  it('fails with the error of a capture, the side that it is for, and its job', async () => {
+    const job = aFailedJob();
+    const { status, json, orders } = await post({ before: { url: 'example.com' }, after: BASE64 }, { submit: async () => job });
+    expect(status).toBe(502);
+    expect(json.error).toMatchObject({ code: 'target_error', details: { status: 500, picture: 'before', job_id: job.id } });
+    expect(orders).toEqual([]);
+  });
+
+  it.each([
+    [{}, 'before', 'is required'],
+    [{ before: BASE64, after: 5 }, 'after', /must be/],
+    [{ before: BASE64, after: 'https://example.com/cat.png' }, 'after', /must be the id of a job/],
+    [{ before: BASE64, after: { url: 'example.com', full_pages: true } }, 'after.full_pages', /Did you mean|Unknown field/],
+    [{ before: { url: 'example.com', quality: 0 }, after: BASE64 }, 'before.quality', /at least 1/],
+    [{ before: BASE64, after: { url: 'example.com', format: 'pdf' } }, 'after.format', 'must be png, jpeg or webp in a comparison'],
+    [{ before: BASE64, after: BASE64, threshold: 2 }, 'threshold', /at most 1/],
+    [{ before: BASE64, after: BASE64, mask: [{ x: -1, y: 0, width: 5, height: 5 }] }, 'mask.0.x', /at least 0/],
+    [{ before: BASE64, after: BASE64, fail_over: 1 }, 'fail_over', /Unknown field/],
+  ])('refuses %j', async (body, path, message) => {
+    const { status, json, services, orders } = await post(body);
+    expect(status).toBe(400);
+    const issues = (json.error.details as { issues: { path: string; message: string }[] }).issues;
+    expect(issues).toContainEqual({ path, message: typeof message === 'string' ? message : expect.stringMatching(message) });
+    expect([...services.submitted, ...orders]).toEqual([]);
+  });
+
+  it('needs a key that may capture, and takes a picture of up to 8 MB', async () => {
+    expect((await post({ before: BASE64, after: BASE64 }, {}, KEYS.reader)).status).toBe(403);
+    const large = Buffer.alloc(8_000_000).toString('base64');
+    expect((await post({ before: large, after: large })).status).toBe(200);
+    const tooLarge = await post({ before: BASE64, after: Buffer.alloc(8_000_001).toString('base64') });
+    expect(tooLarge.status).toBe(400);
+    expect((await post({ before: `${large}${large}${large}`, after: BASE64 })).json.error).toMatchObject({ code: 'invalid_request' });
+  });
+});
