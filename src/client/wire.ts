@@ -1191,6 +1191,118 @@ export interface CaptureRequest {
     tolerate?: ("target_error" | "blocked_by_target" | "render_incomplete")[];
 }
 
+export interface Comparison {
+    /**
+     * whether no pixel has changed and both have the same size
+     * @example true
+     */
+    same: boolean;
+    /**
+     * whether `share` is at most `fail_above`
+     * @example true
+     */
+    passed: boolean;
+    /**
+     * changed pixels as a share of all, from 0 to 1
+     * @example null
+     */
+    share: number;
+    /**
+     * number of changed pixels; those that only one of the pictures has count
+     * @example null
+     */
+    pixels: number;
+    /**
+     * boxes of what has changed, in px, the largest first, at most 102
+     * @example [
+     *       {}
+     *     ]
+     */
+    regions: {
+        /** @example null */
+        x: number;
+        /** @example null */
+        y: number;
+        /** @example null */
+        width: number;
+        /** @example null */
+        height: number;
+    }[];
+    /**
+     * size of the earlier picture in px
+     * @example {}
+     */
+    before: {
+        /** @example null */
+        width: number;
+        /** @example null */
+        height: number;
+    };
+    /**
+     * size of the later picture in px
+     * @example {}
+     */
+    after: {
+        /** @example null */
+        width: number;
+        /** @example null */
+        height: number;
+    };
+    /**
+     * picture of the differences (webp); null if nothing has changed, or none was asked for
+     * @example null
+     */
+    picture_url: string | null;
+}
+
+export interface CompareRequest {
+    /**
+     * the earlier picture: the id of a job, the `cdn_url` of a picture of this server, a picture in base64 (also as `data:` URL, at most 8 MB), or a capture request, which is charged as usual
+     * @example null
+     */
+    before: string | CaptureRequest;
+    /**
+     * the later picture: the id of a job, the `cdn_url` of a picture of this server, a picture in base64 (also as `data:` URL, at most 8 MB), or a capture request, which is charged as usual
+     * @example null
+     */
+    after: string | CaptureRequest;
+    /**
+     * how different the colours of a pixel must be, from 0 (any difference) to 1. Default: `0.1`.
+     * @example 0.1
+     */
+    threshold?: number;
+    /**
+     * pixels that differ only by antialiasing do not count. Default: `true`.
+     * @example true
+     */
+    ignore_antialiasing?: boolean;
+    /**
+     * areas in px of the pictures that are not compared. Default: `[]`.
+     * @example []
+     */
+    mask?: {
+        /** @example null */
+        x: number;
+        /** @example null */
+        y: number;
+        /** @example null */
+        width: number;
+        /** @example null */
+        height: number;
+    }[];
+    /**
+     * share of changed pixels above which `passed` is false. Default: `0`.
+     * @example 0
+     */
+    fail_above?: number;
+    /**
+     * the picture of the differences. Default: `overlay`.
+     * @example overlay
+     * @enum {string}
+     */
+    picture?: "overlay" | "side_by_side" | "none";
+}
+
 export interface JobSnapshot {
     /**
      * id of the job

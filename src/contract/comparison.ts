@@ -52,6 +52,7 @@ const givenPicture = () => limited(Math.ceil((GIVEN_PICTURE_MAX_BYTES * 4) / 3) 
 const pictureSchema = (what: string) =>
   z.union([givenPicture(), captureRequestSchema]).meta({
     description: `${what}: the id of a job, the \`cdn_url\` of a picture of this server, a picture in base64 (also as \`data:\` URL, at most 8 MB), or a capture request, which is charged as usual`,
+    example: 'job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8',
   });
 
 export const comparisonThreshold = z

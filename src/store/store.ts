@@ -362,6 +362,8 @@ export interface ArtifactRow {
 
 export interface RetentionStore {
   findArtifact(name: string): Promise<ArtifactRow | null>;
+  /** Keeps an artifact that no job has made, such as a picture of differences. It expires like every other. */
+  keepArtifact(artifact: { name: string; bytes: number; sha256: string; accountId: string; createdAt: number }): Promise<void>;
   /**
    * Records that the file has been deleted.
    * @returns false if that is recorded already, or the row does not exist

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LocalCaptures } from '../../src/cli/local-captures.js';
+import type { JobSnapshot } from '../../src/contract/job.js';
 import type { Engine, EngineCapture } from '../../src/library/engine.js';
 
 const DATA: EngineCapture['data'] = {
@@ -31,7 +32,7 @@ const submit = (local: LocalCaptures, url = 'https://example.com/') => local.sub
 describe('captures without a server', () => {
   it('are forgotten when there are newer ones, oldest first', async () => {
     const local = captures(async () => Buffer.from('picture'));
-    const jobs = [];
+    const jobs: JobSnapshot[] = [];
     for (let n = 0; n < 25; n++) jobs.push(await submit(local));
     expect(local.list({ state: null, limit: 100, before: null }).jobs.map(({ id }) => id)).toEqual(
       jobs

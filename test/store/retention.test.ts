@@ -131,3 +131,17 @@ test.skipIf(IS_POSTGRES)('the space of deleted jobs is returned to the disk', as
   expect(shrunk.database).toBeLessThan(full.database - 300_000);
   expect(shrunk.database).toBe(statSync(join(it.dataDir, 'stillframe.db')).size);
 });
+
+test('an artifact that no job has made counts as storage of its account, and expires without a trace', async () => {
+  await using it = await aStore();
+  const caller = await aCaller(it.store);
+  const artifact = { name: `${'b'.repeat(32)}.webp`, bytes: 5_000, sha256: '0'.repeat(64), accountId: caller.accountId, createdAt: NOON };
+  await it.store.keepArtifact(artifact);
+  expect(await it.store.findArtifact(artifact.name)).toMatchObject({ name: artifact.name, bytes: 5_000, goneAt: null });
+  expect((await it.store.storageUse()).pictures).toBe(5_000);
+  expect(await it.store.keptArtifacts([artifact.name])).toEqual(new Set([artifact.name]));
+  expect(await it.store.expireArtifacts({ ...UNLIMITED, before: NOON + 1 })).toEqual([artifact.name]);
+  expect(await it.store.dueRemovals({ after: '', limit: 10 })).toEqual([artifact.name]);
+  expect(await it.store.findArtifact(artifact.name)).toBeNull();
+  expect((await it.store.storageUse()).pictures).toBe(0);
+});

@@ -15,6 +15,14 @@ export function retentionSteps(database: Database): RetentionStore {
     (await database.all<{ name: string }>(text, values)).map((row) => row.name);
   return {
     findArtifact: (name) => database.one('SELECT name, bytes, sha256, created_at, gone_at FROM artifacts WHERE name = $1', [name]),
+    keepArtifact: async ({ name, bytes, sha256, createdAt, accountId }) => {
+      await database.run(
+        `WITH kept AS (INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, data)
+            VALUES ($1, $2, $3, $4, $5, '{}') RETURNING account_id, bytes)
+         INSERT INTO tallies (account_id, period, name, bytes) SELECT account_id, '', 'pictures', bytes FROM kept`,
+        [name, bytes, sha256, createdAt, accountId],
+      );
+    },
     markGone: async (name, now) => (await markGone(database, [name], now)).length === 1,
     storageUse: () => storageUse(database),
     // PostgreSQL's own autovacuum reuses the space.

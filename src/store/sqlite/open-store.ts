@@ -233,6 +233,11 @@ function retentionSteps({ connection, writer, read }: Engine, checkpoints: Check
   const names = (text: string, values: readonly unknown[]) => read(() => sql.all<{ name: string }>(text, values).map((row) => row.name));
   return {
     findArtifact: (name) => read(() => sql.one('SELECT name, bytes, sha256, created_at, gone_at FROM artifacts WHERE name = $1', [name])),
+    keepArtifact: ({ name, bytes, sha256, createdAt, accountId }) =>
+      writer.run(() => {
+        const values = [name, bytes, sha256, createdAt, accountId];
+        sql.run('INSERT INTO artifacts (name, bytes, sha256, created_at, account_id) VALUES ($1, $2, $3, $4, $5)', values);
+      }),
     markGone: (name, now) => writer.run(() => markGone(sql, name, now)),
     storageUse: () => read(() => ({ pictures: picturesBytes(sql), ...databaseSize(connection) })),
     shrinkDatabase: () => shrinkDatabase(connection, writer, checkpoints),
