@@ -1194,63 +1194,98 @@ export interface CaptureRequest {
 export interface Comparison {
     /**
      * whether no pixel has changed and both have the same size
-     * @example true
+     * @example false
      */
     same: boolean;
     /**
      * whether `share` is at most `fail_above`
-     * @example true
+     * @example false
      */
     passed: boolean;
     /**
      * changed pixels as a share of all, from 0 to 1
-     * @example null
+     * @example 0.0162
      */
     share: number;
     /**
      * number of changed pixels; those that only one of the pictures has count
-     * @example null
+     * @example 9047
      */
     pixels: number;
     /**
      * boxes of what has changed, in px, the largest first, at most 102
      * @example [
-     *       {}
+     *       {
+     *         "x": 32,
+     *         "y": 380,
+     *         "width": 200,
+     *         "height": 48
+     *       }
      *     ]
      */
     regions: {
-        /** @example null */
+        /**
+         * distance from the left edge
+         * @example 32
+         */
         x: number;
-        /** @example null */
+        /**
+         * distance from the top edge
+         * @example 380
+         */
         y: number;
-        /** @example null */
+        /**
+         * width
+         * @example 200
+         */
         width: number;
-        /** @example null */
+        /**
+         * height
+         * @example 48
+         */
         height: number;
     }[];
     /**
      * size of the earlier picture in px
-     * @example {}
+     * @example {
+     *       "width": 1280,
+     *       "height": 8000
+     *     }
      */
     before: {
-        /** @example null */
+        /**
+         * width in px
+         * @example 1280
+         */
         width: number;
-        /** @example null */
+        /**
+         * height in px
+         * @example 8000
+         */
         height: number;
     };
     /**
      * size of the later picture in px
-     * @example {}
+     * @example {
+     *       "width": 1280,
+     *       "height": 8000
+     *     }
      */
     after: {
-        /** @example null */
+        /**
+         * width in px
+         * @example 1280
+         */
         width: number;
-        /** @example null */
+        /**
+         * height in px
+         * @example 8000
+         */
         height: number;
     };
     /**
      * picture of the differences (webp); null if nothing has changed, or none was asked for
-     * @example null
+     * @example https://shots.example.com/artifacts/abcdefghijklmnopqrstuvwxyz234567.webp
      */
     picture_url: string | null;
 }
@@ -1258,12 +1293,12 @@ export interface Comparison {
 export interface CompareRequest {
     /**
      * the earlier picture: the id of a job, the `cdn_url` of a picture of this server, a picture in base64 (also as `data:` URL, at most 8 MB), or a capture request, which is charged as usual
-     * @example null
+     * @example job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8
      */
     before: string | CaptureRequest;
     /**
      * the later picture: the id of a job, the `cdn_url` of a picture of this server, a picture in base64 (also as `data:` URL, at most 8 MB), or a capture request, which is charged as usual
-     * @example null
+     * @example job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8
      */
     after: string | CaptureRequest;
     /**
@@ -1278,21 +1313,40 @@ export interface CompareRequest {
     ignore_antialiasing?: boolean;
     /**
      * areas in px of the pictures that are not compared. Default: `[]`.
-     * @example []
+     * @example [
+     *       {
+     *         "x": 32,
+     *         "y": 380,
+     *         "width": 200,
+     *         "height": 48
+     *       }
+     *     ]
      */
     mask?: {
-        /** @example null */
+        /**
+         * distance from the left edge
+         * @example 32
+         */
         x: number;
-        /** @example null */
+        /**
+         * distance from the top edge
+         * @example 380
+         */
         y: number;
-        /** @example null */
+        /**
+         * width
+         * @example 200
+         */
         width: number;
-        /** @example null */
+        /**
+         * height
+         * @example 48
+         */
         height: number;
     }[];
     /**
      * share of changed pixels above which `passed` is false. Default: `0`.
-     * @example 0
+     * @example 0.001
      */
     fail_above?: number;
     /**

@@ -46,7 +46,13 @@ const MASKS_MAX = 100;
 const PX_MAX = 200_000;
 
 const px = (min: number) => z.int().min(min).max(PX_MAX);
-const boxSchema = z.strictObject({ x: px(0), y: px(0), width: px(1), height: px(1) });
+const boxSchema = z.strictObject({
+  x: px(0).meta({ description: 'distance from the left edge', example: 32 }),
+  y: px(0).meta({ description: 'distance from the top edge', example: 380 }),
+  width: px(1).meta({ description: 'width', example: 200 }),
+  height: px(1).meta({ description: 'height', example: 48 }),
+});
+const EXAMPLE_BOX = { x: 32, y: 380, width: 200, height: 48 };
 
 const givenPicture = () => limited(Math.ceil((GIVEN_PICTURE_MAX_BYTES * 4) / 3) + 100).min(1);
 const pictureSchema = (what: string) =>
@@ -60,35 +66,56 @@ export const comparisonThreshold = z
   .min(0)
   .max(1)
   .default(0.1)
-  .meta({ description: 'how different the colours of a pixel must be, from 0 (any difference) to 1' });
+  .meta({ description: 'how different the colours of a pixel must be, from 0 (any difference) to 1', example: 0.1 });
 
 export const compareRequestSchema = z
   .strictObject({
     before: pictureSchema('the earlier picture'),
     after: pictureSchema('the later picture'),
     threshold: comparisonThreshold,
-    ignore_antialiasing: z.boolean().default(true).meta({ description: 'pixels that differ only by antialiasing do not count' }),
-    mask: z.array(boxSchema).max(MASKS_MAX).default([]).meta({ description: 'areas in px of the pictures that are not compared' }),
-    fail_above: z.number().min(0).max(1).default(0).meta({ description: 'share of changed pixels above which `passed` is false' }),
-    picture: z.enum(DIFFERENCE_PICTURES).default('overlay').meta({ description: 'the picture of the differences' }),
+    ignore_antialiasing: z
+      .boolean()
+      .default(true)
+      .meta({ description: 'pixels that differ only by antialiasing do not count', example: true }),
+    mask: z
+      .array(boxSchema)
+      .max(MASKS_MAX)
+      .default([])
+      .meta({ description: 'areas in px of the pictures that are not compared', example: [EXAMPLE_BOX] }),
+    fail_above: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(0)
+      .meta({ description: 'share of changed pixels above which `passed` is false', example: 0.001 }),
+    picture: z.enum(DIFFERENCE_PICTURES).default('overlay').meta({ description: 'the picture of the differences', example: 'overlay' }),
   })
   .meta({ id: 'CompareRequest', ...EXTENSION });
 
-const sizeSchema = z.object({ width: z.number(), height: z.number() });
+const sizeSchema = z.object({
+  width: z.number().meta({ description: 'width in px', example: 1280 }),
+  height: z.number().meta({ description: 'height in px', example: 8000 }),
+});
+const EXAMPLE_SIZE = { width: 1280, height: 8000 };
 
 export const comparisonSchema = z
   .object({
-    same: z.boolean().meta({ description: 'whether no pixel has changed and both have the same size' }),
-    passed: z.boolean().meta({ description: 'whether `share` is at most `fail_above`' }),
-    share: z.number().meta({ description: 'changed pixels as a share of all, from 0 to 1' }),
-    pixels: z.number().meta({ description: 'number of changed pixels; those that only one of the pictures has count' }),
-    regions: z.array(boxSchema).meta({ description: 'boxes of what has changed, in px, the largest first, at most 102' }),
-    before: sizeSchema.meta({ description: 'size of the earlier picture in px' }),
-    after: sizeSchema.meta({ description: 'size of the later picture in px' }),
+    same: z.boolean().meta({ description: 'whether no pixel has changed and both have the same size', example: false }),
+    passed: z.boolean().meta({ description: 'whether `share` is at most `fail_above`', example: false }),
+    share: z.number().meta({ description: 'changed pixels as a share of all, from 0 to 1', example: 0.0162 }),
+    pixels: z.number().meta({ description: 'number of changed pixels; those that only one of the pictures has count', example: 9047 }),
+    regions: z
+      .array(boxSchema)
+      .meta({ description: 'boxes of what has changed, in px, the largest first, at most 102', example: [EXAMPLE_BOX] }),
+    before: sizeSchema.meta({ description: 'size of the earlier picture in px', example: EXAMPLE_SIZE }),
+    after: sizeSchema.meta({ description: 'size of the later picture in px', example: EXAMPLE_SIZE }),
     picture_url: z
       .string()
       .nullable()
-      .meta({ description: 'picture of the differences (webp); null if nothing has changed, or none was asked for' }),
+      .meta({
+        description: 'picture of the differences (webp); null if nothing has changed, or none was asked for',
+        example: 'https://shots.example.com/artifacts/abcdefghijklmnopqrstuvwxyz234567.webp',
+      }),
   })
   .meta({ id: 'Comparison', ...EXTENSION });
 

@@ -46,6 +46,7 @@ describe('openapi.json', () => {
       'get /v1/render',
       'get /v1/requests/{key}',
       'get /v1/usage',
+      'post /v1/compare',
       'post /v1/jobs/{id}/webhook/redeliver',
       'post /v1/screenshot',
     ]);
@@ -86,7 +87,7 @@ describe('openapi.json', () => {
 
   it('asks for a key exactly where a route does', () => {
     for (const { path, operation } of operations) {
-      expect(operation.security?.length, path).toBe(/^\/v1\/(screenshot|jobs|requests|usage)/.test(path) ? 1 : 0);
+      expect(operation.security?.length, path).toBe(/^\/v1\/(screenshot|compare|jobs|requests|usage)/.test(path) ? 1 : 0);
     }
   });
 

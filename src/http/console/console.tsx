@@ -19,6 +19,7 @@ import { failureOf, refuseOtherMethods } from '../guard.js';
 import { openArtifact, sendArtifact } from '../send-artifact.js';
 import { accountsPage, createAccount, setQuota } from './accounts.js';
 import { capturePage, takePicture } from './capture.js';
+import { comparePage, compareTwo } from './compare.js';
 import { ErrorNotice } from './components.js';
 import { readForm } from './form.js';
 import { source as islands } from './in-browser/islands.js?bundled';
@@ -44,6 +45,7 @@ export const PLACES: Record<string, { GET?: Step; POST?: Step }> = {
   enter: { GET: showLink, POST: openSession },
   'sign-out': { POST: form(signOut) },
   capture: { GET: page(capturePage), POST: form(takePicture) },
+  compare: { GET: page(comparePage), POST: form(compareTwo) },
   'pictures/:name': { GET: page(showPicture) },
   jobs: { GET: page(jobsPage) },
   job: { GET: page(jobPage) },

@@ -58,7 +58,13 @@ function Again({ job, outcome, aboveForm }: { job: JobSnapshot; outcome: Ended['
   const url = outcome.ok ? outcome.data.url : job.url;
   // The document is not known any more, and its `base_url` is another page.
   if (url === null || url === HTML_JOB_URL || job.url === HTML_JOB_URL) return null;
-  return <a href={`capture?url=${encodeURIComponent(url)}`}>{outcome.ok ? 'Capture this page again' : 'Try again'}</a>;
+  const again = <a href={`capture?url=${encodeURIComponent(url)}`}>{outcome.ok ? 'Capture this page again' : 'Try again'}</a>;
+  if (!outcome.ok || outcome.data.format === 'pdf') return again;
+  return (
+    <>
+      {again} <a href={`compare?before=${job.id}`}>Compare with another picture</a>
+    </>
+  );
 }
 
 /** Summarises a job for a heading and for announcements. */

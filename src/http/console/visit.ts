@@ -38,5 +38,12 @@ export interface Redirect {
 
 export type Answer = Page | Redirect | Response;
 
-export const SECTIONS = { capture: 'Capture', jobs: 'Jobs', keys: 'Keys', accounts: 'Accounts', system: 'System' } as const;
+export const SECTIONS = {
+  capture: 'Capture',
+  compare: 'Compare',
+  jobs: 'Jobs',
+  keys: 'Keys',
+  accounts: 'Accounts',
+  system: 'System',
+} as const;
 export type Section = keyof typeof SECTIONS;
