@@ -6,6 +6,7 @@ import { completionModel } from '../src/cli/completion.js';
 import { makeProgram } from '../src/cli/program.js';
 import { SETTINGS } from '../src/config.js';
 import { ERROR_CODES } from '../src/contract/capture-error.js';
+import { parseComparison } from '../src/contract/comparison.js';
 import { parseSubmission } from '../src/contract/submission.js';
 import { describeInterface } from '../src/http/docs/openapi.js';
 import { API as ROUTES } from '../src/http/routes/routes.js';
@@ -58,7 +59,10 @@ describe('the documentation', () => {
   it('has curl examples whose bodies are valid requests', () => {
     const bodies = DOCUMENTS.flatMap(({ text }) => [...text.matchAll(/-d '(\{.*?\})'/g)].map((match) => match[1] ?? ''));
     expect(bodies.length).toBeGreaterThan(6);
-    for (const body of bodies) expect(() => parseSubmission(JSON.parse(body), { forceAsync: false, webhookAllow: [] })).not.toThrow();
+    const rules = { forceAsync: false, webhookAllow: [] };
+    for (const body of bodies.map((text) => JSON.parse(text))) {
+      expect(() => ('before' in body ? parseComparison(body, rules) : parseSubmission(body, rules))).not.toThrow();
+    }
   });
 
   it('has shell examples that a shell can read', () => {

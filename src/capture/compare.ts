@@ -1,6 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import type { Principal } from '../account/authenticate.js';
 import type { Artifacts, OpenArtifact } from '../artifacts/artifacts.js';
+import { memoryOf, readSizes } from '../compare/compare-pictures.js';
 import type { CompareQueue } from '../compare/compare-queue.js';
 import { CaptureError } from '../contract/capture-error.js';
 import type { Comparison, ComparisonOptions, PictureSource } from '../contract/comparison.js';
@@ -14,60 +15,87 @@ export interface CompareDeps {
   artifacts: Pick<Artifacts, 'put'>;
   openPicture(name: string): Promise<OpenArtifact | 'deleted' | null>;
   queue: CompareQueue;
+  /** Waits for a share of the memory of captures; null where none are made. */
+  reserveMemory: ((bytes: number, signal: AbortSignal) => Promise<Disposable>) | null;
   now(): number;
 }
 
-/** A picture that exists; captures have been made. */
-export type StoredSource = Exclude<PictureSource, { kind: 'capture' }>;
+export type Side = 'before' | 'after';
+/** A picture that exists. */
+export type FoundPicture = Extract<PictureSource, { kind: 'artifact' | 'given' }>;
 
 /** The largest stored picture that is read. */
 const STORED_MAX_BYTES = 64_000_000;
+const MEMORY_WAIT_MS = 20_000;
+
+/**
+ * Finds a picture for a comparison, so that what cannot be compared is refused before anything is captured for it.
+ * @throws CaptureError `invalid_request`: 404 if it does not exist, 410 if it has been deleted, 400 if it cannot be compared
+ */
+export async function findPicture(
+  deps: Pick<CompareDeps, 'store' | 'openPicture'>,
+  { side, source }: { side: Side; source: Exclude<PictureSource, { kind: 'capture' }> },
+  principal: Principal,
+): Promise<FoundPicture> {
+  if (source.kind === 'given') return source;
+  const name = source.kind === 'artifact' ? source.name : artifactOf(side, await lookupJob(deps.store, source.jobId, principal));
+  await open(deps, side, name);
+  return { kind: 'artifact', name };
+}
 
 /**
  * Compares two pictures and stores the picture of their differences, which expires like every other.
  * @returns the comparison, and the name of that artifact
- * @throws CaptureError `invalid_request` for a picture that does not exist (404), has been deleted (410), or cannot be compared;
- * `rate_limited` when too many comparisons wait
+ * @throws CaptureError `invalid_request` if they cannot be compared; `render_timeout`; `internal_error` (503)
  */
 export async function compare(
   deps: CompareDeps,
-  { before, after, options }: { before: StoredSource; after: StoredSource; options: ComparisonOptions },
+  { before, after, options }: { before: FoundPicture; after: FoundPicture; options: ComparisonOptions },
   principal: Principal,
 ): Promise<{ comparison: Comparison; artifact: string | null }> {
-  const { picture, ...comparison } = await deps.queue.compare(async () => ({
-    before: await read(deps, 'before', before, principal),
-    after: await read(deps, 'after', after, principal),
-    options,
-  }));
+  const { picture, ...comparison } = await deps.queue.compare(async () => {
+    const pictures = { before: await read(deps, 'before', before), after: await read(deps, 'after', after) };
+    const sizes = await readSizes(pictures.before, pictures.after);
+    const memory = await reserve(deps, memoryOf(sizes) + pictures.before.length + pictures.after.length);
+    return { ...pictures, options, [Symbol.dispose]: () => memory?.[Symbol.dispose]() };
+  });
   if (picture === null) return { comparison, artifact: null };
   const stored = await deps.artifacts.put(picture, 'webp');
   await deps.store.keepArtifact({ ...stored, accountId: principal.accountId, createdAt: deps.now() });
   return { comparison, artifact: stored.name };
 }
 
-async function read(deps: CompareDeps, side: 'before' | 'after', source: StoredSource, principal: Principal): Promise<Buffer> {
+async function reserve({ reserveMemory }: CompareDeps, bytes: number): Promise<Disposable | null> {
+  try {
+    return reserveMemory === null ? null : await reserveMemory(bytes, AbortSignal.timeout(MEMORY_WAIT_MS));
+  } catch (cause) {
+    const message = 'The captures that are running leave no memory for a comparison. Try again shortly.';
+    throw new CaptureError({ code: 'rate_limited', message, retryAfterSeconds: 5, cause });
+  }
+}
+
+async function read(deps: CompareDeps, side: Side, source: FoundPicture): Promise<Buffer> {
   if (source.kind === 'given') return source.content;
-  const name = source.kind === 'artifact' ? source.name : artifactOf(side, await lookupJob(deps.store, source.jobId, principal));
+  return await buffer(await (await open(deps, side, source.name)).read());
+}
+
+async function open({ openPicture }: Pick<CompareDeps, 'openPicture'>, side: Side, name: string): Promise<OpenArtifact> {
   if (name.endsWith('.pdf')) throw refused(side, 'must be a picture, not a PDF');
-  const artifact = await deps.openPicture(name);
+  const artifact = await openPicture(name);
   if (artifact === 'deleted') throw pictureDeleted();
   if (artifact === null) throw refused(side, 'is not a picture of this server', 404);
   if (artifact.bytes > STORED_MAX_BYTES) throw refused(side, `must have at most ${STORED_MAX_BYTES / 1e6} MB`);
-  return await buffer(await artifact.read());
+  return artifact;
 }
 
-function artifactOf(side: 'before' | 'after', job: JobSnapshot | null): string {
+function artifactOf(side: Side, job: JobSnapshot | null): string {
   if (job === null) throw refused(side, 'is not a job of this API key', 404);
   if (job.result === null) throw refused(side, 'is a job that has not ended yet');
   if (!job.result.outcome.ok) throw refused(side, 'is a job that has failed');
   return job.result.outcome.data.artifact;
 }
 
-function refused(side: 'before' | 'after', message: string, status = 400): CaptureError {
-  return new CaptureError({
-    code: 'invalid_request',
-    status,
-    message: `\`${side}\` ${message}.`,
-    details: { issues: [{ path: side, message }] },
-  });
+function refused(side: Side, message: string, status = 400): CaptureError {
+  const details = { issues: [{ path: side, message }] };
+  return new CaptureError({ code: 'invalid_request', status, message: `\`${side}\` ${message}.`, details });
 }

@@ -93,9 +93,11 @@ export class Stillframe {
    * Compares two pictures: jobs, addresses of pictures, pictures in base64, or capture requests, which are charged as usual.
    * @throws StillframeError of a capture, or if one of the pictures does not exist or cannot be compared
    */
-  async compare(request: CompareRequest, options: CallOptions = {}): Promise<Comparison> {
-    const body = JSON.stringify(checkedObject(request, 'request'));
-    return this.#read({ method: 'POST', to: '/v1/compare', body, repeatable: false, read: readAnswer<Comparison> }, options);
+  async compare(request: CompareRequest, options: SubmitOptions = {}): Promise<Comparison> {
+    const { request: given, idempotencyKey } = submissionOf(request, options);
+    const headers = { 'idempotency-key': idempotencyKey };
+    const body = JSON.stringify(given);
+    return this.#read({ method: 'POST', to: '/v1/compare', headers, body, repeatable: true, read: readAnswer<Comparison> }, options);
   }
 
   /** Downloads the file of a picture. Needs no API key, and sends none. */
@@ -174,7 +176,7 @@ export class Stillframe {
 
 const A_JOB_ID = 'job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8';
 
-function submissionOf(request: CaptureRequest, { idempotencyKey }: SubmitOptions) {
+function submissionOf<Request>(request: Request, { idempotencyKey }: SubmitOptions) {
   const key = idempotencyKey === undefined ? crypto.randomUUID() : checkedText(idempotencyKey, 'idempotencyKey', 'order-4711');
   return { request: checkedObject(request, 'request'), idempotencyKey: key };
 }

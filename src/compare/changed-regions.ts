@@ -24,9 +24,9 @@ export function changedRegions(changes: Changes): Box[] {
   const columns = Math.ceil(changes.width / CELL_PX);
   const cells = boundsByCell(changes, columns);
   const regions: Bounds[] = [];
-  for (let first = cells.keys().next(); !first.done; first = cells.keys().next()) {
+  for (const first of cells.keys()) {
     const region = { left: Number.POSITIVE_INFINITY, top: Number.POSITIVE_INFINITY, right: 0, bottom: 0 };
-    const open = [first.value];
+    const open = [first];
     for (let cell = open.pop(); cell !== undefined; cell = open.pop()) {
       const bounds = cells.get(cell);
       if (bounds === undefined) continue;

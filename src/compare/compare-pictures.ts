@@ -5,7 +5,7 @@ import sharp from 'sharp';
 import { CaptureError } from '../contract/capture-error.js';
 import type { Box, Comparison, ComparisonOptions } from '../contract/comparison.js';
 import { type Changes, changedRegions } from './changed-regions.js';
-import { drawDifferences, type Pixels } from './draw-differences.js';
+import { CANVAS_MAX_PIXELS, drawDifferences, type Pixels } from './draw-differences.js';
 
 /** Each picture is decoded whole, with four bytes per pixel. */
 export const COMPARED_MAX_PIXELS = 50_000_000;
@@ -27,11 +27,11 @@ export async function comparePictures(
   after: Buffer,
   options: ComparisonOptions,
 ): Promise<Comparison & { picture: Buffer | null }> {
-  const [beforeSize, afterSize] = [await readSize(before, 'before'), await readSize(after, 'after')];
-  const sizes = { before: beforeSize, after: afterSize };
+  const sizes = await readSizes(before, after);
+  const { before: beforeSize, after: afterSize } = sizes;
   if (before.equals(after)) return { same: true, share: 0, pixels: 0, regions: [], ...sizes, picture: null };
-  const old = await decode(before, beforeSize);
-  const current = await decode(after, afterSize);
+  const old = await decode(before, beforeSize, 'before');
+  const current = await decode(after, afterSize, 'after');
   const changes = compareSharedArea(old, current, options);
   const shared = changes.width * changes.height;
   const outside = area(beforeSize) + area(afterSize) - 2 * shared;
@@ -42,23 +42,38 @@ export async function comparePictures(
   return { ...result, picture: draws ? await drawDifferences({ before: old, after: current, changes, regions }, options.picture) : null };
 }
 
+type Sizes = Pick<Comparison, 'before' | 'after'>;
+
+/** Reads the sizes of two pictures. @throws CaptureError `invalid_request` if one of them is not a picture, or too large */
+export async function readSizes(before: Buffer, after: Buffer): Promise<Sizes> {
+  return { before: await readSize(before, 'before'), after: await readSize(after, 'after') };
+}
+
+/** The memory in bytes that a comparison of pictures of these sizes takes at most, besides the encoded pictures. */
+export function memoryOf({ before, after }: Sizes): number {
+  return 5 * (area(before) + area(after)) + 3 * CANVAS_MAX_PIXELS;
+}
+
 async function readSize(content: Buffer, side: 'before' | 'after'): Promise<{ width: number; height: number }> {
   const { format, width, height } = await sharp(content, { limitInputPixels: false })
     .metadata()
     .catch(() => ({ format: 'unknown', width: 0, height: 0 }));
-  const invalid = (message: string) =>
-    new CaptureError({ code: 'invalid_request', message: `\`${side}\` ${message}`, details: { issues: [{ path: side, message }] } });
-  if (!DECODED.includes(format)) throw invalid(`must be a picture: ${DECODED.join(', ')}`);
-  if (width * height > COMPARED_MAX_PIXELS) throw invalid(`must have at most ${COMPARED_MAX_PIXELS / 1e6} million pixels`);
+  if (!DECODED.includes(format)) throw invalid(side, `must be a picture: ${DECODED.join(', ')}`);
+  if (width * height > COMPARED_MAX_PIXELS) throw invalid(side, `must have at most ${COMPARED_MAX_PIXELS / 1e6} million pixels`);
   return { width, height };
 }
 
-async function decode(content: Buffer, size: { width: number; height: number }): Promise<Pixels> {
+function invalid(side: 'before' | 'after', message: string, cause?: unknown): CaptureError {
+  const details = { issues: [{ path: side, message }] };
+  return new CaptureError({ code: 'invalid_request', message: `\`${side}\` ${message}.`, details, cause });
+}
+
+async function decode(content: Buffer, size: { width: number; height: number }, side: 'before' | 'after'): Promise<Pixels> {
   const decoding = sharp(content, { limitInputPixels: COMPARED_MAX_PIXELS }).toColourspace('srgb').ensureAlpha().raw();
   try {
     return { ...size, data: await decoding.toBuffer() };
   } catch (cause) {
-    throw new CaptureError({ code: 'invalid_request', message: 'A picture is damaged and cannot be decoded.', cause });
+    throw invalid(side, 'is damaged and cannot be decoded', cause);
   }
 }
 

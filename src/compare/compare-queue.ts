@@ -4,40 +4,52 @@ import { CaptureError } from '../contract/capture-error.js';
 import type { Comparison } from '../contract/comparison.js';
 import type { CompareAnswer, CompareTask } from './compare-thread.js';
 
-/** Maximum number of waiting comparisons; more are rejected. */
-const WAITING_MAX = 8;
+/** Maximum number of comparisons that run, wait, or are being received; more are rejected. */
+const PLACES = 4;
+const PLACES_OF_ACCOUNT = 2;
 /** Two pictures of the largest size take about 5 s on a slow machine. */
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 30_000;
 const THREAD_MEMORY_MB = 256;
 
 /** Makes comparisons in a thread, one at a time, since each holds two decoded pictures. */
 export class CompareQueue {
+  readonly #places: string[] = [];
   #last: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
 
   /** @param thread URL of the bundled compare-thread */
   constructor(private readonly thread: URL) {}
 
   /**
-   * @param load reads the pictures once it is their turn
-   * @throws CaptureError `invalid_request` as comparePictures, `rate_limited` when too many wait; whatever `load` throws
+   * Takes a place, which is free again on disposal. Must precede everything that a comparison costs.
+   * @throws CaptureError `rate_limited` when all places, or those of the account, are taken
    */
-  async compare(load: () => Promise<CompareTask>): Promise<Comparison & { picture: Uint8Array | null }> {
-    if (this.#waiting >= WAITING_MAX) {
+  enter(accountId: string): Disposable {
+    if (this.#places.length >= PLACES || this.#places.filter((one) => one === accountId).length >= PLACES_OF_ACCOUNT) {
       const message = 'Too many pictures are being compared at the moment. Try again shortly.';
-      throw new CaptureError({ code: 'rate_limited', message, retryAfterSeconds: 2 });
+      throw new CaptureError({ code: 'rate_limited', message, retryAfterSeconds: 5 });
     }
-    this.#waiting++;
-    const comparing = this.#last.then(async () => await this.#run(await load()));
-    this.#last = comparing.catch(() => undefined);
-    return await comparing.finally(() => {
-      this.#waiting--;
-    });
+    this.#places.push(accountId);
+    return { [Symbol.dispose]: () => void this.#places.splice(this.#places.indexOf(accountId), 1) };
   }
 
-  async #run(task: CompareTask): Promise<Comparison & { picture: Uint8Array | null }> {
+  /**
+   * @param load reads the pictures once it is their turn, and reserves memory for them
+   * @throws CaptureError `invalid_request` as comparePictures, `render_timeout`; whatever `load` throws
+   */
+  async compare(load: () => Promise<CompareTask & Disposable>): Promise<Comparison & { picture: Uint8Array | null }> {
+    const comparing = this.#last.then(async () => {
+      using task = await load();
+      return await this.#run(task);
+    });
+    this.#last = comparing.catch(() => undefined);
+    return await comparing;
+  }
+
+  async #run({ before, after, options }: CompareTask): Promise<Comparison & { picture: Uint8Array | null }> {
+    const task: CompareTask = { before: ownBytes(before), after: ownBytes(after), options };
     const worker = new Worker(this.thread, {
       workerData: task,
+      transferList: [task.before.buffer as ArrayBuffer, task.after.buffer as ArrayBuffer],
       resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
       name: 'compare',
     });
@@ -52,4 +64,9 @@ export class CompareQueue {
       void worker.terminate();
     }
   }
+}
+
+/** The bytes in a buffer of their own, which can be moved to the thread. */
+function ownBytes(bytes: Uint8Array): Uint8Array {
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
 }

@@ -17,8 +17,13 @@ parentPort?.postMessage(await answer(workerData as CompareTask));
 
 async function answer({ before, after, options }: CompareTask): Promise<CompareAnswer> {
   try {
-    return { comparison: await comparePictures(Buffer.from(before), Buffer.from(after), options) };
+    return { comparison: await comparePictures(viewOf(before), viewOf(after), options) };
   } catch (error) {
     return { error: toStoredError(error) };
   }
+}
+
+/** The same bytes, not copied. */
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }

@@ -109,13 +109,10 @@ export const comparisonSchema = z
       .meta({ description: 'boxes of what has changed, in px, the largest first, at most 102', example: [EXAMPLE_BOX] }),
     before: sizeSchema.meta({ description: 'size of the earlier picture in px', example: EXAMPLE_SIZE }),
     after: sizeSchema.meta({ description: 'size of the later picture in px', example: EXAMPLE_SIZE }),
-    picture_url: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'picture of the differences (webp); null if nothing has changed, or none was asked for',
-        example: 'https://shots.example.com/artifacts/abcdefghijklmnopqrstuvwxyz234567.webp',
-      }),
+    picture_url: z.string().nullable().meta({
+      description: 'picture of the differences (webp); null if nothing has changed, or none was asked for',
+      example: 'https://shots.example.com/artifacts/abcdefghijklmnopqrstuvwxyz234567.webp',
+    }),
   })
   .meta({ id: 'Comparison', ...EXTENSION });
 
@@ -187,6 +184,10 @@ function readCapture(side: 'before' | 'after', given: Record<string, unknown>, r
   } catch (error) {
     const issues = error instanceof CaptureError ? (error.details?.issues as RequestIssue[] | undefined) : undefined;
     if (issues === undefined) throw error;
-    throw invalidRequest(issues.map(({ path, message }) => ({ path: path === '' ? side : `${side}.${path}`, message })));
+    const own = issues.map(({ path, message }) => ({ path: path === '' ? side : `${side}.${path}`, message }));
+    const { code } = error as CaptureError;
+    throw code === 'invalid_request'
+      ? invalidRequest(own)
+      : new CaptureError({ code, message: `\`${own[0]?.path}\` ${own[0]?.message}`, details: { issues: own } });
   }
 }

@@ -48,12 +48,22 @@ function refuseShape(bytes: Buffer): void {
     if (byte === QUOTE) inString = !inString;
     else if (inString) {
       if (byte === BACKSLASH) i++;
+      // Long strings, such as pictures, are skipped at once.
+      else i = nextIn(bytes, i) - 1;
     } else if (byte === COMMA) {
       if (++values > VALUES_MAX) throw refusedBody(`The body has more than ${VALUES_MAX} values.`);
     } else if (OPENING.has(byte)) {
       if (++depth > BODY_DEPTH_LIMIT_LEVELS) throw refusedBody(`The body is nested deeper than ${BODY_DEPTH_LIMIT_LEVELS} levels.`);
     } else if (CLOSING.has(byte)) depth--;
   }
+}
+
+/** The index of the next quote or backslash of a string. */
+function nextIn(bytes: Buffer, from: number): number {
+  const quote = bytes.indexOf(QUOTE, from);
+  const end = quote === -1 ? bytes.length : quote;
+  const backslash = bytes.subarray(from, end).indexOf(BACKSLASH);
+  return backslash === -1 ? end : from + backslash;
 }
 
 function decode(bytes: Buffer): string {

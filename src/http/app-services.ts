@@ -4,11 +4,11 @@ import type { Principal } from '../account/authenticate.js';
 import type { TokenBuckets } from '../account/rate-limits.js';
 import type { OpenArtifact } from '../artifacts/artifacts.js';
 import type { AppStore, NodeFacts } from '../capture/app-store.js';
-import type { StoredSource } from '../capture/compare.js';
+import type { FoundPicture, Side } from '../capture/compare.js';
 import type { Health } from '../capture/health.js';
 import type { LinkPicture } from '../capture/open-picture.js';
 import type { SubmitContext } from '../capture/submit.js';
-import type { Comparison, ComparisonOptions } from '../contract/comparison.js';
+import type { Comparison, ComparisonOptions, PictureSource } from '../contract/comparison.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
 import type { ModelTiles, TileOrder } from '../contract/model-tiles.js';
 import type { ToleratedCode } from '../contract/request-fields.js';
@@ -42,11 +42,17 @@ export interface AppServices {
   openPicture(name: string): Promise<OpenArtifact | 'deleted' | null>;
   /** A stored picture in tiles for a language model. @throws CaptureError `invalid_request`, 410 if it has been deleted */
   modelView(name: string, order: TileOrder): Promise<ModelTiles>;
-  /** What has changed between two pictures, and the name of the artifact that shows it. @throws CaptureError */
-  compare(
-    order: { before: StoredSource; after: StoredSource; options: ComparisonOptions },
-    principal: Principal,
-  ): Promise<{ comparison: Comparison; artifact: string | null }>;
+  comparisons: {
+    /** Takes a place, which must precede everything that a comparison costs. @throws CaptureError `rate_limited` */
+    enter(accountId: string): Disposable;
+    /** Finds a picture, so that what cannot be compared is refused before anything is captured for it. @throws CaptureError */
+    find(asked: { side: Side; source: Exclude<PictureSource, { kind: 'capture' }> }, principal: Principal): Promise<FoundPicture>;
+    /** What has changed between two pictures, and the name of the artifact that shows it. @throws CaptureError */
+    compare(
+      order: { before: FoundPicture; after: FoundPicture; options: ComparisonOptions },
+      principal: Principal,
+    ): Promise<{ comparison: Comparison; artifact: string | null }>;
+  };
   /** Called when there is a delivery to claim. */
   onDeliveryDue(): void;
   /** Never throws, and is cheap: it is called while the server is saturated, too. */

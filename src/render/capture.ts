@@ -290,7 +290,9 @@ async function pictureDocument(shown: DocumentState, { page, guard, times, encod
     await deadlines.withTimeout(scrolling, leftMs);
   }
   times.enter('settle', 70);
-  if ((await waitUntilLoaded(page, options)) !== shown) throw new DocumentReplaced('the page navigated away');
+  // A document that loads no further, such as one with a font that hangs, is not waited for again.
+  const hasMoved = page.main.current !== shown || page.main.navigating || shown.failure !== null;
+  if (hasMoved && (await waitUntilLoaded(page, options)) !== shown) throw new DocumentReplaced('the page navigated away');
   await checkPage(page, shown, options);
   times.enter('stop', 75);
   const deadline = scroll === null ? viewDeadline() : deadlines.endsAt;

@@ -84,6 +84,11 @@ export class Renderer implements AsyncDisposable {
     return await capture(this.deps, order, signal);
   }
 
+  /** Waits for a share of the memory of captures, which is returned on disposal. @param signal ends the wait with its reason */
+  reserveMemory(bytes: number, signal: AbortSignal): Promise<Disposable> {
+    return this.deps.memory.reserve(bytes, signal);
+  }
+
   /** Number of browsers that have responded within the last 30 s. */
   readyBrowsers(): number {
     return this.parts.pool.readyBrowsers();

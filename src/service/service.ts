@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { issueFirstKey } from '../account/issue-key.js';
 import { RateLimits } from '../account/rate-limits.js';
 import { hasRoom } from '../artifacts/directory.js';
-import { compare } from '../capture/compare.js';
+import { compare, findPicture } from '../capture/compare.js';
 import { FinishSignals } from '../capture/finish-signals.js';
 import { otherCapturers } from '../capture/health.js';
 import { ModelViews } from '../capture/model-view.js';
@@ -298,7 +298,12 @@ export class Service implements AsyncDisposable {
       waitForJob: (job, nobodyWaits) =>
         waitForJob({ store, signals, now: elapsed }, job, { until: elapsed() + config.syncWaitMs, signal: nobodyWaits }),
       openPicture: open,
-      compare: (order, principal) => compare({ ...deps, openPicture: open, queue }, order, principal),
+      comparisons: {
+        enter: (accountId) => queue.enter(accountId),
+        find: (asked, principal) => findPicture({ store, openPicture: open }, asked, principal),
+        compare: (order, principal) =>
+          compare({ ...deps, openPicture: open, queue, reserveMemory: this.memoryOfCaptures() }, order, principal),
+      },
       modelView: (name, order) => views.view(name, order),
       onDeliveryDue: () => this.deliveries.wake(),
       health: () => health.ask(),
@@ -403,6 +408,12 @@ export class Service implements AsyncDisposable {
     if (await store.keepClock(clock.keep())) return;
     clock.accept();
     this.log.info('the clock is trusted: an operator has accepted it');
+  }
+
+  /** Null before there is a browser, and on a server that captures nothing. */
+  private memoryOfCaptures(): ((bytes: number, signal: AbortSignal) => Promise<Disposable>) | null {
+    const { renderer } = this;
+    return renderer === null ? null : (bytes, signal) => renderer.reserveMemory(bytes, signal);
   }
 
   /** Facts about this server for the others. */

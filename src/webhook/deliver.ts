@@ -188,7 +188,8 @@ const PROBLEMS: readonly (readonly [RegExp, string])[] = [
   [/^ECONNREFUSED$/, 'The receiver refused the connection.'],
   [/CERT|SIGNATURE|ISSUER|TLS|SSL|^EPROTO$/, 'The TLS connection to the receiver failed.'],
   [/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'The receiver closed the connection before it answered.'],
-  [/^(?:HPE_|HTTPParserError|UND_ERR_HEADERS)/, "The receiver's response was not valid HTTP."],
+  [/^(?:UND_ERR_HEADERS|HPE_HEADER)_OVERFLOW$/, "The headers of the receiver's response are too large."],
+  [/^(?:HPE_|HTTPParserError|UND_ERR_RES)/, "The receiver's response was not valid HTTP."],
 ];
 
 /**

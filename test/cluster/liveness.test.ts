@@ -54,12 +54,12 @@ test('a server that only lost its listening connection keeps its captures', asyn
 });
 
 test("a jump of the database's clock takes no capture away until its server ends", async () => {
+  const before = other.now();
   const database = new pg.Client({ connectionString: url });
   await database.connect();
   await database.query(`CREATE OR REPLACE FUNCTION stillframe_now() RETURNS bigint LANGUAGE sql VOLATILE
     AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 2 * ${LEASE_MS} $$`);
   await database.end();
-  const before = other.now();
   await until(async () => other.now() > before + LEASE_MS);
   expect(await other.recover({ now: other.now(), starting: false })).toEqual({ requeued: 0, ended: [] });
   await worker[Symbol.asyncDispose]();

@@ -1,6 +1,7 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { COMPARED_MAX_PIXELS, comparePictures } from '../../src/compare/compare-pictures.js';
+import { CANVAS_MAX_PIXELS } from '../../src/compare/draw-differences.js';
 import type { Box, ComparisonOptions } from '../../src/contract/comparison.js';
 
 const DEFAULTS: ComparisonOptions = { threshold: 0.1, ignoreAntialiasing: true, mask: [], picture: 'none' };
@@ -109,5 +110,17 @@ describe('comparePictures', () => {
     await expect(comparePictures(Buffer.from('%PDF-1.7'), valid, DEFAULTS)).rejects.toThrow('`before` must be a picture');
     await expect(comparePictures(valid, large, DEFAULTS)).rejects.toThrow('`after` must have at most 50 million pixels');
     await expect(comparePictures(valid, valid.subarray(0, 60), DEFAULTS)).rejects.toThrow(/`after` must be a picture|damaged/);
+  });
+
+  it.each(['overlay', 'side_by_side'] as const)('draws pictures of very different shapes smaller: %s', async (form) => {
+    const [wide, tall] = [
+      await picture([], { size: { width: 12_000, height: 10 } }),
+      await picture([], { size: { width: 10, height: 12_000 } }),
+    ];
+    const { picture: drawn, regions } = await comparePictures(wide, tall, { ...DEFAULTS, picture: form });
+    const { width = 0, height = 0 } = await sharp(drawn as Buffer).metadata();
+    expect(width * height).toBeLessThanOrEqual(CANVAS_MAX_PIXELS * 1.01);
+    expect(width).toBeGreaterThan(5_000);
+    expect(regions).toHaveLength(2);
   });
 });

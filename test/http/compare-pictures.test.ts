@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { CaptureError } from '../../src/contract/capture-error.js';
 import type { Comparison } from '../../src/contract/comparison.js';
 import { newId } from '../../src/contract/ids.js';
 import type { AppServices } from '../../src/http/app-services.js';
@@ -10,20 +11,22 @@ const COMPARISON: Comparison = {
   ...{ before: { width: 10, height: 10 }, after: { width: 10, height: 10 } },
 };
 
+type Comparisons = AppServices['comparisons'];
+type Changes = Partial<Omit<FakeServices, 'comparisons' | 'store'>> & { comparisons?: Partial<Comparisons> };
+
 /** Posts a comparison. @returns also the orders that reached `compare` */
-async function post(body: unknown, changes: Partial<FakeServices> = {}, key = KEYS.full) {
-  const orders: Parameters<AppServices['compare']>[0][] = [];
-  const services = fakeServices({
-    compare: async (order) => {
-      orders.push(order);
-      return { comparison: COMPARISON, artifact: 'abcdefghijklmnopqrstuvwxyz012345.webp' };
-    },
-    ...changes,
-  });
+async function post(body: unknown, changes: Changes = {}, { key = KEYS.full, headers = {} } = {}) {
+  const orders: Parameters<Comparisons['compare']>[0][] = [];
+  const { comparisons } = fakeServices();
+  const compare: Comparisons['compare'] = async (order) => {
+    orders.push(order);
+    return { comparison: COMPARISON, artifact: 'abcdefghijklmnopqrstuvwxyz012345.webp' };
+  };
+  const services = fakeServices({ ...changes, comparisons: { ...comparisons, compare, ...changes.comparisons } });
   await using served = await serveApp(services);
   const answer = await fetch(`${served.url}/v1/compare`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   });
   return {
@@ -52,7 +55,9 @@ describe('POST /v1/compare', () => {
     const name = 'abcdefghijklmnopqrstuvwxyz012345.png';
     const options = { threshold: 0.1, ignoreAntialiasing: true, mask: [], picture: 'overlay' };
     const first = await post({ before: job, after: `https://shots.example/prefix/artifacts/${name}` });
-    expect(first.orders).toEqual([{ before: { kind: 'job', jobId: job }, after: { kind: 'artifact', name }, options }]);
+    expect(first.orders).toEqual([
+      { before: { kind: 'artifact', name: `${'j'.repeat(32)}.webp` }, after: { kind: 'artifact', name }, options },
+    ]);
     const content = Buffer.from('hello');
     const second = await post({
       before: BASE64,
@@ -121,11 +126,61 @@ describe('POST /v1/compare', () => {
   });
 
   it('needs a key that may capture, and takes a picture of up to 8 MB', async () => {
-    expect((await post({ before: BASE64, after: BASE64 }, {}, KEYS.reader)).status).toBe(403);
+    expect((await post({ before: BASE64, after: BASE64 }, {}, { key: KEYS.reader })).status).toBe(403);
     const large = Buffer.alloc(8_000_000).toString('base64');
     expect((await post({ before: large, after: large })).status).toBe(200);
     const tooLarge = await post({ before: BASE64, after: Buffer.alloc(8_000_001).toString('base64') });
     expect(tooLarge.status).toBe(400);
     expect((await post({ before: `${large}${large}${large}`, after: BASE64 })).json.error).toMatchObject({ code: 'invalid_request' });
+  });
+
+  it('refuses a picture that does not exist before it captures the other one', async () => {
+    const missing = new CaptureError({ code: 'invalid_request', status: 404, message: 'There is none.' });
+    const find = () => Promise.reject(missing);
+    const { status, services } = await post({ before: { url: 'example.com' }, after: newId('job') }, { comparisons: { find } });
+    expect({ status, submitted: services.submitted }).toEqual({ status: 404, submitted: [] });
+  });
+
+  it('keeps the code of options that exclude each other', async () => {
+    const clip = { x: 0, y: 0, width: 5, height: 5 };
+    const { json } = await post({ before: { url: 'example.com', selector: 'h1', clip }, after: BASE64 });
+    expect(json.error).toMatchObject({ code: 'unsupported_option', details: { issues: [{ path: expect.stringMatching(/^before\./) }] } });
+  });
+
+  it('takes a place before anything else, and gives it back', async () => {
+    let taken = 0;
+    const free = { [Symbol.dispose]: () => void taken-- };
+    const enter = () => {
+      taken++;
+      return free;
+    };
+    const submit: FakeServices['submit'] = async () => {
+      expect(taken).toBe(1);
+      return aCompletedJob();
+    };
+    expect((await post({ before: BASE64, after: { url: 'example.com' } }, { submit, comparisons: { enter } })).status).toBe(200);
+    expect(taken).toBe(0);
+    const full = () => {
+      throw new CaptureError({ code: 'rate_limited', message: 'Too many.', retryAfterSeconds: 5 });
+    };
+    const refused = await post({ before: BASE64, after: { url: 'example.com' } }, { comparisons: { enter: full } });
+    expect({ status: refused.status, submitted: refused.services.submitted }).toEqual({ status: 429, submitted: [] });
+  });
+
+  it('names the jobs of its captures in a later error, and derives their idempotency keys from that of the request', async () => {
+    const failing = () => Promise.reject(new CaptureError({ code: 'rate_limited', message: 'No memory.', retryAfterSeconds: 5 }));
+    const sides = { before: { url: 'example.com/a' }, after: { url: 'example.com/b' } };
+    const keyed = { headers: { 'idempotency-key': 'order-1' } };
+    const first = await post(sides, { comparisons: { compare: failing } }, keyed);
+    expect(first.json.error).toMatchObject({
+      code: 'rate_limited',
+      details: { job_ids: { before: expect.stringMatching(/^job_/), after: expect.stringMatching(/^job_/) } },
+    });
+    const keysOf = ({ services }: typeof first) => services.submitted.map(({ context }) => context.idempotencyKey).sort();
+    const second = await post(sides, {}, keyed);
+    expect(keysOf(second)).toEqual(keysOf(first));
+    expect(new Set(keysOf(first)).size).toBe(2);
+    expect(keysOf(await post(sides, {}, { headers: { 'idempotency-key': 'order-2' } }))).not.toEqual(keysOf(first));
+    expect(keysOf(await post(sides))).toEqual([null, null]);
   });
 });

@@ -187,7 +187,14 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
       from,
       total: 1,
     }),
-    compare: async () => ({ comparison: { same: true, share: 0, pixels: 0, regions: [], before: SQUARE, after: SQUARE }, artifact: null }),
+    comparisons: {
+      enter: () => ({ [Symbol.dispose]: () => undefined }),
+      find: async ({ source }) => (source.kind === 'job' ? { kind: 'artifact', name: `${'j'.repeat(32)}.webp` } : source),
+      compare: async () => ({
+        comparison: { same: true, share: 0, pixels: 0, regions: [], before: SQUARE, after: SQUARE },
+        artifact: null,
+      }),
+    },
     health: async () => ({ ready: true, data: HEALTHY }),
     metrics: async () => '',
     timingsOf: () => null,

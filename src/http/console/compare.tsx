@@ -37,8 +37,9 @@ async function compare({ services, c, form }: FormVisit): Promise<WireComparison
   const principal = { keyId: key.id, accountId: key.accountId, scopes: key.scopes };
   enforceLimits(services, c, { principal, protection: SUBMISSIONS });
   refuseWhenDraining(services);
+  using _place = services.comparisons.enter(principal.accountId);
   const body = { before: sourceOf(form.value('before')), after: sourceOf(form.value('after')), picture: form.value('picture') };
-  return await compareFor(services, c, body);
+  return await compareFor(services, c, { body, idempotencyKey: null });
 }
 
 /** A job and an artifact are stored pictures; everything else is the address of a page, which is captured. */

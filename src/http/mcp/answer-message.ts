@@ -43,9 +43,12 @@ function httpBackend(services: AppServices, c: Context<AppEnv>): McpBackend {
     listJobs: (page) => services.store.listJobs(principal.keyId, page),
     tiles: ({ artifact, diagnostics }, from) => services.modelView(artifact, { from, density: diagnostics.deviceScaleFactor }),
     async compare({ before, after }, threshold) {
+      using _place = services.comparisons.enter(principal.accountId);
       const options = { threshold, ignoreAntialiasing: true, mask: [], picture: 'overlay' as const };
-      const sides = { before: { kind: 'job' as const, jobId: before }, after: { kind: 'job' as const, jobId: after } };
-      const { comparison, artifact } = await services.compare({ ...sides, options }, principal);
+      const find = (side: 'before' | 'after', jobId: string) =>
+        services.comparisons.find({ side, source: { kind: 'job', jobId } }, principal);
+      const pictures = { before: await find('before', before), after: await find('after', after) };
+      const { comparison, artifact } = await services.comparisons.compare({ ...pictures, options }, principal);
       return { comparison, tiles: artifact === null ? null : await services.modelView(artifact, { from: 1, density: 1 }) };
     },
     report: (thrown) => services.log.error({ request_id: requestId, route, err: thrown }, 'tool failed'),

@@ -1,24 +1,28 @@
+import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
-import type { StoredSource } from '../../capture/compare.js';
+import { z } from 'zod';
+import type { FoundPicture, Side } from '../../capture/compare.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import {
   COMPARE_BODY_MAX_BYTES,
   compareRequestSchema,
   comparisonSchema,
-  type PictureSource,
   parseComparison,
   type WireComparison,
 } from '../../contract/comparison.js';
 import { isTerminal } from '../../contract/job.js';
+import { IDEMPOTENCY_KEY_PATTERN } from '../../contract/limits.js';
 import { EXTENSION } from '../../contract/request-fields.js';
+import type { Submission } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
 import { answerData } from '../envelope.js';
 import { principalOf, SUBMISSIONS } from '../guard.js';
 import { readJson } from '../read-body.js';
 import type { Description, Route } from '../route.js';
 import { CAPTURE_FAILURES, refuseWhenDraining, submitAndWait } from '../submit-and-wait.js';
+import { readIdempotencyKey } from './submit-screenshot.js';
 
-/** How often a capture is waited for, each time for as long as for a synchronous one, so that clients with a limit of 60 s have an answer. */
+/** How often a capture is waited for, each time for as long as a synchronous one, so that clients with a limit of 60 s have an answer. */
 const WAITS_MAX = 2;
 
 /** Compares two pictures, which may be captured for it (extensions.md, POST /v1/compare). */
@@ -28,34 +32,79 @@ export const comparePictures: Route = {
   access: SUBMISSIONS,
   describe,
   handle: (services) => async (c) => {
+    const idempotencyKey = readIdempotencyKey(c.env.incoming.headers['idempotency-key']);
     refuseWhenDraining(services);
-    return answerData(c, await compareFor(services, c, await readJson(c.env.incoming, COMPARE_BODY_MAX_BYTES)));
+    using _place = services.comparisons.enter(principalOf(c).accountId);
+    const body = await readJson(c.env.incoming, COMPARE_BODY_MAX_BYTES);
+    return answerData(c, await compareFor(services, c, { body, idempotencyKey }));
   },
 };
 
-/** Makes a comparison for the caller of a request. @throws CaptureError */
-export async function compareFor(services: AppServices, c: Context<AppEnv>, body: unknown): Promise<WireComparison> {
-  const order = parseComparison(body, services.config);
-  const [before, after] = await Promise.all([
-    captureIfAsked(services, c, { side: 'before', source: order.before }),
-    captureIfAsked(services, c, { side: 'after', source: order.after }),
-  ]);
-  const { comparison, artifact } = await services.compare({ before, after, options: order.options }, principalOf(c));
-  return {
-    ...comparison,
-    passed: comparison.share <= order.failAbove,
-    picture_url: artifact === null ? null : `${services.places.baseUrl}/artifacts/${artifact}`,
-  };
+interface Asked {
+  body: unknown;
+  idempotencyKey: string | null;
 }
 
-/** @throws CaptureError as the capture, with `details.picture` and `details.job_id` */
-async function captureIfAsked(
+/**
+ * Makes a comparison for the caller of a request, who has a place among the comparisons.
+ * @throws CaptureError; once there are captures, with their ids in `details.job_ids`
+ */
+export async function compareFor(services: AppServices, c: Context<AppEnv>, { body, idempotencyKey }: Asked): Promise<WireComparison> {
+  const order = parseComparison(body, services.config);
+  const principal = principalOf(c);
+  const jobIds: Partial<Record<Side, string>> = {};
+  const sides: Side[] = ['before', 'after'];
+  const found: Partial<Record<Side, FoundPicture>> = {};
+  for (const side of sides) {
+    const source = order[side];
+    if (source.kind !== 'capture') found[side] = await services.comparisons.find({ side, source }, principal);
+  }
+  try {
+    const capturing = sides.map(async (side): Promise<FoundPicture> => {
+      const source = order[side];
+      if (source.kind !== 'capture') return found[side] as FoundPicture;
+      const key = idempotencyKey === null ? null : sideKey(idempotencyKey, side);
+      return await capture(services, c, { side, submission: source.submission, idempotencyKey: key, jobIds });
+    });
+    const [before, after] = (await settled(capturing)) as [FoundPicture, FoundPicture];
+    const { comparison, artifact } = await services.comparisons.compare({ before, after, options: order.options }, principal);
+    return {
+      ...comparison,
+      passed: comparison.share <= order.failAbove,
+      picture_url: artifact === null ? null : `${services.places.baseUrl}/artifacts/${artifact}`,
+    };
+  } catch (thrown) {
+    if (!(thrown instanceof CaptureError) || Object.keys(jobIds).length === 0) throw thrown;
+    const { code, message, retriable, status, retryAfterSeconds, details } = thrown;
+    const known = { ...details, job_ids: jobIds };
+    throw new CaptureError({
+      ...{ code, message, retriable, status },
+      details: known,
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    });
+  }
+}
+
+/** Waits for all, so that the ids of all jobs are known when one of them has failed. */
+async function settled<Value>(all: readonly Promise<Value>[]): Promise<Value[]> {
+  await Promise.allSettled(all);
+  return await Promise.all(all);
+}
+
+interface SideCapture {
+  side: Side;
+  submission: Submission;
+  idempotencyKey: string | null;
+  jobIds: Partial<Record<Side, string>>;
+}
+
+async function capture(
   services: AppServices,
   c: Context<AppEnv>,
-  { side, source }: { side: 'before' | 'after'; source: PictureSource },
-): Promise<StoredSource> {
-  if (source.kind !== 'capture') return source;
-  let job = await submitAndWait(services, c, { submission: source.submission, idempotencyKey: null });
+  { side, submission, idempotencyKey, jobIds }: SideCapture,
+): Promise<FoundPicture> {
+  let job = await submitAndWait(services, c, { submission, idempotencyKey });
+  jobIds[side] = job.id;
   for (let waits = 1; !isTerminal(job.state) && waits < WAITS_MAX && !c.req.raw.signal.aborted; waits++) {
     job = await services.waitForJob(job, c.req.raw.signal);
   }
@@ -67,6 +116,11 @@ async function captureIfAsked(
   const { outcome } = job.result;
   if (!outcome.ok) throw new CaptureError({ ...outcome.error, details: { ...outcome.error.details, ...details } });
   return { kind: 'artifact', name: outcome.data.artifact };
+}
+
+/** The idempotency key of one capture of a comparison. */
+function sideKey(key: string, side: Side): string {
+  return `compare.${side}.${createHash('sha256').update(key).digest('hex').slice(0, 40)}`;
 }
 
 function describe(): Description {
@@ -84,6 +138,13 @@ function describe(): Description {
       ...CAPTURE_FAILURES,
       410: 'One of the pictures has been deleted.',
     },
+    headers: z.object({
+      'Idempotency-Key': z
+        .string()
+        .regex(IDEMPOTENCY_KEY_PATTERN)
+        .optional()
+        .meta({ description: 'identifies the comparison: a repeated request does not capture again' }),
+    }),
     body: {
       description: 'At most 22 MB.',
       schema: compareRequestSchema,

@@ -51,7 +51,7 @@ function withFormat(body: unknown, accept: string | undefined): unknown {
 }
 
 /** Node joins repeated headers with a comma, which no key contains. */
-function readIdempotencyKey(header: string | string[] | undefined): string | null {
+export function readIdempotencyKey(header: string | string[] | undefined): string | null {
   if (header === undefined) return null;
   if (typeof header === 'string' && IDEMPOTENCY_KEY_PATTERN.test(header)) return header;
   throw invalidRequest([{ path: 'Idempotency-Key', message: `${IDEMPOTENCY_KEY_RULE}, given once` }]);

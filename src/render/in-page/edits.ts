@@ -13,7 +13,10 @@ export interface Edits {
 
 let edits: Edits | null = null;
 let sheets: CSSStyleSheet[] = [];
+/** How often imports are inserted again, which loads them, since a page may keep removing them. */
+const IMPORTS_MAX = 20;
 let importer: HTMLStyleElement | null = null;
+let imported = 0;
 
 /** Must be called at the start of the document. */
 export function start(given: Edits): void {
@@ -54,7 +57,9 @@ function removingCss(selectors: string[]): string {
 
 function addImports(): void {
   const place = document.head ?? (document.readyState === 'loading' ? null : document.documentElement);
-  if (importer !== null && !importer.isConnected && place !== null) Element.prototype.append.call(place, importer);
+  if (importer === null || importer.isConnected || place === null || imported === IMPORTS_MAX) return;
+  imported += 1;
+  Element.prototype.append.call(place, importer);
 }
 
 /** Hides an element by an inline style, which overrides the page's own. */

@@ -70,15 +70,21 @@ export class Interception {
     const { cdp } = session;
     const interception = new Interception(session, plan);
     const page: RequestTarget = { send: sendTo(cdp), type: 'page', url: '' };
-    cdp.on('Fetch.requestPaused', (paused) => void interception.#onPaused(paused as Paused, page));
+    cdp.on('Fetch.requestPaused', (paused) => interception.#judgeSafely(paused as Paused, page));
     const watching = watchChildTargets(cdp, {
       onTarget: (send) => send('Fetch.enable', FETCH_PATTERNS),
       onEvent: (method, params, target) => {
-        if (method === 'Fetch.requestPaused') void interception.#onPaused(params as Paused, target);
+        if (method === 'Fetch.requestPaused') interception.#judgeSafely(params as Paused, target);
       },
     });
     await Promise.all([watching, cdp.send('Fetch.enable', FETCH_PATTERNS)]);
     return interception;
+  }
+
+  /** A request that cannot be judged fails, since a paused one would hold the page. */
+  #judgeSafely(paused: Paused, target: RequestTarget): void {
+    const { requestId } = paused;
+    this.#onPaused(paused, target).catch(() => target.send('Fetch.failRequest', { requestId, errorReason: 'Failed' }));
   }
 
   async #onPaused(paused: Paused, target: RequestTarget): Promise<void> {
