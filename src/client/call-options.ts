@@ -1,6 +1,6 @@
 import { invalidArgument } from './stillframe-error.js';
 import type { Fetch } from './transport.js';
-import type { CaptureRequest as Fields, JobSnapshot } from './wire.js';
+import type { CompareRequest as Comparing, CaptureRequest as Fields, JobSnapshot } from './wire.js';
 
 export const TIMEOUT_MS = 180_000;
 export const MAX_RETRIES = 4;
@@ -58,6 +58,12 @@ export interface CaptureHtmlRequest extends Omit<Fields, 'url' | 'html'> {
 
 /** A capture request. Exactly one of `url` and `html` is required. */
 export type CaptureRequest = CaptureUrlRequest | CaptureHtmlRequest;
+
+/** Two pictures to compare, each the id of a job, the address of a picture, a picture in base64, or a capture. */
+export interface CompareRequest extends Omit<Comparing, 'before' | 'after'> {
+  before: string | CaptureRequest;
+  after: string | CaptureRequest;
+}
 
 /**
  * @param name of the argument, for the error

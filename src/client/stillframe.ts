@@ -1,6 +1,7 @@
 import {
   type CallOptions,
   type CaptureRequest,
+  type CompareRequest,
   checkedBaseUrl,
   checkedKey,
   checkedObject,
@@ -20,7 +21,7 @@ import { readAnswer } from './read-answer.js';
 import { type LinkRequest, type LinkSigning, signedLink } from './signatures.js';
 import { invalidArgument, StillframeError } from './stillframe-error.js';
 import { Transport } from './transport.js';
-import type { AcceptedJob, CompareRequest, Comparison, Health, JobPage, JobSnapshot, Usage } from './wire.js';
+import type { AcceptedJob, Comparison, Health, JobPage, JobSnapshot, Usage } from './wire.js';
 
 /** A client of one stillframe server. Calls reject with a StillframeError. */
 export class Stillframe {

@@ -156,6 +156,7 @@ interface Schema {
   enum?: unknown[];
   type?: string | string[];
   items?: Schema;
+  anyOf?: Schema[];
   properties?: Schemas;
   required?: string[];
 }
@@ -175,7 +176,11 @@ function tellTargets({ components: { schemas }, paths }: InterfaceDocument): voi
   const { url: _url, ...properties } = request.properties ?? {};
   schemas.CaptureHtmlRequest = { ...request, properties, required: ['html'], ...EXTENSION };
   request.required = ['url'];
-  body.schema = { anyOf: ['CaptureRequest', 'CaptureHtmlRequest'].map((name) => ({ $ref: `#/components/schemas/${name}` })) };
+  const both = ['CaptureRequest', 'CaptureHtmlRequest'].map((name) => ({ $ref: `#/components/schemas/${name}` }));
+  body.schema = { anyOf: both };
+  for (const side of Object.values(schemas.CompareRequest?.properties ?? {})) {
+    if (side.anyOf !== undefined) side.anyOf = [...side.anyOf.filter(({ $ref }) => $ref === undefined), ...both];
+  }
 }
 
 /** In responses, fields with a default are always present (interface.md, CaptureData). */
