@@ -17,21 +17,20 @@ export const ANY_KEY = 'SELECT id FROM api_keys LIMIT 1';
 export const INSERT_KEY = `INSERT INTO api_keys (id, account_id, hash, label, scopes, prefix, created_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7)`;
 
+/** Makes an account, unless its name is taken. */
+export const INSERT_ACCOUNT = 'INSERT INTO accounts (id, name, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING';
+
 /** Returns the parameters of INSERT_KEY. */
 export function keyValues({ id, accountId, hash, label, scopes, prefix, createdAt }: NewKey): unknown[] {
   return [id, accountId, hash, label, JSON.stringify(scopes), prefix, createdAt];
 }
 
-export function accountSteps(queries: Queries): Omit<AccountStore, 'usage' | 'jobCounts'> {
+/** @param insertAccount INSERT_ACCOUNT with what else the engine stores of an account */
+export function accountSteps(queries: Queries, insertAccount = INSERT_ACCOUNT): Omit<AccountStore, 'usage' | 'jobCounts'> {
   return {
     async createAccount(name, now) {
       const account: Account = { id: newId('account', now), name, quota: null, createdAt: now };
-      const made = await queries.run('INSERT INTO accounts (id, name, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING', [
-        account.id,
-        name,
-        now,
-      ]);
-      return made === 1 ? account : null;
+      return (await queries.run(insertAccount, [account.id, name, now])) === 1 ? account : null;
     },
     async listAccounts() {
       const accounts = await queries.all<Account>(ACCOUNT);

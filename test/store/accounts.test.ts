@@ -1,7 +1,8 @@
+import pg from 'pg';
 import { expect, test } from 'vitest';
 import { issueFirstKey } from '../../src/account/issue-key.js';
 import { hashApiKey } from '../../src/contract/api-key.js';
-import { aCaller, aKey, aStore, NOON, openAt } from './factories.js';
+import { aCaller, aKey, aStore, IS_POSTGRES, NOON, openAt } from './factories.js';
 
 test('account names are unique, and quotas can be set and removed', async () => {
   await using it = await aStore();
@@ -16,6 +17,22 @@ test('account names are unique, and quotas can be set and removed', async () => 
   expect((await it.store.listAccounts()).map(({ name }) => name)).toEqual(['aaa', 'acme']);
   await expect(it.store.setQuota('acme', -1)).rejects.toThrow();
 });
+
+test.skipIf(!IS_POSTGRES)('an account is not made without its turn, and can be made later', async () => {
+  await using it = await aStore();
+  await alter(it.dataDir, 'TABLE turns ADD CONSTRAINT refused CHECK (false)');
+  await expect(it.store.createAccount('acme', NOON)).rejects.toThrow('refused');
+  expect(await it.store.findAccount('acme')).toBeNull();
+  await alter(it.dataDir, 'TABLE turns DROP CONSTRAINT refused');
+  expect(await it.store.createAccount('acme', NOON)).toMatchObject({ name: 'acme' });
+});
+
+async function alter(url: string, change: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`ALTER ${change}`);
+  await client.end();
+}
 
 test('only one of several processes that open an empty store makes the first key', async () => {
   await using it = await aStore();

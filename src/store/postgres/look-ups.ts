@@ -1,5 +1,5 @@
 import { periodOf } from '../../contract/pricing.js';
-import { ANY_KEY, accountSteps, INSERT_KEY, keySteps, keyValues, toJobCounts } from '../accounts.js';
+import { ANY_KEY, accountSteps, INSERT_ACCOUNT, INSERT_KEY, keySteps, keyValues, toJobCounts } from '../accounts.js';
 import { isPaused } from '../job-look-ups.js';
 import { FOUND_JOB, type FoundJob, type Queries } from '../rows.js';
 import type { AccountStore, AccountUsage, JobCounts, KeyStore, QueueStatus, SettlementStatus } from '../store.js';
@@ -7,16 +7,13 @@ import type { Vault } from '../vault.js';
 import { type Database, LOCKS } from './connect.js';
 import { LINK_SUM } from './end-job.js';
 
+/** In one statement, since the jobs of an account without a turn are never claimed. */
+const INSERT_ACCOUNT_AND_TURN = `WITH made AS (${INSERT_ACCOUNT} RETURNING id) INSERT INTO turns (account_id) SELECT id FROM made`;
+
 export function accountsAndKeys(database: Database, vault: Vault): AccountStore & KeyStore {
-  const shared = accountSteps(database);
   return {
-    ...shared,
+    ...accountSteps(database, INSERT_ACCOUNT_AND_TURN),
     ...keySteps(database, vault),
-    async createAccount(name, now) {
-      const account = await shared.createAccount(name, now);
-      if (account !== null) await database.run('INSERT INTO turns (account_id) VALUES ($1)', [account.id]);
-      return account;
-    },
     usage: (accountId, now) => usageOf(database, accountId, now),
     jobCounts: (accountId, now) => countJobs(database, accountId, now),
     insertFirstKey: (key) =>
