@@ -27,28 +27,35 @@ type EndedRow = Pick<JobRow, 'id' | 'url' | 'accountId' | 'requestId' | 'claimed
 };
 
 /**
- * Ends claimed jobs, all completed or all failed, in one statement with their credits, orders, pictures and deliveries, so that one failure
- * undoes all; then ends the first slice of each job's followers, which the sweep ends if that fails.
+ * Ends jobs for the workers that hold them, all completed or all failed, in one statement with their credits, orders, pictures and
+ * deliveries, so that one failure undoes all; then ends the first slice of each job's followers, which the sweep ends if that fails.
  * @returns for each claim the ended jobs, the claimed one first; none if the claim was lost
  */
 export async function endJobs(database: Database, ends: readonly ClaimEnd[]): Promise<EndedJob[][]> {
   const rows = await endClaimed(database, ends);
-  const known = new Map(rows.map((row) => [row.id, row]));
+  const ids = new Set(rows.map((row) => row.id));
   for (const end of ends) {
-    // An earlier call that lost its connection may have been committed after all.
-    const before = known.has(end.held.id) ? null : await alreadyEnded(database, end);
-    if (before !== null) known.set(before.id, before);
+    // An earlier call of this worker that lost its connection may have been committed after all.
+    const before = ids.has(end.held.id) ? null : await alreadyEnded(database, end);
+    if (before !== null) rows.push(before);
   }
+  return await settleEnds(database, ends, rows);
+}
+
+/** Ends one job like `endJobs`, for any server: a job that another one has ended in the meantime is lost. */
+export async function endJob(database: Database, held: Claim, ending: Ending): Promise<EndedJob[]> {
+  const ends = [{ held, ending }];
+  return (await settleEnds(database, ends, await endClaimed(database, ends)))[0] ?? [];
+}
+
+/** Corrects what the accounts of ended jobs are charged, and ends the first slice of their followers. */
+async function settleEnds(database: Database, ends: readonly ClaimEnd[], rows: readonly EndedRow[]): Promise<EndedJob[][]> {
+  const known = new Map(rows.map((row) => [row.id, row]));
   const times = new Map(ends.map(({ held, ending }) => [held.id, ending.now]));
-  const released = [...known.values()].map((row) => ({ ...row, now: times.get(row.id) ?? 0 }));
+  const released = rows.map((row) => ({ ...row, now: times.get(row.id) ?? 0 }));
   // If this fails, any of them may have followers.
   const followed = await correctTurns(database, released).catch(() => new Set(known.keys()));
   return await Promise.all(ends.map(({ held }) => withFollowers(database, known.get(held.id), followed)));
-}
-
-/** Ends one job like `endJobs`. */
-export async function endJob(database: Database, held: Claim, ending: Ending): Promise<EndedJob[]> {
-  return (await endJobs(database, [{ held, ending }]))[0] ?? [];
 }
 
 async function withFollowers(database: Database, row: EndedRow | undefined, followed: ReadonlySet<string>): Promise<EndedJob[]> {
