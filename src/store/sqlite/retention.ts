@@ -8,6 +8,8 @@ import type { Writer } from './writer.js';
 
 /** Number of rows per transaction; small, so that a slice does not delay other writes (no statement over 50 ms). */
 const SLICE_ROWS = 25;
+/** Number of jobs that one transaction examines to find those to delete. */
+const EXAMINED_ROWS = 100;
 /** Number of pages that one transaction moves; small, so that a slice does not delay other writes. */
 const SLICE_PAGES = 100;
 /** Maximum number of slices per call. */
@@ -77,24 +79,50 @@ function forget(sql: Sql, name: string): void {
   ]);
 }
 
-/** Deletes ended jobs without a pending delivery, oldest first. @returns their number */
-export function deleteJobs(sql: Sql, writer: Writer, rules: { before: number; limit: number }): Promise<number> {
-  return inSlices(rules.limit, SLICE_ROWS, (limit) => writer.run(() => deleteSlice(sql, rules.before, limit)));
+/** The place of an ended job in the order of deletion. */
+interface EndedPlace {
+  endedAt: number;
+  seq: number;
 }
 
-function deleteSlice(sql: Sql, before: number, limit: number): number {
-  const ended = sql.all<{ id: string; artifactName: string | null }>(
-    `SELECT id, artifact_name FROM jobs WHERE ended_at < $1
-        AND NOT EXISTS (SELECT 1 FROM deliveries WHERE deliveries.job_id = jobs.id AND deliveries.state = 'pending')
-      ORDER BY ended_at, seq LIMIT $2`,
-    [before, limit],
+/** Deletes ended jobs without a pending delivery in slices, oldest first, with other writes in between. @returns their number */
+export async function deleteJobs(sql: Sql, writer: Writer, rules: { before: number; limit: number }): Promise<number> {
+  let deleted = 0;
+  let after: EndedPlace | null = { endedAt: 0, seq: 0 };
+  while (after !== null && deleted < rules.limit) {
+    const slice = { before: rules.before, after, limit: Math.min(SLICE_ROWS, rules.limit - deleted) };
+    const done: DeletedSlice = await writer.run(() => deleteSlice(sql, slice));
+    deleted += done.deleted;
+    after = done.last;
+  }
+  return deleted;
+}
+
+interface DeletedSlice {
+  deleted: number;
+  /** The place after which the next slice starts; null at the end. */
+  last: EndedPlace | null;
+}
+
+/** Examines the jobs after a place, until `limit` are deleted. */
+function deleteSlice(sql: Sql, { before, after, limit }: { before: number; after: EndedPlace; limit: number }): DeletedSlice {
+  // The first condition lets the index start there; the second one leaves out those of the same millisecond.
+  const ended = sql.all<EndedPlace & { id: string; artifactName: string | null; isPending: number }>(
+    `SELECT id, artifact_name, ended_at, seq,
+        EXISTS (SELECT 1 FROM deliveries WHERE deliveries.job_id = jobs.id AND deliveries.state = 'pending') AS is_pending
+      FROM jobs WHERE ended_at >= $1 AND (ended_at > $1 OR seq > $2) AND ended_at < $3 ORDER BY ended_at, seq LIMIT ${EXAMINED_ROWS}`,
+    [after.endedAt, after.seq, before],
   );
-  for (const { id, artifactName } of ended) {
+  let deleted = 0;
+  for (const { id, artifactName, isPending, ...place } of ended) {
+    if (isPending === 1) continue;
     sql.run('DELETE FROM jobs WHERE id = $1', [id]);
     // The row of a deleted picture is kept as long as a job refers to it, so that requests get 410.
     if (artifactName !== null) forget(sql, artifactName);
+    deleted++;
+    if (deleted === limit) return { deleted, last: place };
   }
-  return ended.length;
+  return { deleted, last: ended.length < EXAMINED_ROWS ? null : (ended.at(-1) ?? null) };
 }
 
 /** Returns the bytes of the file and its log, of which `free` are in unused pages. */
