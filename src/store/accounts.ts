@@ -130,17 +130,32 @@ const KEPT = { link: 20, session: 100 } as const;
 /** More than there are: SQLite has no OFFSET without a LIMIT. */
 const ALL = 1_000_000;
 
+type Statement = readonly [text: string, values: readonly unknown[]];
+
+/** Runs statements as one transaction. @returns for each the number of rows that it changed */
+export type RunTogether = (statements: readonly Statement[]) => Promise<number[]>;
+
 /** Links and sessions of the console, for both engines. */
-export function consoleSteps(queries: Queries): ConsoleStore {
-  const end = (hash: string, kind: keyof typeof KEPT, now: number) =>
-    queries.run('DELETE FROM console_access WHERE hash = $1 AND kind = $2 AND expires_at > $3', [hash, kind, now]);
+export function consoleSteps(queries: Queries, runTogether: RunTogether): ConsoleStore {
   return {
-    addConsoleLink: (link) => add(queries, 'link', link),
+    async addConsoleLink(link) {
+      const { hash, createdAt, expiresAt } = link;
+      await runTogether([
+        [`INSERT INTO console_access (hash, kind, created_at, expires_at) VALUES ($1, 'link', $2, $3)`, [hash, createdAt, expiresAt]],
+        removeOldest('link', link),
+      ]);
+    },
     async exchangeConsoleLink(linkHash, session) {
-      // Of two concurrent exchanges, only the first finds the row.
-      if ((await end(linkHash, 'link', session.createdAt)) === 0) return false;
-      await add(queries, 'session', session);
-      return true;
+      // Of two concurrent exchanges, only the first finds the row, which becomes the session.
+      const [exchanged] = await runTogether([
+        [
+          `UPDATE console_access SET hash = $2, kind = 'session', created_at = $3, expires_at = $4
+            WHERE hash = $1 AND kind = 'link' AND expires_at > $3`,
+          [linkHash, session.hash, session.createdAt, session.expiresAt],
+        ],
+        removeOldest('session', session),
+      ]);
+      return exchanged === 1;
     },
     findConsoleSession: (hash, now) =>
       queries.one(`SELECT hash, created_at, expires_at FROM console_access WHERE hash = $1 AND kind = 'session' AND expires_at > $2`, [
@@ -154,24 +169,23 @@ export function consoleSteps(queries: Queries): ConsoleStore {
       );
       return live?.rows ?? 0;
     },
-    endConsoleSession: async (hash) => (await end(hash, 'session', 0)) === 1,
+    endConsoleSession: async (hash) => (await queries.run(`DELETE FROM console_access WHERE hash = $1 AND kind = 'session'`, [hash])) === 1,
     async endConsoleAccess() {
-      await queries.run(`DELETE FROM console_access WHERE kind = 'link'`);
-      return await queries.run('DELETE FROM console_access');
+      const [, sessions = 0] = await runTogether([
+        [`DELETE FROM console_access WHERE kind = 'link'`, []],
+        ['DELETE FROM console_access', []],
+      ]);
+      return sessions;
     },
   };
 }
 
-async function add(queries: Queries, kind: keyof typeof KEPT, grant: ConsoleGrant): Promise<void> {
-  await queries.run(
+/** Removes what has expired, and the oldest of a kind that exceed the limit, but not the new one. */
+function removeOldest(kind: keyof typeof KEPT, { hash, createdAt }: ConsoleGrant): Statement {
+  return [
     `DELETE FROM console_access WHERE expires_at <= $1 OR hash IN (
-      SELECT hash FROM console_access WHERE kind = $2 AND expires_at > $1 ORDER BY created_at DESC, hash DESC LIMIT ${ALL} OFFSET $3)`,
-    [grant.createdAt, kind, KEPT[kind] - 1],
-  );
-  await queries.run('INSERT INTO console_access (hash, kind, created_at, expires_at) VALUES ($1, $2, $3, $4)', [
-    grant.hash,
-    kind,
-    grant.createdAt,
-    grant.expiresAt,
-  ]);
+      SELECT hash FROM console_access WHERE kind = $2 AND expires_at > $1
+        ORDER BY hash = $3 DESC, created_at DESC, hash DESC LIMIT ${ALL} OFFSET $4)`,
+    [createdAt, kind, hash, KEPT[kind]],
+  ];
 }

@@ -410,7 +410,7 @@ export interface ConsoleGrant {
 export interface ConsoleStore {
   addConsoleLink(link: ConsoleGrant): Promise<void>;
   /**
-   * Exchanges a link, which can then no longer be used, for a session.
+   * Exchanges a link in ONE transaction: the link can no longer be used, and the session exists.
    * @returns false, without a session, if no such link exists or it has expired
    */
   exchangeConsoleLink(linkHash: string, session: ConsoleGrant): Promise<boolean>;

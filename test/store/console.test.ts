@@ -35,6 +35,26 @@ test('only one of two processes that exchange a link at once succeeds', async ()
   expect(await it.store.countConsoleSessions(NOON)).toBe(1);
 });
 
+test('a link is neither used up nor displaced when what follows it cannot be stored', async () => {
+  await using it = await aStore();
+  await it.store.addConsoleLink(aGrant('link'));
+  await it.store.exchangeConsoleLink('link', aGrant('session'));
+  for (let i = 0; i < 20; i++) await it.store.addConsoleLink(aGrant(`link ${i}`, NOON + i));
+  await expect(it.store.addConsoleLink(aGrant('session', NOON + 20))).rejects.toThrow();
+  await expect(it.store.exchangeConsoleLink('link 0', aGrant('session', NOON + 20))).rejects.toThrow();
+  expect(await it.store.exchangeConsoleLink('link 0', aGrant('other', NOON + 20))).toBe(true);
+});
+
+test('an unknown link displaces no session', async () => {
+  await using it = await aStore();
+  for (let i = 0; i < 100; i++) {
+    await it.store.addConsoleLink(aGrant('link', NOON + i));
+    await it.store.exchangeConsoleLink('link', aGrant(`session ${i}`, NOON + i));
+  }
+  expect(await it.store.exchangeConsoleLink('unknown', aGrant('none', NOON + 100))).toBe(false);
+  expect(await it.store.countConsoleSessions(NOON + 100)).toBe(100);
+});
+
 test('an expired link cannot be exchanged', async () => {
   await using it = await aStore();
   await it.store.addConsoleLink(aGrant('link', NOON, 1_000));

@@ -3,7 +3,7 @@
  * or the bytes of artifacts.
  */
 import type { Log } from '../../log.js';
-import { consoleSteps, renewKey } from '../accounts.js';
+import { consoleSteps, type RunTogether, renewKey } from '../accounts.js';
 import { type JobLookUps, jobLookUps } from '../job-look-ups.js';
 import type { Claim, DeliveryStore, EndedJob, EngineStore, JobStore, NodeFacts, Store } from '../store.js';
 import { StoreError } from '../store-error.js';
@@ -81,13 +81,22 @@ async function open(options: PostgresStoreOptions): Promise<Store> {
       ...jobLookUps(database, (seqs) => jobsBySeqs(database, seqs)),
       ...deliverySteps(engine),
       ...retentionSteps(database),
-      ...consoleSteps(database),
+      ...consoleSteps(database, togetherIn(database)),
       ...engineSteps(engine, node),
     };
   } catch (error) {
     await database[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+function togetherIn(database: Database): RunTogether {
+  return (statements) =>
+    database.transaction(async (queries) => {
+      const changed: number[] = [];
+      for (const [text, values] of statements) changed.push(await queries.run(text, values));
+      return changed;
+    });
 }
 
 function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {

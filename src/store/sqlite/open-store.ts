@@ -106,7 +106,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     return {
       ...accountSteps(queries),
       ...keySteps(queries, vault),
-      ...consoleSteps(queries),
+      ...consoleSteps(queries, (statements) => writer.run(() => statements.map(([text, values]) => connection.run(text, values)))),
       ...accountSums(engine),
       ...jobSteps(engine),
       ...jobLookUps(queriesOf({ ...engine, read: engine.readDurable }), (seqs) => engine.readDurable(() => jobsBySeqs(connection, seqs))),
