@@ -120,6 +120,20 @@ describe('the data directory', () => {
 });
 
 describe('the engine', () => {
+  test('is refused before version 3.51.3', async () => {
+    const prepare = vi.spyOn(Database.prototype, 'prepare');
+    onTestFinished(() => prepare.mockRestore());
+    const openWith = async (version: string) => {
+      prepare.mockImplementationOnce((text) => {
+        expect(text).toBe('SELECT sqlite_version()');
+        return { pluck: () => ({ get: () => version }) } as never;
+      });
+      await (await openAt(aDirectory()))[Symbol.asyncDispose]();
+    };
+    for (const older of ['3.9.99', '3.51.2']) await expect(openWith(older)).rejects.toThrow(`SQLite ${older} is too old, 3.51.3 or newer`);
+    for (const known of ['3.51.3', '3.100.0']) await openWith(known);
+  });
+
   test('enforces references', async () => {
     await using it = await aStore();
     const stranger = { accountId: 'acc_none', keyId: 'key_none' };

@@ -7,6 +7,8 @@ import { Database, type Db, DriverMissing, isDriverMissing } from './driver.js';
 export type { Db } from './driver.js';
 
 export const DATABASE_FILE = 'stillframe.db';
+/** The first version of SQLite with the WAL-reset fix. */
+const SQLITE_FLOOR = '3.51.3';
 /** The start may wait for another process's migration; the running server waits in writer.ts, without blocking. */
 const BOOT_BUSY_MS = 10_000;
 const RUNNING_BUSY_MS = 5;
@@ -71,6 +73,7 @@ function adviceFor(code: string, error: Error): string {
 function openDatabase(file: string, mayBeNew: boolean): Db {
   const db = new Database(file, { timeout: mayBeNew ? BOOT_BUSY_MS : RUNNING_BUSY_MS });
   try {
+    checkVersion(db);
     // This must precede the first page.
     if (mayBeNew) db.pragma('auto_vacuum = INCREMENTAL');
     db.pragma('journal_mode = WAL');
@@ -83,4 +86,10 @@ function openDatabase(file: string, mayBeNew: boolean): Db {
     db.close();
     throw error;
   }
+}
+
+function checkVersion(db: Db): void {
+  const version = String(db.prepare('SELECT sqlite_version()').pluck().get());
+  if (version.localeCompare(SQLITE_FLOOR, 'en', { numeric: true }) >= 0) return;
+  throw new StoreError(`SQLite ${version} is too old, ${SQLITE_FLOOR} or newer is needed: reinstall stillframe's dependencies (npm ci).`);
 }
