@@ -93,7 +93,10 @@ export async function verifyWebhook(request: WebhookRequest): Promise<WebhookEve
   checkedObject(request.headers, 'headers');
   const [, timestamp, hex] = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(signatureOf(request.headers)) ?? [];
   if (timestamp === undefined || hex === undefined) throw invalid(`The header ${SIGNATURE_HEADER} is missing or malformed.`);
-  const content = Uint8Array.from([...utf8(`${timestamp}.`), ...body]);
+  const head = utf8(`${timestamp}.`);
+  const content = new Uint8Array(head.length + body.length);
+  content.set(head);
+  content.set(body, head.length);
   const matches = await Promise.all(secrets.map((secret) => verify(secret, { content, hex })));
   if (!matches.includes(true)) throw invalid('The signature does not match the body.');
   const skewSeconds = Math.abs((request.now ?? Date.now()) / 1000 - Number(timestamp));
