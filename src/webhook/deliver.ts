@@ -163,9 +163,15 @@ function retryOrFail(deps: DeliverDeps, due: DueDelivery, failure: FailedAttempt
  */
 export function retryAfterMs(value: string | null, now: number): number {
   const text = value?.trim() ?? '';
-  // Date.parse alone would take nearly any number for a date.
-  const wait = /^\d+$/.test(text) ? Number(text) * 1000 : /^[a-z]/i.test(text) ? Date.parse(text) - now : 0;
+  const wait = /^\d+$/.test(text) ? Number(text) * 1000 : httpDate(text) - now;
   return Number.isNaN(wait) ? 0 : Math.min(Math.max(wait, 0), LONGEST_RETRY_AFTER_MS);
+}
+
+/** Parses an HTTP date (RFC 9110, 5.6.7): all three forms begin with the weekday. Date.parse alone accepts nearly any text. */
+function httpDate(text: string): number {
+  if (/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .+ GMT$/.test(text)) return Date.parse(text);
+  // The asctime form has no time zone; it is UTC.
+  return /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/.test(text) ? Date.parse(`${text} GMT`) : Number.NaN;
 }
 
 /**
