@@ -2,7 +2,7 @@ import { accessSync, constants, realpathSync, type Stats, statSync } from 'node:
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { ToleratedCode } from '../../contract/request-fields.js';
 import { type Fields, isFields, type ParsedShot, readShot } from './read-shot.js';
-import { readYaml, ShotsError, type ShotsIssue, type YamlFile } from './read-yaml.js';
+import { ISSUES_MAX, readYaml, ShotsError, type ShotsIssue, type YamlFile } from './read-yaml.js';
 import { readServer, type ServerOrder } from './shots-server.js';
 
 /** One capture of a shots file. */
@@ -55,6 +55,7 @@ export function readShots(text: string, rules: ShotsRules): Shots {
   const server = value === null ? null : readServer(value, (field, message) => issues.add(serverPath, field, message));
   const shots: Shot[] = [];
   for (const item of layout.shots) {
+    if (issues.isFull) break;
     const shot = parseShot(item, { defaults: layout.defaults, rules, issues });
     if (shot !== null) shots.push({ ...shot, place: item.path, line: yaml.lineOf(item.path) });
   }
@@ -73,6 +74,11 @@ class Issues {
     this.#yaml = yaml;
   }
 
+  /** Whether further problems are no longer reported. */
+  get isFull(): boolean {
+    return this.#all.size >= ISSUES_MAX;
+  }
+
   inOrder(): ShotsIssue[] {
     return [...this.#all.values()].sort((a, b) => a.line - b.line);
   }
@@ -83,6 +89,7 @@ class Issues {
    * @param field dotted, below the part; empty for the part itself
    */
   add(part: readonly string[], field: string, message: string): void {
+    if (this.isFull) return;
     const path = [...part, ...(field === '' ? [] : field.split('.'))];
     const issue = { path: path.join('.'), line: this.#yaml.lineOf(path), message, field };
     this.#all.set(`${issue.path} ${message}`, issue);

@@ -1,10 +1,10 @@
-import { isNode, LineCounter, parseDocument } from 'yaml';
+import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { UsageError } from '../operator-error.js';
 
 /** A parsed YAML file with the lines of its values. */
 export interface YamlFile {
   value: unknown;
-  /** Returns the line of the value at a path, or of the nearest existing one above it. */
+  /** Returns the line of the field or the item at a path, or of the nearest existing one above it. */
   lineOf(path: readonly string[]): number;
 }
 
@@ -32,7 +32,8 @@ export class ShotsError extends UsageError {
   }
 }
 
-const ISSUES_MAX = 100;
+/** Maximum number of problems that are reported. */
+export const ISSUES_MAX = 100;
 /** Maximum number of anchor uses, with those in anchored values multiplied. */
 const ALIASES_MAX = 200_000;
 
@@ -49,11 +50,15 @@ export function readYaml(text: string, file: string): YamlFile {
       problems.map(({ message, pos }) => ({ path: '', line: lineAt(pos[0]), message: describeProblem(message), field: '' })),
     );
   try {
-    const document = parseDocument(text, { lineCounter: lines, merge: true, logLevel: 'silent', prettyErrors: false });
-    const problems = [...document.errors, ...document.warnings];
+    // The library's own check for repeated keys takes quadratic time.
+    const document = parseDocument(text, { lineCounter: lines, merge: true, logLevel: 'silent', prettyErrors: false, uniqueKeys: false });
+    const problems = [...document.errors, ...document.warnings, ...(document.errors.length > 0 ? [] : repeatedKeys(document))];
     if (problems.length > 0) throw refuse(problems);
     const lineOf = (path: readonly string[]): number => {
-      const node = document.getIn(path, true);
+      const parent = document.getIn(path.slice(0, -1), true);
+      // A field is where its key is: its value may begin on a later line.
+      const pair = isMap(parent) ? parent.items.find(({ key }) => isScalar(key) && String(key.value) === path.at(-1)) : undefined;
+      const node = pair?.key ?? document.getIn(path, true);
       if (isNode(node) && node.range) return lineAt(node.range[0]);
       return path.length === 0 ? 1 : lineOf(path.slice(0, -1));
     };
@@ -62,6 +67,21 @@ export function readYaml(text: string, file: string): YamlFile {
     if (error instanceof ShotsError) throw error;
     throw refuse([{ message: (error as Error).message, pos: [0] }]);
   }
+}
+
+function repeatedKeys(document: Document.Parsed): { message: string; pos: [number, ...number[]] }[] {
+  const found: ReturnType<typeof repeatedKeys> = [];
+  visit(document, {
+    Map: (_, { items }) => {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        if (seen.has(key.value)) found.push({ message: 'Map keys must be unique', pos: [key.range?.[0] ?? 0] });
+        seen.add(key.value);
+      }
+    },
+  });
+  return found;
 }
 
 function describeProblem(message: string): string {

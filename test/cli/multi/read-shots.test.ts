@@ -78,12 +78,17 @@ shots:
   it('may have anchors and merge keys', () => {
     const { shots } = read('- &a { url: example.com, output: a.png, full_page: true }\n- { <<: *a, output: b.png }');
     expect(shots.map(({ options }) => options.fullPage)).toEqual([true, true]);
+    const merged = read(
+      '- &a { url: example.com, output: a.png }\n- &b { url: example.org, output: b.webp }\n- { <<: *a, <<: *b, output: c.png }',
+    );
+    expect(merged.shots[2]?.options).toMatchObject({ url: 'https://example.com/', format: 'png' });
   });
 });
 
 describe("each problem of a shots file is reported with its line and the API's message", () => {
   it.each([
     ['- url: example.com\n  fullpage: true', 'shots.yml:2: Unknown field `fullpage`. Did you mean `full_page`?'],
+    ['- url: example.com\n  viewprt:\n    width: 300', 'shots.yml:2: Unknown field `viewprt`. Did you mean `viewport`?'],
     ['- url: example.com\n  width: 300', 'shots.yml:2: Unknown field `width`. Did you mean `viewport.width`?'],
     ['- url: example.com\n  javascript: x', 'shots.yml:2: Unknown field `javascript`. Did you mean `custom_js`?'],
     ['- url: example.com\n  outptu: a.png', 'shots.yml:2: Unknown field `outptu`. Did you mean `output`?'],
@@ -172,6 +177,25 @@ describe('a very long shots file', () => {
     const { shots } = read(first + Array.from({ length: 1_000 }, (_, index) => `- { <<: *d, output: ${index}.png }\n`).join(''));
     expect(shots).toHaveLength(1_001);
     expect(shots.at(-1)?.options.view.width).toBe(800);
+  });
+
+  it.each([
+    ['shots without a URL', (count: number) => '- { ulr: 1 }\n'.repeat(count), 'Unknown field `ulr`'],
+    ['shots without fields', (count: number) => '- 1\n'.repeat(count), 'A shot must have fields'],
+    ['unknown fields', (count: number) => `shots: []\n${numbered(count, (index) => `a${index}: 1\n`)}`, 'Unknown field `a0`'],
+    ['repeated fields', (count: number) => `- url: example.com\n${'  a: 1\n'.repeat(count)}`, 'Map keys must be unique'],
+    ['syntax errors', (count: number) => '- "\n- @\n'.repeat(count / 2), 'Missing closing "quote'],
+  ])('of 20,000 %s is refused with the first 100 problems, in linear time', (_what, text, problem) => {
+    problems(text(500));
+    const [few = 0, many = 0] = [5_000, 20_000].map((count) => {
+      const began = performance.now();
+      const lines = problems(text(count)).split('\n');
+      expect(lines.length).toBeLessThanOrEqual(100);
+      expect(lines.join('\n')).toContain(problem);
+      return performance.now() - began;
+    });
+    // Quadratic time would be sixteen times as long.
+    expect(many).toBeLessThan(9 * few + 100);
   });
 
   it.each([
