@@ -162,6 +162,9 @@ const CAPTURES = {
     argument: '<list>',
     help: `comma-separated codes to tolerate in requests without \`tolerate\`: ${TOLERATED_CODES.join(', ')}`,
   }),
+  proxyPassword: optional(text).meta({
+    help: 'password for `stillframe capture` or `compare` with --proxy-username; API requests carry their own',
+  }),
 };
 
 const DESTINATIONS = {

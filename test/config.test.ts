@@ -104,6 +104,7 @@ describe('the settings', () => {
     expect(secrets.map(({ env }) => env).sort()).toEqual([
       'DATABASE_URL',
       'METRICS_TOKEN',
+      'PROXY_PASSWORD',
       'S3_ACCESS_KEY_ID',
       'S3_SECRET_ACCESS_KEY',
       'SECRET_KEY',

@@ -25,13 +25,17 @@ export function addCaptureFlags(command: Command, forLinks = false): void {
   }
 }
 
-/** @returns the request body, without `url`, that the given flags stand for */
-export function readCaptureFlags(command: Command): Record<string, unknown> {
+/**
+ * @param proxyPassword from the environment: secrets never come from flags
+ * @returns the request body, without `url`, that the given flags stand for
+ */
+export function readCaptureFlags(command: Command, proxyPassword: string | null): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const { field, option } of flags()) {
     const key = option.attributeName();
     if (command.getOptionValueSource(key) === 'cli') place(body, field.name, command.getOptionValue(key));
   }
+  if (body.proxy !== undefined && proxyPassword !== null) place(body, 'proxy.password', proxyPassword);
   return body;
 }
 

@@ -74,7 +74,7 @@ async function readOrder(text: string | undefined, flags: CaptureFlags, command:
   const target = targetOf(text, flags, command);
   const format = readFormat(flags.output, flags.format);
   const request = {
-    ...readCaptureFlags(command),
+    ...readCaptureFlags(command, config.proxyPassword),
     ...(target.kind === 'html' ? {} : { url: target.kind === 'url' ? target.url : LOCAL_PAGE }),
     ...(format === null ? {} : { format }),
   };

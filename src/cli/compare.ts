@@ -125,7 +125,7 @@ async function readPicture(text: string, flags: CompareFlags, command: Command):
   const { renderTarget } = await import('./run-capture.js');
   const { content } = await renderTarget({
     ...{ config, target, file: null, force: false, debug: null },
-    options: parse({ format: 'png', ...readCaptureFlags(command), url }),
+    options: parse({ format: 'png', ...readCaptureFlags(command, config.proxyPassword), url }),
     publicOnly: flags.publicOnly === true,
     network: localNetworkOf(config, flags),
   });

@@ -261,10 +261,13 @@ export const requestFields = {
       bypass: line(4_096)
         .optional()
         .meta({ description: 'comma-separated hosts that are reached without the proxy', example: 'cdn.example.com,.static.example.com' }),
-      username: line(1_024).optional().meta({
-        description: 'user name for the proxy',
-        example: 'user',
-      }),
+      username: line(1_024)
+        .optional()
+        .meta({
+          description: 'user name for the proxy',
+          example: 'user',
+          cli: { help: 'user name for the proxy; its password is taken from STILLFRAME_PROXY_PASSWORD' },
+        }),
       password: line(1_024).optional().meta({ description: 'write-only', example: 'secret', writeOnly: true }),
     })
     .optional()

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startCallerProxy } from '../fixtures/caller-proxy.js';
 import { runCommand } from '../fixtures/run-command.js';
 import { type Run, runProgram } from '../fixtures/run-program.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
@@ -29,7 +30,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-const stillframe = (args: string[], input = ''): Promise<Run> => runCommand(args, { cwd: dir, input });
+const stillframe = (args: string[], input = '', env: NodeJS.ProcessEnv = {}): Promise<Run> => runCommand(args, { cwd: dir, input, env });
 
 /** A single line with the error; no picture was written. */
 async function expectRefused(args: string[], status: number, words: string): Promise<void> {
@@ -56,6 +57,14 @@ describe('stillframe capture', () => {
     expect(stderr).toMatch(/b\.png: png, 2560×1440 px/);
     expect(readFileSync(join(dir, 'b.png')).subarray(0, 4)).toEqual(PNG);
     await expectRefused([`localhost:${port}/article`, '-o', 'b.png'], 1, '--force');
+  });
+
+  it('takes the password of a proxy from the environment', async () => {
+    await using proxy = await startCallerProxy({ kind: 'http', credentials: { username: 'anna', password: 's3cret' } });
+    const flags = ['--proxy-server', proxy.server, '--proxy-username', 'anna', '-o', 'proxied.png'];
+    const { status, stderr } = await stillframe([site.url('/article'), ...flags], '', { STILLFRAME_PROXY_PASSWORD: 's3cret' });
+    expect(status, stderr).toBe(0);
+    expect(new Set(proxy.credentials)).toEqual(new Set(['anna:s3cret']));
   });
 
   it('writes the steps of the capture into the directory of --debug', async () => {
