@@ -14,7 +14,7 @@ import { describeError, githubAnnotation, printable, toErrorObject } from '../op
 import { newPageZone } from '../page-server.js';
 import { writePicture } from '../picture-file.js';
 import { describeCounts, StatusLine } from '../status-line.js';
-import { type Baseline, compareShots, hasPassed, type ShotComparison } from './compare-shots.js';
+import { type Baseline, checkBaselines, compareShots, hasPassed, type ShotComparison } from './compare-shots.js';
 import type { Shot, Shots } from './read-shots.js';
 import { reportOf, type ShotResult, type ShotsReport } from './shots-report.js';
 import { ShotsServer } from './shots-server.js';
@@ -46,6 +46,7 @@ export interface ShotsRun {
  * @throws OperatorError, BrowserError if the server or the browser does not start
  */
 export async function captureShots({ shots, server }: Shots, run: ShotsRun): Promise<ShotsReport> {
+  if (run.baseline !== null) checkBaselines(shots, run.baseline.dir, process.cwd());
   const todo = run.keepExisting ? shots.filter(({ path }) => !existsSync(path)) : shots;
   const results = new Map<Shot, ShotResult>();
   let durationMs = 0;
@@ -61,25 +62,32 @@ export async function captureShots({ shots, server }: Shots, run: ShotsRun): Pro
   const ended = shots.map(
     (shot) => results.get(shot) ?? { shot, status: todo.includes(shot) ? ('not_run' as const) : ('skipped' as const) },
   );
-  return reportOf(ended, durationMs, await checkPictures(ended, run));
+  const { baseline } = run;
+  if (baseline === null || run.signal.aborted) return reportOf(ended, durationMs, null);
+  const comparisons = await compareShots(ended, baseline, process.cwd());
+  const report = reportOf(ended, durationMs, comparisons);
+  sayComparisons(comparisons, run);
+  try {
+    await writeVisualReport(run.reportDir, comparisons);
+    if (!comparisons.every(hasPassed)) process.stderr.write(`See ${join(run.reportDir, 'index.html')}.\n`);
+    return report;
+  } catch (error) {
+    // The captures are reported all the same.
+    process.stderr.write(`${printable(describeError(error))}\n`);
+    return { ...report, ok: false, error: toErrorObject(error) };
+  }
 }
 
-/** Compares the pictures with the baseline, and writes the report of that. */
-async function checkPictures(results: readonly ShotResult[], run: ShotsRun): Promise<ShotComparison[] | null> {
+function sayComparisons(comparisons: readonly ShotComparison[], run: ShotsRun): void {
   const say = (line: string) => process.stderr.write(`${line}\n`);
-  const { baseline, reportDir, signal } = run;
-  if (baseline === null || signal.aborted) return null;
-  const comparisons = await compareShots(results, baseline, process.cwd());
-  await writeVisualReport(reportDir, comparisons);
   for (const comparison of comparisons) {
-    if (comparison.status === 'same') continue;
+    // A failed capture was reported when it failed.
+    if (comparison.status === 'same' || comparison.status === 'not_captured') continue;
     const { shot, status } = comparison;
     say(printable(`${shot.output}: ${status}. ${describeShotComparison(comparison)}`));
     if (!hasPassed(comparison) && run.annotates)
       say(githubAnnotation({ file: run.file, line: shot.line, message: `${shot.output}: ${status}` }));
   }
-  if (comparisons.some((comparison) => !hasPassed(comparison))) say(`See ${join(reportDir, 'index.html')}.`);
-  return comparisons;
 }
 
 /** @returns the time from when the browser was ready to the end of the last capture, ms */

@@ -4,8 +4,8 @@ import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { comparePictures } from '../../compare/compare-pictures.js';
 import type { Comparison, ComparisonOptions } from '../../contract/comparison.js';
-import { describeError } from '../operator-error.js';
-import type { Shot } from './read-shots.js';
+import { describeError, OperatorError, UsageError } from '../operator-error.js';
+import { leadsOut, realPathOf, type Shot, sameFileKey } from './read-shots.js';
 
 export interface Baseline {
   /** Directory of the pictures of an earlier run. */
@@ -24,21 +24,48 @@ export type ShotComparison = { shot: Shot; baseline: string } & (
   | { status: 'new' }
   /** The baseline was written or replaced. */
   | { status: 'updated' }
-  /** One of the pictures cannot be compared. */
+  /** One of the pictures cannot be compared, or the baseline cannot be written. */
   | { status: 'failed'; message: string }
+  /** The capture failed, so that there is no picture. */
+  | { status: 'not_captured'; message: string }
 );
 
-/** Compares each captured picture with its baseline, or replaces the baseline. PDFs are left out. */
+/**
+ * Refuses a baseline that two shots share, or that is a picture of this run: it would be overwritten, or equal in any case.
+ * @throws UsageError that names the outputs
+ */
+export function checkBaselines(shots: readonly Shot[], dir: string, root: string): void {
+  const outputs = new Map(shots.map((shot) => [sameFileKey(shot.path), shot]));
+  const owners = new Map<string, Shot>();
+  for (const shot of shots.filter(isPicture)) {
+    const baseline = baselineOf(shot, dir, root);
+    const key = sameFileKey(realPathOf(baseline));
+    const output = outputs.get(key);
+    if (output !== undefined) {
+      const what = output === shot ? 'that picture itself' : `the output of another shot, ${output.output}`;
+      throw new UsageError(`--baseline: the baseline of ${shot.output} would be ${what}. Name another directory.`);
+    }
+    const owner = owners.get(key);
+    if (owner !== undefined) {
+      const why = 'An output outside the working directory is known by its name alone: change one of the names.';
+      throw new UsageError(`--baseline: ${owner.output} and ${shot.output} would share the baseline ${baseline}. ${why}`);
+    }
+    owners.set(key, shot);
+  }
+}
+
+/** Compares each picture with its baseline, or replaces the baseline. PDFs are left out. */
 export async function compareShots(
-  results: readonly { shot: Shot; status: string }[],
+  results: readonly { shot: Shot; status: string; error?: unknown }[],
   rules: Baseline,
   root: string,
 ): Promise<ShotComparison[]> {
   const compared: ShotComparison[] = [];
-  for (const { shot, status } of results) {
-    if ((status !== 'captured' && status !== 'skipped') || shot.options.format === 'pdf') continue;
+  for (const { shot, status, error } of results) {
+    if (!isPicture(shot) || status === 'not_run') continue;
     const baseline = baselineOf(shot, rules.dir, root);
-    compared.push({ shot, baseline, ...(rules.updates ? await update(shot, baseline) : await compareShot(shot, baseline, rules)) });
+    if (status === 'failed') compared.push({ shot, baseline, status: 'not_captured', message: describeError(error) });
+    else compared.push({ shot, baseline, ...(await checkShot(shot, baseline, rules)) });
   }
   return compared;
 }
@@ -48,25 +75,44 @@ export function hasPassed({ status }: Pick<ShotComparison, 'status'>): boolean {
   return status === 'same' || status === 'updated';
 }
 
-/** A baseline has the path of the output below the working directory; outputs elsewhere have their names. */
-function baselineOf({ path }: Shot, dir: string, root: string): string {
-  const below = relative(root, path);
-  return join(dir, below.startsWith('..') ? basename(path) : below);
+function isPicture({ options }: Shot): boolean {
+  return options.format !== 'pdf';
 }
 
-async function update({ path }: Shot, baseline: string): Promise<{ status: 'updated' }> {
-  await mkdir(dirname(baseline), { recursive: true });
-  await copyFile(path, baseline);
-  return { status: 'updated' };
+/** A baseline has the path of the output below the working directory; outputs elsewhere have their names. */
+function baselineOf({ path }: Shot, dir: string, root: string): string {
+  return join(dir, leadsOut(root, path) ? basename(path) : relative(root, path));
+}
+
+async function checkShot(shot: Shot, baseline: string, rules: Baseline) {
+  try {
+    return rules.updates ? await update(shot, baseline) : await compareShot(shot, baseline, rules);
+  } catch (error) {
+    return { status: 'failed' as const, message: describeError(error) };
+  }
+}
+
+async function update({ path }: Shot, baseline: string) {
+  try {
+    await mkdir(dirname(baseline), { recursive: true });
+    await copyFile(path, baseline);
+    return { status: 'updated' as const };
+  } catch (error) {
+    throw new OperatorError(`The baseline ${baseline} cannot be written: ${(error as Error).message}`);
+  }
 }
 
 async function compareShot({ path }: Shot, baseline: string, { options, failAbove }: Baseline) {
   if (!existsSync(baseline)) return { status: 'new' as const };
+  const how = { ...options, mask: [], picture: 'overlay' as const };
+  const { picture, ...comparison } = await comparePictures(await readPicture(baseline), await readPicture(path), how);
+  return { status: comparison.share <= failAbove ? ('same' as const) : ('changed' as const), comparison, picture };
+}
+
+async function readPicture(path: string): Promise<Buffer> {
   try {
-    const how = { ...options, mask: [], picture: 'overlay' as const };
-    const { picture, ...comparison } = await comparePictures(await readFile(baseline), await readFile(path), how);
-    return { status: comparison.share <= failAbove ? ('same' as const) : ('changed' as const), comparison, picture };
+    return await readFile(path);
   } catch (error) {
-    return { status: 'failed' as const, message: describeError(error) };
+    throw new OperatorError(`${path} cannot be read: ${(error as Error).message}`);
   }
 }

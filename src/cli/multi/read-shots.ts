@@ -195,7 +195,7 @@ function resolveOutput(output: string, { root, allowOutside }: Pick<ShotsRules, 
 }
 
 /** Returns a key that is equal for paths of the same file. */
-function sameFileKey(path: string): string {
+export function sameFileKey(path: string): string {
   const ignoresCase = process.platform === 'darwin' || process.platform === 'win32';
   const normal = path.normalize('NFC');
   return ignoresCase ? normal.toLowerCase() : normal;
@@ -211,7 +211,7 @@ function statOf(path: string): Stats | null {
 }
 
 /** Returns the path with the links of its existing part followed. */
-function realPathOf(path: string): string {
+export function realPathOf(path: string): string {
   try {
     return realpathSync(path);
   } catch {
@@ -219,7 +219,7 @@ function realPathOf(path: string): string {
   }
 }
 
-function leadsOut(root: string, path: string): boolean {
+export function leadsOut(root: string, path: string): boolean {
   const way = relative(root, path);
   return way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way);
 }

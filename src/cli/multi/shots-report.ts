@@ -15,7 +15,7 @@ export type ShotResult =
 
 /** The JSON report of a run: counts, and the shots in the order of the file. */
 export interface ShotsReport {
-  /** Whether every shot is captured or skipped, and like its baseline if there is one. */
+  /** Whether every shot is captured or skipped, and like its baseline if there is one, and the report of that is written. */
   ok: boolean;
   total: number;
   captured: number;
@@ -23,7 +23,9 @@ export interface ShotsReport {
   failed: number;
   not_run: number;
   /** Number of pictures by the result of their comparison with the baseline; absent without one. */
-  compared?: Record<ShotComparison['status'], number>;
+  compared?: Record<Exclude<ShotComparison['status'], 'not_captured'>, number>;
+  /** Why the report of the comparison could not be written. */
+  error?: ReturnType<typeof toErrorObject>;
   /** Time in ms from the first capture to the last, without the start of the server and the browser. */
   duration_ms: number;
   shots: Record<string, unknown>[];
@@ -55,7 +57,7 @@ function toEntry(result: ShotResult): Record<string, unknown> {
 }
 
 function toComparison(comparison: ShotComparison | undefined): Record<string, unknown> {
-  if (comparison === undefined) return {};
+  if (comparison === undefined || comparison.status === 'not_captured') return {};
   const { status, baseline } = comparison;
   const facts =
     status === 'same' || status === 'changed' ? comparison.comparison : status === 'failed' ? { message: comparison.message } : {};
@@ -70,7 +72,7 @@ export function describeReport({ captured, skipped, failed, not_run, compared, d
     ...(skipped > 0 ? [`${skipped} kept`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(not_run > 0 ? [`${not_run} not run`] : []),
-    ...checked.map(([status, count]) => `${count} ${status === 'failed' ? 'not comparable' : status}`),
+    ...checked.map(([status, count]) => `${count} ${status === 'failed' ? 'not compared' : status}`),
   ];
   return `${counts.join(', ')}, ${(duration_ms / 1_000).toFixed(1)} s`;
 }

@@ -28,17 +28,23 @@ export function describeShotComparison(comparison: ShotComparison): string {
     case 'updated':
       return 'The baseline was updated.';
     case 'failed':
+    case 'not_captured':
       return comparison.message;
     default:
       return describeComparison(comparison.comparison);
   }
 }
 
+function labelOf(status: ShotComparison['status']): string {
+  return status === 'not_captured' ? 'not captured' : status;
+}
+
 async function writeEntry(dir: string, comparison: ShotComparison, number: number): Promise<string> {
   const { shot, status, baseline } = comparison;
-  const title = `<h2><span class="${status}">${status}</span> ${escapeMarkup(shot.output)}</h2>`;
+  const title = `<h2><span class="${status}">${labelOf(status)}</span> ${escapeMarkup(shot.output)}</h2>`;
   const text = `<p>${escapeMarkup(shot.name)}</p><pre>${escapeMarkup(describeShotComparison(comparison))}</pre>`;
   if (status === 'same' || status === 'updated') return `<details>\n<summary>${title}</summary>\n${text}\n</details>`;
+  if (status === 'not_captured') return `<section>\n${title}\n${text}\n</section>`;
   const after = `pictures/${number}-after${extname(shot.path)}`;
   await copyFile(shot.path, join(dir, after));
   if (status !== 'changed' || comparison.picture === null)
@@ -57,7 +63,7 @@ ${text}
 
 function page(comparisons: readonly ShotComparison[], entries: readonly string[]): string {
   const count = (wanted: ShotComparison['status']) => comparisons.filter(({ status }) => status === wanted).length;
-  const counts = (['changed', 'new', 'failed', 'updated', 'same'] as const).filter((status) => count(status) > 0);
+  const counts = (['changed', 'new', 'failed', 'not_captured', 'updated', 'same'] as const).filter((status) => count(status) > 0);
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -68,7 +74,7 @@ function page(comparisons: readonly ShotComparison[], entries: readonly string[]
 </head>
 <body>
 <h1>Visual check</h1>
-<p>${counts.map((status) => `<span class="${status}">${count(status)} ${status}</span>`).join(' ')}</p>
+<p>${counts.map((status) => `<span class="${status}">${count(status)} ${labelOf(status)}</span>`).join(' ')}</p>
 ${entries.join('\n')}
 <script>${SCRIPT}</script>
 </body>
@@ -82,7 +88,7 @@ body { max-width: 1200px; margin: 2rem auto; padding: 0 1rem; }
 h2 { font-size: 1rem; display: inline; }
 section, details { border-top: 1px solid #8886; padding: 1rem 0; }
 span[class] { border-radius: 4px; padding: 0 .4em; color: #fff; background: #666; }
-.changed, .new, .failed { background: #b3261e !important; }
+.changed, .new, .failed, .not_captured { background: #b3261e !important; }
 .same, .updated { background: #1b6e3c !important; }
 img { max-width: 100%; vertical-align: top; }
 figure { margin: 0; }
@@ -106,7 +112,7 @@ function junit(comparisons: readonly ShotComparison[]): string {
     const { shot } = comparison;
     const name = `    <testcase classname="stillframe" name="${escapeMarkup(`${shot.output} (${shot.name})`)}"`;
     if (hasPassed(comparison)) return `${name}/>`;
-    const summary = comparison.status === 'changed' ? `${percentOf(comparison.comparison.share)} changed` : comparison.status;
+    const summary = comparison.status === 'changed' ? `${percentOf(comparison.comparison.share)} changed` : labelOf(comparison.status);
     return `${name}>\n      <failure message="${escapeMarkup(summary)}">${escapeMarkup(describeShotComparison(comparison))}</failure>\n    </testcase>`;
   });
   return `<?xml version="1.0" encoding="UTF-8"?>

@@ -1,33 +1,35 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { runCommand } from '../../fixtures/run-command.js';
 import { rememberBrowsers } from '../../render/install/any-browser.js';
 
 let dir: string;
-beforeAll(() => {
+beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'stillframe-visual-'));
   rememberBrowsers(dir);
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const read = (name: string) => readFileSync(join(dir, name), 'utf8');
 
-/** Captures two small pages and a PDF, and compares the pictures with the baseline. */
-async function check(colour: string, ...args: string[]) {
-  const shots = [
-    `{ html: '<body style="background:#fff">kept', output: shots/kept.png }`,
-    `{ html: '<title>a < b</title><body style="background:${colour}">changing', output: shots/changing.png }`,
-    `{ html: paper, output: shots/paper.pdf }`,
-  ];
+/** Captures small pages, and compares the pictures with the baseline. */
+async function checkShots(shots: string[], ...args: string[]) {
   writeFileSync(
     join(dir, 'shots.yml'),
     `defaults: { timeout: 60000, viewport: { width: 320, height: 240, deviceScaleFactor: 1 } }\nshots:\n${shots.map((shot) => `  - ${shot}\n`).join('')}`,
   );
-  const args2 = ['multi', 'shots.yml', '--baseline', 'baseline', '--json', ...args];
-  const run = await runCommand(args2, { cwd: dir });
+  const run = await runCommand(['multi', 'shots.yml', '--baseline', 'baseline', '--json', ...args], { cwd: dir });
   return { ...run, report: JSON.parse(run.stdout) };
+}
+
+const KEPT = `{ html: '<body style="background:#fff">kept', output: shots/kept.png }`;
+
+/** Checks two pictures and a PDF. */
+function check(colour: string, ...args: string[]) {
+  const changing = `{ html: '<title>a < b</title><body style="background:${colour}">changing', output: shots/changing.png }`;
+  return checkShots([KEPT, changing, `{ html: paper, output: shots/paper.pdf }`], ...args);
 }
 
 it('`multi --baseline` fails without a baseline, takes one with --update, and fails for a shot that has changed', async () => {
@@ -68,4 +70,63 @@ it('`multi --baseline` fails without a baseline, takes one with --update, and fa
 it('`multi --update` needs --baseline', async () => {
   const run = await runCommand(['multi', 'shots.yml', '--update'], { cwd: dir });
   expect(run).toMatchObject({ status: 2, stderr: expect.stringContaining('--update needs --baseline') });
+});
+
+it('`multi --baseline` has a failure in its report for each picture that could not be captured', async () => {
+  const [picture, paper] = ['shots/lost.png', 'shots/lost.pdf'].map((output) => `{ url: "http://127.0.0.1:2/", output: ${output} }`);
+  const run = await checkShots([KEPT, picture ?? '', paper ?? ''], '--update');
+  expect(run).toMatchObject({ status: 1, report: { ok: false, captured: 1, failed: 2, compared: { updated: 1, failed: 0 } } });
+  expect(run.report.shots[1]).not.toHaveProperty('comparison');
+  const junit = read('visual-report/junit.xml');
+  expect(junit).toContain('tests="2" failures="1"');
+  expect(junit).toMatch(/name="shots\/lost\.png [^>]*>\n *<failure message="not captured">\w+: .*<\/failure>/);
+  expect(read('visual-report/index.html')).toContain('<span class="not_captured">not captured</span> shots/lost.png');
+});
+
+it('`multi` reports its captures also when the baseline or the report of the check cannot be written', async () => {
+  writeFileSync(join(dir, 'file'), '');
+  const updated = await checkShots([KEPT], '--update', '--baseline', 'file', '--report', 'report.json');
+  const failed = { ok: false, status: 'captured', comparison: { status: 'failed', message: expect.stringContaining('cannot be written') } };
+  expect(updated).toMatchObject({ status: 1, report: { ok: false, captured: 1, compared: { failed: 1 }, shots: [failed] } });
+  expect(updated.stderr).toMatch(/^shots\/kept\.png: failed\. The baseline .* cannot be written: .*$/m);
+  expect(updated.stderr).not.toContain('    at ');
+  expect(JSON.parse(read('report.json'))).toEqual(updated.report);
+
+  const unreported = await checkShots([KEPT], '--update', '--report-dir', 'file', '--report', 'report.json');
+  const error = { message: expect.stringContaining('The report cannot be written to file') };
+  expect(unreported).toMatchObject({ status: 1, report: { ok: false, captured: 1, compared: { updated: 1 }, error } });
+  expect(unreported.stderr).not.toContain('    at ');
+  expect(JSON.parse(read('report.json'))).toEqual(unreported.report);
+});
+
+it.each([
+  [
+    'that outputs elsewhere share',
+    ['OUT/one/a.png', 'OUT/two/a.png'],
+    'baseline',
+    'OUT/one/a.png and OUT/two/a.png would share the baseline',
+  ],
+  ['that an output elsewhere shares with one below', ['a.png', 'OUT/one/a.png'], 'baseline', 'a.png and OUT/one/a.png would share'],
+  ['that is the picture itself', ['a.png'], '.', 'the baseline of a.png would be that picture itself'],
+  ['that is the picture by a link', ['a.png'], 'link', 'the baseline of a.png would be that picture itself'],
+  [
+    'that is another picture of the run',
+    ['shots/b.png', 'b.png'],
+    'shots',
+    'the baseline of b.png would be the output of another shot, shots/b.png',
+  ],
+])('`multi` refuses a baseline %s, before it captures anything', async (_what, outputs, baseline, words) => {
+  const elsewhere = mkdtempSync(join(tmpdir(), 'stillframe-elsewhere-'));
+  try {
+    for (const name of ['one', 'two']) mkdirSync(join(elsewhere, name));
+    symlinkSync('.', join(dir, 'link'));
+    const shots = outputs.map((output) => `{ html: x, output: ${output.replace('OUT', elsewhere)} }`);
+    const run = await checkShots(shots, '--baseline', baseline, '--update');
+    expect(run).toMatchObject({ status: 2, report: { ok: false, error: { code: 'invalid_request' } } });
+    expect(run.stderr).toContain(words.replaceAll('OUT', elsewhere));
+    for (const output of outputs)
+      expect(existsSync(join(output.startsWith('OUT') ? elsewhere : dir, output.replace('OUT', '')))).toBe(false);
+  } finally {
+    rmSync(elsewhere, { recursive: true, force: true });
+  }
 });
