@@ -1,7 +1,7 @@
 /** `stillframe multi`, from a shots file that has been read to its report. Only the command loads it, since it needs the engine. */
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../../config.js';
 import { Engine } from '../../library/engine.js';
@@ -15,10 +15,10 @@ import { newPageZone } from '../page-server.js';
 import { writePicture } from '../picture-file.js';
 import { describeCounts, StatusLine } from '../status-line.js';
 import { type Baseline, checkBaselines, compareShots, hasPassed, type ShotComparison } from './compare-shots.js';
-import type { Shot, Shots } from './read-shots.js';
+import { realPathOf, type Shot, type Shots } from './read-shots.js';
 import { reportOf, type ShotResult, type ShotsReport } from './shots-report.js';
 import { ShotsServer } from './shots-server.js';
-import { describeShotComparison, writeVisualReport } from './visual-report.js';
+import { describeShotComparison, picturesOf, writeVisualReport } from './visual-report.js';
 
 /** Delay before the first repetition, by which it grows for each further one. */
 const RETRY_AFTER_MS = 1_000;
@@ -46,7 +46,10 @@ export interface ShotsRun {
  * @throws OperatorError, BrowserError if the server or the browser does not start
  */
 export async function captureShots({ shots, server }: Shots, run: ShotsRun): Promise<ShotsReport> {
-  if (run.baseline !== null) checkBaselines(shots, run.baseline.dir, process.cwd());
+  if (run.baseline !== null) {
+    const replaced = realPathOf(resolve(picturesOf(run.reportDir)));
+    checkBaselines(shots, { dir: run.baseline.dir, root: process.cwd(), replaced });
+  }
   const todo = run.keepExisting ? shots.filter(({ path }) => !existsSync(path)) : shots;
   const results = new Map<Shot, ShotResult>();
   let durationMs = 0;

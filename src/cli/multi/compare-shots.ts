@@ -32,9 +32,16 @@ export type ShotComparison = { shot: Shot; baseline: string } & (
 
 /**
  * Refuses a baseline that two shots share, or that is a picture of this run: it would be overwritten, or equal in any case.
+ * @param replaced directory whose files are deleted
  * @throws UsageError that names the outputs
  */
-export function checkBaselines(shots: readonly Shot[], dir: string, root: string): void {
+export function checkBaselines(shots: readonly Shot[], { dir, root, replaced }: { dir: string; root: string; replaced: string }): void {
+  const lost = shots.find((shot) => [shot.path, realPathOf(baselineOf(shot, dir, root))].some((path) => !leadsOut(replaced, path)));
+  if (lost !== undefined) {
+    throw new UsageError(
+      `--report-dir: ${lost.output} or its baseline is in ${replaced}, which the report replaces. Name another directory.`,
+    );
+  }
   const outputs = new Map(shots.map((shot) => [sameFileKey(shot.path), shot]));
   const owners = new Map<string, Shot>();
   for (const shot of shots.filter(isPicture)) {

@@ -5,9 +5,14 @@ import { describeComparison, percentOf } from '../compare.js';
 import { OperatorError } from '../operator-error.js';
 import { hasPassed, type ShotComparison } from './compare-shots.js';
 
+/** The directory of the report's pictures, which each run replaces. */
+export function picturesOf(reportDir: string): string {
+  return join(reportDir, 'pictures');
+}
+
 /** Writes the report, in place of an earlier one. @throws OperatorError if the directory cannot be written */
 export async function writeVisualReport(dir: string, comparisons: readonly ShotComparison[]): Promise<void> {
-  const pictures = join(dir, 'pictures');
+  const pictures = picturesOf(dir);
   try {
     await rm(pictures, { recursive: true, force: true });
     await mkdir(pictures, { recursive: true });

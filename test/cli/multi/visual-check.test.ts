@@ -130,3 +130,8 @@ it.each([
     rmSync(elsewhere, { recursive: true, force: true });
   }
 });
+
+it('`multi` refuses a report that would replace the directory of a picture', async () => {
+  const run = await checkShots([`{ html: x, output: pictures/a.png }`], '--report-dir', '.');
+  expect(run).toMatchObject({ status: 2, stderr: expect.stringContaining('--report-dir: pictures/a.png or its baseline is in ') });
+});
