@@ -23,12 +23,12 @@ export interface SubmitDeps {
   egress: Pick<Egress, 'refusesLiterally' | 'proxyProblem' | 'judgeHost'>;
   rules: AcceptRules;
   webhookAllow: readonly string[];
-  /** True once the server is shutting down. */
+  /** True once the server is shutting down and no other server takes its captures over. */
   draining(): boolean;
   /** Called when there is a job to claim. */
   onQueued(): void;
   /** Called for a job that the cache has answered. */
-  onEnded(job: JobSnapshot): void;
+  onCached(job: JobSnapshot): void;
   log: Log;
   now(): number;
 }
@@ -113,7 +113,7 @@ function answerWith(deps: SubmitDeps, acceptance: Acceptance): JobSnapshot {
       deps.onQueued();
       return acceptance.job;
     case 'cached':
-      deps.onEnded(acceptance.job);
+      deps.onCached(acceptance.job);
       return acceptance.job;
     case 'replayed':
       return acceptance.job;

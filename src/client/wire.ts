@@ -1693,7 +1693,7 @@ export interface WebhookDelivery {
      */
     last_status: number | null;
     /**
-     * why the last attempt got no response
+     * why the last attempt did not succeed
      * @example null
      */
     last_error: string | null;

@@ -34,7 +34,7 @@ export const deliveryStatusSchema = z
     max_attempts: z.int().meta({ description: 'attempts that a generation may take', example: 5 }),
     generation: deliveryFields.delivery_generation,
     last_status: z.int().nullable().meta({ description: 'HTTP status of the last attempt; null without a response', example: 200 }),
-    last_error: z.string().nullable().meta({ description: 'why the last attempt got no response', example: null }),
+    last_error: z.string().nullable().meta({ description: 'why the last attempt did not succeed', example: null }),
     last_attempt_at: z
       .number()
       .nullable()

@@ -286,7 +286,7 @@ export class Service implements AsyncDisposable {
       webhookAllow: config.webhookAllow,
       draining: () => this.draining && !this.handsOver,
       onQueued: () => this.jobs.wake(),
-      onEnded: (job: JobSnapshot) => this.onJobCached(job),
+      onCached: (job: JobSnapshot) => this.onJobCached(job),
     };
     const open = (name: string) => openPicture(deps, name);
     const queue = new CompareQueue(builtFile('compare-thread.js'));

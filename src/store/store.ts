@@ -338,9 +338,9 @@ export type Redelivery =
 export interface DeliveryStore {
   /**
    * Claims, for `leaseMs`, the most overdue delivery of the account with the fewest claims. Allows at most `perReceiver` concurrent claims
-   * of an account to one origin, fewer if it does not respond; an account leaves as many of the `places` slots free as it uses.
+   * of an account to one origin, fewer if it does not respond; an account leaves as many of the `atOnce` slots free as it uses.
    */
-  claimNextDelivery(claim: { now: number; leaseMs: number; perReceiver: number; places?: number }): Promise<DueDelivery | null>;
+  claimNextDelivery(claim: { now: number; leaseMs: number; perReceiver: number; atOnce?: number }): Promise<DueDelivery | null>;
   /** @returns false if the delivery's generation or attempt has changed */
   recordAttempt(delivery: HeldDelivery, outcome: AttemptOutcome, now: number): Promise<boolean>;
   /** Returns null if the job has no webhook. A job that is not terminal has a `pending` status without an event. */

@@ -66,7 +66,7 @@ export async function claimDeliveries({ store, timeoutMs, now }: ClaimDeliveryDe
     now: now(),
     leaseMs: timeoutMs + LEASE_MARGIN_MS,
     perReceiver: DELIVERIES_PER_RECEIVER,
-    places: DELIVERIES_AT_ONCE,
+    atOnce: DELIVERIES_AT_ONCE,
   });
   return due === null ? [] : [due];
 }

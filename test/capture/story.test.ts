@@ -59,7 +59,7 @@ async function aWorld(over: Partial<SubmitDeps> = {}): Promise<World> {
     webhookAllow: [],
     draining: () => false,
     onQueued: () => undefined,
-    onEnded: () => undefined,
+    onCached: () => undefined,
     now: Date.now,
     ...over,
   };

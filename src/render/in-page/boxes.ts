@@ -72,7 +72,8 @@ export function isScrolledByPage(holder: Element | null): boolean {
   return true;
 }
 
-export function isPinned(element: Element): boolean {
+/** Whether the element or an ancestor is fixed. Sticky ones do not count. */
+export function isInFixed(element: Element): boolean {
   return ancestry(element).some((at) => getComputedStyle(at).position === 'fixed');
 }
 

@@ -1,4 +1,4 @@
-import { containsFixed, fixedContainer, isPinned, isScrolledByPage } from './boxes.js';
+import { containsFixed, fixedContainer, isInFixed, isScrolledByPage } from './boxes.js';
 import {
   adopt,
   all,
@@ -192,8 +192,8 @@ function isUnder(element: Element, box: DOMRect): boolean {
     for (const hit of hits.slice(0, at)) over.add(hit);
     for (const hit of hits.slice(at)) if (!isInside(element, hit) && !isInside(hit, element)) under.add(hit);
   }
-  const content = [...over].filter((hit) => !isPinned(hit));
-  return content.length > 0 && [...under].every((hit) => isPinned(hit) || content.some((one) => isInside(one, hit)));
+  const content = [...over].filter((hit) => !isInFixed(hit));
+  return content.length > 0 && [...under].every((hit) => isInFixed(hit) || content.some((one) => isInside(one, hit)));
 }
 
 interface Pseudo {

@@ -1,4 +1,4 @@
-import { isEmpty, isPinned } from './boxes.js';
+import { isEmpty, isInFixed } from './boxes.js';
 import { allIn, eachElement, flatTreeParent, hasVisibleStyle, isPage, pageScroller } from './dom.js';
 import { inner, keep, unclip } from './expand.js';
 
@@ -62,7 +62,7 @@ function movedContent(): HTMLElement | null {
   });
   const { scrollHeight } = pageScroller();
   if (best === null || scrollHeight - innerHeight < innerHeight / 2) return best;
-  return most >= scrollHeight * FOLLOWS_MIN && isPinned(best) ? best : null;
+  return most >= scrollHeight * FOLLOWS_MIN && isInFixed(best) ? best : null;
 }
 
 /** Whether the element is moved vertically: by its own transform, by those of its children, or by `top`. */

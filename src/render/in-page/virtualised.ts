@@ -1,4 +1,4 @@
-import { isPinned } from './boxes.js';
+import { isInFixed } from './boxes.js';
 import { all, flatTreeChildren, hasVisibleStyle, isPage, pageScroller, textBox, viewHeight } from './dom.js';
 import { queryTrees } from './dom-cache.js';
 import { contentOf, inner, keep } from './expand.js';
@@ -37,7 +37,7 @@ export function recordView(): void {
   for (const across of ACROSS)
     for (const down of DOWN) {
       const element = document.elementFromPoint(innerWidth * across, height * down);
-      if (element === null || isPage(element) || isPinned(element) || !hasVisibleStyle(element)) continue;
+      if (element === null || isPage(element) || isInFixed(element) || !hasVisibleStyle(element)) continue;
       elements.set(element, element.getBoundingClientRect().top + scrollTop);
     }
   if (elements.size > 0) recordedViews.push({ top: scrollTop, bottom: scrollTop + height, elements });

@@ -136,10 +136,10 @@ async function claimRow(queries: Queries, claim: DeliveryClaim & { nodeId: strin
  * Chooses the account with the fewest running attempts, which must leave as many slots free as it uses, and its receiver that is ready
  * longest.
  */
-async function nextReceiver(queries: Queries, { now, perReceiver, places = Number.MAX_SAFE_INTEGER }: DeliveryClaim) {
+async function nextReceiver(queries: Queries, { now, perReceiver, atOnce = Number.MAX_SAFE_INTEGER }: DeliveryClaim) {
   return await queries.one<Receiver>(
     `SELECT * FROM (${RECEIVERS}) ready WHERE ready_at <= $2 AND held < $3::bigint - total ORDER BY held, ready_at LIMIT 1`,
-    [perReceiver, now, places],
+    [perReceiver, now, atOnce],
   );
 }
 

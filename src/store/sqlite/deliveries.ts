@@ -134,13 +134,13 @@ const WAITING_ACCOUNTS = `WITH RECURSIVE holder(account_id) AS (
 /** Finds the next receiver: one of the account with the fewest running attempts, which must leave as many slots free as it uses. */
 export function nextReceiver(
   sql: Sql,
-  { now, perReceiver, places = Number.MAX_SAFE_INTEGER }: { now: number; perReceiver: number; places?: number },
+  { now, perReceiver, atOnce = Number.MAX_SAFE_INTEGER }: { now: number; perReceiver: number; atOnce?: number },
 ): ReceiverKey | null {
   const busy = sql.all<{ accountId: string; attempts: number }>(
     'SELECT account_id, count(*) AS attempts FROM deliveries WHERE claimed_until IS NOT NULL GROUP BY account_id',
   );
   const held = new Map(busy.map((account) => [account.accountId, account.attempts]));
-  const free = places - busy.reduce((sum, account) => sum + account.attempts, 0);
+  const free = atOnce - busy.reduce((sum, account) => sum + account.attempts, 0);
   let best: (ReceiverKey & { readyAt: number; held: number }) | null = null;
   for (const { accountId } of sql.all<{ accountId: string }>(WAITING_ACCOUNTS)) {
     const own = held.get(accountId) ?? 0;
