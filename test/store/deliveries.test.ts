@@ -110,7 +110,7 @@ describe('receivers', () => {
     await using it = await aStore();
     const [busy, calm] = [await aCaller(it.store), await aCaller(it.store)];
     for (let i = 0; i < 12; i++) await anEndedJob(it.store, busy, { url: `https://r${i}.example/` });
-    const claim = { ...CLAIM, places: 8 };
+    const claim = { ...CLAIM, atOnce: 8 };
     for (let i = 0; i < 4; i++) await claimDelivery(it.store, claim);
     expect(await it.store.claimNextDelivery(claim)).toBeNull();
     const late = await anEndedJob(it.store, calm, { now: NOON });
