@@ -27,8 +27,11 @@ export async function freezePage({ motion, beyondView }: { motion: boolean; beyo
   hideLateBanners();
   const all = treesWithFrames(document, DEPTH_MAX);
   for (const { activeElement } of all) {
-    // Editable descendants inherit the caret colour.
-    if (activeElement !== null && 'style' in activeElement) force(activeElement as HTMLElement, 'caret-color', 'transparent');
+    // Tested by name, since elements in a frame are instances of that frame's classes. Without an edited element, it is the body,
+    // a style of which costs a new style of each of its descendants.
+    const isEdited =
+      /^(input|textarea)$/.test(activeElement?.localName ?? '') || (activeElement as HTMLElement | null)?.isContentEditable === true;
+    if (isEdited) force(activeElement as HTMLElement, 'caret-color', 'transparent');
   }
   // Called on the prototype, since elements in a frame are instances of that frame's classes.
   for (const media of all.flatMap((tree) => allIn(tree, 'video,audio'))) HTMLMediaElement.prototype.pause.call(media);

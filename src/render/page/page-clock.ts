@@ -17,8 +17,9 @@ import type { ClockRun, OpenPage } from './open-page.js';
 
 /** The page's time between two checks of its requests, in ms. */
 const SLICE_MS = 100;
-/** After this much of the page's time, a real frame follows even if nothing is animated. */
+/** After this much of the page's time, a real frame follows even if nothing is animated. A long run has fewer frames. */
 const FRAME_EVERY_MS = 200;
+const FRAMES_OF_RUN = 20;
 /** The real time limit of one slice, for pages that flood timers or frames. */
 const SLICE_MAX_MS = 500;
 const REAL_PACE_MS = 50;
@@ -72,6 +73,7 @@ export async function advanceTime(
     network.clockMs += slice;
     return nextMs;
   };
+  const frameEveryMs = Math.max(FRAME_EVERY_MS, ms / FRAMES_OF_RUN);
   let drawnAt = Number.NEGATIVE_INFINITY;
   while (run.aheadMs + run.realTimeMs < ms && !over.aborted) {
     const asked = monotonicNow();
@@ -94,7 +96,7 @@ export async function advanceTime(
       if (wasHeld) await runAhead(0, false);
       if (wasHeld && network.isHolding()) continue;
       const slice = Math.min(sliceMs, leftMs);
-      const draws = run.aheadMs - drawnAt >= FRAME_EVERY_MS || leftMs <= sliceMs;
+      const draws = run.aheadMs - drawnAt >= frameEveryMs || leftMs <= sliceMs;
       if (draws) drawnAt = run.aheadMs;
       const nextMs = await runAhead(slice, draws);
       const restMs = leftMs - slice;
