@@ -5,6 +5,7 @@ import { monotonicNow } from '../page/deadline.js';
 import { advanceTime, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage } from './bounded-page.js';
 import { scrollToForeign } from './element-picture.js';
+import { fitDensity } from './shoot.js';
 
 /** The result of scrolling through a page. */
 export interface ScrollReport {
@@ -142,7 +143,7 @@ async function scrollDown(
     const seen = scrollY + viewHeight;
     const isAtEnd = seen >= pageHeight - 1;
     const isOver = monotonicNow() >= deadline;
-    const isDone = seen >= heightLimit(pageHeight, { start, options }) || stuck >= STUCK_STEPS || (isAtEnd && steps === 0);
+    const isDone = seen >= pictureLimit(pageHeight, { start, options }) || stuck >= STUCK_STEPS || (isAtEnd && steps === 0);
     if (isDone || isOver) return { steps, seen, isLate: isOver && !isAtEnd };
     if (isAtEnd) {
       await waitForReaction(timed, since, Math.min(END_WAIT_MS, Math.max(0, deadline - monotonicNow())));
@@ -184,4 +185,14 @@ function heightLimit(pageHeight: number, { start, options }: Pick<ScrollPlan, 's
   const endless = pageHeight > FULL_PAGE_MAX_HEIGHT_PX && pageHeight > ENDLESS_GROWTH * start.pageHeight;
   const most = endless ? FULL_PAGE_MAX_HEIGHT_PX : WHOLE_PAGE_MAX_HEIGHT_PX;
   return Math.min(most, options.maxHeight ?? most);
+}
+
+/** The same, but at most what a picture in the format can show: content below that is not loaded in vain. */
+function pictureLimit(pageHeight: number, { start, options }: Pick<ScrollPlan, 'start' | 'options'>): number {
+  const limit = heightLimit(pageHeight, { start, options });
+  const { left, right } = pageColumns(start);
+  const width = options.fullWidth ? (right - left) * start.zoom : options.view.width;
+  const format = options.format === 'pdf' ? 'png' : options.format;
+  const { height } = fitDensity({ width, height: limit * start.zoom }, options.view.deviceScaleFactor, format);
+  return Math.min(limit, height / start.zoom);
 }
