@@ -204,6 +204,17 @@ describe.concurrent('scrolling through', () => {
     expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top: 0, pixels: 2_400 * 800 });
   });
 
+  it('ends where the picture does', async () => {
+    const { scroll } = await take(browser, rowsPage(60_000), {
+      full_page: true,
+      format: 'webp',
+      full_page_scroll_by: 2_000,
+      ...density(1),
+    });
+    // At the lowest density of 0.5, webp has 32,766 CSS px.
+    expect(scroll?.steps).toBe(17);
+  });
+
   it('takes the requested steps', async () => {
     const { scroll } = await take(browser, lazy, { full_page: true, full_page_scroll_by: 1_800, full_page_scroll_delay: 10 });
     expect(scroll?.steps).toBe(3);
