@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { CaptureError } from '../contract/capture-error.js';
+import { CaptureError } from '../contract/capture-error.js';
+import type { CaptureOptions } from '../contract/capture-request.js';
 import { FIELD_LIST, type Field } from '../contract/field-list.js';
 import { FIELD_GROUPS } from '../contract/request-fields.js';
-import type { RequestIssue } from '../contract/submission.js';
+import { parseSubmission, type RequestIssue } from '../contract/submission.js';
+import { UsageError } from './operator-error.js';
 
 /** Command-line flags for the fields of a capture request, from their table. */
 
@@ -37,6 +39,15 @@ export function readCaptureFlags(command: Command, proxyPassword: string | null)
   }
   if (body.proxy !== undefined && proxyPassword !== null) place(body, 'proxy.password', proxyPassword);
   return body;
+}
+
+/** Parses the request that flags stand for. @throws UsageError with every problem, naming fields by their flags */
+export function parseRequest(body: Record<string, unknown>): CaptureOptions {
+  try {
+    return parseSubmission(body, { forceAsync: false, webhookAllow: [] }).options;
+  } catch (error) {
+    throw error instanceof CaptureError ? new UsageError(sayFlags(error)) : error;
+  }
 }
 
 /** The problems of a rejected request, one per line, with fields named by their flags. */

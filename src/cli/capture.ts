@@ -1,11 +1,8 @@
 import { type Command, Option } from 'commander';
 import { ownLocale } from '../config.js';
-import { CaptureError } from '../contract/capture-error.js';
-import type { CaptureOptions } from '../contract/capture-request.js';
 import { printedOnPaper } from '../contract/pdf-schema.js';
-import { parseSubmission } from '../contract/submission.js';
 import { addNetworkFlags, localNetworkOf, type NetworkFlags } from './allowed-here.js';
-import { addCaptureFlags, readCaptureFlags, sayFlags } from './capture-flags.js';
+import { addCaptureFlags, parseRequest, readCaptureFlags } from './capture-flags.js';
 import { type Captured, describeCapture, describeInspection, toJsonReport } from './capture-report.js';
 import { type CaptureTarget, readTarget } from './capture-target.js';
 import { LOCAL_PAGE } from './capture-target-page.js';
@@ -79,7 +76,7 @@ async function readOrder(text: string | undefined, flags: CaptureFlags, command:
     ...(format === null ? {} : { format }),
   };
   const body = printedOnPaper(request, ownLocale());
-  const options = parse(body);
+  const options = parseRequest(body);
   const force = flags.force === true;
   const file = flags.output === '-' ? null : (flags.output ?? defaultName(target, options.url, options.format));
   if (file !== null) await checkWritable(file, force);
@@ -100,14 +97,6 @@ function targetOf(text: string | undefined, { html }: CaptureFlags, command: Com
   if (html === undefined) return readTarget(text ?? command.error("error: missing required argument 'url'"));
   if (text === undefined) return { kind: 'html' };
   throw new UsageError('Both a URL and --html are given: leave one of them out.');
-}
-
-function parse(body: Record<string, unknown>): CaptureOptions {
-  try {
-    return parseSubmission(body, { forceAsync: false, webhookAllow: [] }).options;
-  } catch (error) {
-    throw error instanceof CaptureError ? new UsageError(sayFlags(error)) : error;
-  }
 }
 
 /** Prints the other results after the picture has been written. Remarks go to standard error. */

@@ -1,10 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
-import { CaptureError } from '../contract/capture-error.js';
 import type { Box, Comparison, ComparisonOptions } from '../contract/comparison.js';
-import { parseSubmission } from '../contract/submission.js';
 import { addNetworkFlags, localNetworkOf, type NetworkFlags } from './allowed-here.js';
-import { addCaptureFlags, readCaptureFlags, sayFlags } from './capture-flags.js';
+import { addCaptureFlags, parseRequest, readCaptureFlags } from './capture-flags.js';
 import { readTarget } from './capture-target.js';
 import { LOCAL_PAGE } from './capture-target-page.js';
 import { OperatorError, toErrorObject, UsageError } from './operator-error.js';
@@ -121,24 +119,17 @@ async function readPicture(text: string, flags: CompareFlags, command: Command):
   }
   const target = readTarget(text);
   const config = readSettings(command);
+  const body = { format: 'png', ...readCaptureFlags(command, config.proxyPassword) };
+  if (body.format === 'pdf') throw new UsageError('--format must be png, jpeg or webp: PDFs are not compared.');
   const url = target.kind === 'url' ? target.url : LOCAL_PAGE;
   const { renderTarget } = await import('./run-capture.js');
   const { content } = await renderTarget({
     ...{ config, target, file: null, force: false, debug: null },
-    options: parse({ format: 'png', ...readCaptureFlags(command, config.proxyPassword), url }),
+    options: parseRequest({ ...body, url }),
     publicOnly: flags.publicOnly === true,
     network: localNetworkOf(config, flags),
   });
   return Buffer.from(content);
-}
-
-function parse(body: Record<string, unknown>) {
-  if (body.format === 'pdf') throw new UsageError('--format must be png, jpeg or webp: PDFs are not compared.');
-  try {
-    return parseSubmission(body, { forceAsync: false, webhookAllow: [] }).options;
-  } catch (error) {
-    throw error instanceof CaptureError ? new UsageError(sayFlags(error)) : error;
-  }
 }
 
 function readShare(text: string): number {

@@ -27,7 +27,7 @@ const HOSTS_FILE = process.platform === 'win32' ? join('C:', 'Windows', 'System3
 /** Time limit of further look-ups while the name server has left one unanswered. */
 const SILENT_MAX_MS = 1_000;
 const SILENCE = { unresolvable: 'ETIMEOUT', temporary: true };
-/** What a capture has learned about destinations is kept for 30 s (decisions.md, Added), and within limits: a page can make up many names. */
+/** Findings about destinations are kept for 30 s (decisions.md, Added), and within limits, since a page can make up many names. */
 export const KEPT = { max: 2_000, ttl: 30_000, ttlResolution: 0 };
 
 /**

@@ -47,7 +47,7 @@ export interface AppServices {
     enter(accountId: string): Disposable;
     /** Finds a picture, so that what cannot be compared is refused before anything is captured for it. @throws CaptureError */
     find(asked: { side: Side; source: Exclude<PictureSource, { kind: 'capture' }> }, principal: Principal): Promise<FoundPicture>;
-    /** What has changed between two pictures, and the name of the artifact that shows it. @throws CaptureError */
+    /** Compares two pictures. @returns the comparison, and the name of the artifact that shows the changes. @throws CaptureError */
     compare(
       order: { before: FoundPicture; after: FoundPicture; options: ComparisonOptions },
       principal: Principal,

@@ -15,15 +15,15 @@ export interface Protection {
   meter: Meter;
 }
 
-/** Of an endpoint that captures. */
+/** The protection of an endpoint that captures. */
 export const SUBMISSIONS: Protection = { scope: 'screenshot:write', meter: 'submissions' };
-/** Of an endpoint that only reads. */
+/** The protection of an endpoint that only reads. */
 export const READS: Protection = { scope: 'jobs:read', meter: 'reads' };
 
 /** Names of the policies in the `RateLimit` headers (draft-ietf-httpapi-ratelimit-headers). */
 const POLICY_NAMES = { submissions: 'submit', reads: 'read', links: 'link' } as const;
 const WINDOW_SECONDS = 60;
-/** What the OpenAPI document says of these headers. */
+/** Descriptions of these headers in the OpenAPI document. */
 export const RATE_HEADERS = {
   ratelimit: 'remaining requests of the bucket: `"submit";r=29;t=1`',
   'ratelimit-policy': 'the bucket: `"submit";q=120;w=60`',

@@ -40,7 +40,7 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than the 60 s of common load balancers, so that they close idle connections first. */
 const KEEP_ALIVE_MS = 65_000;
-/** Of a socket; longer than any sync wait. */
+/** The idle timeout of a socket; longer than any synchronous wait. */
 const IDLE_TIMEOUT_MS = 180_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_CONNECTIONS = 4_096;

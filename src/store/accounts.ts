@@ -146,7 +146,7 @@ export function consoleSteps(queries: Queries, runTogether: RunTogether): Consol
       ]);
     },
     async exchangeConsoleLink(linkHash, session) {
-      // Of two concurrent exchanges, only the first finds the row, which becomes the session.
+      // Only the first of two concurrent exchanges finds the row, which becomes the session.
       const [exchanged] = await runTogether([
         [
           `UPDATE console_access SET hash = $2, kind = 'session', created_at = $3, expires_at = $4

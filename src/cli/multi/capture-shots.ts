@@ -35,7 +35,7 @@ export interface ShotsRun {
   annotates: boolean;
   /** Ends the run, whose report then lists the shots that were not captured. */
   signal: AbortSignal;
-  /** What the pictures are compared with; null for nothing. */
+  /** The pictures of an earlier run; null if there is no comparison. */
   baseline: Baseline | null;
   /** Directory of the report of that comparison. */
   reportDir: string;

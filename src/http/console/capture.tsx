@@ -1,8 +1,11 @@
+import type { Principal } from '../../account/authenticate.js';
+import type { ApiKey } from '../../capture/app-store.js';
 import { CaptureError, type StoredError } from '../../contract/capture-error.js';
 import type { JobSnapshot } from '../../contract/job.js';
 import { printedOnPaper } from '../../contract/pdf-schema.js';
 import { readRequestJson } from '../../contract/request-json.js';
 import { invalidRequest, parseSubmission } from '../../contract/submission.js';
+import type { AppServices } from '../app-services.js';
 import { noteError } from '../envelope.js';
 import { enforceLimits, SUBMISSIONS } from '../guard.js';
 import { refuseWhenDraining, submitAndWait } from '../submit-and-wait.js';
@@ -37,12 +40,24 @@ export async function takePicture(visit: FormVisit): Promise<Answer> {
   }
 }
 
-async function capture({ services, c, form }: FormVisit, body: Record<string, unknown>): Promise<JobSnapshot> {
+/** Charges a submission to the key that the operator has picked. @throws CaptureError as a submission with that key */
+export async function chargeToKey({ services, c, form }: FormVisit): Promise<Principal> {
   const key = await services.store.findKey(form.value('key'));
   if (key === null || key.revokedAt !== null) throw invalidRequest([{ path: 'key', message: 'must be a key that has not been revoked' }]);
   const principal = { keyId: key.id, accountId: key.accountId, scopes: key.scopes };
   enforceLimits(services, c, { principal, protection: SUBMISSIONS });
   refuseWhenDraining(services);
+  return principal;
+}
+
+/** The keys that submissions can be charged to. */
+export async function capturingKeys({ store }: AppServices): Promise<ApiKey[]> {
+  return (await store.listKeys()).filter((key) => key.revokedAt === null && key.scopes.includes('screenshot:write'));
+}
+
+async function capture(visit: FormVisit, body: Record<string, unknown>): Promise<JobSnapshot> {
+  const { services, c } = visit;
+  await chargeToKey(visit);
   const submission = parseSubmission(readRequestJson(Buffer.from(JSON.stringify(body))), { ...services.config, forceAsync: false });
   return await submitAndWait(services, c, { submission, idempotencyKey: null });
 }
@@ -55,7 +70,7 @@ interface Shown {
 }
 
 async function show({ services, formToken }: Visit, { form, curl, job, error }: Shown): Promise<Answer> {
-  const keys = (await services.store.listKeys()).filter((key) => key.revokedAt === null && key.scopes.includes('screenshot:write'));
+  const keys = await capturingKeys(services);
   return {
     title: 'Capture',
     section: 'capture',

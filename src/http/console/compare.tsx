@@ -1,11 +1,10 @@
 import { CaptureError, type StoredError } from '../../contract/capture-error.js';
 import type { WireComparison } from '../../contract/comparison.js';
 import { isId } from '../../contract/ids.js';
-import { invalidRequest, type RequestIssue } from '../../contract/submission.js';
+import type { RequestIssue } from '../../contract/submission.js';
 import { noteError } from '../envelope.js';
-import { enforceLimits, SUBMISSIONS } from '../guard.js';
 import { compareFor } from '../routes/compare-pictures.js';
-import { refuseWhenDraining } from '../submit-and-wait.js';
+import { capturingKeys, chargeToKey } from './capture.js';
 import { type Column, ErrorNotice, Facts, SelectField, Table, TextField } from './components.js';
 import type { Form } from './form.js';
 import { PostForm } from './layout.js';
@@ -31,12 +30,9 @@ export async function compareTwo(visit: FormVisit): Promise<Answer> {
   }
 }
 
-async function compare({ services, c, form }: FormVisit): Promise<WireComparison> {
-  const key = await services.store.findKey(form.value('key'));
-  if (key === null || key.revokedAt !== null) throw invalidRequest([{ path: 'key', message: 'must be a key that has not been revoked' }]);
-  const principal = { keyId: key.id, accountId: key.accountId, scopes: key.scopes };
-  enforceLimits(services, c, { principal, protection: SUBMISSIONS });
-  refuseWhenDraining(services);
+async function compare(visit: FormVisit): Promise<WireComparison> {
+  const { services, c, form } = visit;
+  const principal = await chargeToKey(visit);
   using _place = services.comparisons.enter(principal.accountId);
   const body = { before: sourceOf(form.value('before')), after: sourceOf(form.value('after')), picture: form.value('picture') };
   return await compareFor(services, c, { body, idempotencyKey: null });
@@ -56,7 +52,7 @@ interface Shown {
 }
 
 async function show({ services, formToken }: Visit, { before = '', form, comparison, error }: Shown): Promise<Answer> {
-  const keys = (await services.store.listKeys()).filter((key) => key.revokedAt === null && key.scopes.includes('screenshot:write'));
+  const keys = await capturingKeys(services);
   const issues = (error?.details?.issues ?? []) as RequestIssue[];
   const problem = (name: string) => issues.find(({ path }) => path === name || path.startsWith(`${name}.`))?.message ?? null;
   const hint = 'Id of a job of the key, address of a picture, or address of a page, which is captured';

@@ -75,7 +75,7 @@ interface FieldProps {
   id?: string;
   label: string;
   hint?: string | undefined;
-  /** What is wrong with the value. */
+  /** The problem of the value. */
   problem?: string | null | undefined;
   class?: string;
   /** Whether the control stands before its label. */

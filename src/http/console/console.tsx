@@ -39,7 +39,7 @@ interface Request {
 
 type Step = (request: Request) => Response | Promise<Response>;
 
-/** What is done at each path below /console/. */
+/** The steps at each path below /console/. */
 export const PLACES: Record<string, { GET?: Step; POST?: Step }> = {
   '': { GET: page(async ({ c }) => ({ to: c.req.path.endsWith('/') ? 'capture' : 'console/capture' })) },
   enter: { GET: showLink, POST: openSession },
@@ -105,7 +105,7 @@ function form(act: (visit: FormVisit) => Promise<Answer>): Step {
 /** Pages name the version, so an upgrade is seen at once. */
 const FILE_MAX_AGE_SECONDS = 3_600;
 
-/** What the pages load. It is the same for everybody, so no session is needed. */
+/** Serves a file that the pages load. It is the same for everybody, so no session is needed. */
 function file(type: string, content: string): Step {
   return ({ c }) => {
     const { headers } = c.var.exchange;

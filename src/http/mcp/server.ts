@@ -24,7 +24,7 @@ import { TOOLS } from './tools.js';
 /** Not in the SDK's list, though the protocol names it. */
 const RESOURCE_NOT_FOUND = -32_002;
 const NO_RESOURCE = 'No such resource';
-/** Of a message that could not be read: the client's text may be in it. */
+/** The error for a message that could not be read: the client's text may be in it. */
 const REASON_MAX_CHARS = 200;
 
 const INSTRUCTIONS =

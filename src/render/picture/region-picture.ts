@@ -88,7 +88,7 @@ export interface RangesApart {
   showAt(top: number): Promise<void>;
 }
 
-/** What a region is for. */
+/** The reason why a region is captured. */
 export interface RegionReason {
   algorithm: RenderDiagnostics['algorithm'];
   /** The reason to stop where the region ends. */

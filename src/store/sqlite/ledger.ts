@@ -6,7 +6,7 @@ import type { Sql } from './connection.js';
 /** Counters that steps update; triggers (drizzle/0001_triggers.sql) update the counts of jobs and bytes. */
 type Counter = `credits/${'pending' | 'settled' | 'released'}` | `webhooks/${'delivered' | 'failed' | 'errors'}`;
 
-/** What an account and a link of one of its keys may still cost in the month of a submission. */
+/** The credits that an account, and a link of one of its keys, may still cost in the month of a submission. */
 export interface Standing {
   quota: number | null;
   used: number;
