@@ -18,6 +18,8 @@ export type Ending = { now: number } & ({ state: 'completed'; capture: FinishedC
 export interface ClaimEnd {
   held: Claim;
   ending: Ending;
+  /** An earlier call with this claim lost its connection, so that it may have been committed. */
+  mayHaveEnded: boolean;
 }
 
 /** The fields that describe a job that a statement has ended. */
@@ -35,16 +37,15 @@ export async function endJobs(database: Database, ends: readonly ClaimEnd[]): Pr
   const rows = await endClaimed(database, ends);
   const ids = new Set(rows.map((row) => row.id));
   for (const end of ends) {
-    // An earlier call of this worker that lost its connection may have been committed after all.
-    const before = ids.has(end.held.id) ? null : await alreadyEnded(database, end);
+    const before = end.mayHaveEnded && !ids.has(end.held.id) ? await alreadyEnded(database, end) : null;
     if (before !== null) rows.push(before);
   }
   return await settleEnds(database, ends, rows);
 }
 
-/** Ends one job like `endJobs`, for any server: a job that another one has ended in the meantime is lost. */
+/** Ends one job like `endJobs`, for any server. */
 export async function endJob(database: Database, held: Claim, ending: Ending): Promise<EndedJob[]> {
-  const ends = [{ held, ending }];
+  const ends = [{ held, ending, mayHaveEnded: false }];
   return (await settleEnds(database, ends, await endClaimed(database, ends)))[0] ?? [];
 }
 

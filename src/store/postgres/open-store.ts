@@ -2,6 +2,8 @@
  * The store in PostgreSQL, shared by several servers: rows are the truth, notifications only hints. Must not know HTTP, browsers, sockets
  * or the bytes of artifacts.
  */
+import { LRUCache } from 'lru-cache';
+import { CaptureError } from '../../contract/capture-error.js';
 import type { Log } from '../../log.js';
 import { consoleSteps, type RunTogether, renewKey } from '../accounts.js';
 import { type JobLookUps, jobLookUps } from '../job-look-ups.js';
@@ -108,10 +110,20 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
     }
     return ended;
   };
+  /** Claims whose end may have been committed, although its call lost the connection. */
+  const unsure = new LRUCache<string, true>({ max: 1_000 });
   const endAll = (some: readonly ClaimEnd[]) => endJobs(database, some);
   const ends = { completed: new Batch(endAll), failed: new Batch(endAll) };
   const announcements = new Batch((some: readonly Announcement[]) => announceArtifacts(database, some));
-  const end = async (held: Claim, ending: Ending) => notifyEnded(await ends[ending.state].add({ held, ending }));
+  const end = async (held: Claim, ending: Ending): Promise<EndedJob[]> => {
+    const key = `${held.id} ${held.workerId} ${held.attempt}`;
+    try {
+      return notifyEnded(await ends[ending.state].add({ held, ending, mayHaveEnded: unsure.delete(key) }));
+    } catch (error) {
+      if (error instanceof CaptureError) unsure.set(key, true);
+      throw error;
+    }
+  };
   return {
     cachedArtifact: (job) => cachedArtifact(database, vault, job),
     findLinkAnswer: (request) => findLinkAnswer(database, vault, request),
