@@ -31,6 +31,8 @@ const NESTING_CLAMPED = 5;
 const NESTED_MIN_MS = 4;
 const FRAME_MS = 1_000 / 60;
 const DELAY_MAX_MS = 2_147_483_647;
+/** In real time: full Chromium attaches our session to a new worker late, and until then the worker's clock cannot run ahead. */
+const WORKER_ATTACHES_MS = 250;
 
 /**
  * Installs the clock in this frame. Events pass through `performance`, whose listeners survive `document.open()`.
@@ -91,6 +93,7 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   let nesting = 0;
   let offset = 0;
   let isAhead = false;
+  let workersAttachedAt = 0;
 
   const realNow = (): number => apply(nativePerformanceNow, page, []);
   const now = (): number => realNow() + offset;
@@ -223,6 +226,14 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
     });
   }
 
+  async function workersAttached(): Promise<void> {
+    const leftMs = workersAttachedAt - realNow();
+    if (leftMs <= 0) return;
+    await new NativePromise((resolve) => {
+      nativeSetTimeout(resolve, leftMs);
+    });
+  }
+
   async function runAhead({ ms, realMs }: ClockRequest): Promise<void> {
     const until = now() + ms;
     const realUntil = realNow() + realMs;
@@ -232,6 +243,7 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
     eachTimer((timer) => nativeClearTimeout(timer.native));
     try {
       while (realNow() < realUntil) {
+        await workersAttached();
         if (!step(until)) {
           offset += Math.max(0, until - now());
           break;
@@ -260,18 +272,31 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   replace(Performance.prototype, 'now', (native, self, given) => Number(apply(native, self, given)) + (self === page ? offset : 0));
   replace(NativeDate, 'now', () => round(nativeNow() + offset));
   replaceGetter(Event.prototype, 'timeStamp', (self) => apply(timeStampOf, self, []) + offset);
-  replaceDate();
+  replaceConstructor('Date', {
+    construct: (native, given, target) => construct(native, given.length === 0 ? [round(nativeNow() + offset)] : given, target),
+    apply: () => `${construct(NativeDate, [round(nativeNow() + offset)])}`,
+  });
+  replaceConstructor('Worker', {
+    construct: (native, given, target) => {
+      workersAttachedAt = realNow() + WORKER_ATTACHES_MS;
+      return construct(native, given, target);
+    },
+  });
   replacePostTask();
   return (order) => (isAhead ? null : apply(then, runAhead(order), [state, state]));
 
-  function replaceDate(): void {
-    const shifted: typeof Date = new Proxy(NativeDate, {
-      construct: (native, given, target) =>
-        construct(native, given.length === 0 ? [round(nativeNow() + offset)] : given, target === shifted ? native : target),
-      apply: () => `${construct(NativeDate, [round(nativeNow() + offset)])}`,
+  function replaceConstructor(
+    name: string,
+    traps: Pick<ProxyHandler<Newable>, 'apply'> & Required<Pick<ProxyHandler<Newable>, 'construct'>>,
+  ): void {
+    const native: Newable | undefined = Object.getOwnPropertyDescriptor(globalThis, name)?.value;
+    if (native === undefined) return;
+    const replaced: Newable = new Proxy(native, {
+      ...traps,
+      construct: (_, given, target) => traps.construct(native, given, target === replaced ? native : target),
     });
-    NativeDate.prototype.constructor = shifted;
-    define(globalThis, 'Date', { value: shifted });
+    native.prototype.constructor = replaced;
+    define(globalThis, name, { value: replaced });
   }
 
   /** A task with a delay waits on this clock, and is then posted without a delay. */
@@ -297,6 +322,8 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
     });
   }
 }
+
+type Newable = { new (...given: unknown[]): object; prototype: { constructor: Newable } };
 
 type Trap = (native: never, self: unknown, given: unknown[]) => unknown;
 

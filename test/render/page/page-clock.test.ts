@@ -199,6 +199,7 @@ describe.concurrent('the clock of a page', () => {
       class Day extends Date {}
       check('subclass', new Day() instanceof Day && new Day(5).getTime() === 5);
       check('text', typeof Date() === 'string' && Math.abs(Date.parse(Date()) - Date.now()) < 2000);
+      check('worker', Worker.name === 'Worker' && Worker.prototype.constructor === Worker && /\\[native code\\]/.test(Worker.toString()));
       check('parts', new Date(2020, 1, 2).getDate() === 2 && Date.UTC(2020, 0) === 1577836800000);
       check('refusal', (() => { try { setTimeout() } catch (error) { return error instanceof TypeError } })());
       check('descriptor', Object.getOwnPropertyDescriptor(window, 'setTimeout').enumerable === true);
@@ -245,6 +246,22 @@ describe.concurrent('the clock of a page', () => {
     await unclocked.capture(url, wish);
     expect(told[0]).toMatchObject({ visitorId: expect.stringMatching(/^[0-9a-f]{32}$/), sources: { userAgent: { state: 0 } } });
     expect(told[0]).toEqual(told[1]);
+  });
+
+  it('waits for our session to be attached to a new worker', async () => {
+    const askedAt: number[] = [];
+    site.route('/clock/asked', (_request, response) => {
+      askedAt.push(performance.now());
+      response.end();
+    });
+    const script = `setTimeout(() => {
+      new Worker('data:,');
+      fetch('/clock/asked');
+      setTimeout(async () => { await fetch('/clock/asked'); out.textContent = 'asked twice' }, 1000);
+    }, 500)`;
+    await shows(page(script), 'asked twice');
+    const [madeAt = 0, laterAt = 0] = askedAt;
+    expect(laterAt - madeAt).toBeGreaterThan(200);
   });
 
   it('runs timers in the order of their times', async () => {
