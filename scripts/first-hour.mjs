@@ -29,7 +29,7 @@ const SHORT_TMPDIR = '/tmp/f';
 /** npm keeps its own compiled code in the temporary directory. */
 const NPM_CACHE = 'node-compile-cache';
 const SYSTEM_BROWSERS = { shell: '/usr/bin/chromium-headless-shell', chromium: '/usr/bin/chromium' };
-/** What a machine without a browser has not: the browsers, and the means of the system to install one. */
+/** The things that a machine without a browser lacks: the browsers, and the system's means to install one. */
 const HIDDEN_FILES = [
   ...Object.values(SYSTEM_BROWSERS),
   ...['chromium', 'chromium-headless-shell'].map((name) => `/usr/lib/chromium/${name}`),

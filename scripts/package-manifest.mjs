@@ -78,7 +78,7 @@ function isRunning(pid) {
   }
 }
 
-/** What is bundled comes from node_modules. */
+/** Bundled code comes from node_modules. */
 function assertInstalled({ packages }) {
   for (const [path, { version, dev, optional }] of Object.entries(packages)) {
     if (path === '' || dev || optional) continue;

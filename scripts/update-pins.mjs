@@ -18,7 +18,7 @@ const [version = pinned.chromium.packages[''].dependencies[CHROMIUM], listsVersi
 const pins = { chromium: lockOf(CHROMIUM, version), lists: pinOf(LISTS, listsVersion) };
 writeFileSync(FILE, `${JSON.stringify(pins, null, 2)}\n`);
 
-/** What npm would install for this package, as a lock file without addresses: any registry may serve what has the right sha512. */
+/** The files that npm would install for this package, as a lock file without addresses: any registry may serve content with the right sha512. */
 function lockOf(name, version) {
   const dir = mkdtempSync(join(tmpdir(), 'pins-'));
   try {

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SRC = join(ROOT, 'src');
 
-/** What each folder may import besides itself, contract/ and log.ts (docs/architecture.md). */
+/** The folders that each folder may import besides itself, contract/ and log.ts (docs/architecture.md). */
 const LAW: Record<string, string[]> = {
   contract: [],
   'config.ts': ['tracing-config.ts'],
@@ -49,7 +49,7 @@ const FENCES: Record<string, RegExp> = {
   '@opentelemetry/sdk-trace': /^tracing\//,
 };
 
-/** Of npm, built into an in-page program. */
+/** npm packages that are built into an in-page program. */
 const BUNDLED_IN_PAGE = /^npm:@duckduckgo\/autoconsent/;
 
 interface Import {

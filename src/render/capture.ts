@@ -254,7 +254,7 @@ function waitUntilLoaded(page: OpenPage, { waitUntil: state }: CaptureOptions): 
 async function pictureDocument(shown: DocumentState, { page, guard, times, encodes, options }: Shooting): Promise<Picture> {
   const { deadlines } = page;
   const { selector, clip, delay } = options;
-  // What lies below the view may load only when it is scrolled to.
+  // Content below the view may load only when it is scrolled to.
   const clipsBelowView = clip !== null && clip.y + clip.height > options.view.height;
   const scrolls = selector === null && (options.fullPage || options.format === 'pdf' || clipsBelowView);
   const waits = options.waitForContent || delay > 0;

@@ -1,4 +1,4 @@
-/** What a finished capture tells besides its picture: warnings, and the changes made to the page. */
+/** The report of a finished capture besides its picture: warnings, and the changes made to the page. */
 
 import type { CaptureChanges, CaptureWarning } from '../contract/capture-data.js';
 import { type CaptureOptions, HTML_DOCUMENT_URL } from '../contract/capture-request.js';

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type FileSource, RecentFiles } from '../../src/artifacts/recent-files.js';
 
-/** What is on the disk is changed behind its back, to see where an answer comes from. */
+/** The file on the disk is changed without the cache's knowledge, to see where an answer comes from. */
 const [DISK, CHANGED] = ['from memory', 'of the disk'];
 const { length } = DISK;
 

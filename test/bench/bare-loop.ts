@@ -13,7 +13,7 @@ const ARGS = [
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.*',
 ];
 
-/** What a careful script would do with the same browser: one process, a context per capture, CDP's own screenshot. */
+/** The work of a careful script with the same browser: one process, a context per capture, CDP's own screenshot. */
 export interface BareLoop extends AsyncDisposable {
   /** The browser's path. */
   executable: string;

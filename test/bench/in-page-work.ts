@@ -11,7 +11,7 @@ const CAPTURES = 7;
 const SAMPLE_EVERY_US = 200;
 const BUILT = new URL('../../dist/block/', import.meta.url);
 
-/** What our program in the page takes of its main thread in one capture with every default, by the browser's own profiler. */
+/** The main-thread time of our in-page program in one capture with every default, by the browser's own profiler. */
 export async function benchInPageWork(what: string, url: string): Promise<Figure[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-bench-'));
   const egress = { fetch: async () => Promise.reject(new Error('nothing is fetched here')) };

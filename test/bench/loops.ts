@@ -5,7 +5,7 @@ const WARM_UP = 6;
 const ROUNDS = 2;
 export const FLOOD_MS = 12_000;
 
-/** What only the bare browser does as well. */
+/** The options under which the bare browser does the same work. */
 const LEAN = { wait_for_idle: false, block_ads: false, block_trackers: false, block_cookie_banners: false, block_chats: false };
 
 /** One capture of the same page: by the bare browser, by ours with lean options, and with every default. */

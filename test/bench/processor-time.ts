@@ -37,7 +37,7 @@ export async function benchProcessorTime(name: string, { full, bare }: Loops, se
   ];
 }
 
-/** What a delay of ten seconds costs on a page that talks to nobody. */
+/** The cost of a delay of ten seconds on a page that does not communicate. */
 export async function benchDelay(server: BenchServer, url: string): Promise<Figure[]> {
   const more: number[] = [];
   for (let nth = 0; nth < 1 + DELAYED_PAIRS; nth++) {
@@ -55,7 +55,7 @@ async function timed(server: BenchServer, options: Record<string, unknown>): Pro
   return ms;
 }
 
-/** Of the processes below `root`, and of `root` unless it is this process, with those that have ended; but for `except` and all below it. */
+/** The processor time of the processes below `root`, and of `root` unless it is this process, including ended ones; without `except` and all below it. */
 function treeMs(root: number, except = 0): number {
   const entries = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   const below = new Map<number, { pid: number; ms: number }[]>();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { checkHealth, type HealthDeps } from '../../src/capture/health.js';
 import type { NodeFacts } from '../../src/store/store.js';
 
-/** Of a server with other servers beside it. */
+/** The health of a server with other servers beside it. */
 function deps(given: Partial<HealthDeps>, others: Partial<NodeFacts>[]): HealthDeps {
   const known = { version: '0', roles: [], running: 0, concurrency: 2 };
   const nodes = others.map((facts, i) => ({ ...known, name: `other ${i}`, readyBrowsers: 1, ...facts }));

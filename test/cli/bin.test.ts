@@ -56,7 +56,7 @@ it('as a command it becomes Node, with its arguments and memory settings, unless
   expect(run(command, ['keys', 'create', '--label', 'two words'], { PATH })).toBe(
     `2 1048576 --max-semi-space-size=8  ${command} keys create --label two words`,
   );
-  // Of two sizes the last one counts.
+  // The last one of two sizes counts.
   const own = { MALLOC_ARENA_MAX: '7', NODE_OPTIONS: '--max-semi-space-size=32' };
   expect(run(command, ['serve'], { PATH, ...own })).toBe(`7 1048576 --max-semi-space-size=8 --max-semi-space-size=32 ${command} serve`);
 });

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-/** What bash offers for the last word. */
+/** Returns the completions that bash offers for the last word. */
 function offered(...words: string[]): string[] {
   const input = `${script}\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _stillframe\nprintf '%s\\n' "\${COMPREPLY[@]}"`;
   return execFileSync('bash', ['--norc', '-s', '--', ...words], { input, encoding: 'utf8' })

@@ -66,7 +66,7 @@ const COOKIE = { name: 'a', value: 'b' };
 const CLIP = { x: 0, y: 0, width: 100, height: 100 };
 const LOGIN = { cookies: [{ ...COOKIE, domain: 'example.com' }], origins: [] };
 
-/** What a field of an optional object, or of one that excludes others, is changed to; bodies of their own. */
+/** Changed values for a field of an optional object, or for one that excludes others, with bodies of their own. */
 const NESTED: Record<string, [base: Body, changes: Body]> = {
   cookies: [
     COOKIE,

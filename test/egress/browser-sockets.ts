@@ -36,7 +36,7 @@ function socketInodes(pid: number): string[] {
 interface Connected {
   remote: string;
   inode: string;
-  /** Of this socket with this remote end. */
+  /** Identifies this socket with this remote end. */
   key: string;
 }
 

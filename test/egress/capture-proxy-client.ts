@@ -19,7 +19,7 @@ export interface Got {
   body: string;
 }
 
-/** What a browser does with a plain-http URL and a proxy. Rejects where a browser would show an error of its own. */
+/** Requests a plain HTTP URL through a proxy as a browser does. Rejects where a browser would show an error of its own. */
 export async function sendThrough(captureProxy: Pick<CaptureProxy, 'port'>, url: string, sent: Sent = {}): Promise<Got> {
   const asked = request({
     host: '127.0.0.1',
@@ -36,7 +36,7 @@ export async function sendThrough(captureProxy: Pick<CaptureProxy, 'port'>, url:
   return { status: incoming.statusCode ?? 0, headers: incoming.headers, rawHeaders: incoming.rawHeaders, body };
 }
 
-/** What a browser does with a secure URL or a socket. */
+/** Opens a tunnel as a browser does for a secure URL or a socket. */
 export async function connectThrough(
   captureProxy: Pick<CaptureProxy, 'port'>,
   authority: string,

@@ -59,7 +59,7 @@ describe('an open captureProxy', () => {
     const used = new Set<Socket>();
     await using site = await startPlainSite({
       answer: (request, response) => {
-        // What a keep-alive timeout looks like to the client: the connection was used before, and is closed now.
+        // A keep-alive timeout looks like this to the client: the connection was used before, and is closed now.
         if (used.has(request.socket)) return void request.socket.destroy();
         used.add(request.socket);
         response.end(request.method);

@@ -5,7 +5,7 @@ import { aPool, NEVER, someOptions } from '../render/pool/fixture.js';
 import type { TestGate } from './open-test-egress.js';
 
 export interface TestBrowser extends AsyncDisposable {
-  /** Of the browser's profiles and processes. */
+  /** The directory of the browser's profiles and processes. */
   readonly runDir: string;
   /** One capture's page; its proxy knows what was refused. */
   visit<Seen>(look: (session: PageSession) => Promise<Seen>): Promise<Seen>;

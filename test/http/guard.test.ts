@@ -22,7 +22,7 @@ const PROTECTED = [
   },
 ] as const;
 
-/** What each route does when nothing stops it: any of these would show in the answer. */
+/** The effects of each route when nothing stops it. Any of them would show in the answer. */
 function answeringServices(changes: Partial<AppServices> = {}) {
   const services = fakeServices(changes);
   const job = aCompletedJob({ id: ID });

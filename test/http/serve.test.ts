@@ -298,7 +298,7 @@ describe('startHttp', () => {
           read: async () => {
             began++;
             await Promise.all(gone);
-            // What a later connection asks is answered after the server has seen them leave.
+            // Requests on a later connection are answered after the server has seen the clients leave.
             if (gone.length > 0) await fetch(`${served.url}/livez`);
             return await found.read();
           },

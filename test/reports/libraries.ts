@@ -3,7 +3,7 @@ import { blotOf } from '../render/picture/blots.js';
 import { printedBoxes } from '../render/picture/pdf-pages.js';
 import type { Report } from './report.js';
 
-/** What a library has drawn with its defaults, on the left, and without an animation, on the right. */
+/** A page on which a library has drawn with its defaults, on the left, and without an animation, on the right. */
 const MOVED = [204, 0, 0] as const;
 const STILL = [0, 0, 204] as const;
 const RIGHT_PX = 400;

@@ -4,7 +4,7 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startService, type TestService } from '../fixtures/start-service.js';
 
-/** What the site was asked for, in order. */
+/** The requests that the site received, in order. */
 const asked: { path: string; cookie: string }[] = [];
 const forbidden: string[] = [];
 const SMALL = { viewport: { width: 400, height: 320, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 };

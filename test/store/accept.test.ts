@@ -264,7 +264,7 @@ describe('links', () => {
     expect((await accept(other, { link: true })).kind).toBe('queued');
     await it.store.complete(claimOf(await claimNext(it.store)), aCapture(), NOON);
     await it.store.fail(claimOf(await claimNext(it.store)), FAILURE, NOON);
-    // What failed costs nothing.
+    // Failed captures cost nothing.
     expect(await it.store.linkCredits(NOON)).toEqual(
       new Map([
         [caller.keyId, 2],

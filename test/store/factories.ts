@@ -86,7 +86,7 @@ export async function gatherStatistics(place: string): Promise<void> {
   await client.end();
 }
 
-/** Of the stores in PostgreSQL. */
+/** The key of the stores in PostgreSQL. */
 export const SECRET_KEY = Buffer.alloc(32, 7);
 
 function noFacts(): NodeFacts {
@@ -204,7 +204,7 @@ export async function claimNext(store: Store, given: Partial<JobClaim> = {}): Pr
   return claimed;
 }
 
-/** What names the claim of a claimed job. */
+/** Returns the claim of a claimed job. */
 export function claimOf({ id, workerId, attempt }: ClaimedJob) {
   return { id, workerId, attempt };
 }

@@ -51,7 +51,7 @@ test('writes that were acknowledged before the log was deleted are in the databa
   for (let i = 0; i < 20; i++) await it.store.accept(aNewJob(caller), RULES);
   rmSync(join(it.dataDir, 'stillframe.db-wal'));
   await expect(it.store.ping()).rejects.toMatchObject(REPLACED);
-  // What a killed process leaves behind.
+  // A killed process leaves this behind.
   const left = mkdtempSync(join(tmpdir(), 'stillframe-left-'));
   onTestFinished(() => rmSync(left, { recursive: true, force: true }));
   for (const name of ['stillframe.db', 'secret.key']) copyFileSync(join(it.dataDir, name), join(left, name));

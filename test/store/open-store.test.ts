@@ -260,7 +260,7 @@ describe('secrets', () => {
     await it.store.complete(claimOf(claimed), aCapture(), NOON);
     await it.store.backup(join(it.dataDir, 'copy.db'));
     expect(found(it.dataDir, secrets)).toEqual([]);
-    // What must be there, or the search proves nothing.
+    // Without this content, the search would prove nothing.
     expect(found(it.dataDir, [job.id])).toEqual([job.id]);
   });
 

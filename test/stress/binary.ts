@@ -15,7 +15,7 @@ import { callApi, postCapture } from './call-api.js';
 import type { TrialResult } from './trial-result.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-/** What the browser's launch and a shell prompt may expect of a system. */
+/** Programs that the browser's launch and a shell prompt may expect of a system. */
 const TOOLS = ['sh', 'env', 'nice', 'setsid', 'ps'];
 const AT_ONCE = 8;
 

@@ -135,7 +135,7 @@ interface HostilePage extends AsyncDisposable {
   readonly port: number;
   /** The channels that the page has reported since the list was emptied. */
   readonly tried: string[];
-  /** What asks for it in one of the ways. */
+  /** The request options that use it in one of the ways. */
   wish(source: Source): Record<string, unknown>;
 }
 

@@ -21,7 +21,7 @@ export interface RunningNode {
   end(): Promise<void>;
 }
 
-/** What the parts of the trial do in full. */
+/** The numbers for the whole trial. */
 export const AS_PROMISED = {
   /** Kills of nodes. */
   kills: 200,
@@ -51,7 +51,7 @@ export type Part = (server: PostgresServer, options: PartOptions) => Promise<Par
 
 export class ClusterGround implements AsyncDisposable {
   readonly nodes: RunningNode[] = [];
-  /** What nodes wrote to their standard error. */
+  /** The nodes' output on stderr. */
   readonly complaints: string[] = [];
 
   private constructor(
@@ -165,7 +165,7 @@ export class ClusterGround implements AsyncDisposable {
     return names.size;
   }
 
-  /** What must hold once all jobs have ended. @returns a line for each promise that was broken */
+  /** Checks the state once all jobs have ended. @returns a line for each promise that was broken */
   async audit(): Promise<string[]> {
     const counts = {
       'jobs that never ended': 'SELECT count(*) FROM jobs WHERE ended_at IS NULL',

@@ -146,9 +146,9 @@ function median(times: readonly number[]): number {
 interface CallersOptions {
   clients: number;
   key: string;
-  /** Of the servers; read at each request. */
+  /** The URLs of the servers; read at each request. */
   doors: readonly string[];
-  /** Of a page that was not captured yet. */
+  /** The URL of a page that was not captured yet. */
   page(): string;
 }
 
@@ -265,7 +265,7 @@ function asJson(content: Buffer): unknown {
 const TAG = '9999_of_the_next_version';
 /** Later than any migration of today. */
 const WHEN = 4_102_444_800_000;
-/** What a release may add without disturbing the version before. */
+/** Changes that a release may make without disturbing the version before. */
 const MIGRATION = `ALTER TABLE jobs ADD COLUMN of_the_next_version text;
 --> statement-breakpoint
 ALTER TABLE nodes ADD COLUMN of_the_next_version int NOT NULL DEFAULT 0;

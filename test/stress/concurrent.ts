@@ -17,7 +17,7 @@ import { watchStore } from './model-watch.js';
 import type { TrialResult } from './trial-result.js';
 
 const CONNECTIONS = 8;
-/** Of one of three accounts. */
+/** The quota of one of three accounts. */
 const QUOTA = 500;
 
 export interface ConcurrentOptions {
@@ -115,7 +115,7 @@ const MAX_QUEUE = 60;
 const LEASE_MS = 2_000;
 const FAILURE = { code: 'target_error', message: 'no', retriable: false, status: 502 } as const;
 
-/** What the actors share: each may use what another one claimed, as a server would that comes too late. */
+/** State shared by the actors: each may use a claim of another one, as a server would that comes too late. */
 interface Stage {
   callers: readonly ModelCaller[];
   claims: Claim[];
@@ -255,7 +255,7 @@ const STEPS: [keyof Actor & string, number, (actor: Actor) => Promise<void>][] =
   ['keepHouse', 1, (actor) => actor.keepHouse()],
 ];
 
-/** What trial "concurrent" was told, in whatever order, and what contradicts itself. */
+/** The answers that trial "concurrent" received, in any order, and the contradictions among them. */
 class Books {
   readonly problems: string[] = [];
   readonly counts = { jobs: 0, ended: 0, claims: 0 };

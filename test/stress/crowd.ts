@@ -136,12 +136,12 @@ interface Whereabouts extends Door {
   up(): Promise<void>;
 }
 
-/** What was promised under one idempotency key. */
+/** The answers given under one idempotency key. */
 interface Promised {
   idempotencyKey: string;
   body: Record<string, unknown>;
   jobId: string | null;
-  /** Of an answer 200. */
+  /** The data of an answer 200. */
   picture: string | null;
 }
 

@@ -63,7 +63,7 @@ interface DyingSite extends AsyncDisposable {
   readonly connections: number;
   /** As many as there were when the last proxy had died. */
   readonly connectionsAtDeath: number;
-  /** What dies with the next visit. */
+  /** The proxy that ends with the next visit. */
   captureProxy: AsyncDisposable | null;
 }
 

@@ -1,4 +1,4 @@
-/** What each hostile page may end in. `ok` stands for a picture, which must show something. */
+/** The permitted outcomes of each hostile page. `ok` stands for a picture, which must show something. */
 
 export interface HostileCase {
   path: string;

@@ -29,8 +29,7 @@ export interface HostileOptions {
 }
 
 /**
- * What a page may end in through no fault of its own: its browser was lost with a neighbour's page, or none was free in time. Told in the
- * figures; never a picture.
+ * Failures that are not the page's fault: its browser was lost with a neighbour's page, or none was free in time. The figures count them.
  */
 const COLLATERAL = ['render_crashed', 'internal_error'];
 /** On top of timeout and delay (trials.md). */
@@ -128,7 +127,7 @@ async function endOf(one: HostileCase, { server, origin, timeout, collateral, pr
   return { name, end, ms, limit, picture: end === 'ok' && body.format === 'png' ? String(data.cdn_url) : null };
 }
 
-/** What is wrong with a picture, or null. */
+/** The fault of a picture, or null. */
 async function look(url: string): Promise<string | null> {
   const content = Buffer.from(await (await fetch(url)).arrayBuffer());
   const { channels } = await sharp(content, { limitInputPixels: false }).removeAlpha().stats();

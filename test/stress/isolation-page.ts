@@ -3,7 +3,7 @@ import { html, document as whole } from '../fixtures/site/answer.js';
 
 export interface Report {
   token: string;
-  /** What the visitor found of others, by channel. */
+  /** The traces of other visitors that this visitor found, by channel. */
   found: Record<string, string>;
   /** Channels that the visitor left its own token in, and read it back from. */
   left: string[];
@@ -161,7 +161,7 @@ async function visit(token: string): Promise<void> {
       await controlled;
     },
   );
-  // What was kept for another visitor comes back; what was kept for this one comes twice the same.
+  // Values kept for another visitor come back; a value kept for this one comes back the same twice.
   const kept = [await get('/trace/kept'), await get('/trace/kept')];
   const [entry] = performance.getEntriesByName(new URL('/trace/kept', location.href).href) as PerformanceResourceTiming[];
   if (kept[0] === kept[1]) left.push('http cache');

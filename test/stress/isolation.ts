@@ -18,7 +18,7 @@ import { anotherKey } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface IsolationOptions {
-  /** Of captures, and of accounts. */
+  /** The number of pairs of accounts. */
   pairs?: number;
   atOnce?: number;
 }
@@ -63,7 +63,7 @@ async function visitAll(count: number, { server, site, atOnce, problems }: On): 
   return reports;
 }
 
-/** What the visitor's capture is given, and no other may find. */
+/** Secrets of the visitor's capture, which no other may find. */
 function aLogin(origin: string, token: string): Record<string, unknown> {
   const localStorage = [{ name: 'given', value: token }];
   return { cookies: [{ name: 'given', value: token }], storage_state: { cookies: [], origins: [{ origin, localStorage }] } };

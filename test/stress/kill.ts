@@ -211,7 +211,7 @@ class KillTrial implements AsyncDisposable {
     this.#longestOrphanMs = Math.max(this.#longestOrphanMs, performance.now() - from);
   }
 
-  /** What the crash left: the file whole, and everything promised in it. */
+  /** The state after the crash: whole files, and everything that was promised. */
   #inspect(when: string): void {
     using copy = openCopy(this.ground.dir.dataDir);
     const damage = damageOf(copy.db);

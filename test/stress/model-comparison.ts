@@ -9,7 +9,7 @@ import type { Move } from './model-watch.js';
 export interface Sides {
   store: Store;
   model: ModelState;
-  /** What was told of ended jobs, by id. */
+  /** The reported ends of jobs, by id. */
   told: Map<string, string>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the store promises, said a second time and as simply as possible: plain objects, linear searches, no SQL. The model trial
+ * The promises of the store, written a second time and as simply as possible: plain objects, linear searches, no SQL. The model trial
  * does everything twice, here and in the store, and compares.
  */
 import type { JobState, StoredJobState } from '../../src/contract/job.js';
@@ -283,7 +283,7 @@ export class ModelState {
     this.#tags.set(accountId, Math.max(this.#tagOf(accountId), this.#turn));
   }
 
-  /** What was booked gives way to what the slot was held for. */
+  /** The booked time is replaced by the time for which the slot was held. */
   #settleTurn({ wish: { accountId }, claimedAt, bookedMs }: ModelJob, now: number): void {
     const took = now - claimedAt;
     if (took > 180_000) return;

@@ -31,7 +31,7 @@ export interface ModelOptions {
   sabotage?: boolean;
   /** `postgres`: on a server of its own. */
   engine?: 'sqlite' | 'postgres';
-  /** Of the store, instead: a data directory or the URL of a database, removed by the caller. */
+  /** The store to use instead: a data directory or the URL of a database, removed by the caller. */
   place?: string;
 }
 

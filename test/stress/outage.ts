@@ -16,7 +16,7 @@ import { aTrialDir, startServerProcess } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface OutageOptions {
-  /** Of each kind, a comma list. */
+  /** Duration of each kind of outage, a comma list. */
   seconds?: number | string;
   /** Some of the outages, a comma list. Default: all. */
   only?: string;

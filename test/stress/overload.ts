@@ -13,9 +13,9 @@ import { aTrialDir, type ServerProcess, startServerProcess } from './server-proc
 import type { TrialResult } from './trial-result.js';
 
 export interface OverloadOptions {
-  /** Of overload; 300 when absent. */
+  /** Duration of the overload; 300 when absent. */
   seconds?: number;
-  /** Of measuring what it can, before and after; a tenth of the above when absent. */
+  /** Duration of each measurement before and after; a tenth of the above when absent. */
   calm?: number;
   /** STILLFRAME_MAX_QUEUE. */
   queue?: number;
@@ -64,7 +64,7 @@ export async function run({
       seconds,
     });
     await untilIdle(at);
-    // What the machine can do varies over minutes: it is what it could do before and after.
+    // The machine's capacity varies over minutes, so it is measured before and after.
     const capacity = (before + (await capacityOf(at, site, calm))) / 2;
     const refused = heard.filter(({ status }) => status === 503 || status === 429);
     const figures = {

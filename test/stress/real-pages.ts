@@ -24,7 +24,7 @@ export interface RealPagesOptions {
   pictures?: number;
 }
 
-/** Of the px of a picture, those that may differ: glyphs' edges where two sections meet at broken densities. */
+/** The share of px that may differ: edges of glyphs where two sections meet at fractional densities. */
 const DIFFERING_MAX = 0.0005;
 /** Per channel; below it two px are the same to any eye. */
 const SAME_SHADE = 12;
@@ -111,7 +111,7 @@ function shingles(text: string): string[] {
     });
 }
 
-/** Of the first, how many are in the second. */
+/** The share of the first list that is in the second. */
 function share(these: string[], those: string[]): number {
   const known = new Set(those);
   return these.filter((one) => known.has(one)).length / Math.max(1, these.length);

@@ -72,7 +72,7 @@ function cases(options: RowsOptions): Case[] {
   return found;
 }
 
-/** What is wrong, or null. */
+/** The fault of a picture, or null. */
 async function judge(one: Case, picture: Taken): Promise<string | null> {
   const { deviceScaleFactor: ratio, truncated, stoppedReason, scrollHeight } = picture.diagnostics;
   const pageHeight = Math.max(one.height, 800);

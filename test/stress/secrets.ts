@@ -99,7 +99,7 @@ async function openLink({ at, site, plants }: Ground, keyId: string, signing: st
   plants.hear('link', { status, headers, body: null });
 }
 
-/** What a caller may give a page to log it in, and a document of its own, with a secret in each. */
+/** The login and document that a caller may give to a page, with a secret in each part. */
 function privateParts(plants: Plants, site: Site): Record<'login' | 'document', Record<string, unknown>> {
   const login = {
     cookies: [{ name: 'given', value: plants.make('given-cookie') }],
@@ -221,7 +221,7 @@ interface Spellings {
   needles: Buffer[];
 }
 
-/** What must not be found, and where it was looked for. */
+/** The secrets that must not be found, and the places that were searched. */
 class Plants {
   readonly spellings: Spellings[] = [];
   readonly heard: string[] = [];

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import type { Door } from './call-api.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-/** What the built program consists of. */
+/** The files of the built program. */
 const PROGRAM = ['dist', 'drizzle', 'drizzle-pg', 'package.json'];
 /** Inside node_modules, so that it finds the packages. */
 const COPIES = join(ROOT, 'node_modules/.cache/stillframe');
@@ -42,7 +42,7 @@ export interface ServerStart {
   env?: Record<string, string>;
   /** A module that is loaded before the program. */
   preload?: string;
-  /** Of another program than the built one. */
+  /** The path of another program than the built one. */
   main?: string;
   /** False: as many captures at once as it chooses for this machine. */
   isSmall?: boolean;
@@ -59,7 +59,7 @@ export interface ServerProcess extends AsyncDisposable {
   /** Resolves at the ready line; rejects when the process ends before it. */
   readonly ready: Promise<{ url: string; firstKey: string | null; ms: number }>;
   readonly exited: Promise<Exit>;
-  /** What it wrote to stderr so far. */
+  /** Its output on stderr so far. */
   readonly said: readonly string[];
   kill(signal: NodeJS.Signals): void;
   /** The same, and waits for its end. */

@@ -28,7 +28,7 @@ interface State {
   serverMb: number;
   browsersMb: number;
   renderers: number;
-  /** Of the browsers, renderers and services left out. */
+  /** The number of other processes than browsers, renderers and services. */
   others: number;
   descriptors: number;
   profiles: number;
@@ -44,7 +44,7 @@ const COUNTS = ['renderers', 'others', 'descriptors', 'profiles'] as const;
 const REST_MAX_MS = 30_000;
 const SMALL = { viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, cache_ttl: 0 };
 
-/** What is captured, in turn; and the statuses that each may end with. */
+/** The captures, in turn, with the statuses that each may end with. */
 const MIX: { path: string; statuses: number[]; wish?: Record<string, unknown> }[] = [
   { path: '/article', statuses: [200] },
   { path: '/static', statuses: [200], wish: { format: 'jpeg' } },

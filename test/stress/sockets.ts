@@ -74,10 +74,10 @@ export async function run(options: SocketsOptions = {}): Promise<TrialResult<num
 }
 
 interface Target {
-  /** Of the server itself. */
+  /** The URL of the server itself. */
   url: string;
   key: string;
-  /** Of the server or of the proxy in front of it. */
+  /** The port of the server or of the proxy in front of it. */
   port: number;
   server: ServerProcess;
 }

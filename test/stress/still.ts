@@ -41,7 +41,7 @@ const BUSY_LOOP = 'const { ppid } = process; while (process.ppid === ppid);';
 const TIMEOUT_MS = 60_000;
 const ENDINGS_TIMEOUT_MS = 20_000;
 const FAILED = 'failed: ';
-/** What a capture may take beyond its timeout. */
+/** The time that a capture may take beyond its timeout. */
 const GRACE_MS = 5_000;
 const UNENDED_MAX = 2;
 const WHOLE = { full_page: true };

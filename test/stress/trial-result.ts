@@ -1,4 +1,4 @@
-/** What a trial found. */
+/** The figures and problems of a trial. */
 export interface TrialResult<Figure extends number | string = number | string> {
   figures: Record<string, Figure>;
   /** One line for each promise that was broken; none: the trial held. */

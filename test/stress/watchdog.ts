@@ -14,11 +14,11 @@ import { callApi, submit, untilEnded } from './call-api.js';
 import type { TrialResult } from './trial-result.js';
 
 export interface WatchdogOptions {
-  /** Of each kind. */
+  /** The number of captures of each kind. */
   rounds?: number;
   /** Comma list of `browser SIGKILL` and the like, spaces as `-`; all when absent. */
   kinds?: string;
-  /** Of each capture, ms. */
+  /** The timeout of each capture in ms. */
   timeout?: number;
   /** 0: times are told and not judged. */
   judge?: number;

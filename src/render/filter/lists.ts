@@ -114,7 +114,7 @@ async function readEngine(store: ListStore, { file, crc }: KeptEngine): Promise<
   return bytes === null || crc32(bytes) !== crc ? null : loadEngine(bytes);
 }
 
-/** What an update has found so far. */
+/** The findings of an update so far. */
 interface Update {
   manifest: Manifest;
   problems: Record<string, string>;

@@ -41,7 +41,7 @@ const APP_ROOTS = '#root,#app,#__next,#__nuxt,#___gatsby,app-root';
 export function inspectView(): ViewInspection {
   const emptyRoots = all(APP_ROOTS).filter(isEmptyRoot);
   let sight = sightOf();
-  // What fades in may still be transparent, and a cover that fades out still opaque.
+  // Elements that fade in may still be transparent, and a cover that fades out still opaque.
   if (sight !== 'something' && finishMotion()) sight = sightOf();
   return { sight, backdrops: backdrops(emptyRoots), hasEmptyRoot: emptyRoots.length > 0 };
 }

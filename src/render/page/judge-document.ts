@@ -20,7 +20,7 @@ const CAPTURABLE_TYPES =
 const TRANSPORT_ERRORS =
   /^ERR_(CONNECTION_|EMPTY_RESPONSE|TIMED_OUT|ADDRESS_|INTERNET_DISCONNECTED|NETWORK_(CHANGED|IO_SUSPENDED|ACCESS_DENIED)|SOCKET_|TUNNEL_|HTTP2_|QUIC_|CONTENT_LENGTH_MISMATCH|INCOMPLETE_CHUNKED|PROXY_CONNECTION_FAILED|FAILED$|INSUFFICIENT_RESOURCES|SOCKS_)/;
 
-/** What Chromium's errors mean; the first that matches. */
+/** Errors of Chromium with their meanings; the first that matches applies. */
 const MEANINGS: [RegExp, string][] = [
   [/^ERR_TOO_MANY_REDIRECTS/, 'it redirects too many times'],
   [/^ERR_(CERT_|SSL_|BAD_SSL)/, 'its TLS certificate or handshake is not valid'],

@@ -1,4 +1,4 @@
-/** What must be in place before a page navigates: the caller's checks, styles and login. */
+/** Prepares a page before it navigates: the caller's checks, styles and login. */
 
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';

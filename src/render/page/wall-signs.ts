@@ -22,7 +22,7 @@ export interface WallSigns {
   part?: string;
   /** A selector of CAPTCHAs, one of which must be rendered: ordinary pages use them invisibly. */
   captcha?: string;
-  /** What walls with such a part or CAPTCHA say. All words are tested against the title, a line break and the visible text. */
+  /** Words of walls with such a part or CAPTCHA. They are matched against the title, a line break and the visible text. */
   asks?: RegExp;
   /** Words of the vendor's walls. */
   words?: RegExp;

@@ -27,7 +27,7 @@ const FAST: Shot = { format: 'png', fast: true };
 /** A page's extent, and the part of it in view, in CSS px. */
 export interface MeasuredPage extends PageExtent {
   view: { left: number; right: number; height: number };
-  /** What the browser adds to the page's columns: it counts from the leftmost one, where not every page begins. */
+  /** The offset that the browser adds to the page's columns: it counts from the leftmost one, where not every page begins. */
   originX: number;
 }
 

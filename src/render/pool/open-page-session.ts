@@ -26,7 +26,7 @@ export interface OpenPageSession extends PageSession {
   close(): Promise<void>;
 }
 
-/** What the pages of one browser have in common. */
+/** Everything that the pages of one browser have in common. */
 export interface PageHost {
   chromium: Pick<ChromiumProcess, 'browser' | 'takeOver'>;
   renderers: Pick<Renderers, 'openPage' | 'busyMs'>;

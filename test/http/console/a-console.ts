@@ -19,7 +19,7 @@ export interface Shown {
 /** A signed-in browser, as far as these tests need one. */
 export interface Visitor {
   cookie: string;
-  /** What the session's forms contain. */
+  /** The CSRF token of the session's forms. */
   token: string;
   get(path: string): Promise<Shown>;
   post(path: string, fields?: Record<string, string | string[]>, headers?: Record<string, string>): Promise<Shown>;
@@ -82,7 +82,7 @@ export async function aConsole({
   };
 }
 
-/** Of a form that a page of this origin sends. */
+/** The headers of a form that a page of this origin sends. */
 export function formHeaders(origin: string): Record<string, string> {
   return { origin, 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' };
 }

@@ -212,7 +212,7 @@ describe('a failure', () => {
     const { isError, facts, texts } = await mcp.call('capture_page', { url });
     expect(isError).toBe(true);
     const { body } = await service.post({ url });
-    // What the message says may come from the page.
+    // The text of the message may come from the page.
     const { message, details, ...plain } = body.error;
     expect(facts.error).toEqual({
       ...plain,

@@ -48,7 +48,7 @@ export function answerOf({ isError, content }: CallToolResult): ToolAnswer {
 
 const BOUNDED = /<<<page-content ([0-9a-f]{24})\n([\s\S]*)\npage-content \1>>>$/;
 
-/** What stands inside the untrusted boundary of a text. */
+/** Returns the part of a text inside the untrusted boundary. */
 export function insideOf(text = ''): string {
   return BOUNDED.exec(text)?.[2] ?? '';
 }
