@@ -1149,6 +1149,18 @@ export interface CaptureRequest {
      */
     max_height?: number;
     /**
+     * paint over the boxes of all elements that match this CSS selector, above everything else in the picture; `>>>` leads into open shadow trees and into frames of the same origin, as in `#frame >>> main`; not with printed PDFs
+     * @example [
+     *       ".account-number"
+     *     ]
+     */
+    mask?: string[];
+    /**
+     * colour of the boxes of `mask`, as #rrggbb, rgb(r, g, b) or a CSS name; by default #FF00FF
+     * @example black
+     */
+    mask_color?: string;
+    /**
      * transparent background where the page paints nothing; png and webp only
      * @example true
      */

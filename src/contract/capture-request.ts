@@ -4,7 +4,7 @@ import { type CamelNames, camelName, canonicalTimezone, lowerCaseNames } from '.
 import { bareDomain, type SameSite } from './login-schema.js';
 import { lengthToInches, PAPER_INCHES, pdfSchema, type WirePdf } from './pdf-schema.js';
 import { REGIONS } from './regions.js';
-import { requestFields, TOLERATED_CODES, type ToleratedCode } from './request-fields.js';
+import { MASK_COLOR_DEFAULT, requestFields, TOLERATED_CODES, type ToleratedCode } from './request-fields.js';
 
 /** CaptureRequest of interface.md as one schema: unknown fields are rejected (decisions.md, Envelope). */
 export const captureRequestSchema = z.strictObject(requestFields).meta({ id: 'CaptureRequest' });
@@ -89,6 +89,9 @@ interface ConvertedOptions {
   pdf: PdfOption | null;
   padding: number;
   fullWidth: boolean;
+  mask: string[];
+  /** An opaque CSS colour, in lower case. */
+  maskColor: string;
   omitBackground: boolean;
   realTime: boolean;
   resize: ResizeOption | null;
@@ -129,6 +132,8 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
     pdf: wire.pdf === undefined ? null : toPdfOption(wire.pdf),
     padding: wire.padding ?? 0,
     fullWidth: wire.full_width ?? false,
+    mask: wire.mask ?? [],
+    maskColor: (wire.mask_color ?? MASK_COLOR_DEFAULT).toLowerCase(),
     omitBackground: wire.omit_background ?? false,
     realTime: wire.real_time ?? false,
     resize: wire.resize === undefined ? null : { width: null, height: null, ...wire.resize },

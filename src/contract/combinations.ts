@@ -35,10 +35,14 @@ function invalid({ url, html, base_url: baseUrl, cookies }: Body): Rule[] {
   ];
 }
 
+const MASK_NEEDS_PIXELS =
+  'cannot be combined with a printed PDF, which would keep the text below the boxes. Use png, jpeg or webp, `full_page` with `full_page_algorithm` `by_sections` and without `pdf`, or `hide_selectors`.';
+
 function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage, max_height: maxHeight, ...others }: Body): Rule[] {
   const isPdf = format === 'pdf';
   const [hasSelector, hasClip, hasPdf] = [selector !== undefined, clip !== undefined, pdf !== undefined];
   const isFullPage = fullPage === true && !hasSelector && !hasClip;
+  const hasMask = Array.isArray(others.mask) && others.mask.length > 0;
   const notWithPdf = 'cannot be combined with format `pdf`.';
   return [
     ['selector', isPdf && hasSelector, 'cannot be combined with format `pdf`. Use png, jpeg or webp, or leave `selector` out.'],
@@ -53,6 +57,8 @@ function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage
       'needs `full_page` and format `png`, `jpeg` or `webp`, without `selector` and `clip`.',
     ],
     ['max_height', maxHeight !== undefined && (!isFullPage || hasPdf), 'needs `full_page`, without `selector`, `clip` and `pdf`.'],
+    ['mask', isPdf && hasMask && (!isFullPage || hasPdf || others.full_page_algorithm === 'native'), MASK_NEEDS_PIXELS],
+    ['mask_color', others.mask_color !== undefined && !hasMask, 'needs `mask`.'],
     ['resize', isPdf && others.resize !== undefined, notWithPdf],
   ];
 }

@@ -62,6 +62,10 @@ export const PADDING_MAX_PX = 200;
 export const FULL_WIDTH_MAX_PX = 8_000;
 /** The maximum height of a captured page. */
 export const CLIP_MAX_PX = 100_000;
+/** Selectors of `mask`, and the boxes that they may match together in one shot. */
+export const MASK_MAX_ITEMS = 100;
+export const MASK_MAX_BOXES = 2_000;
+export const MASK_COLOR_MAX_CHARS = 32;
 export const RESIZE_MAX_PX = 16_383;
 export const PDF_LENGTH_MAX_CHARS = 32;
 export const PDF_TEMPLATE_MAX_CHARS = 16_384;

@@ -3,6 +3,7 @@
  * MCP, the command line and the console have it. Validation, the OpenAPI document, help texts, forms and docs/options.md come from it.
  */
 import { z } from 'zod';
+import { isOpaqueColor } from './css-color.js';
 import { DEVICE_NAMES } from './device-presets.js';
 import { forbiddenHeader, hasLineBreak, isLocale, isTimezone, limited } from './field-rules.js';
 import * as limits from './limits.js';
@@ -84,6 +85,9 @@ const targetUrl = () =>
       return z.NEVER;
     })
     .optional();
+
+/** Playwright's. */
+export const MASK_COLOR_DEFAULT = '#FF00FF';
 
 export const requestFields = {
   // Required unless `html` is given: see combinations.ts.
@@ -487,6 +491,26 @@ export const requestFields = {
       description: 'greatest height of a full page in CSS px; what lies below is left out, and `truncated` is true; needs `full_page`',
       example: 4_000,
       mcp: true,
+      ...EXTENSION,
+    }),
+  mask: z
+    .array(selector())
+    .max(limits.MASK_MAX_ITEMS)
+    .optional()
+    .meta({
+      group: 'What to capture',
+      description: `paint over the boxes of all elements that match this CSS selector, above everything else in the picture; ${DEEP}; not with printed PDFs`,
+      example: ['.account-number'],
+      mcp: 'CSS selectors of elements to paint over in the picture; text views of the page still have their text',
+      ...EXTENSION,
+    }),
+  mask_color: limited(limits.MASK_COLOR_MAX_CHARS)
+    .refine(isOpaqueColor, 'must be an opaque CSS colour: #rgb, #rrggbb, rgb(r, g, b), or a name such as black')
+    .optional()
+    .meta({
+      group: 'What to capture',
+      description: `colour of the boxes of \`mask\`, as #rrggbb, rgb(r, g, b) or a CSS name; by default ${MASK_COLOR_DEFAULT}`,
+      example: 'black',
       ...EXTENSION,
     }),
   omit_background: z

@@ -121,6 +121,11 @@ export const PAIRS: Record<string, [Body, Body]> = {
     { ...TARGET, full_page: true },
     { ...TARGET, full_page: true, max_height: 4_000 },
   ],
+  mask: [TARGET, { ...TARGET, mask: ['.name'] }],
+  mask_color: [
+    { ...TARGET, mask: ['.name'] },
+    { ...TARGET, mask: ['.name'], mask_color: 'black' },
+  ],
   omit_background: [TARGET, { ...TARGET, omit_background: true }],
   real_time: [TARGET, { ...TARGET, real_time: true }],
   tolerate: [TARGET, { ...TARGET, tolerate: ['target_error'] }],

@@ -34,7 +34,7 @@ describe('a request that uses no extension', () => {
   });
 
   it('is equal to one that spells out their defaults', () => {
-    const spelled = parse({ ...URL_ONLY, cookies: [], padding: 0, omit_background: false, full_width: false, tolerate: [] });
+    const spelled = parse({ ...URL_ONLY, cookies: [], padding: 0, omit_background: false, full_width: false, tolerate: [], mask: [] });
     expect(spelled.identity).toBe(parse(URL_ONLY).identity);
     expect(spelled.cacheIdentity).toBe(parse(URL_ONLY).cacheIdentity);
   });
@@ -51,6 +51,7 @@ describe('extensions in the identity', () => {
     { full_page: true, full_width: true },
     { full_page: true, max_height: 4_000 },
     { omit_background: true },
+    { mask: ['.name'] },
     { resize: { width: 100 } },
     { tolerate: ['target_error'] },
   ])('tells %j apart', (extension) => {
@@ -284,6 +285,11 @@ describe('fields that exclude each other', () => {
     [{ max_height: 4_000 }, 'max_height'],
     [{ full_page: true, clip, max_height: 4_000 }, 'max_height'],
     [{ full_page: true, format: 'pdf', pdf: {}, max_height: 4_000 }, 'max_height'],
+    [{ format: 'pdf', mask: ['p'] }, 'mask'],
+    [{ format: 'pdf', full_page: true, pdf: {}, mask: ['p'] }, 'mask'],
+    [{ format: 'pdf', full_page: true, full_page_algorithm: 'native', mask: ['p'] }, 'mask'],
+    [{ mask_color: 'black' }, 'mask_color'],
+    [{ mask: [], mask_color: 'black' }, 'mask_color'],
     [{ format: 'jpeg', omit_background: true }, 'omit_background'],
     [{ format: 'pdf', omit_background: true }, 'omit_background'],
     [{ format: 'pdf', resize: { width: 100 } }, 'resize'],
@@ -301,9 +307,27 @@ describe('fields that exclude each other', () => {
     [{ clip: { ...clip, width: 0 } }, 'clip.width'],
     [{ selector: 'a', padding: 201 }, 'padding'],
     [{ tolerate: ['render_timeout'] }, 'tolerate.0'],
+    [{ mask: Array.from({ length: 101 }, () => 'p') }, 'mask'],
+    [{ mask: [' '] }, 'mask.0'],
+    ...['', '#ff', '#ff00ff80', 'transparent', 'rgb(256, 0, 0)', 'rgba(0,0,0,.5)', 'url(x)', 'no-such-colour'].map(
+      (color): [object, string] => [{ mask: ['p'], mask_color: color }, 'mask_color'],
+    ),
   ])('%j is refused', (fields, path) => {
     expect(refusal({ ...URL_ONLY, ...fields }).code).toBe('invalid_request');
     expect(pathsOf({ ...URL_ONLY, ...fields })).toEqual([path]);
+  });
+});
+
+describe('mask', () => {
+  it('is allowed in a PDF of pixels', () => {
+    expect(parse({ ...URL_ONLY, format: 'pdf', full_page: true, mask: ['p'] }).options).toMatchObject({
+      mask: ['p'],
+      maskColor: '#ff00ff',
+    });
+  });
+
+  it.each(['#abc', '#AABBCC', 'rgb(0, 10,255)', 'RebeccaPurple'])('may be %s', (color) => {
+    expect(parse({ ...URL_ONLY, mask: ['p'], mask_color: color }).options.maskColor).toBe(color.toLowerCase());
   });
 });
 

@@ -203,6 +203,48 @@ describe('a resized picture', () => {
   });
 });
 
+describe('mask', () => {
+  const body = { url: '', cache_ttl: 3_600 };
+  beforeAll(() => {
+    body.url = `${base}/element`;
+  });
+
+  it('paints over the elements in the artifact, which no other request gets from the cache', async () => {
+    const masked = await capture({ ...body, mask: ['div + div'], mask_color: 'green' });
+    expect(await pixel(masked.picture, 80, 100)).toEqual(GREEN);
+    const bare = await capture(body);
+    expect(bare.data.cached).toBe(false);
+    expect(await pixel(bare.picture, 80, 100)).toEqual(RED);
+    const again = await capture({ ...body, mask: ['div + div'], mask_color: 'Green' });
+    expect(again.data.cached).toBe(true);
+    expect(again.data.cdn_url).toBe(masked.data.cdn_url);
+  });
+
+  it('covers the element of a comparison wherever it is', async () => {
+    const shot = (left: number) => ({ ...SMALL, html: `<i style="position:absolute;left:${left}px;width:9px;height:9px;background:red">` });
+    const compare = async (wish: object) => {
+      const answer = await fetch(`${service.url}/v1/compare`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ before: { ...shot(10), ...wish }, after: { ...shot(11), ...wish } }),
+      });
+      return (await answer.json()).data;
+    };
+    expect(await compare({})).toMatchObject({ same: false });
+    const over = 'body{width:300px;height:200px}';
+    expect(await compare({ mask: ['body'], custom_css: over })).toMatchObject({ same: true });
+  });
+
+  it.each([
+    [{ mask: ['p['] }, 'invalid_request', 'mask.0'],
+    [{ mask: ['p'], mask_color: 'transparent' }, 'invalid_request', 'mask_color'],
+    [{ mask: ['p'], format: 'pdf' }, 'unsupported_option', 'mask'],
+  ])('refuses %j', async (wish, code, path) => {
+    const { error } = (await service.post({ ...SMALL, html: '<p>Words', ...wish })).body;
+    expect(error).toMatchObject({ code, details: { issues: [{ path }] } });
+  });
+});
+
 describe('pdf', () => {
   it.each([
     [{ page_ranges: '90-91' }, 'pdf.page_ranges'],

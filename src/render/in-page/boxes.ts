@@ -28,6 +28,7 @@ interface Part {
 }
 
 const NODES_MAX = 2_000;
+const TOP_LAYER = ':modal, :popover-open, :fullscreen';
 /** Boxes that clip nothing. */
 const CLIPLESS = /^(inline|contents|table-(row|.*group))$/;
 
@@ -38,7 +39,7 @@ const CLIPLESS = /^(inline|contents|table-(row|.*group))$/;
 export function fixedContainer(element: Element): Element | null {
   for (let at: Element = element, parent = flatTreeParent(at); parent !== null; at = parent, parent = flatTreeParent(at)) {
     // Elements in the top layer are positioned relative to the viewport.
-    if (matches(at, ':modal, :popover-open, :fullscreen')) return null;
+    if (matches(at, TOP_LAYER)) return null;
     const style = getComputedStyle(parent);
     if (style.position === 'fixed' || containsFixed(parent, style)) return parent;
   }
@@ -125,6 +126,27 @@ export function isPartlyVisible({ left, top, right, bottom, width, height }: DOM
   return seen.right - seen.left >= Math.min(2, width) && seen.bottom - seen.top >= Math.min(2, height);
 }
 
+/** The part of an element's box that the boxes around it show at their present scroll positions; null if there is none. */
+export function shownPart({ left, top, right, bottom }: ElementBox, of: Element): ElementBox | null {
+  let seen: ElementBox = { left, top, right, bottom };
+  let { position } = getComputedStyle(of);
+  for (let inner: Element = of, at = flatTreeParent(of); at !== null && !isPage(at); inner = at, at = flatTreeParent(at)) {
+    // Nothing clips an element in the top layer.
+    if (matches(inner, TOP_LAYER)) break;
+    const style = getComputedStyle(at);
+    if (!isAround(at, style, position)) continue;
+    position = style.position;
+    const { display, overflowX, overflowY } = style;
+    const clips = (overflow: string) => (overflow === 'visible' || hasClipMargin(style) ? 'visible' : 'hidden');
+    seen = afterClipBy(seen, at, { display, overflowX: clips(overflowX), overflowY: clips(overflowY) });
+  }
+  return seen.right > seen.left && seen.bottom > seen.top ? seen : null;
+}
+
+function hasClipMargin(style: CSSStyleDeclaration): boolean {
+  return (Number.parseFloat(style.getPropertyValue('overflow-clip-margin')) || 0) > 0;
+}
+
 /** Whether an element's own clip leaves nothing, as in texts for screen readers and closed panels. */
 function isClippedAway({ clip, clipPath, position }: CSSStyleDeclaration): boolean {
   if (/absolute|fixed/.test(position) && /^rect\((\d+px)(, \1){3}\)$/.test(clip)) return true;
@@ -138,7 +160,11 @@ function isAround(box: Element, style: CSSStyleDeclaration, position: string): b
 }
 
 /** The part of a rectangle that a box leaves visible. For a scroller, the part after scrolling it there. */
-function afterClipBy(seen: ElementBox, at: Element, { display, overflowX, overflowY }: CSSStyleDeclaration): ElementBox {
+function afterClipBy(
+  seen: ElementBox,
+  at: Element,
+  { display, overflowX, overflowY }: Pick<CSSStyleDeclaration, 'display' | 'overflowX' | 'overflowY'>,
+): ElementBox {
   if (!(at instanceof HTMLElement) || CLIPLESS.test(display)) return seen;
   const box = at.getBoundingClientRect();
   const [wide, high] = [box.width / (at.offsetWidth || 1), box.height / (at.offsetHeight || 1)];

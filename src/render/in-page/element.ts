@@ -118,7 +118,7 @@ function enlargeFrames({ element, frames }: Found): void {
 }
 
 /** The part of a box in the innermost frame that all frames show, relative to this document's view. */
-function boxInFrames(inner: ElementBox, frames: HTMLIFrameElement[]): ElementBox {
+export function boxInFrames(inner: ElementBox, frames: HTMLIFrameElement[]): ElementBox {
   return frames.reduceRight((box, frame) => {
     const outer = frame.getBoundingClientRect();
     const style = getComputedStyle(frame);

@@ -47,6 +47,7 @@ export async function checkSelectors({ world }: Pick<PageSession, 'world'>, opti
     { path: 'selector', selector: options.selector },
     ...listed('hide_selectors', options.hideSelectors),
     ...listed('remove_selectors', options.removeSelectors),
+    ...listed('mask', options.mask),
   ].flatMap(({ path, selector }) => (selector === null ? [] : [{ path, selector }]));
   if (fields.length === 0) return;
   const selectors = fields.map(({ selector }) => selector);

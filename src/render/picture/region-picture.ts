@@ -6,6 +6,7 @@ import type { PageRange } from '../in-page/virtualised.js';
 import { monotonicNow } from '../page/deadline.js';
 import type { BoundedPage } from './bounded-page.js';
 import { type Encoding, encodeStrips, finalShot, readFinal, type Strips } from './encode.js';
+import { isMasked, paintMask, type ShotPlace } from './mask.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { SectionStore } from './section-store.js';
 import { BAND_PIXELS, captureShot, fitDensity, pngSize, SHOT_MAX_ROWS, type Shot, type ShotClip, setDensity } from './shoot.js';
@@ -117,11 +118,22 @@ export async function takeRegion(
 }
 
 /** One shot, of the view by default. If possible, the browser encodes it in the requested format, and the result is a buffer. */
-export async function takeShot({ page, debug }: PictureOrder, final: Shot | null, clip?: ShotClip): Promise<Buffer | Strips> {
-  const content = await captureShot(page, final ?? FAST, clip);
-  if (final !== null) return content;
-  debug?.picture(content);
+export async function takeShot(order: PictureOrder, final: Shot | null, part?: ShotPart): Promise<Buffer | Strips> {
+  if (final !== null && !isMasked(order)) return await captureShot(order.page, final, part?.clip);
+  const content = await takeFastShot(order, part);
+  order.debug?.picture(content);
   return { pngs: [content], ...pngSize(content) };
+}
+
+/** A part of the page beyond the view. */
+interface ShotPart {
+  clip: ShotClip;
+  place: ShotPlace;
+}
+
+async function takeFastShot(order: PictureOrder, part?: ShotPart): Promise<Buffer> {
+  const png = await captureShot(order.page, FAST, part?.clip);
+  return isMasked(order) ? await paintMask(order, png, part?.place) : png;
 }
 
 /** Encodes what was captured. */
@@ -144,7 +156,7 @@ async function takeOneShot(order: PictureOrder, region: Region, encoding: Encodi
   const isWhole = isWholeNumber(top * ratio) && isWholeNumber(bottom * ratio);
   // The browser's PNG of a long page takes longer than its fast one and sharp's together.
   const final = isWhole && encoding.format === 'jpeg' ? finalShot(encoding) : null;
-  const shot = await takeShot(order, final, clipOf(region, top, bottom));
+  const shot = await takeShot(order, final, partOf(region, top, bottom));
   return Buffer.isBuffer(shot) ? shot : { ...shot, height: Math.min(shot.height, Math.round((bottom - top) * ratio)) };
 }
 
@@ -157,7 +169,7 @@ export interface RowsTaken {
 
 /** Captures the rows of a region into the store. */
 export async function takeRows(
-  { page, deadline }: PictureOrder,
+  order: PictureOrder,
   region: Region,
   how: { store: SectionStore; apart?: RangesApart | undefined; mostPixels?: number },
 ): Promise<RowsTaken> {
@@ -165,14 +177,14 @@ export async function takeRows(
   const { left, right, top, bottom } = region.box;
   const ratio = ratioOf(region);
   const most = mostRows(region, mostPixels);
-  const lastStart = deadline - BAND_MS - (right - left) * (bottom - top) * ratio ** 2 * ENCODE_MS_PER_PIXEL;
+  const lastStart = order.deadline - BAND_MS - (right - left) * (bottom - top) * ratio ** 2 * ENCODE_MS_PER_PIXEL;
   let count = 0;
   let y = top;
   const isTime = () => count === 0 || monotonicNow() <= lastStart;
   const takeTo = async (to: number) => {
     while (y < to && isTime()) {
       const end = bandEnd(y, most, { to, top, ratio });
-      const png = await captureShot(page, FAST, clipOf(region, y, end));
+      const png = await takeFastShot(order, partOf(region, y, end));
       store.add(png, Math.min(Math.round((end - y) * ratio), pngSize(png).height));
       count++;
       y = end;
@@ -214,8 +226,11 @@ function mostRows(region: Region, mostPixels: number): number {
   return Math.max(1, Math.floor(Math.min(SHOT_MAX_ROWS, mostPixels / ((right - left) * ratio)) / ratio));
 }
 
-function clipOf({ page, box: { left, right } }: Region, top: number, bottom: number): ShotClip {
-  return { x: page.originX + left, y: top, width: right - left, height: bottom - top, scale: page.zoom };
+function partOf(region: Region, top: number, bottom: number): ShotPart {
+  const { page, box } = region;
+  const { left, right } = box;
+  const clip = { x: page.originX + left, y: top, width: right - left, height: bottom - top, scale: page.zoom };
+  return { clip, place: { left, right, top, bottom, ratio: ratioOf(region) } };
 }
 
 /** The end of a band that begins at `y`: the end of the plan, or as many whole pixels from the region's top as fit. */

@@ -10,12 +10,13 @@ import { boundedPage } from './bounded-page.js';
 import { takeElement } from './element-picture.js';
 import { type Encoding, encodingOf, finalShot } from './encode.js';
 import { takeFullPage } from './full-page-picture.js';
+import { isMasked } from './mask.js';
 import { takePagedPdf } from './paged-pdf.js';
 import { takePdf } from './pdf-picture.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { encodeShots, fitRegion, measurePage, takeRegion, takeShot } from './region-picture.js';
 import type { ScrollReport } from './scroll-through.js';
-import { SHOT_MAX_PIXELS, setDensity } from './shoot.js';
+import { BAND_PIXELS, SHOT_MAX_PIXELS, setDensity } from './shoot.js';
 
 /**
  * Takes the picture requested by the options.
@@ -42,7 +43,8 @@ export async function takePicture(
   if (selector !== null) return takeElement(order, selector, encoding);
   if (clip !== null) return takeClip(order, clip, encoding);
   if (scroll !== null && options.fullPage) return takeFullPage(order, scroll, encoding);
-  return takeView(order, encoding);
+  // A mask is painted on raw pixels, which need much memory.
+  return takeView(order, encoding, isMasked(order) ? BAND_PIXELS : SHOT_MAX_PIXELS);
 }
 
 /**

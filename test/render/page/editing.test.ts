@@ -143,6 +143,7 @@ describe('an invalid selector', () => {
   it.each([
     ['hide_selectors', { hide_selectors: ['.fine', 'p >> bad'] }, 'hide_selectors.1'],
     ['remove_selectors', { remove_selectors: ['a['] }, 'remove_selectors.0'],
+    ['mask', { mask: ['.fine', 'p >> bad'] }, 'mask.1'],
     ['wait_for_selector', { wait_for_selector: 'text=Hello' }, 'wait_for_selector'],
     ['selector', { selector: '###' }, 'selector'],
     ['a part of selector', { selector: 'x-a >>> p[ >>> b' }, 'selector'],
