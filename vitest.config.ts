@@ -3,7 +3,7 @@ import { builtModulesForVite } from './scripts/built-modules.mjs';
 
 const TRIALS = 'test/**/*trials.test.ts';
 /** Tests of the store that hold for each engine. */
-const STORE = ['accept', 'accounts', 'claim', 'console', 'deliveries', 'model', 'recover', 'removals', 'retention', 'shared-render'].map(
+const STORE = ['accept', 'accounts', 'claim', 'console', 'deliveries', 'model', 'recover', 'removals', 'retention', 'shared-render', 'uploads'].map(
   (name) => `test/store/${name}.test.ts`,
 );
 const CLUSTER = 'test/cluster/*.test.ts';

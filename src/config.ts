@@ -191,7 +191,7 @@ const DESTINATIONS = {
 const WEBHOOKS = {
   webhookAllow: origins.default([]).meta({
     argument: '<list>',
-    help: 'comma-separated origins that webhooks may be sent to besides public HTTPS on port 443',
+    help: 'comma-separated origins that webhooks and uploads may be sent to besides public HTTPS on port 443',
   }),
   webhookAttempts: whole(1, 100).default(5).meta({ argument: '<n>', help: 'delivery attempts before a webhook delivery fails' }),
   webhookBackoffMs: milliseconds

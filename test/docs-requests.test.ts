@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DOCUMENTS, examplesOf, exampleWith, ROOT, readDocument } from './fixtures/documents.js';
 import { startService, type TestService } from './fixtures/start-service.js';
+import { startUploadReceiver } from './fixtures/upload-receiver.js';
 import { startReceiver } from './fixtures/webhook-receiver.js';
 
 const PROGRAM = exampleWith(readDocument('docs/library.md'), 'js', 'stillframe/client');
@@ -22,6 +23,7 @@ const BEGINS: Record<string, string> = { pdf: '%PDF-', png: '\u0089PNG' };
 let site: Server;
 let service: TestService;
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
+let bucket: Awaited<ReturnType<typeof startUploadReceiver>>;
 let directory: string;
 
 beforeAll(async () => {
@@ -32,12 +34,14 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => site.listen(0, '127.0.0.2', resolve));
   receiver = await startReceiver();
-  service = await startService({ webhookAllow: [receiver.origin] });
+  bucket = await startUploadReceiver('127.0.0.2');
+  service = await startService({ webhookAllow: [receiver.origin, bucket.origin] });
   directory = await mkdtemp(join(tmpdir(), 'readme-'));
 });
 afterAll(async () => {
   await service[Symbol.asyncDispose]();
   await receiver[Symbol.asyncDispose]();
+  await bucket[Symbol.asyncDispose]();
   site.close();
   await rm(directory, { recursive: true, force: true });
 });
@@ -47,6 +51,7 @@ function againstStandIns(example: string): string {
   return example
     .replaceAll('http://127.0.0.1:3000', service.url)
     .replaceAll('https://hooks.example.com', receiver.origin)
+    .replaceAll('https://bucket.example.com', bucket.origin)
     .replaceAll('https://example.com', `http://127.0.0.2:${port}`);
 }
 

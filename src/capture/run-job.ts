@@ -1,5 +1,7 @@
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Artifacts, requireStorage } from '../artifacts/artifacts.js';
+import { contentTypeOf, type UploadResult } from '../contract/capture-data.js';
 import { CaptureError, toStoredError } from '../contract/capture-error.js';
 import { jobUrl } from '../contract/capture-request.js';
 import { TIMEOUT_MS } from '../contract/limits.js';
@@ -7,6 +9,7 @@ import type { Log } from '../log.js';
 import type { Rendering, RenderOrder } from '../render/capture.js';
 import type { Claim, ClaimedJob, EndedJob, JobStore, RetentionStore } from '../store/store.js';
 import type { AttemptTrace, Traces } from '../tracing/traces.js';
+import type { UploadOrder } from '../webhook/upload-picture.js';
 import { shouldRetry, type TimeLimit, timeLimit } from './capture-budget.js';
 import { toCaptureData } from './to-capture-data.js';
 
@@ -28,6 +31,11 @@ export interface RunJobDeps {
     Pick<RetentionStore, 'keptArtifacts'>;
   artifacts: Pick<Artifacts, 'put' | 'remove' | 'isFailing' | 'isReady' | 'refusal'>;
   render(order: RenderOrder, signal: AbortSignal): Promise<Rendering>;
+  uploads: {
+    open: Artifacts['open'];
+    /** Uploads a picture. Rejects only if the signal ends it. */
+    send(order: UploadOrder, signal: AbortSignal): Promise<UploadResult>;
+  };
   /** Called for each job that ended, after its commit. */
   onEnded(job: EndedJob, timings: Record<string, number>): void;
   /** Absent or null if captures are not traced. */
@@ -66,8 +74,12 @@ export async function runJob(deps: RunJobDeps, job: ClaimedJob, stop: AbortSigna
       limit.begin();
     };
     const order: RenderOrder = { id: job.id, account: job.accountId, options, onBegin, onProgress: lease.progress, onStages, kept };
-    const rendering = await deps.render(order, AbortSignal.any([limit.signal, stop]));
-    conclusion = await traceStore(trace, storeRendering(deps, job, { rendering, startedAt, stop }));
+    const stored = await readStored(deps, job);
+    if (stored !== null) conclusion = await uploadStored(deps, job, { ...stored, stop });
+    else {
+      const rendering = await deps.render(order, AbortSignal.any([limit.signal, stop]));
+      conclusion = await traceStore(trace, storeRendering(deps, job, { rendering, startedAt, stop, onStored: resolveKept }));
+    }
   } catch (error) {
     conclusion = await recordFailure(deps, job, { error, stop, spentMs: performance.now() - startedAt, timeoutMs: options.timeout });
   } finally {
@@ -158,9 +170,9 @@ class LostClaim extends Error {}
 async function storeRendering(
   deps: RunJobDeps,
   job: ClaimedJob,
-  done: { rendering: Rendering; startedAt: number; stop: AbortSignal },
+  done: { rendering: Rendering; startedAt: number; stop: AbortSignal; onStored: () => void },
 ): Promise<Conclusion> {
-  const { rendering, startedAt, stop } = done;
+  const { rendering, startedAt, stop, onStored } = done;
   const storeStart = performance.now();
   const claim = claimOf(job);
   const waiting = { log: deps.log, jobId: job.id, stop };
@@ -174,10 +186,17 @@ async function storeRendering(
     if (!(error instanceof StillUnavailable) || refusal === null || stop.aborted) throw error;
     throw new CaptureError({ code: 'internal_error', message: refusal, cause: error });
   });
-  const now = deps.now();
   const durationMs = Math.round(performance.now() - startedAt);
+  const uploadStart = performance.now();
+  const { upload: asked } = job.options;
+  // The page need not stay open for the upload.
+  if (asked !== null) onStored();
+  const sent = { url: asked?.url ?? '', content: rendering.content, name: artifact.name, stop };
+  const upload = asked === null ? {} : { upload: await uploadTo(deps, job, sent) };
+  const uploadMs = performance.now() - uploadStart;
+  const now = deps.now();
   const data = toCaptureData(rendering, { options: job.options, artifact: artifact.name, durationMs });
-  const ended = await retryWhileUnavailable(waiting, () => deps.store.complete(claim, { data, artifact }, now));
+  const ended = await retryWhileUnavailable(waiting, () => deps.store.complete(claim, { data, artifact, ...upload }, now));
   // Nothing was committed: another worker has the job, or an earlier try of this step succeeded although it seemed to fail.
   const { name } = artifact;
   if (ended.length === 0 && !(await retryWhileUnavailable(waiting, () => deps.store.keptArtifacts([name]))).has(name))
@@ -185,10 +204,39 @@ async function storeRendering(
   const timings = {
     queue: queuedMs(job, job.enqueuedAt),
     ...rendering.timings,
-    store: Math.round(performance.now() - storeStart),
+    store: Math.round(performance.now() - storeStart - uploadMs),
   };
   await reportEnded(deps, ended, { facts: { attempt: job.attempt, bytes: artifact.bytes, ...timings }, timings, waiting });
   return ended.length === 0 ? LOST : { state: 'completed', code: null };
+}
+
+interface StoredPicture {
+  name: string;
+  content: Buffer;
+}
+
+/** Reads the picture that a job uploads instead of a new one; null if it has none, or the picture has been deleted. */
+async function readStored({ uploads }: Pick<RunJobDeps, 'uploads'>, { options }: ClaimedJob): Promise<StoredPicture | null> {
+  const name = options.upload?.artifact ?? null;
+  const opened = name === null ? null : await uploads.open(name);
+  return name === null || opened === null ? null : { name, content: await buffer(await opened.read()) };
+}
+
+async function uploadStored(deps: RunJobDeps, job: ClaimedJob, picture: StoredPicture & { stop: AbortSignal }): Promise<Conclusion> {
+  const { name, content, stop } = picture;
+  const upload = await uploadTo(deps, job, { url: job.options.upload?.url ?? '', name, content, stop });
+  const waiting = { log: deps.log, jobId: job.id, stop };
+  const ended = await retryWhileUnavailable(waiting, () => deps.store.complete(claimOf(job), { stored: name, upload }, deps.now()));
+  await reportEnded(deps, ended, { facts: { attempt: job.attempt, bytes: content.length }, timings: {}, waiting });
+  return ended.length === 0 ? LOST : { state: 'completed', code: null };
+}
+
+function uploadTo(
+  deps: Pick<RunJobDeps, 'uploads'>,
+  { id, accountId }: ClaimedJob,
+  { url, name, content, stop }: { url: string; name: string; content: Uint8Array; stop: AbortSignal },
+): Promise<UploadResult> {
+  return deps.uploads.send({ jobId: id, accountId, url, content, contentType: contentTypeOf(name) }, stop);
 }
 
 /** Reports the claimed job, then, in batches, the jobs that shared its render, as far as they have ended. */

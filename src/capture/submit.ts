@@ -51,7 +51,7 @@ export interface SubmitContext {
 export async function submit(deps: SubmitDeps, submission: Submission, context: SubmitContext): Promise<JobSnapshot> {
   if (deps.draining()) throw unavailable('The server is shutting down. Send the request again in a moment.', 5);
   refuseBlockedDestinations(deps.egress, submission.options, { account: context.principal.accountId });
-  await checkWebhook(deps, submission, context);
+  await checkCallbacks(deps, submission, context);
   await refuseWithoutStorage(deps, context);
   const job: NewJob = {
     id: newId('job'),
@@ -98,12 +98,17 @@ async function isRepeat({ store }: Pick<SubmitDeps, 'store'>, { principal, idemp
 }
 
 /** Repeated submissions are not checked again: the job exists, even if the receiver's name cannot be resolved at the moment. */
-async function checkWebhook(deps: SubmitDeps, submission: Submission, context: SubmitContext): Promise<void> {
-  if (submission.webhook === null || (await isRepeat(deps, context))) return;
+async function checkCallbacks(deps: SubmitDeps, submission: Submission, context: SubmitContext): Promise<void> {
+  const { webhook, options } = submission;
+  const callbacks = [
+    ...(webhook === null ? [] : [{ path: 'webhook.url', url: webhook.url }]),
+    ...(options.upload === null ? [] : [{ path: 'upload.url', url: options.upload.url }]),
+  ];
+  if (callbacks.length === 0 || (await isRepeat(deps, context))) return;
   const resolver: Parameters<typeof checkWebhookHost>[0] = {
     judgeHost: (host, port) => deps.egress.judgeHost(host, port, { account: context.principal.accountId }),
   };
-  await checkWebhookHost(resolver, submission.webhook.url, deps.webhookAllow);
+  for (const callback of callbacks) await checkWebhookHost(resolver, callback, deps.webhookAllow);
 }
 
 function answerWith(deps: SubmitDeps, acceptance: Acceptance): JobSnapshot {

@@ -413,6 +413,50 @@ export interface CaptureData {
         };
     };
     /**
+     * what became of `upload`
+     * @example {
+     *       "state": "uploaded",
+     *       "url": "https://bucket.example.com/home.webp",
+     *       "bytes": 21044,
+     *       "attempts": 1,
+     *       "status": 200,
+     *       "error": null
+     *     }
+     */
+    upload?: {
+        /**
+         * whether the receiver has accepted the picture
+         * @example uploaded
+         * @enum {string}
+         */
+        state: "uploaded" | "failed";
+        /**
+         * `upload.url` of the request without its query
+         * @example https://bucket.example.com/home.webp
+         */
+        url: string;
+        /**
+         * size of what was sent
+         * @example 21044
+         */
+        bytes: number;
+        /**
+         * attempts that were made, at most 3
+         * @example 1
+         */
+        attempts: number;
+        /**
+         * HTTP status of the last attempt; null without a response
+         * @example 200
+         */
+        status: number | null;
+        /**
+         * why the upload failed; null if it did not
+         * @example null
+         */
+        error: string | null;
+    };
+    /**
      * the text of the page, with `inspect_page`
      * @example {
      *       "markdown": "# Example Domain",
@@ -1201,6 +1245,19 @@ export interface CaptureRequest {
      *     ]
      */
     tolerate?: ("target_error" | "blocked_by_target" | "render_incomplete")[];
+    /**
+     * upload the picture, too; `upload` of the result says what became of it
+     * @example {
+     *       "url": "https://bucket.example.com/home.webp?X-Amz-Signature=f00d"
+     *     }
+     */
+    upload?: {
+        /**
+         * receives the picture by PUT, such as a presigned URL; judged like `webhook.url`; write-only
+         * @example https://bucket.example.com/home.webp?X-Amz-Signature=f00d
+         */
+        url: string;
+    };
 }
 
 export interface Comparison {
@@ -1469,6 +1526,14 @@ export interface JobSnapshot {
      *           "stopped_reason": "viewport",
      *           "truncated": false
      *         },
+     *         "upload": {
+     *           "state": "uploaded",
+     *           "url": "https://bucket.example.com/home.webp",
+     *           "bytes": 21044,
+     *           "attempts": 1,
+     *           "status": 200,
+     *           "error": null
+     *         },
      *         "inspection": {
      *           "markdown": "# Example Domain",
      *           "accessible_tree": "- heading \"Example Domain\" [level=1]",
@@ -1539,6 +1604,14 @@ export interface JobSnapshot {
          *         "scroll_height": 720,
          *         "stopped_reason": "viewport",
          *         "truncated": false
+         *       },
+         *       "upload": {
+         *         "state": "uploaded",
+         *         "url": "https://bucket.example.com/home.webp",
+         *         "bytes": 21044,
+         *         "attempts": 1,
+         *         "status": 200,
+         *         "error": null
          *       },
          *       "inspection": {
          *         "markdown": "# Example Domain",
@@ -1963,6 +2036,14 @@ export interface CaptureCompletedEvent {
      *         "stopped_reason": "viewport",
      *         "truncated": false
      *       },
+     *       "upload": {
+     *         "state": "uploaded",
+     *         "url": "https://bucket.example.com/home.webp",
+     *         "bytes": 21044,
+     *         "attempts": 1,
+     *         "status": 200,
+     *         "error": null
+     *       },
      *       "inspection": {
      *         "markdown": "# Example Domain",
      *         "accessible_tree": "- heading \"Example Domain\" [level=1]",
@@ -2086,4 +2167,4 @@ export interface CaptureFailedEvent {
 }
 
 /** Fields that a signed link must not have. */
-export const NO_LINK_FIELDS = ["proxy","custom_js","headers","sync","webhook","html","base_url","cookies","storage_state"] as const;
+export const NO_LINK_FIELDS = ["proxy","custom_js","headers","sync","webhook","html","base_url","cookies","storage_state","upload"] as const;

@@ -51,14 +51,20 @@ export interface CaptureNotes {
 }
 
 /** Width and height are output px (PDF: CSS px of its first page). */
-export interface CaptureData extends CamelNames<Omit<Wire, 'data_url' | 'cdn_url' | 'render_diagnostics' | 'diagnostics' | 'inspection'>> {
+export interface CaptureData
+  extends CamelNames<Omit<Wire, 'data_url' | 'cdn_url' | 'render_diagnostics' | 'diagnostics' | 'upload' | 'inspection'>> {
   /** `<name>.<ext>` under /artifacts; the URL is built when it is sent. */
   artifact: string;
   diagnostics: RenderDiagnostics;
   /** `diagnostics` on the wire, an extension of the interface; absent if empty. */
   notes?: CaptureNotes;
+  /** Absent if none was requested. Belongs to the job, not to others with the same picture. */
+  upload?: UploadResult;
   inspection: Inspection | null;
 }
+
+/** What became of an upload. */
+export interface UploadResult extends CamelNames<NonNullable<Wire['upload']>> {}
 
 export const RENDER_DIAGNOSTICS_VERSION = 1;
 
@@ -186,6 +192,19 @@ export const captureDataSchema = z
       })
       .optional()
       .meta({ description: 'other remarks about the capture', 'x-stillframe-extension': true }),
+    upload: z
+      .object({
+        state: z.enum(['uploaded', 'failed']).meta({ description: 'whether the receiver has accepted the picture' }),
+        url: z
+          .string()
+          .meta({ description: '`upload.url` of the request without its query', example: 'https://bucket.example.com/home.webp' }),
+        bytes: z.int().meta({ description: 'size of what was sent', example: 21_044 }),
+        attempts: z.int().meta({ description: 'attempts that were made, at most 3', example: 1 }),
+        status: z.int().nullable().meta({ description: 'HTTP status of the last attempt; null without a response', example: 200 }),
+        error: z.string().nullable().meta({ description: 'why the upload failed; null if it did not', example: null }),
+      })
+      .optional()
+      .meta({ description: 'what became of `upload`', 'x-stillframe-extension': true }),
     inspection: z
       .object({
         markdown: z.string().max(INSPECTION_LIMIT_CHARS).meta({ description: 'main content as Markdown', example: '# Example Domain' }),
@@ -203,7 +222,7 @@ export const captureDataSchema = z
 
 /** @param publicBase what `cdn_url` begins with, no trailing slash */
 export function toWireCaptureData(data: CaptureData, publicBase: string): Wire {
-  const { artifact, region, egressCountry, diagnostics, notes, inspection, ...others } = data;
+  const { artifact, region, egressCountry, diagnostics, notes, upload, inspection, ...others } = data;
   return {
     ...snakeNames(others),
     cdn_url: `${publicBase}/artifacts/${artifact}`,
@@ -211,6 +230,7 @@ export function toWireCaptureData(data: CaptureData, publicBase: string): Wire {
     ...(egressCountry === null ? {} : { egress_country: egressCountry }),
     render_diagnostics: { version: RENDER_DIAGNOSTICS_VERSION, ...snakeNames(diagnostics) },
     ...(notes === undefined ? {} : { diagnostics: toWireNotes(notes) }),
+    ...(upload === undefined ? {} : { upload: snakeNames(upload) }),
     ...(inspection === null
       ? {}
       : { inspection: { ...snakeNames(inspection), untrusted_content: true, character_limit: INSPECTION_LIMIT_CHARS } }),

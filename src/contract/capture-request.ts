@@ -70,6 +70,13 @@ export interface ResizeOption {
   fit: 'inside' | 'cover' | 'contain';
 }
 
+/** Where the picture is uploaded to. */
+export interface UploadOption {
+  url: string;
+  /** Name of the stored picture that is uploaded instead of a new one; null in a request. */
+  artifact: string | null;
+}
+
 /** Fields that the submission reads, or that others of the options stand for. */
 const NO_OPTIONS = ['viewport', 'dark_mode', 'sync', 'cache_ttl', 'store', 'webhook'] as const;
 const OPTION_FIELDS = Object.keys(requestFields).filter((name) => !NO_OPTIONS.some((other) => other === name));
@@ -97,6 +104,7 @@ interface ConvertedOptions {
   resize: ResizeOption | null;
   /** Sorted, without duplicates. */
   tolerate: ToleratedCode[];
+  upload: UploadOption | null;
   /** Whether the result tells what was done to the page: `explain=1` of the query, or `inspect_page`. */
   explain: boolean;
 }
@@ -138,6 +146,7 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
     realTime: wire.real_time ?? false,
     resize: wire.resize === undefined ? null : { width: null, height: null, ...wire.resize },
     tolerate: TOLERATED_CODES.filter((code) => wire.tolerate?.includes(code)),
+    upload: wire.upload === undefined ? null : { url: wire.upload.url, artifact: null },
     explain: false,
   };
 }

@@ -554,4 +554,21 @@ export const requestFields = {
       mcp: true,
       ...EXTENSION,
     }),
+  upload: z
+    .strictObject({
+      url: limited(limits.URL_MAX_BYTES).min(1).meta({
+        description: 'receives the picture by PUT, such as a presigned URL; judged like `webhook.url`; write-only',
+        example: 'https://bucket.example.com/home.webp?X-Amz-Signature=f00d',
+        writeOnly: true,
+      }),
+    })
+    .optional()
+    .meta({
+      group: 'Result and callback',
+      description: 'upload the picture, too; `upload` of the result says what became of it',
+      example: { url: 'https://bucket.example.com/home.webp?X-Amz-Signature=f00d' },
+      links: false,
+      cli: false,
+      ...EXTENSION,
+    }),
 };

@@ -55,7 +55,7 @@ export interface SubmissionRules {
 export function parseSubmission(body: unknown, rules: SubmissionRules): Submission {
   const parsed = captureRequestSchema.safeParse(body);
   const issues = parsed.success ? [] : describeIssues(parsed.error.issues, body);
-  issues.push(...webhookIssues(body, rules));
+  issues.push(...callbackIssues(body, rules));
   const { invalid, unsupported } = combinationIssues(body);
   issues.push(...invalid);
   if (issues.length > 0 || !parsed.success) throw invalidRequest([...issues, ...unsupported].slice(0, ISSUES_MAX));
@@ -97,7 +97,10 @@ function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules): Submiss
   // A repeated request stays equal even if the operator has changed a default since.
   const plain = pick(wire, (name) => name !== 'sync' && !EXTENSIONS.has(name));
   const compared = { ...plain, headers: options.headers, ...pick(asked, isUsedExtension), mode };
-  const rendered = pick(options, (name, value) => name !== 'timeout' && (!EXTENSION_OPTIONS.has(name) || isUsedExtension(name, value)));
+  const rendered = pick(
+    options,
+    (name, value) => name !== 'timeout' && name !== 'upload' && (!EXTENSION_OPTIONS.has(name) || isUsedExtension(name, value)),
+  );
   return {
     options,
     mode,
@@ -108,11 +111,13 @@ function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules): Submiss
   };
 }
 
-function webhookIssues(body: unknown, rules: SubmissionRules): RequestIssue[] {
-  const url = (body as { webhook?: { url?: unknown } } | null)?.webhook?.url;
-  if (typeof url !== 'string' || url === '') return [];
-  const problem = webhookUrlProblem(url, rules.webhookAllow);
-  return problem === null ? [] : [{ path: 'webhook.url', message: problem }];
+function callbackIssues(body: unknown, rules: SubmissionRules): RequestIssue[] {
+  return ['webhook', 'upload'].flatMap((name) => {
+    const url = (body as Record<string, { url?: unknown } | undefined> | null)?.[name]?.url;
+    if (typeof url !== 'string' || url === '') return [];
+    const problem = webhookUrlProblem(url, rules.webhookAllow);
+    return problem === null ? [] : [{ path: `${name}.url`, message: problem }];
+  });
 }
 
 const EXTENSIONS = new Set(FIELD_LIST.filter(({ extension }) => extension).map(({ name }) => name));
@@ -196,7 +201,7 @@ function measured(origin: string, value: unknown): string {
 /** Whether a value must not be repeated in a response, whatever its type. */
 function isSecret(path: readonly PropertyKey[]): boolean {
   const [field] = path;
-  if (field === 'headers' || field === 'cookies' || field === 'storage_state' || field === 'html') return true;
+  if (field === 'headers' || field === 'upload' || field === 'cookies' || field === 'storage_state' || field === 'html') return true;
   if (path.length === 1) return field === 'webhook' || field === 'proxy';
   return path.at(-1) === 'secret' || path.at(-1) === 'password';
 }

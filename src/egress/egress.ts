@@ -91,9 +91,9 @@ export interface PublicResponse {
 
 export interface PublicFetch {
   url: string;
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PUT';
   headers: Record<string, string>;
-  body: string | null;
+  body: string | Uint8Array | null;
   /** ms for connect, TLS, headers and body together. */
   timeoutMs: number;
   maxBytes: number;

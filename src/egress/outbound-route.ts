@@ -55,7 +55,7 @@ const CHECKS_MAX = 32;
 /** Log messages with advice: captures and callbacks have separate settings. */
 const ADVICE = {
   captures: 'destination refused; to allow it, add it to STILLFRAME_ALLOW_DESTINATIONS',
-  callbacks: 'destination refused; to allow it for webhooks, add it to STILLFRAME_WEBHOOK_ALLOW',
+  callbacks: 'destination refused; to allow it for webhooks and uploads, add it to STILLFRAME_WEBHOOK_ALLOW',
 };
 
 /** Opens the connections of one capture: to checked and pinned addresses, directly or through the caller's proxy, with traffic counted. */

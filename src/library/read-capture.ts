@@ -11,12 +11,13 @@ import { parseSubmission } from '../contract/submission.js';
  */
 export function readCapture(request: unknown, tolerate: readonly ToleratedCode[]): CaptureOptions {
   const { options, webhook } = parseSubmission(readRequestJson(toJson(request)), { forceAsync: false, webhookAllow: [], tolerate });
-  if (webhook === null) return options;
-  const message = 'needs a server: captures without one have no callbacks.';
+  if (webhook === null && options.upload === null) return options;
+  const path = webhook === null ? 'upload' : 'webhook';
+  const message = `needs a server: captures without one have no ${webhook === null ? 'uploads' : 'callbacks'}.`;
   throw new CaptureError({
     code: 'unsupported_option',
-    message: `\`webhook\` ${message}`,
-    details: { issues: [{ path: 'webhook', message }] },
+    message: `\`${path}\` ${message}`,
+    details: { issues: [{ path, message }] },
   });
 }
 

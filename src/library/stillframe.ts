@@ -12,8 +12,8 @@ import type { ToleratedCode } from '../contract/request-fields.js';
 import type { EngineCapture } from './engine.js';
 import type { StillframeOptions } from './library-config.js';
 
-/** The body of `POST /v1/screenshot` without `webhook`, which needs a server. `sync`, `cache_ttl` and `store` have no effect here. */
-export type CaptureRequest = Omit<CaptureUrlRequest, 'webhook'> | Omit<CaptureHtmlRequest, 'webhook'>;
+/** The body of `POST /v1/screenshot` without `webhook` and `upload`, which need a server. `sync`, `cache_ttl` and `store` have no effect here. */
+export type CaptureRequest = Omit<CaptureUrlRequest, 'webhook' | 'upload'> | Omit<CaptureHtmlRequest, 'webhook' | 'upload'>;
 
 /** The API's CaptureData, with the picture itself in `bytes`. */
 export interface Picture extends Omit<CaptureData, 'bytes' | 'cdn_url' | 'data_url'> {

@@ -25,6 +25,7 @@ import { EncodeQueue } from '../render/picture/picture.js';
 import type { ClaimedJob, DueDelivery, EndedJob, NodeFacts } from '../store/store.js';
 import type { TracingConfig } from '../tracing-config.js';
 import { claimDeliveries, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER, deliver } from '../webhook/deliver.js';
+import { uploadPicture } from '../webhook/upload-picture.js';
 import { Loop, withTaskSignal } from '../work/loop.js';
 import { type Foundations, openFoundations } from './foundations.js';
 import { Housekeeping } from './housekeeping.js';
@@ -239,7 +240,8 @@ export class Service implements AsyncDisposable {
   }
 
   private makeJobLoop(): Loop<ClaimedJob> {
-    const { store, artifacts, traces } = this.foundations;
+    const { store, artifacts, egress, traces } = this.foundations;
+    const uploads = { egress, allowedOrigins: this.config.webhookAllow, version: packageVersion(), log: this.log };
     return jobLoop({
       concurrency: this.config.concurrency,
       keepSlots: this.config.keepSlots,
@@ -251,6 +253,7 @@ export class Service implements AsyncDisposable {
           if (this.renderer === null) throw new Error('a job was claimed before there was a browser');
           return this.renderer.render(order, signal);
         },
+        uploads: { open: (name) => artifacts.open(name), send: (order, signal) => uploadPicture(uploads, order, signal) },
         onEnded: (job, timings) => this.onJobEnded(job, timings),
         traces,
         log: this.log,

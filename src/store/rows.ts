@@ -3,7 +3,7 @@ import type { CaptureData } from '../contract/capture-data.js';
 import { jobUrl } from '../contract/capture-request.js';
 import type { JobResult, JobSnapshot } from '../contract/job.js';
 import type { deliveries, jobs } from './sqlite/schema.js';
-import type { NewJob } from './store.js';
+import type { FinishedCapture, NewJob, UploadedPicture } from './store.js';
 
 /** A row of `jobs`, in both engines. */
 export type JobRow = typeof jobs.$inferSelect;
@@ -59,6 +59,12 @@ export interface Picture {
 export const RENDERED_DATA = JSON.stringify({ cached: false });
 /** Value of `data` for a job that was answered with another job's picture. */
 export const SHARED_DATA = JSON.stringify({ cached: true });
+
+/** Value of `data` for a job that ends with this capture. */
+export function ownData(capture: FinishedCapture | UploadedPicture): string {
+  if (capture.upload === undefined) return RENDERED_DATA;
+  return JSON.stringify({ cached: 'stored' in capture, upload: capture.upload });
+}
 
 /** The source of a new job's picture: a stored picture, the render of another job, or (neither) its own render. */
 export interface Source {

@@ -4,7 +4,7 @@
  * Times are Unix ms. The engine encrypts secrets (orders, webhook secrets) at rest, and deletes them when the job ends.
  */
 import type { Scope } from '../contract/api-key.js';
-import type { CaptureData } from '../contract/capture-data.js';
+import type { CaptureData, UploadResult } from '../contract/capture-data.js';
 import type { StoredError } from '../contract/capture-error.js';
 import type { CaptureOptions, ExecutionMode, WebhookOptions } from '../contract/capture-request.js';
 import type { DeliveryStatus } from '../contract/delivery.js';
@@ -194,6 +194,14 @@ export interface Claim {
 export interface FinishedCapture {
   data: CaptureData;
   artifact: { name: string; bytes: number; sha256: string };
+  upload?: UploadResult;
+}
+
+/** A stored picture that a job has uploaded. */
+export interface UploadedPicture {
+  /** Name of the artifact. */
+  stored: string;
+  upload: UploadResult;
 }
 
 /** A job that a step has ended, possibly as a follower of a shared render. */
@@ -246,7 +254,7 @@ export interface JobStore {
    * the others. A try that seemed to fail may have been committed, and its repetition returns the same jobs.
    * @returns the ended jobs; none if the claim was lost
    */
-  complete(claim: Claim, capture: FinishedCapture, now: number): Promise<EndedJob[]>;
+  complete(claim: Claim, capture: FinishedCapture | UploadedPicture, now: number): Promise<EndedJob[]>;
   /** Fails a job, like `complete`. Followers with a longer timeout than this job continue on their own. */
   fail(claim: Claim, error: StoredError, now: number): Promise<EndedJob[]>;
   /**

@@ -6,16 +6,21 @@ import type { Egress } from '../egress/egress.js';
 const NOT_PUBLIC = 'must be on a host that resolves to public addresses';
 
 /**
- * Rejects, at submission, a webhook whose host is not a public destination. Each delivery attempt checks its connection again.
+ * Rejects, at submission, a webhook or upload whose host is not a public destination. Each attempt checks its connection again.
+ * @param callback.path its field, such as `webhook.url`
  * @param allowedOrigins STILLFRAME_WEBHOOK_ALLOW; these are not resolved
  * @throws CaptureError invalid_request
  */
-export async function checkWebhookHost(egress: Pick<Egress, 'judgeHost'>, url: string, allowedOrigins: readonly string[]): Promise<void> {
+export async function checkWebhookHost(
+  egress: Pick<Egress, 'judgeHost'>,
+  { path, url }: { path: string; url: string },
+  allowedOrigins: readonly string[],
+): Promise<void> {
   const { origin, hostname, protocol, port } = new URL(url);
   if (allowedOrigins.includes(origin)) return;
   const verdict = await egress.judgeHost(hostname, Number(port) || (protocol === 'https:' ? 443 : 80));
   if (verdict.ok) return;
-  const refused = invalidRequest([{ path: 'webhook.url', message: NOT_PUBLIC }]);
+  const refused = invalidRequest([{ path, message: NOT_PUBLIC }]);
   throw new CaptureError({
     code: 'invalid_request',
     message: refused.message,

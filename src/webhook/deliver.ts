@@ -132,11 +132,21 @@ function post(deps: DeliverDeps, due: DueDelivery, { signal, traceparent }: Send
 function outcomeOf(deps: DeliverDeps, due: DueDelivery, response: PublicResponse): AttemptOutcome {
   const { status } = response;
   if (status >= 200 && status <= 299) return { kind: 'delivered', status };
-  const error = `The receiver answered ${status}.`;
-  if (status === 429 || (status >= 500 && status <= 599)) {
+  const error = answerProblem(status);
+  if (isWorthRetrying(status)) {
     return retryOrFail(deps, due, { status, error, waitMs: retryAfterMs(response.headers.get('retry-after'), deps.now()) });
   }
-  return { kind: 'failed', status, error: REDIRECTS.has(status) ? `${error} Redirects are not followed.` : error };
+  return { kind: 'failed', status, error };
+}
+
+/** Returns whether a receiver that answers with this status may accept a later attempt. */
+export function isWorthRetrying(status: number): boolean {
+  return status === 429 || (status >= 500 && status <= 599);
+}
+
+/** Returns the public message for a response that is no success. */
+export function answerProblem(status: number): string {
+  return `The receiver answered ${status}.${REDIRECTS.has(status) ? ' Redirects are not followed.' : ''}`;
 }
 
 interface FailedAttempt {
@@ -202,7 +212,7 @@ const PROBLEMS: readonly (readonly [RegExp, string])[] = [
  * Returns the public message for an attempt without a response, from a fixed set. A refused address and a missing name get the same
  * message, so that callers cannot map the network (decisions.md, Destinations); the log has the details.
  */
-function transportProblem(error: unknown): string {
+export function transportProblem(error: unknown): string {
   if (error instanceof EgressRefused) return NOT_PUBLIC;
   // The innermost cause says most. An AggregateError (several addresses) counts as its first error.
   const codes: string[] = [];

@@ -10,6 +10,7 @@ import { type RunJobDeps, runJob } from '../../src/capture/run-job.js';
 import { type SubmitDeps, submit } from '../../src/capture/submit.js';
 import { findMissing, recoverLeases, removeOrphans, sweep } from '../../src/capture/sweep.js';
 import { waitForJob } from '../../src/capture/wait-for-job.js';
+import type { UploadResult } from '../../src/contract/capture-data.js';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { newId } from '../../src/contract/ids.js';
 import type { JobSnapshot } from '../../src/contract/job.js';
@@ -17,6 +18,7 @@ import { parseSubmission } from '../../src/contract/submission.js';
 import { silentLog } from '../../src/log.js';
 import type { Rendering, RenderOrder } from '../../src/render/capture.js';
 import type { ClaimedJob, EndedJob, Store } from '../../src/store/store.js';
+import type { UploadOrder } from '../../src/webhook/upload-picture.js';
 import { countFiles } from '../artifacts/count-files.js';
 import { aCaller, aStore, type Caller, claimOne, IS_POSTGRES, RULES } from '../store/factories.js';
 
@@ -37,6 +39,8 @@ interface World extends AsyncDisposable {
   /** With a storage that is not the world's own, for which no picture is held. */
   claimAndRun(render: RunJobDeps['render'], storage: RunJobDeps['artifacts']): Promise<ClaimedJob>;
   run(job: ClaimedJob, render: RunJobDeps['render'], stop?: AbortSignal): Promise<void>;
+  /** Takes what jobs upload. */
+  send: RunJobDeps['uploads']['send'];
 }
 
 async function aWorld(over: Partial<SubmitDeps> = {}): Promise<World> {
@@ -68,6 +72,7 @@ async function aWorld(over: Partial<SubmitDeps> = {}): Promise<World> {
     store,
     artifacts: storage,
     render,
+    uploads: { open: (name) => artifacts.open(name), send: (order, signal) => world.send(order, signal) },
     onEnded: (job) => {
       ended.push(job);
       signals.announce(job.id);
@@ -107,6 +112,7 @@ async function aWorld(over: Partial<SubmitDeps> = {}): Promise<World> {
       return job;
     },
     run: (job, render, stop = new AbortController().signal) => runJob(runJobDeps(render), job, stop),
+    send: () => Promise.reject(new Error('no job uploads anything')),
     async [Symbol.asyncDispose]() {
       await artifacts[Symbol.asyncDispose]();
       await close.call({ store, dataDir });
@@ -173,6 +179,88 @@ function crashes() {
   };
   return { orders, crash };
 }
+
+describe('a capture that is uploaded', () => {
+  const upload = { url: 'https://bucket.example.com/a.webp?signature=1' };
+  const UPLOADED: UploadResult = {
+    state: 'uploaded',
+    url: 'https://bucket.example.com/a.webp',
+    bytes: 22,
+    attempts: 1,
+    status: 200,
+    error: null,
+  };
+  /** Uploads that succeed, and what was sent. */
+  function uploads(world: World): UploadOrder[] {
+    const orders: UploadOrder[] = [];
+    world.send = async (order) => {
+      orders.push(order);
+      return UPLOADED;
+    };
+    return orders;
+  }
+  const endOf = async (world: World, id: string) => (await world.store.findJob(id))?.result?.outcome;
+
+  it('ends once it is uploaded, and keeps its page open no longer than it needs it', async () => {
+    await using world = await aWorld();
+    const { id } = await world.submit({ upload });
+    const steps: string[] = [];
+    let isKept: Promise<unknown> | undefined;
+    world.send = async (order) => {
+      await isKept;
+      steps.push(`sent ${order.contentType}`, `${(await endOf(world, id))?.ok}`);
+      return UPLOADED;
+    };
+    await world.run(await world.claim(), async ({ kept }) => {
+      isKept = kept?.then(() => steps.push('closed'));
+      return aRendering();
+    });
+    expect(steps).toEqual(['closed', 'sent image/webp', 'undefined']);
+    expect(await endOf(world, id)).toMatchObject({ ok: true, data: { cached: false, upload: UPLOADED } });
+  });
+
+  it('uploads a stored picture without a new one, unless it is gone meanwhile', async () => {
+    await using world = await aWorld();
+    const orders = uploads(world);
+    const { name } = await aPicture(world, 'https://example.com/');
+    const { id } = await world.submit({ upload, cache_ttl: 60 });
+    await world.run(await world.claim(), fails(new Error('not to be rendered')));
+    expect(orders).toMatchObject([{ jobId: id, ...upload, content: PICTURE, contentType: 'image/webp' }]);
+    expect(await endOf(world, id)).toMatchObject({ ok: true, data: { cached: true, artifact: name, upload: UPLOADED } });
+
+    const late = await world.submit({ upload, cache_ttl: 60 });
+    await world.artifacts.remove(name);
+    await world.run(await world.claim(), draws);
+    const outcome = await endOf(world, late.id);
+    expect(outcome).toMatchObject({ ok: true, data: { cached: false, upload: UPLOADED } });
+    expect(outcome?.ok === true && outcome.data.artifact).not.toBe(name);
+  });
+
+  it('is not uploaded if it fails', async () => {
+    await using world = await aWorld();
+    const orders = uploads(world);
+    const { id } = await world.submit({ upload });
+    await world.run(await world.claim(), fails(new CaptureError({ code: 'target_error', message: 'no' })));
+    expect(await endOf(world, id)).toMatchObject({ ok: false });
+    expect(orders).toEqual([]);
+  });
+
+  it('returns to the queue if the server stops during the upload, and is uploaded by the next one', async () => {
+    await using world = await aWorld();
+    const { id } = await world.submit({ upload });
+    const stop = new AbortController();
+    world.send = async (_order, signal) => {
+      stop.abort(new Error('the server stops'));
+      return signal.throwIfAborted() ?? UPLOADED;
+    };
+    await world.run(await world.claim(), draws, stop.signal);
+    expect(await world.store.findJob(id)).toMatchObject({ attemptsMade: 0, result: null });
+    const orders = uploads(world);
+    await world.run(await world.claim(), draws);
+    expect(orders).toHaveLength(1);
+    expect(await endOf(world, id)).toMatchObject({ ok: true });
+  });
+});
 
 describe('a capture', () => {
   it('keeps a picture although the store is unavailable for a moment', async () => {

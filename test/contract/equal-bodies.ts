@@ -128,6 +128,10 @@ export const PAIRS: Record<string, [Body, Body]> = {
   ],
   omit_background: [TARGET, { ...TARGET, omit_background: true }],
   real_time: [TARGET, { ...TARGET, real_time: true }],
+  'upload.url': [
+    { ...TARGET, upload: { url: 'https://bucket.example.com/a?signature=1' } },
+    { ...TARGET, upload: { url: 'https://bucket.example.com/a?signature=2' } },
+  ],
   tolerate: [TARGET, { ...TARGET, tolerate: ['target_error'] }],
   ...Object.fromEntries(
     Object.entries(NESTED).flatMap(([outer, [base, changes]]) =>

@@ -331,6 +331,33 @@ describe('mask', () => {
   });
 });
 
+describe('upload', () => {
+  it.each([
+    'http://bucket.example.com/a',
+    'https://bucket.example.com:8443/a',
+    'https://me:secret@bucket.example.com/a',
+    'https://bucket.example.com/a#part',
+    'ftp://bucket.example.com/a',
+    '/a',
+    'https://bucket.example.com/a b',
+  ])('is refused for %s, without repeating it', (url) => {
+    const error = refusal({ ...URL_ONLY, upload: { url } });
+    expect(error).toMatchObject({ code: 'invalid_request', details: { issues: [{ path: 'upload.url' }] } });
+    expect(JSON.stringify([error.message, error.details])).not.toContain('bucket');
+  });
+
+  it.each([[{}], [{ url: 7 }], [{ url: 'https://a.example/', headers: {} }], ['https://a.example/']])('is refused as %j', (upload) => {
+    expect(refusal({ ...URL_ONLY, upload }).code).toBe('invalid_request');
+    expect(refusal({ ...URL_ONLY, upload }).message).not.toContain('a.example');
+  });
+
+  it('may go to an origin that the operator allows', () => {
+    const url = 'http://127.0.0.1:9000/bucket/a?X-Amz-Signature=1';
+    const { options } = parseSubmission({ ...URL_ONLY, upload: { url } }, { ...RULES, webhookAllow: ['http://127.0.0.1:9000'] });
+    expect(options.upload).toEqual({ url, artifact: null });
+  });
+});
+
 describe("the operator's default of `tolerate`", () => {
   const rules = { ...RULES, tolerate: ['render_incomplete', 'target_error'] as const };
 

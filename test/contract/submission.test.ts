@@ -225,7 +225,7 @@ describe('what a submission is equal to', () => {
     expect(identity({ ...URL_ONLY, sync: false })).toBe(identity(URL_ONLY, { ...RULES, forceAsync: true }));
   });
 
-  it('shares a picture whatever sync, cache_ttl, webhook, store and timeout say', () => {
+  it('shares a picture whatever sync, cache_ttl, webhook, upload, store and timeout say', () => {
     const picture = parse(URL_ONLY).cacheIdentity;
     const other = {
       ...URL_ONLY,
@@ -234,6 +234,7 @@ describe('what a submission is equal to', () => {
       store: true,
       timeout: 5_000,
       webhook: { url: 'https://example.com/', secret: 's'.repeat(16) },
+      upload: { url: 'https://bucket.example.com/a' },
     };
     expect(parse(other).cacheIdentity).toBe(picture);
     expect(parse({ ...URL_ONLY, quality: 80 }).cacheIdentity).not.toBe(picture);

@@ -72,6 +72,7 @@ const loop: Loop<ClaimedJob> = jobLoop({
       if (order.renderMs > 0) await pause(order.renderMs, undefined, { signal });
       return RENDERING;
     },
+    uploads: { open: async () => null, send: () => Promise.reject(new Error('no job uploads anything')) },
     onEnded: (job) => signals.announce(job.id),
     log,
   },

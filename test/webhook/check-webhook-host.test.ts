@@ -14,9 +14,11 @@ function judging(verdict: HostVerdict) {
   };
 }
 
+const hook = (url: string) => ({ path: 'webhook.url', url });
+
 test('a public host passes', async () => {
   const egress = judging({ ok: true, addresses: ['93.184.216.34'] });
-  await checkWebhookHost(egress, 'https://example.com/hook', []);
+  await checkWebhookHost(egress, hook('https://example.com/hook'), []);
   expect(egress.asked).toEqual([['example.com', 443]]);
 });
 
@@ -28,7 +30,7 @@ test('a private host, a missing one and a failed look-up get the same refusal', 
     { ok: false, reason: 'unresolvable', temporary: false },
     { ok: false, reason: 'unresolvable', temporary: true },
   ] as const) {
-    await checkWebhookHost(judging(verdict), 'https://intranet.example/hook', []).catch((error: unknown) => {
+    await checkWebhookHost(judging(verdict), hook('https://intranet.example/hook'), []).catch((error: unknown) => {
       expect(error).toBeInstanceOf(CaptureError);
       refusals.push(toStoredError(error));
     });
@@ -45,8 +47,10 @@ test('a private host, a missing one and a failed look-up get the same refusal', 
 
 test('an origin that the operator allows is not looked up; another port of it is', async () => {
   const egress = judging({ ok: false, reason: 'blocked_address', temporary: false });
-  await checkWebhookHost(egress, 'http://127.0.0.1:4000/hook', ['http://127.0.0.1:4000']);
+  await checkWebhookHost(egress, hook('http://127.0.0.1:4000/hook'), ['http://127.0.0.1:4000']);
   expect(egress.asked).toEqual([]);
-  await expect(checkWebhookHost(egress, 'http://127.0.0.1:4001/hook', ['http://127.0.0.1:4000'])).rejects.toBeInstanceOf(CaptureError);
+  await expect(checkWebhookHost(egress, hook('http://127.0.0.1:4001/hook'), ['http://127.0.0.1:4000'])).rejects.toBeInstanceOf(
+    CaptureError,
+  );
   expect(egress.asked).toEqual([['127.0.0.1', 4001]]);
 });

@@ -98,6 +98,7 @@ function Taken({ data, baseUrl }: { data: CaptureData; baseUrl: string }) {
           ['Blocked requests', amount(data.blockedRequests)],
           ['Egress country', data.egressCountry],
           ['Captured up to', `${diagnostics.stoppedReason}${diagnostics.truncated ? ', truncated' : ''}`],
+          ['Upload', uploadOf(data)],
           ['Address', <code>{`${baseUrl}/artifacts/${data.artifact}`}</code>],
         ]}
       />
@@ -120,6 +121,11 @@ function Taken({ data, baseUrl }: { data: CaptureData; baseUrl: string }) {
       )}
     </>
   );
+}
+
+function uploadOf({ upload }: CaptureData): string | null {
+  if (upload === undefined) return null;
+  return upload.error === null ? `put to ${upload.url}` : `${upload.url} failed: ${upload.error}`;
 }
 
 function Text({ text }: { text: string }) {

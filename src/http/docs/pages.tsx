@@ -212,8 +212,8 @@ function PrivateDestinations() {
       </p>
       <p>
         The command <code>stillframe capture http://localhost:8080</code> runs on your own machine, and can reach it without any setting.
-        Webhook receivers have their own setting, <code>STILLFRAME_WEBHOOK_ALLOW</code>: a comma-separated list of origins such as{' '}
-        <code>http://127.0.0.1:4000</code>.
+        Receivers of webhooks and uploads have their own setting, <code>STILLFRAME_WEBHOOK_ALLOW</code>: a comma-separated list of origins
+        such as <code>http://127.0.0.1:4000</code>.
       </p>
     </section>
   );

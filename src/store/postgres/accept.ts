@@ -26,6 +26,7 @@ import {
   entered,
   isUsable,
   linkAnswerOf,
+  queueUpload,
   refuseOverLinksLimit,
   refuseOverQuota,
   refuseWhenFull,
@@ -91,15 +92,16 @@ async function findByIdempotencyKey(queries: Queries, { accountId, idempotencyKe
 }
 
 async function decide(queries: Queries, vault: Vault, given: Omit<Entry, 'source'>): Promise<Acceptance | typeof AGAIN> {
-  const { job, rules } = given;
-  const known = await findByIdempotencyKey(queries, job);
-  if (known !== null) return answerKnown(vault, job, known);
-  const source = await findSource(queries, given);
-  if (source === AGAIN) return AGAIN;
+  const known = await findByIdempotencyKey(queries, given.job);
+  if (known !== null) return answerKnown(vault, given.job, known);
+  const found = await findSource(queries, given);
+  if (found === AGAIN) return AGAIN;
+  const entry = queueUpload({ ...given, source: found });
+  const { job, rules, source } = entry;
   const existing = job.link ? await findForLink(queries, job, source) : null;
   if (existing !== null) return existing;
   const refusal = await refuse(queries, job, { source, rules });
-  if (refusal === null) return await enter(queries, vault, { ...given, source });
+  if (refusal === null) return await enter(queries, vault, entry);
   // The last credit or place may have gone to the same submission, sent twice.
   const knownNow = await findByIdempotencyKey(queries, job);
   return knownNow === null ? refusal : answerKnown(vault, job, knownNow);

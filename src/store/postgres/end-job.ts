@@ -1,9 +1,9 @@
 import { eventOf } from '../../contract/job.js';
 import { periodOf } from '../../contract/pricing.js';
-import { IN_FLIGHT, JOB_COLUMNS, type JobRow, type Queries, RENDERED_DATA, SHARED_DATA } from '../rows.js';
+import { IN_FLIGHT, JOB_COLUMNS, type JobRow, ownData, type Queries, SHARED_DATA } from '../rows.js';
 import { outcomeOf, SLICE_FOLLOWERS, slotTimeOf, toEnded } from '../rules/claims.js';
 import { MAX_DELIVERY_AGE_MS } from '../rules/deliveries.js';
-import type { Claim, EndedJob, FinishedCapture } from '../store.js';
+import type { Claim, EndedJob, FinishedCapture, UploadedPicture } from '../store.js';
 import { type Database, LOCKS, RELAXED } from './connect.js';
 
 /** Lane of a queue entry, from the lane of its job. */
@@ -12,7 +12,10 @@ export const LANE = `CASE lane WHEN 'prioritized' THEN 0 ELSE 1 END`;
 export const LINK_SUM = 'link/';
 
 /** The result of a claimed job: a capture, or an error as JSON. */
-export type Ending = { now: number } & ({ state: 'completed'; capture: FinishedCapture } | { state: 'failed'; error: string });
+export type Ending = { now: number } & (
+  | { state: 'completed'; capture: FinishedCapture | UploadedPicture }
+  | { state: 'failed'; error: string }
+);
 
 /** A claim and its result. */
 export interface ClaimEnd {
@@ -92,7 +95,7 @@ export async function endedLeaders(database: Queries): Promise<string[]> {
 /** Ends claimed jobs with the same outcome, so that an error undoes them all. */
 async function endClaimed(database: Database, ends: readonly ClaimEnd[]): Promise<EndedRow[]> {
   const completed = ends.flatMap(completionOf);
-  if (completed.length > 0) return await database.all<EndedRow>(COMPLETE, [...columnsOf(completed), RENDERED_DATA]);
+  if (completed.length > 0) return await database.all<EndedRow>(COMPLETE, columnsOf(completed));
   return await database.all<EndedRow>(FAIL, columnsOf(ends.flatMap(failureOf)));
 }
 
@@ -100,8 +103,16 @@ type Values = readonly (string | number)[];
 
 function completionOf({ held, ending }: ClaimEnd): Values[] {
   if (ending.state !== 'completed') return [];
-  const { artifact, data } = ending.capture;
-  return [[...claimValues(held, ending.now), artifact.name, artifact.bytes, artifact.sha256, JSON.stringify(data)]];
+  const { capture, now } = ending;
+  const claim = claimValues(held, now);
+  // A stored picture has its row already, and neither bytes nor facts here.
+  if ('stored' in capture) return [[...claim, capture.stored, 0, '', '', ownData(capture)]];
+  const { artifact, data } = capture;
+  return [[...claim, artifact.name, artifact.bytes, artifact.sha256, JSON.stringify(data), ownData(capture)]];
+}
+
+function artifactNameOf(capture: FinishedCapture | UploadedPicture): string {
+  return 'stored' in capture ? capture.stored : capture.artifact.name;
 }
 
 function failureOf({ held, ending }: ClaimEnd): Values[] {
@@ -125,14 +136,14 @@ const CLAIMED = `jobs.id = given.id AND worker_id = given.worker AND attempts_ma
 const ENDED = 'jobs.id, jobs.url, seq, jobs.account_id, request_id, state, claimed_at, booked_ms, ended_at';
 
 const COMPLETE = concluding(
-  `UPDATE jobs SET state = 'completed', data = $10, ended_at = given.now, rendered_at = given.now, artifact_name = given.name,
-      progress = 100, lease_expires_at = NULL, node_id = NULL
-    FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[])
-      AS given(id, worker, attempt, now, period, name, bytes, sha256, facts)
+  `UPDATE jobs SET state = 'completed', data = given.own, ended_at = given.now,
+      rendered_at = CASE WHEN given.facts <> '' THEN given.now END, artifact_name = given.name, progress = 100, lease_expires_at = NULL, node_id = NULL
+    FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[],
+        $10::text[]) AS given(id, worker, attempt, now, period, name, bytes, sha256, facts, own)
     WHERE ${CLAIMED} RETURNING ${ENDED}, given.period, 'completed' AS outcome, given.bytes, given.name, given.sha256, given.facts`,
   `kept AS (INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, data)
-      SELECT name, bytes, sha256, ended_at, account_id, facts FROM job),
-    stored AS (DELETE FROM removals USING job WHERE removals.name = job.name),`,
+      SELECT name, bytes, sha256, ended_at, account_id, facts FROM job WHERE facts <> ''),
+    stored AS (DELETE FROM removals USING job WHERE removals.name = job.name AND job.facts <> ''),`,
 );
 
 const FAIL = concluding(
@@ -157,7 +168,7 @@ async function alreadyEnded(database: Database, { held: { id, workerId, attempt 
         AND (job.artifact_name = $5 OR job.error = $6)`,
     [
       ...[id, workerId, attempt, ending.state],
-      ending.state === 'completed' ? ending.capture.artifact.name : null,
+      ending.state === 'completed' ? artifactNameOf(ending.capture) : null,
       ending.state === 'failed' ? ending.error : null,
     ],
   );

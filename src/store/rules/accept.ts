@@ -30,6 +30,20 @@ export function isUsable({ goneAt, renderedAt, artifactName }: Picture, job: New
   return goneAt === null && job.enqueuedAt - renderedAt <= job.cacheTtl * 1000 && artifactName !== missing;
 }
 
+/**
+ * A job that uploads its picture shares no render, and is queued even if the picture is stored: it then uploads that one, and renders for
+ * nobody.
+ */
+export function queueUpload<Found extends Source, Given extends { job: NewJob; digests: Digests; source: Found }>(given: Given): Given {
+  const { job, digests, source } = given;
+  const { upload } = job.options;
+  if (upload === null) return given;
+  const alone = { ...given, source: { ...source, kept: null, leaderId: null } };
+  if (source.kept === null) return alone;
+  const options = { ...job.options, upload: { ...upload, artifact: source.kept.artifactName } };
+  return { ...alone, job: { ...job, options }, digests: { ...digests, cache: null } };
+}
+
 /** Rejects a job when the queue is full, unless it is answered from a stored picture. */
 export function refuseWhenFull({ kept }: Source, { waiting, maxQueue }: { waiting: number; maxQueue: number }): Refusal {
   return kept === null && waiting >= maxQueue ? { kind: 'queue_full', waiting } : null;

@@ -20,6 +20,7 @@ import {
   entered,
   isUsable,
   linkAnswerOf,
+  queueUpload,
   refuseOverLinksLimit,
   refuseOverQuota,
   refuseWhenFull,
@@ -36,14 +37,19 @@ interface FoundSource extends Source {
 }
 
 /** Accepts a submission inside the caller's transaction. `enqueuedAt` must be the current time. */
-export function accept(sql: Sql, vault: Vault, { job, rules }: { job: NewJob; rules: AcceptRules }): Acceptance {
-  const known = findByIdempotencyKey(sql, job);
-  if (known !== null) return answerKnown(vault, job, known);
-  const digests = digestsOf(vault, job);
-  const source = findSource(sql, job, { digests, rules });
+export function accept(sql: Sql, vault: Vault, given: { job: NewJob; rules: AcceptRules }): Acceptance {
+  const known = findByIdempotencyKey(sql, given.job);
+  if (known !== null) return answerKnown(vault, given.job, known);
+  const digestsGiven = digestsOf(vault, given.job);
+  const entry = queueUpload({
+    ...given,
+    digests: digestsGiven,
+    source: findSource(sql, given.job, { digests: digestsGiven, rules: given.rules }),
+  });
+  const { job, rules, source } = entry;
   const existing = job.link ? findForLink(sql, job, source) : null;
   if (existing !== null) return existing;
-  return refuse(sql, job, { source, rules }) ?? enter(sql, vault, { job, rules, digests, source });
+  return refuse(sql, job, { source, rules }) ?? enter(sql, vault, entry);
 }
 
 /** Finds the picture or the render in flight that could answer a link without an acceptance. */

@@ -13,7 +13,12 @@ import { correctTurn } from './turns.js';
 const SLICE_MS = 4;
 
 /** The result of a job: `data` and `artifactName`, or `error`. */
-export type Ending = Pick<JobRow, 'data' | 'error' | 'artifactName'> & { state: 'completed' | 'failed'; now: number };
+export type Ending = Pick<JobRow, 'data' | 'error' | 'artifactName'> & {
+  state: 'completed' | 'failed';
+  now: number;
+  /** The job has rendered no picture, but uploaded a stored one. */
+  isStored?: true;
+};
 
 /**
  * Ends a claimed job and the first slice of its followers (`endFollowers` ends the others), together with credits, orders and deliveries.
@@ -23,11 +28,12 @@ export type Ending = Pick<JobRow, 'data' | 'error' | 'artifactName'> & { state: 
  */
 export function endJob(sql: Sql, held: Claim, ending: Ending): EndedJob[] {
   const { state, now, artifactName, data, error } = ending;
+  const renderedAt = state === 'completed' && !ending.isStored ? now : null;
   const job = sql.one<JobRow>(
     `UPDATE jobs SET state = $4, ended_at = $5, rendered_at = $6, artifact_name = $7, data = $8, error = $9, progress = 100,
         lease_expires_at = NULL
       WHERE ${IS_HELD} RETURNING *`,
-    [held.id, held.workerId, held.attempt, state, now, state === 'completed' ? now : null, artifactName, data, error],
+    [held.id, held.workerId, held.attempt, state, now, renderedAt, artifactName, data, error],
   );
   if (job === null) return endedEarlier(sql, held, ending);
   correctTurn(sql, job, now);

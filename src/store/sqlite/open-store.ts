@@ -9,7 +9,7 @@ import { periodOf } from '../../contract/pricing.js';
 import type { Log } from '../../log.js';
 import { ANY_KEY, accountSteps, consoleSteps, INSERT_KEY, keySteps, keyValues, renewKey, toJobCounts } from '../accounts.js';
 import { type JobLookUps, jobLookUps } from '../job-look-ups.js';
-import { FOUND_JOB, type FoundJob, IS_HELD, type Queries, RENDERED_DATA } from '../rows.js';
+import { FOUND_JOB, type FoundJob, IS_HELD, ownData, type Queries } from '../rows.js';
 import { toProgress } from '../rules/claims.js';
 import { DUE_REMOVALS } from '../rules/retention.js';
 import type {
@@ -171,8 +171,11 @@ function jobSteps({ connection: sql, vault, writer, read }: Engine): Omit<JobSto
         ]);
         return true;
       }),
-    complete: (claim, { artifact, data }, now) =>
+    complete: (claim, capture, now) =>
       writer.run(() => {
+        const ending = { state: 'completed' as const, data: ownData(capture), error: null, now };
+        if ('stored' in capture) return endJob(sql, claim, { ...ending, artifactName: capture.stored, isStored: true });
+        const { artifact, data } = capture;
         const accountId = accountOfHeld(sql, claim);
         if (accountId !== null) {
           sql.run('DELETE FROM removals WHERE name = $1', [artifact.name]);
@@ -180,7 +183,7 @@ function jobSteps({ connection: sql, vault, writer, read }: Engine): Omit<JobSto
             ...[artifact.name, artifact.bytes, artifact.sha256, now, accountId, JSON.stringify(data)],
           ]);
         }
-        return endJob(sql, claim, { state: 'completed', data: RENDERED_DATA, artifactName: artifact.name, error: null, now });
+        return endJob(sql, claim, { ...ending, artifactName: artifact.name });
       }),
     fail: (claim, error, now) =>
       writer.run(() => endJob(sql, claim, { state: 'failed', error: JSON.stringify(error), data: null, artifactName: null, now })),
