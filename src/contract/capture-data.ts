@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { type CamelNames, snakeNames } from './field-rules.js';
 import { INSPECTION_LIMIT_CHARS, URL_MAX_BYTES } from './limits.js';
-import { TOLERATED_CODES } from './request-fields.js';
+import { type PageElement, type PageFacts, pageElementsSchema, pageFactsSchema } from './page-facts.js';
+import { EXTENSION, TOLERATED_CODES } from './request-fields.js';
 
 /** CaptureData of interface.md, internally (camelCase) and on the wire. */
 
@@ -29,7 +30,11 @@ export interface RenderDiagnostics extends CamelNames<Omit<NonNullable<Wire['ren
 }
 
 /** Each text has at most INSPECTION_LIMIT_CHARS. */
-export type Inspection = CamelNames<Pick<NonNullable<Wire['inspection']>, 'markdown' | 'accessible_tree'>>;
+export interface Inspection extends CamelNames<Pick<NonNullable<Wire['inspection']>, 'markdown' | 'accessible_tree'>> {
+  /** With the names of the wire; absent if the page did not tell them in time, or an older version made the capture. */
+  facts?: PageFacts;
+  elements?: PageElement[] | null;
+}
 
 export interface CaptureWarning {
   code: (typeof WARNING_CODES)[number];
@@ -214,9 +219,14 @@ export const captureDataSchema = z
           .meta({ description: 'outline of roles and names', example: '- heading "Example Domain" [level=1]' }),
         untrusted_content: z.literal(true).meta({ description: 'always true: the text comes from the page' }),
         character_limit: z.literal(INSPECTION_LIMIT_CHARS).meta({ description: 'maximum number of characters of each text' }),
+        facts: pageFactsSchema.optional().meta({ description: 'facts about the page; absent if it did not answer in time', ...EXTENSION }),
+        elements: pageElementsSchema.optional().meta({
+          description: 'visible elements that can be acted on, those in the picture first; absent if the page did not answer in time',
+          ...EXTENSION,
+        }),
       })
       .optional()
-      .meta({ description: 'the text of the page, with `inspect_page`' }),
+      .meta({ description: 'the text of the page and facts about it, with `inspect_page`' }),
   })
   .meta({ id: 'CaptureData' });
 
@@ -231,9 +241,17 @@ export function toWireCaptureData(data: CaptureData, publicBase: string): Wire {
     render_diagnostics: { version: RENDER_DIAGNOSTICS_VERSION, ...snakeNames(diagnostics) },
     ...(notes === undefined ? {} : { diagnostics: toWireNotes(notes) }),
     ...(upload === undefined ? {} : { upload: snakeNames(upload) }),
-    ...(inspection === null
-      ? {}
-      : { inspection: { ...snakeNames(inspection), untrusted_content: true, character_limit: INSPECTION_LIMIT_CHARS } }),
+    ...(inspection === null ? {} : { inspection: toWireInspection(inspection) }),
+  };
+}
+
+function toWireInspection({ facts, elements, ...texts }: Inspection): Wire['inspection'] {
+  return {
+    ...snakeNames(texts),
+    untrusted_content: true,
+    character_limit: INSPECTION_LIMIT_CHARS,
+    ...(facts === undefined ? {} : { facts }),
+    ...(elements === undefined || elements === null ? {} : { elements }),
   };
 }
 

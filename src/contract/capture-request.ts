@@ -101,6 +101,7 @@ interface ConvertedOptions {
   maskColor: string;
   omitBackground: boolean;
   realTime: boolean;
+  annotate: boolean;
   resize: ResizeOption | null;
   /** Sorted, without duplicates. */
   tolerate: ToleratedCode[];
@@ -144,6 +145,7 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
     maskColor: (wire.mask_color ?? MASK_COLOR_DEFAULT).toLowerCase(),
     omitBackground: wire.omit_background ?? false,
     realTime: wire.real_time ?? false,
+    annotate: wire.annotate ?? false,
     resize: wire.resize === undefined ? null : { width: null, height: null, ...wire.resize },
     tolerate: TOLERATED_CODES.filter((code) => wire.tolerate?.includes(code)),
     upload: wire.upload === undefined ? null : { url: wire.upload.url, artifact: null },

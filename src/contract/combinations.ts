@@ -59,6 +59,11 @@ function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage
     ['max_height', maxHeight !== undefined && (!isFullPage || hasPdf), 'needs `full_page`, without `selector`, `clip` and `pdf`.'],
     ['mask', isPdf && hasMask && (!isFullPage || hasPdf || others.full_page_algorithm === 'native'), MASK_NEEDS_PIXELS],
     ['mask_color', others.mask_color !== undefined && !hasMask, 'needs `mask`.'],
+    [
+      'annotate',
+      others.annotate === true && (isPdf || others.inspect_page !== true),
+      'needs `inspect_page` and format `png`, `jpeg` or `webp`.',
+    ],
     ['resize', isPdf && others.resize !== undefined, notWithPdf],
   ];
 }

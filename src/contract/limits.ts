@@ -76,3 +76,25 @@ export const PDF_SCALE = { min: 0.1, max: 2 } as const;
 export const JOBS_PAGE = { min: 1, max: 100, default: 20 } as const;
 /** Codes may be repeated. */
 export const TOLERATE_MAX_ITEMS = 32;
+
+/** extensions.md, Page facts. */
+export const FACT_TEXT_MAX_CHARS = 500;
+export const FACT_URL_MAX_CHARS = 1_000;
+/** Names, types, codes and other short values. */
+export const FACT_NAME_MAX_CHARS = 100;
+export const ELEMENT_NAME_MAX_CHARS = 120;
+export const ELEMENT_SELECTOR_MAX_CHARS = 400;
+export const ELEMENTS_MAX_ITEMS = 300;
+export const LINKS_MAX_ITEMS = 500;
+export const HEADINGS_MAX_ITEMS = 100;
+export const ICONS_MAX_ITEMS = 20;
+export const FEEDS_MAX_ITEMS = 20;
+export const FONTS_MAX_ITEMS = 50;
+export const PROPERTIES_MAX_ITEMS = 40;
+export const REDIRECTS_MAX_ITEMS = 20;
+export const FAILED_MAX_ITEMS = 20;
+export const SLOWEST_MAX_ITEMS = 10;
+export const CONSOLE_MAX_ITEMS = 20;
+export const SHIFTED_MAX_ITEMS = 5;
+/** All links, and all elements, each. */
+export const FACT_LIST_MAX_CHARS = 40_000;

@@ -385,10 +385,10 @@ export const requestFields = {
       description: 'accepted for compatibility; every artifact is stored for download',
       cli: { hidden: 'always' },
     }),
-  inspect_page: z
-    .boolean()
-    .default(false)
-    .meta({ group: 'Output', description: 'extract Markdown and the accessibility tree of the page' }),
+  inspect_page: z.boolean().default(false).meta({
+    group: 'Output',
+    description: 'extract Markdown and the accessibility tree of the page, facts about it, and the elements that can be acted on',
+  }),
   webhook: z
     .strictObject({
       url: limited(limits.WEBHOOK_URL_MAX_CHARS)
@@ -529,6 +529,18 @@ export const requestFields = {
       group: 'Waiting',
       description: "leave the page's clock at the real time instead of running it ahead to the end of its animations",
       example: true,
+      ...EXTENSION,
+    }),
+  annotate: z
+    .boolean()
+    .optional()
+    .meta({
+      group: 'Output',
+      description:
+        'draw numbered boxes around the elements that can be acted on; needs `inspect_page`, whose `elements` have the same numbers',
+      example: true,
+      links: false,
+      mcp: 'draw numbered boxes around the elements that can be acted on, and list them with refs, roles, names and boxes',
       ...EXTENSION,
     }),
   resize: z

@@ -4,6 +4,7 @@ import type { CaptureChanges, CaptureWarning, Inspection, RenderDiagnostics } fr
 import { type CaptureFormat, type CaptureOptions, HTML_DOCUMENT_URL } from '../contract/capture-request.js';
 import type { LocalPassage, Passage } from '../egress/egress.js';
 import type { Log } from '../log.js';
+import type { FactsReader } from './inspect/facts-reader.js';
 import { estimateBytes, type MemoryBudget } from './memory-budget.js';
 import { checkPage, checkPicture } from './page/check-page.js';
 import { Deadlines, monotonicNow, type StageTime, StageTimes, TIMED_OUT, timingsOf } from './page/deadline.js';
@@ -178,14 +179,16 @@ async function captureIn(session: PageSession, { deps, order, deadlines, times }
   await waitUntil(page, options.waitUntil);
   if (options.customJs !== null) await runCustomJs(page, options.customJs);
   if (options.waitForSelector !== null) await waitForSelector(page, options.waitForSelector);
-  const { picture, shown } = await pictureStableDocument({ page, guard, times, encodes: deps.encodes, options });
+  const facts = options.inspectPage ? await openFacts(page, options) : null;
+  const { picture, shown } = await pictureStableDocument({ page, guard, times, encodes: deps.encodes, options, facts });
   await checkPicture(page, picture, options);
   const warnings = [...page.tolerance.warnings, ...(await warningsOf(page, options, { picture, missing }))];
   const changed = options.explain || order.debug !== undefined ? await deadlines.orEnd(explain(page, guard)) : null;
   if (changed !== null) order.debug?.note({ step: 'changed', ...changed });
   if (options.inspectPage) times.enter('inspect', 90);
   const timeoutMs = Math.min(INSPECT_MS, Math.max(INSPECT_MIN_MS, deadlines.budgetEndsAt + INSPECT_GRACE_MS - monotonicNow()));
-  const inspection = options.inspectPage ? await deadlines.orEnd(deps.inspect(session, { timeoutMs })) : null;
+  const told = facts === null ? {} : await deadlines.orEnd(facts.finish(shown));
+  const inspection = options.inspectPage ? { ...(await deadlines.orEnd(deps.inspect(session, { timeoutMs }))), ...told } : null;
   const stages = times.stages({ picture: picture.timings });
   order.onStages?.(stages);
   const { content, width, height, diagnostics } = picture;
@@ -203,6 +206,12 @@ async function captureIn(session: PageSession, { deps, order, deadlines, times }
     inspection,
     timings: timingsOf(stages),
   };
+}
+
+/** Other captures do not load what reads facts. */
+async function openFacts(page: OpenPage, { annotate }: CaptureOptions): Promise<FactsReader> {
+  const { FactsReader } = await import('./inspect/facts-reader.js');
+  return new FactsReader(page, annotate);
 }
 
 /** Prepares everything that must be in place before the navigation, in parallel. */
@@ -227,6 +236,8 @@ interface Shooting {
   times: StageTimes;
   encodes: EncodeQueue;
   options: CaptureOptions;
+  /** Null without `inspect_page`. */
+  facts: FactsReader | null;
 }
 
 /** Takes the picture again if the page navigated to another document meanwhile. */
@@ -251,7 +262,7 @@ function waitUntilLoaded(page: OpenPage, { waitUntil: state }: CaptureOptions): 
 }
 
 /** Runs the page's clock ahead, removes banners, scrolls, checks and stops the page, and takes its picture. */
-async function pictureDocument(shown: DocumentState, { page, guard, times, encodes, options }: Shooting): Promise<Picture> {
+async function pictureDocument(shown: DocumentState, { page, guard, times, encodes, options, facts }: Shooting): Promise<Picture> {
   const { deadlines } = page;
   const { selector, clip, delay } = options;
   // Content below the view may load only when it is scrolled to.
@@ -277,6 +288,7 @@ async function pictureDocument(shown: DocumentState, { page, guard, times, encod
   if (delay > 0) await deadlines.withBudgetPaused(() => advanceTime(page, delay, { realMs: delay }));
   if (waits) await clearBanners();
   await dropStalledStyleSheets(page, shown);
+  await facts?.readVitals();
   times.enter('scroll', 60);
   // A page that does not respond at all fails as early as one that is not scrolled.
   const viewDeadline = () => Math.min(deadlines.endsAt, deadlines.budgetEndsAt + PICTURE_GRACE_MS);
@@ -304,7 +316,7 @@ async function pictureDocument(shown: DocumentState, { page, guard, times, encod
   // An image that has just arrived is decoded only when it is first painted.
   if (page.network.hasLoadedImages(DECODED_AFTER_MS)) await limited(page.world.call('frames.passFrames', 2, FRAMES_MAX_MS));
   times.enter('shoot', 80);
-  const how = { deadline, scroll, encodes };
+  const how = { deadline, scroll, encodes, arranged: facts === null ? undefined : facts.readElements.bind(facts) };
   const taking = () =>
     takePicture(page, options, how).catch((error: unknown) => {
       // `tolerate` allows an element or clip that does not exist: the view is captured instead.
@@ -312,7 +324,9 @@ async function pictureDocument(shown: DocumentState, { page, guard, times, encod
       return takePicture(page, { ...options, selector: null, clip: null }, { ...how, scroll: options.fullPage ? scroll : null });
     });
   // A navigation restarts the capture of a view, so its time limit covers all attempts.
-  return scroll === null ? await deadlines.orEnd(taking()) : await deadlines.withBudgetPaused(taking);
+  const picture = scroll === null ? await deadlines.orEnd(taking()) : await deadlines.withBudgetPaused(taking);
+  await facts?.clear();
+  return picture;
 }
 
 /**

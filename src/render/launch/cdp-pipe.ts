@@ -58,6 +58,8 @@ export class CdpPipe {
   private over = false;
   /** The limits, in bytes, of pending answers that are below the usual one, by command id. */
   private readonly limits = new Map<number, number>();
+  /** The sessions that read the console of their page. */
+  private readonly consoleReaders = new Set<string>();
   /** Text that has not been written yet. */
   private outgoing = '';
 
@@ -79,6 +81,12 @@ export class CdpPipe {
     if (message.id !== undefined && limit < ANSWER_MAX_BYTES) this.limits.set(message.id, limit);
     if (this.outgoing === '') process.nextTick(() => this.flush());
     this.outgoing += `${JSON.stringify(message)}\0`;
+  }
+
+  /** Whether a session receives the messages and exceptions of its page's console, which are dropped otherwise. */
+  readConsole(sessionId: string, reads: boolean): void {
+    if (reads) this.consoleReaders.add(sessionId);
+    else this.consoleReaders.delete(sessionId);
   }
 
   private flush(): void {
@@ -131,7 +139,8 @@ export class CdpPipe {
 
   private judge(): MessageClass {
     if (this.parts.length > 1) this.parts = [Buffer.concat(this.parts)];
-    this.verdict = classifyMessage(this.parts[0]?.toString('latin1', 0, HEAD_BYTES) ?? '', (id) => this.limits.get(id) ?? ANSWER_MAX_BYTES);
+    const head = this.parts[0]?.toString('latin1', 0, HEAD_BYTES) ?? '';
+    this.verdict = classifyMessage(head, (id) => this.limits.get(id) ?? ANSWER_MAX_BYTES, this.consoleReaders.size > 0);
     if (this.verdict.id !== null) this.limits.delete(this.verdict.id);
     if (!this.verdict.kept) this.parts = [];
     return this.verdict;
@@ -165,6 +174,7 @@ export class CdpPipe {
       this.tail === null ? this.wholeMessage(verdict) : tooLong(verdict, { sessionId: sessionOf(this.tail), threw: this.threw });
     this.forget();
     if (content === null || content.length === 0) return;
+    if (verdict.isConsole && !this.consoleReaders.has(sessionOf(content))) return;
     this.waiting.push({ content, verdict });
     this.waitingBytes += content.length;
     if (this.waitingBytes >= PAUSED_AT_BYTES) this.input.pause();

@@ -19,6 +19,9 @@ const SCRIPT_ANSWER_MAX_BYTES = 4 * MB;
 /** A frame tree with long URLs is larger than any answer of a script. */
 export const ANSWER_MAX_BYTES = 16 * MB;
 
+/** The limit for a message or exception of a page's console. */
+const CONSOLE_EVENT_MAX_BYTES = 64 * KB;
+
 /** How to handle a protocol message, by its first bytes. */
 export interface MessageClass {
   /** The id of the command that it answers; null for an event. */
@@ -27,15 +30,20 @@ export interface MessageClass {
   kept: boolean;
   /** A longer event is dropped; a longer answer becomes an error of its command. */
   maxBytes: number;
+  /** Whether it is of a page's console, and thus only for a session that reads that. */
+  isConsole?: true;
 }
 
 /**
  * Classifies by the prefix that Chromium serialises: no page content precedes the method, and quotes in page content are
  * escaped.
  * @param limitOf returns the maximum size, in bytes, of the answer to a command id
+ * @param readsConsole whether anything reads the console of a page
  */
-export function classifyMessage(head: string, limitOf: (id: number) => number): MessageClass {
+export function classifyMessage(head: string, limitOf: (id: number) => number, readsConsole = false): MessageClass {
   const method = /^\{"method":"([A-Za-z.]+)"/.exec(head)?.[1];
+  if (method !== undefined && CONSOLE_EVENTS.has(method))
+    return { id: null, kept: readsConsole, maxBytes: CONSOLE_EVENT_MAX_BYTES, isConsole: true };
   if (method !== undefined) return { id: null, kept: USED_EVENTS.has(method) && !isOfDataUrl(method, head), maxBytes: EVENT_MAX_BYTES };
   const [, id = '0', isPicture] = /^\{"id":(\d+)(,"result":\{"data":")?/.exec(head) ?? [];
   const maxBytes = limitOf(Number(id));
@@ -48,7 +56,10 @@ function isOfDataUrl(method: string, head: string): boolean {
   return method === 'Network.responseReceived' && head.includes('"response":{"url":"data:');
 }
 
-/** The events that Playwright or our code uses. Console, exception, log and WebSocket events are not among them. */
+/** Events that are kept only while they are read (CdpPipe, `readConsole`). */
+const CONSOLE_EVENTS = new Set(['Runtime.consoleAPICalled', 'Runtime.exceptionThrown']);
+
+/** The events that Playwright or our code uses. Log and WebSocket events are not among them. */
 const USED_EVENTS = new Set([
   'Browser.downloadProgress',
   'Browser.downloadWillBegin',

@@ -194,6 +194,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   private ownSession(sessionId: string): PipeSession {
     const post = (method: string, params: object): number => {
       const id = this.nextId++;
+      if (method === 'Runtime.enable' || method === 'Runtime.disable') this.pipe.readConsole(sessionId, method === 'Runtime.enable');
       this.send({ id, method, params: params as Record<string, unknown>, sessionId });
       return id;
     };
@@ -347,6 +348,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     const context = this.contextOf(contextId);
     if (context.observer === own) context.observer = null;
     own?.close();
+    this.pipe.readConsole(sessionId, false);
     context.clocks.delete(sessionId);
     this.sessions.delete(sessionId);
   }

@@ -1,6 +1,7 @@
 import { readUrl } from '../../contract/read-url.js';
 import type { PageSession } from '../page-session.js';
 import { withFragment } from './main-document.js';
+import type { RequestLog, Sent } from './request-log.js';
 
 /** Kinds that are ignored: streams stay open as long as the page, media loads as it plays, and reports only send data. */
 const IGNORED = new Set(['eventsource', 'websocket', 'media', 'signedexchange', 'ping', 'beacon', 'cspviolationreport']);
@@ -28,8 +29,7 @@ const PATHS_MAX = 500;
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** The used parts of Network.requestWillBeSent. */
-interface RequestSent {
-  requestId: string;
+interface RequestSent extends Sent {
   frameId?: string;
   type?: string;
   request: { url: string; urlFragment?: string; method: string };
@@ -71,11 +71,21 @@ export class NetworkTracker {
   /** Whether a script's request was refused after the clock ran ahead, possibly because its time is in the future. */
   refusedAhead = false;
 
-  constructor({ cdp, mainFrameId }: Pick<PageSession, 'cdp' | 'mainFrameId'>) {
+  /** @param log receives what the requests come to; null if nothing asks for it */
+  constructor(
+    { cdp, mainFrameId }: Pick<PageSession, 'cdp' | 'mainFrameId'>,
+    readonly log: RequestLog | null = null,
+  ) {
     cdp.on('Network.requestWillBeSent', (event) => this.#start(event, event.frameId === mainFrameId));
     cdp.on('Network.responseReceived', ({ requestId, response }) => this.#onResponse(requestId, response));
-    cdp.on('Network.loadingFinished', ({ requestId }) => this.#end(requestId));
-    cdp.on('Network.loadingFailed', ({ requestId }) => this.#end(requestId));
+    cdp.on('Network.loadingFinished', (event) => {
+      log?.finished(event);
+      this.#end(event.requestId);
+    });
+    cdp.on('Network.loadingFailed', (event) => {
+      log?.failed(event);
+      this.#end(event.requestId);
+    });
     cdp.on('Network.webSocketCreated', ({ requestId }) => this.#talks.add(requestId));
     cdp.on('Network.webSocketClosed', ({ requestId }) => this.#talks.delete(requestId));
   }
@@ -154,14 +164,17 @@ export class NetworkTracker {
     this.#talks.clear();
     this.#asked.clear();
     this.#polls = false;
+    this.log?.documentCommitted();
     const own = this.pending().findLast(({ kind, url }) => kind === 'document' && url.split('#', 1)[0] === documentUrl);
     if (own === undefined) return;
     for (const [id, { startedAt }] of this.#flights) if (startedAt < own.startedAt) this.#flights.delete(id);
     this.#notify();
   }
 
-  #start({ requestId, type = 'Other', request }: RequestSent, inMainFrame: boolean): void {
+  #start(event: RequestSent, inMainFrame: boolean): void {
+    const { requestId, type = 'Other', request } = event;
     const kind = type === 'Document' && !inMainFrame ? 'frame' : type.toLowerCase();
+    this.log?.sent(event, kind);
     if (kind === 'eventsource') this.#talks.add(requestId);
     if (SCRIPTED.has(kind)) this.#count(`${request.method} ${request.url.split(/[?#]/, 1)[0]}`);
     if (IGNORED.has(kind) || /^(data|blob|about):/.test(request.url)) return;
@@ -173,6 +186,7 @@ export class NetworkTracker {
   }
 
   #onResponse(requestId: string, { mimeType, status }: { mimeType: string; status: number }): void {
+    this.log?.responded(requestId, { status });
     const flight = this.#flights.get(requestId);
     if (flight === undefined) return;
     if (this.clockMs > 0 && SCRIPTED.has(flight.kind) && REFUSALS.has(status)) this.refusedAhead = true;

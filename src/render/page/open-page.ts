@@ -5,6 +5,7 @@ import type { DebugSink, PageSession } from '../page-session.js';
 import type { Deadlines } from './deadline.js';
 import { MainDocument } from './main-document.js';
 import { NetworkTracker, type PendingGroup } from './network.js';
+import { RequestLog } from './request-log.js';
 import type { World } from './world.js';
 
 /** More dialogs than any ordinary page opens. */
@@ -34,7 +35,7 @@ export function openPage(
   { options, debug }: { options: CaptureOptions; debug?: DebugSink | undefined },
 ): OpenPage {
   dismissDialogs(session);
-  const network = new NetworkTracker(session);
+  const network = new NetworkTracker(session, options.inspectPage ? new RequestLog() : null);
   const main = new MainDocument(session, (url) => network.forgetBefore(url));
   const { world } = session;
   const tolerance = new Tolerance(options.tolerate);

@@ -74,6 +74,11 @@ export class World {
     return this.#call(callOf(name, given), timeoutMs);
   }
 
+  /** Evaluates an expression of another program of ours, like `callWithTimeout`. The answer is not of a known type. */
+  async run(expression: string, timeoutMs: number): Promise<unknown> {
+    return resultOf(await this.#evaluate(expression, await this.#context(), timeoutMs));
+  }
+
   async #call(expression: string, timeout?: number) {
     const contextId = await this.#context();
     const answer = await this.#evaluate(expression, contextId, timeout);

@@ -1,5 +1,6 @@
 import type { RenderDiagnostics } from '../../contract/capture-data.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
+import type { ElementBox } from '../in-page/boxes.js';
 import type { TimedPage } from '../page/page-clock.js';
 import type { BoundedPage } from './bounded-page.js';
 
@@ -38,6 +39,8 @@ export interface PictureOrder extends TimedPage {
   begun: number;
   /** The process's one queue for encoding big pictures. */
   encodes: EncodeQueue;
+  /** Called once the page is as it will be pictured, with the part of it that will be, in CSS px; null for the view. */
+  arranged?: ((area: ElementBox | null) => Promise<void>) | undefined;
 }
 
 /** Pictures with more pixels are encoded one at a time, since they need much memory. */

@@ -108,6 +108,7 @@ export async function takeRegion(
   how: RegionReason & { encoding: Encoding; apart?: RangesApart | undefined; mostPixels?: number },
 ): Promise<Picture> {
   const { encoding, apart, mostPixels = BAND_PIXELS } = how;
+  await order.arranged?.(region.box);
   if (apart === undefined && mostRows(region, mostPixels) >= region.box.bottom - region.box.top) {
     const shot = await takeOneShot(order, region, encoding);
     return { ...(await encodeShots(order, shot, encoding)), diagnostics: diagnosticsOf(region, { count: 1, whole: true }, how) };

@@ -28,11 +28,11 @@ import { BAND_PIXELS, SHOT_MAX_PIXELS, setDensity } from './shoot.js';
 export async function takePicture(
   timed: TimedPage,
   options: CaptureOptions,
-  how: Pick<PictureOrder, 'deadline' | 'encodes'> & { scroll: ScrollReport | null },
+  how: Pick<PictureOrder, 'deadline' | 'encodes' | 'arranged'> & { scroll: ScrollReport | null },
 ): Promise<Picture> {
-  const { deadline, encodes, scroll } = how;
+  const { deadline, encodes, scroll, arranged } = how;
   const page = boundedPage(timed.session, deadline);
-  const order: PictureOrder = { ...timed, options, page, deadline, encodes, begun: performance.now() };
+  const order: PictureOrder = { ...timed, options, page, deadline, encodes, arranged, begun: performance.now() };
   const { format, selector, clip, omitBackground } = options;
   if (format === 'pdf' && options.pdf !== null) return takePagedPdf(order, options.pdf);
   if (format === 'pdf' && scroll !== null) return takePdf(order, scroll);
@@ -69,6 +69,7 @@ export async function takeView(order: PictureOrder, encoding: Encoding, mostPixe
       return { ...picture, diagnostics: { ...picture.diagnostics, sections: 1 } };
     }
   }
+  await order.arranged?.(null);
   const [shot, metrics] = await Promise.all([takeShot(order, finalShot(encoding)), page.send('Page.getLayoutMetrics')]);
   return {
     ...(await encodeShots(order, shot, encoding)),

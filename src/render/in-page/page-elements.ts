@@ -1,0 +1,155 @@
+import type { PageElement } from '../../contract/page-facts.js';
+import { accessibleName, roleOf } from './accessible.js';
+import { findDeep } from './deep-selector.js';
+import { allIn, flatTreeParent, hasVisibleStyle, matches, pageScroller, scopeOf, trees } from './dom.js';
+import { type Mark, mark } from './marks.js';
+import { selectorOf } from './selector-of.js';
+
+/**
+ * The elements of a page that people can act on, with refs that need no memory: a ref has a digest of the element's role and name, and
+ * one of its selector, by which the same element is found in another load of the page.
+ */
+
+export interface ElementLimits {
+  items: number;
+  /** The total length of names and selectors. */
+  chars: number;
+  nameChars: number;
+  selectorChars: number;
+}
+
+/** In CSS px of the page. */
+export interface Area {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+export type RefSearch =
+  | { selector: string }
+  /** No element has its role and name, or several have, and none of them is where it was. */
+  | { candidates: number };
+
+/** How many elements are looked at. */
+const LOOKED_AT_MAX = 5_000;
+const WANTED =
+  'a[href],button,input:not([type="hidden" i]),select,textarea,summary,[role],[onclick],[tabindex]:not([tabindex^="-"]),[contenteditable]:not([contenteditable="false" i])';
+
+interface Candidate {
+  element: Element;
+  role: string;
+  box: DOMRect;
+}
+
+/**
+ * Lists visible elements, those in the picture first, each in the order of the document.
+ * @param given.area the part of the page in the picture; null for the view
+ * @param given.draws whether to draw their numbers on the page (marks.ts)
+ */
+export function list({ area, draws, limits }: { area: Area | null; draws: boolean; limits: ElementLimits }): PageElement[] {
+  const { scrollLeft, scrollTop } = pageScroller();
+  const shown = area ?? { left: scrollLeft, top: scrollTop, right: scrollLeft + innerWidth, bottom: scrollTop + innerHeight };
+  const isShown = ({ box }: Candidate) =>
+    box.right + scrollLeft > shown.left &&
+    box.left + scrollLeft < shown.right &&
+    box.bottom + scrollTop > shown.top &&
+    box.top + scrollTop < shown.bottom;
+  const all = candidates();
+  const ordered = [...all.filter(isShown), ...all.filter((one) => !isShown(one))];
+  const elements: PageElement[] = [];
+  const marks: Mark[] = [];
+  let charsLeft = limits.chars;
+  for (const { element, role, box } of ordered) {
+    if (elements.length >= limits.items) break;
+    const name = accessibleName(element, limits.nameChars);
+    const selector = selectorOf(element, limits.selectorChars);
+    if (selector === null) continue;
+    charsLeft -= name.length + selector.length;
+    if (charsLeft < 0) break;
+    const number = elements.length + 1;
+    const at = { x: whole(box.left + scrollLeft), y: whole(box.top + scrollTop), width: whole(box.width), height: whole(box.height) };
+    elements.push({ ref: `e${number}-${digest(`${role} ${name}`)}-${digest(selector)}`, role, name, box: at, selector });
+    marks.push({ number, box: at });
+  }
+  if (draws) mark(marks);
+  return elements;
+}
+
+/**
+ * Finds the element of a ref: the only one of its role and name, or of several the one at its selector.
+ * @returns its selector for Playwright
+ */
+export function find(ref: string, { nameChars, selectorChars }: Pick<ElementLimits, 'nameChars' | 'selectorChars'>): RefSearch {
+  const [, identity, place] = ref.split('-');
+  const alike = candidates().filter(({ element, role }) => digest(`${role} ${accessibleName(element, nameChars)}`) === identity);
+  const at = alike.find(({ element }) => digest(selectorOf(element, selectorChars) ?? '') === place) ?? null;
+  const found = at ?? (alike.length === 1 ? alike[0] : undefined);
+  const selector = found === undefined ? null : selectorOf(found.element, selectorChars);
+  return selector === null ? { candidates: alike.length } : { selector: forPlaywright(selector) };
+}
+
+/** Playwright's `css` also looks into shadow trees; `css:light` finds what the browser does. */
+function forPlaywright(selector: string): string {
+  const parts = selector.split(' >>> ');
+  if (parts.length === 1) return `css:light=${selector}`;
+  const { found } = findDeep(selector);
+  return `${parts.map((part) => `css=${part}`).join(' >> ')}${found.length === 1 ? '' : ' >> nth=0'}`;
+}
+
+function candidates(): Candidate[] {
+  const found: Candidate[] = [];
+  let left = LOOKED_AT_MAX;
+  for (const tree of trees()) {
+    for (const element of allIn(tree, WANTED)) {
+      if (left-- <= 0) return found;
+      const role = roleOf(element) ?? (isClickable(element) ? 'generic' : null);
+      if (role === null || isDisabled(element)) continue;
+      const box = element.getBoundingClientRect();
+      if (box.width < 1 || box.height < 1 || !isThere(element) || isCovered(element, box)) continue;
+      found.push({ element, role, box });
+    }
+  }
+  return found;
+}
+
+/** A box that scrolls can have the focus without being of use. */
+function isClickable(element: Element): boolean {
+  return (element.hasAttribute('onclick') || element.hasAttribute('tabindex')) && getComputedStyle(element).cursor === 'pointer';
+}
+
+function isDisabled(element: Element): boolean {
+  return matches(element, ':disabled,[aria-disabled="true"],[inert],[inert] *');
+}
+
+/** A field with a drawing of its own in its place is transparent. */
+function isThere(element: Element): boolean {
+  if (hasVisibleStyle(element)) return true;
+  return (
+    element.localName === 'input' &&
+    element.checkVisibility({ visibilityProperty: true }) &&
+    /^(checkbox|radio|file)$/.test((element as HTMLInputElement).type)
+  );
+}
+
+/** Whether something else is in front of it, as far as it is in view. Labels and what is inside of it do not count. */
+function isCovered(element: Element, box: DOMRect): boolean {
+  const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+  if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return false;
+  const front = scopeOf(element).elementFromPoint(x, y);
+  if (front === null) return false;
+  for (let at: Element | null = front; at !== null; at = flatTreeParent(at)) if (at === element || at.localName === 'label') return false;
+  // A line that wraps has its middle elsewhere, and a transparent field lies behind or before its drawing.
+  return !element.contains(front) && !front.contains(element);
+}
+
+function whole(px: number): number {
+  return Math.round(px);
+}
+
+/** FNV-1a of two halves, in seven characters. It only has to tell the elements of one page apart. */
+function digest(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return (hash >>> 0).toString(36).padStart(7, '0');
+}

@@ -1,0 +1,192 @@
+import pTimeout from 'p-timeout';
+import type { z } from 'zod';
+import type { Inspection } from '../../contract/capture-data.js';
+import { CONSOLE_MAX_ITEMS, FACT_TEXT_MAX_CHARS, SHIFTED_MAX_ITEMS } from '../../contract/limits.js';
+import {
+  type DocumentFacts,
+  documentFactsSchema,
+  type PageElement,
+  type PageFacts,
+  pageElementsSchema,
+  type Vitals,
+  vitalsSchema,
+} from '../../contract/page-facts.js';
+import { readUrl } from '../../contract/read-url.js';
+import type { ElementBox } from '../in-page/boxes.js';
+import type { DocumentState } from '../page/main-document.js';
+import type { OpenPage } from '../page/open-page.js';
+import { plainUrl } from '../page/request-log.js';
+import { callInPage, ELEMENT_LIMITS, FACT_LIMITS } from './page-program.js';
+
+/** The time limit of each reading. A part that is not read in time is left out; the capture succeeds without it. */
+const READ_MAX_MS = 1_000;
+
+/** Reads the facts of one page for `inspect_page`, each at the step of the capture at which it is true. */
+export class FactsReader {
+  #vitals: Vitals = {};
+  #elements: PageElement[] | null = null;
+
+  /** @param annotates whether the numbers of elements are drawn on the picture */
+  constructor(
+    private readonly page: OpenPage,
+    private readonly annotates: boolean,
+  ) {}
+
+  /** Reads what the browser has measured of the page's appearance. Scrolling and the picture itself would count later. */
+  async readVitals(): Promise<void> {
+    const { largest_contentful_paint: paint, ...vitals } = (await this.#ask('vitals', [SHIFTED_MAX_ITEMS], vitalsSchema)) ?? {};
+    this.#vitals = paint === undefined ? vitals : { ...vitals, largest_contentful_paint: withPlainUrl(paint) };
+  }
+
+  /**
+   * Lists the elements that can be acted on, and draws their numbers. Called when the page is as it will be pictured.
+   * @param area the part of the page in the picture, in CSS px; null for the view
+   */
+  async readElements(area: ElementBox | null): Promise<void> {
+    const box = area && { left: area.left, top: area.top, right: area.right, bottom: area.bottom };
+    this.#elements = await this.#ask('list', [{ area: box, draws: this.annotates, limits: ELEMENT_LIMITS }], pageElementsSchema);
+  }
+
+  /** Removes the numbers from the page. */
+  async clear(): Promise<void> {
+    if (this.annotates) await this.#ask('clear', [], null);
+  }
+
+  /** All that was read. Must precede what changes the document. */
+  async finish(shown: DocumentState): Promise<Pick<Inspection, 'facts' | 'elements'>> {
+    // No picture is taken of the page itself for some PDFs.
+    if (this.#elements === null) await this.readElements(null);
+    const [document, errors] = await Promise.all([this.#ask('read', [FACT_LIMITS], documentFactsSchema), this.#consoleErrors()]);
+    const { log } = this.page.network;
+    if (document === null || log === null) return { elements: this.#elements };
+    const status = shown.response?.status;
+    const facts: PageFacts = {
+      ...withoutCredentials(document),
+      ...(status === undefined ? {} : { status }),
+      ...log.facts(),
+      console_errors: errors,
+      ...this.#vitals,
+    };
+    return { facts, elements: this.#elements };
+  }
+
+  /** @returns null if the page does not answer in time, or with anything else than was asked for */
+  async #ask<Name extends Parameters<typeof callInPage>[1], Answer>(
+    name: Name,
+    given: Parameters<typeof callInPage<Name>>[2]['given'],
+    schema: z.ZodType<Answer> | null,
+  ): Promise<Answer | null> {
+    const { world, deadlines } = this.page;
+    const asked = callInPage(world, name, { given, timeoutMs: READ_MAX_MS });
+    const answer = await pTimeout(asked, { milliseconds: READ_MAX_MS, fallback: () => null }).catch(() => null);
+    deadlines.signal.throwIfAborted();
+    return schema?.safeParse(answer).data ?? null;
+  }
+
+  /** The browser keeps what a document has logged, and tells it to those who ask. */
+  async #consoleErrors(): Promise<PageFacts['console_errors']> {
+    const { cdp } = this.page.session;
+    const found: PageFacts['console_errors'] = [];
+    const add = (error: PageFacts['console_errors'][number]) => {
+      if (found.length < CONSOLE_MAX_ITEMS) found.push(error);
+    };
+    const onCall = (event: ConsoleCall) => {
+      if (event.type === 'error' || event.type === 'assert') add({ text: textOf(event.args), ...placeOf(event.stackTrace?.callFrames[0]) });
+    };
+    const onThrown = ({ exceptionDetails: details }: { exceptionDetails: Thrown }) => {
+      const text = (details.exception?.description ?? valueText(details.exception) ?? '').split('\n', 1)[0] || details.text;
+      add({ text: cut(text), ...placeOf({ ...details, url: details.url ?? details.stackTrace?.callFrames[0]?.url ?? '' }) });
+    };
+    cdp.on('Runtime.consoleAPICalled', onCall as never);
+    cdp.on('Runtime.exceptionThrown', onThrown as never);
+    try {
+      await pTimeout(cdp.send('Runtime.enable'), { milliseconds: READ_MAX_MS, fallback: () => undefined });
+    } catch {
+      this.page.deadlines.signal.throwIfAborted();
+    } finally {
+      cdp.off('Runtime.consoleAPICalled', onCall as never);
+      cdp.off('Runtime.exceptionThrown', onThrown as never);
+      void cdp.send('Runtime.disable').catch(() => undefined);
+    }
+    return found;
+  }
+}
+
+interface Remote {
+  type?: string;
+  value?: unknown;
+  description?: string;
+}
+
+interface Place {
+  url: string;
+  lineNumber: number;
+}
+
+/** The used part of Runtime.consoleAPICalled. */
+interface ConsoleCall {
+  type: string;
+  args: Remote[];
+  stackTrace?: { callFrames: Place[] };
+}
+
+/** The used part of Runtime.exceptionThrown. */
+interface Thrown {
+  text: string;
+  lineNumber: number;
+  url?: string;
+  exception?: Remote;
+  stackTrace?: { callFrames: Place[] };
+}
+
+function textOf(args: readonly Remote[]): string {
+  return cut(
+    args
+      .slice(0, 10)
+      .map((one) => valueText(one) ?? one.description?.split('\n', 1)[0] ?? one.type ?? '')
+      .join(' '),
+  );
+}
+
+function valueText(remote: Remote | undefined): string | null {
+  if (remote?.value === undefined || remote.value === null || typeof remote.value === 'object') return null;
+  return String(remote.value).slice(0, FACT_TEXT_MAX_CHARS);
+}
+
+function placeOf(place: Place | undefined): { url?: string; line?: number } {
+  const url = place === undefined || !/^https?:/.test(place.url) ? '' : plainUrl(place.url);
+  return place === undefined || url === '' ? {} : { url, line: Math.max(0, Math.trunc(place.lineNumber)) + 1 };
+}
+
+function cut(text: string): string {
+  return text.slice(0, FACT_TEXT_MAX_CHARS).replace(/[\ud800-\udbff]$/, '');
+}
+
+type Paint = NonNullable<Vitals['largest_contentful_paint']>;
+
+function withPlainUrl({ url = '', ...paint }: Paint): Paint {
+  const plain = /^https?:/.test(url) ? plainUrl(url) : '';
+  return plain === '' ? paint : { ...paint, url: plain };
+}
+
+/** Removes user names and passwords from every address. */
+function withoutCredentials(facts: DocumentFacts): DocumentFacts {
+  const { canonical, open_graph: openGraph, twitter, icons, feeds, links, ...others } = facts;
+  const all = (properties: Record<string, string>) =>
+    Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, withoutLogin(value)]));
+  const each = <Item extends { url: string }>(items: Item[]) => items.map((item) => ({ ...item, url: withoutLogin(item.url) }));
+  return {
+    ...others,
+    ...(canonical === undefined ? {} : { canonical: withoutLogin(canonical) }),
+    ...{ open_graph: all(openGraph), twitter: all(twitter), icons: each(icons), feeds: each(feeds), links: each(links) },
+  };
+}
+
+function withoutLogin(address: string): string {
+  if (!/^https?:[/\\]*[^/\\?#]*@/i.test(address)) return address;
+  const url = readUrl(address);
+  if (url === null) return '';
+  url.username = '';
+  url.password = '';
+  return url.href;
+}

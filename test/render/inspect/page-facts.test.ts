@@ -1,0 +1,195 @@
+import sharp from 'sharp';
+import { expect, it } from 'vitest';
+import { refOf, resolveRef } from '../../../src/render/inspect/element-ref.js';
+import { html } from '../../fixtures/site/answer.js';
+import { siteAndRig } from '../page/capture-rig.js';
+import { aPageSession, browserOfFile, options } from '../picture/a-page-session.js';
+
+const { site, rig } = await siteAndRig();
+const browser = await browserOfFile();
+
+const HEAD = `<title> Tea
+  shop </title><meta name="description" content="Teas from small gardens"><link rel="canonical" href="/tea">
+  <meta name="theme-color" content="#0a7d4f"><meta property="og:title" content="Tea"><meta property="og:title" content="Second">
+  <meta property="og:image" content="https://user:secret@cdn.example/tea.png"><meta name="twitter:card" content="summary">
+  <meta name="__proto__" content="no"><link rel="icon" href="/icon.svg" sizes="any"><link rel="apple-touch-icon" href="data:image/png;base64,AA">
+  <link rel="alternate" type="application/rss+xml" href="/feed.xml" title="News">`;
+
+async function inspected(path: string, wish: Record<string, unknown> = {}) {
+  const { inspection, ...rendering } = await rig.capture(site.url(path), { inspect_page: true, ...wish });
+  if (inspection?.facts === undefined) throw new Error('the page told no facts');
+  return { ...rendering, facts: inspection.facts, elements: inspection.elements ?? [] };
+}
+
+/** The share of bytes that differ in two pictures of the same size. */
+async function changedShare(before: Uint8Array, after: Uint8Array): Promise<number> {
+  const [a, b] = await Promise.all([before, after].map((png) => sharp(png).removeAlpha().raw().toBuffer()));
+  if (a === undefined || b === undefined) throw new Error('no pixels');
+  let changed = 0;
+  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) changed++;
+  return changed / a.length;
+}
+
+it('tells what the head of a document says, without credentials, and its headings and links', async () => {
+  const body = `<h1>Tea &amp; <em>cups</em></h1><h2 hidden>Hidden</h2><div role="heading" aria-level="3">Green</div>
+    <a href="/green?size=2#top"><img alt="Green tea" src="/missing.png"></a><a href="/green?size=2#top">Again</a>
+    <a href="http://user:secret@shop.example/x" rel="nofollow">Shop</a><a href="javascript:alert(1)">No</a><a href="mailto:a@b.example">Mail</a>
+    <x-card></x-card><script>document.querySelector('x-card').attachShadow({mode:'open'}).innerHTML='<a href="/inner">Inner</a>'</script>`;
+  site.route('/facts', (_request, response) => html(response, `<!doctype html><html lang="en-GB"><head>${HEAD}</head><body>${body}`));
+  const { facts } = await inspected('/facts');
+  expect(facts).toMatchObject({
+    title: 'Tea shop',
+    description: 'Teas from small gardens',
+    canonical: site.url('/tea'),
+    language: 'en-GB',
+    theme_color: '#0a7d4f',
+    open_graph: { 'og:title': 'Tea', 'og:image': 'https://cdn.example/tea.png' },
+    twitter: { 'twitter:card': 'summary' },
+    icons: [{ url: site.url('/icon.svg'), rel: 'icon', sizes: 'any' }],
+    feeds: [{ url: site.url('/feed.xml'), type: 'application/rss+xml', title: 'News' }],
+    headings: [
+      { level: 1, text: 'Tea & cups' },
+      { level: 3, text: 'Green' },
+    ],
+    links: [
+      { url: site.url('/green?size=2#top'), text: 'Green tea' },
+      { url: 'http://shop.example/x', text: 'Shop', rel: 'nofollow' },
+      { url: site.url('/inner'), text: 'Inner' },
+    ],
+    status: 200,
+    redirects: [],
+  });
+  expect(JSON.stringify(facts)).not.toContain('secret');
+});
+
+it('reports requests by type, those that failed, redirects and console errors, without queries', async () => {
+  site.route('/moved', (_request, response) => response.writeHead(302, { location: '/page?token=secret' }).end());
+  site.route('/broken.js', (_request, response) => response.writeHead(404).end('no'));
+  site.route('/throws.js', (_request, response) => response.writeHead(200, { 'content-type': 'text/javascript' }).end('\nnull.cart;'));
+  const page = `<title>P</title><p>Text</p><script src="/broken.js?key=secret"></script><script src="/throws.js?key=secret"></script>
+    <script>console.error('cart', 3, new Error('is empty')); console.warn('careful'); Promise.reject(new TypeError('never'))</script>
+    <img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">`;
+  site.route('/page', (_request, response) => html(response, page));
+  const { facts } = await inspected('/moved?token=secret');
+  expect(facts.status).toBe(200);
+  expect(facts.redirects).toEqual([{ url: site.url('/moved'), status: 302 }]);
+  expect(facts.requests.failed).toContainEqual({ url: site.url('/broken.js'), type: 'script', status: 404 });
+  expect(facts.requests.by_type.document).toMatchObject({ count: 1 });
+  expect(facts.requests.by_type.script).toMatchObject({ count: 2 });
+  expect(facts.requests.bytes).toBeGreaterThan(page.length);
+  expect(facts.requests.slowest.map(({ url }) => url)).toContain(site.url('/page'));
+  expect(facts.console_errors).toEqual([
+    expect.objectContaining({ text: expect.stringContaining('TypeError'), url: site.url('/throws.js'), line: 2 }),
+    expect.objectContaining({ text: 'cart 3 Error: is empty', url: site.url('/page') }),
+    expect.objectContaining({ text: 'TypeError: never' }),
+  ]);
+  expect(JSON.stringify(facts)).not.toContain('secret');
+});
+
+it('measures the largest paint and how much the page has moved, before the capture moves it', async () => {
+  const page = `<title>V</title><style>body{margin:0}h1{font-size:80px}</style><div id="late"></div><h1 id="top">Tea</h1><p>Text</p>
+    <div style="height:3000px"></div><script>requestAnimationFrame(() => setTimeout(() => { late.style.height = '300px' }, 100))</script>`;
+  site.route('/vitals', (_request, response) => html(response, page));
+  const { facts } = await inspected('/vitals', { full_page: true });
+  expect(facts.largest_contentful_paint?.element).toBe('h1#top');
+  expect(facts.largest_contentful_paint?.ms).toBeGreaterThan(0);
+  expect(facts.layout_shift?.score).toBeGreaterThan(0.05);
+  expect(facts.layout_shift?.elements).toContain('h1#top');
+});
+
+it('lists the visible elements that can be acted on, also in open shadow trees', async () => {
+  const page = `<title>E</title><style>body{margin:0}a,button{position:absolute}</style>
+    <button id="buy" style="left:10px;top:20px;width:100px;height:40px">Buy now</button>
+    <button style="display:none">Hidden</button><button disabled style="top:500px">Off</button>
+    <a href="/a" style="left:10px;top:100px">One</a><a href="/a" style="left:10px;top:130px">One</a>
+    <a href="/below" style="top:2000px">Below</a>
+    <label style="position:absolute;top:160px">Your name <input name="who" value="typed"></label>
+    <input type="hidden" name="csrf"><div onclick="x()" style="cursor:pointer;position:absolute;top:200px;width:80px;height:20px">Open</div>
+    <button style="left:400px;top:20px;width:50px;height:50px">Covered</button><div style="position:absolute;left:390px;top:10px;width:90px;height:90px;background:#fff"></div>
+    <x-card style="position:absolute;top:240px"></x-card>
+    <script>document.querySelector('x-card').attachShadow({mode:'open'}).innerHTML='<b role="checkbox" tabindex="0">Agree</b>'</script>`;
+  site.route('/elements', (_request, response) => html(response, page));
+  const { elements } = await inspected('/elements');
+  expect(elements.map(({ role, name }) => `${role} ${name}`)).toEqual([
+    'button Buy now',
+    'link One',
+    'link One',
+    'textbox Your name',
+    'generic Open',
+    'checkbox Agree',
+    'link Below',
+  ]);
+  expect(elements[0]).toMatchObject({ box: { x: 10, y: 20, width: 100, height: 40 }, selector: '#buy' });
+  expect(elements[0]?.ref).toMatch(/^e1-[0-9a-z]{7}-[0-9a-z]{7}$/);
+  expect(elements[2]?.selector).toBe('body > a:nth-of-type(2)');
+  expect(elements[5]?.selector).toBe('body > x-card >>> b');
+  expect(JSON.stringify(elements)).not.toContain('typed');
+});
+
+const MARKED = `<title>M</title><style>body{margin:0;background:#fff}button,a{position:absolute;width:100px;height:40px;border:0;background:#ccc;color:#ccc}
+  p{height:2400px}dialog{position:absolute;margin:0;left:300px;top:100px;border:0;padding:20px;background:#ddd}</style>
+  <button style="left:60px;top:60px">First</button><a href="/x" style="left:60px;top:2000px">Far</a><p></p>
+  <dialog open><button style="position:static">Within</button></dialog><script>document.querySelector('dialog').close(); document.querySelector('dialog').showModal()</script>`;
+
+it('draws the numbers of the elements on pictures of the view, the page, an element and a part, above dialogs, without changing the rest', async () => {
+  site.route('/marked', (_request, response) => html(response, MARKED));
+  for (const wish of [{}, { full_page: true }, { selector: 'dialog' }, { clip: { x: 0, y: 1_950, width: 300, height: 150 } }]) {
+    const plain = await inspected('/marked', wish);
+    const marked = await inspected('/marked', { ...wish, annotate: true });
+    expect(marked.elements.map(({ name, box }) => ({ name, box }))).toEqual(plain.elements.map(({ name, box }) => ({ name, box })));
+    expect([marked.width, marked.height]).toEqual([plain.width, plain.height]);
+    const changed = await changedShare(plain.content, marked.content);
+    expect(changed).toBeGreaterThan(0.000_5);
+    expect(changed).toBeLessThan(0.1);
+  }
+});
+
+it('finds the element of a ref in another load of the page, or says that it no longer fits', async () => {
+  const buttons = (first: string) => `<title>R</title><div>${first}</div><main><button>Same</button><button>Same</button></main>
+    <x-card></x-card><script>document.querySelector('x-card').attachShadow({mode:'open'}).innerHTML='<button>Inside</button><button>Next</button>'</script>`;
+  site.route('/refs', (_request, response) => html(response, buttons('<button>Buy</button>')));
+  const { elements } = await inspected('/refs');
+  const refs = elements.map(({ ref }) => ref);
+  const lookUp = async (body: string) => {
+    await using session = await aPageSession(browser, { html: body, options: options() });
+    const look = async (ref: string) => await session.page.locator(await resolveRef(session.world, ref)).textContent();
+    return await Promise.all(refs.map((ref) => look(ref).catch((error: Error) => error.message)));
+  };
+  expect(await lookUp(buttons('<p>New</p><button class="red">Buy</button>'))).toEqual(['Buy', 'Same', 'Same', 'Inside', 'Next']);
+  const [gone, one, two] = await lookUp(buttons('').replace('<button>Same</button>', '<b></b>').replace('main>', 'nav>'));
+  expect(gone).toMatch(/^The element `e1-\w+-\w+` no longer fits: the page has no visible element with its role and name/);
+  expect([one, two]).toEqual(['Same', 'Same']);
+  const several = await lookUp(buttons('').replaceAll('main>', 'nav>'));
+  expect(several[1]).toContain('2 elements of the page have its role and name, and none of them is where it was');
+});
+
+it('tells a ref from other selectors', () => {
+  expect(refOf('ref=e12-0k3f9a2-1m07qzb')).toBe('e12-0k3f9a2-1m07qzb');
+  expect(refOf(' e3-0k3f9a2-1m07qzb ')).toBe('e3-0k3f9a2-1m07qzb');
+  for (const other of ['e12', '#e12-0k3f9a2-1m07qzb', 'text=e12-0k3f9a2-1m07qzb', 'e12-0k3f9a2-1m07qzb a']) expect(refOf(other)).toBeNull();
+});
+
+it('keeps its limits on a hostile page', async () => {
+  const long = 'x'.repeat(50_000);
+  const items = Array.from(
+    { length: 3_000 },
+    (_, nth) =>
+      `<a href="/p${nth}?${'q'.repeat(200)}" id="${long.slice(0, 500)}${nth}">${long.slice(0, 300)}</a><h2>${nth}${long.slice(0, 300)}</h2>`,
+  );
+  const page = `<title>${long}</title><meta name="description" content="${long}"><meta property="og:x" content="${long}">${items.join('')}
+    <form><input name="id"><input name="getAttribute"><input name="parentElement"><button name="localName">B</button></form>
+    <script>for (let i = 0; i < 2000; i++) console.error(i, '${long}'); Element.prototype.getAttribute = () => { throw 1 };
+    Object.defineProperty(document, 'title', { get() { while (true); } })</script>`;
+  site.route('/hostile', (_request, response) => html(response, page));
+  const { facts, elements } = await inspected('/hostile');
+  expect(facts.title.length).toBeLessThanOrEqual(500);
+  expect(facts.console_errors.length).toBeLessThanOrEqual(20);
+  expect(facts.links.length).toBeLessThanOrEqual(500);
+  expect(elements.length).toBeLessThanOrEqual(300);
+  expect(JSON.stringify({ facts, elements }).length).toBeLessThan(200_000);
+});
+
+it('says nothing of a page without its option, and does not read its console', async () => {
+  const { inspection } = await rig.capture(site.url('/marked'));
+  expect(inspection).toBeNull();
+});
