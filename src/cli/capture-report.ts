@@ -1,4 +1,5 @@
-import { type CaptureData, toWireCaptureData } from '../contract/capture-data.js';
+import { type CaptureData, type Inspection, toWireCaptureData } from '../contract/capture-data.js';
+import type { PageElement, PageFacts } from '../contract/page-facts.js';
 import { printable } from './operator-error.js';
 
 export interface Captured {
@@ -28,9 +29,38 @@ function describeExtent({ format, width, height, diagnostics: { algorithm, secti
   return `${pages} ${pages === 1 ? 'page' : 'pages'} of ${width}×${height} px`;
 }
 
-/** Formats the inspection as plain text. */
-export function describeInspection({ markdown, accessibleTree }: { markdown: string; accessibleTree: string }): string {
-  return printable(`${markdown.trim()}\n\n--- Accessibility tree ---\n\n${accessibleTree.trim()}\n`);
+/** Formats the inspection as plain text. `--json` has all of it. */
+export function describeInspection({ markdown, accessibleTree, facts, elements }: Inspection): string {
+  const parts = [`${markdown.trim()}\n`, `--- Accessibility tree ---\n\n${accessibleTree.trim()}\n`];
+  if (facts !== undefined) parts.push(`--- Facts ---\n\n${describeFacts(facts)}\n`);
+  if (elements) parts.push(`--- Elements ---\n\n${elements.map(describeElement).join('\n')}\n`);
+  return printable(parts.join('\n'));
+}
+
+function describeFacts(facts: PageFacts): string {
+  const { requests, layout_shift: shift, largest_contentful_paint: paint } = facts;
+  const rows: [string, string | number | undefined][] = [
+    ['Title', facts.title],
+    ['Description', facts.description],
+    ['Language', facts.language],
+    ['Canonical', facts.canonical],
+    ['Status', facts.status],
+    ...facts.redirects.map(({ url, status }): [string, string] => ['Redirect', `${status ?? ''} ${url}`.trim()]),
+    ['Requests', `${requests.count}, ${describeBytes(requests.bytes)}`],
+    ['Largest Contentful Paint', paint && `${paint.ms} ms ${paint.element ?? ''}`.trim()],
+    ['Layout shift', shift?.score],
+    ['Links', facts.links.length],
+    ...requests.failed.map(({ url, status, error }): [string, string] => ['Failed', `${status ?? error ?? ''} ${url}`.trim()]),
+    ...facts.console_errors.map(({ text, url, line }): [string, string] => [
+      'Console',
+      url === undefined ? text : `${text} (${url}:${line})`,
+    ]),
+  ];
+  return rows.flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`])).join('\n');
+}
+
+function describeElement({ ref, role, name }: PageElement, index: number): string {
+  return `${index + 1} ${role} ${JSON.stringify(name)} ${ref}`;
 }
 
 function describeBytes(bytes: number): string {

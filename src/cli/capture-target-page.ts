@@ -103,8 +103,18 @@ function withPublicAddress(data: EngineCapture['data'], server: PageServer): Eng
     inspection: data.inspection && {
       markdown: shown(data.inspection.markdown),
       accessibleTree: shown(data.inspection.accessibleTree),
+      ...(data.inspection.facts === undefined ? {} : { facts: withTexts(data.inspection.facts, shown) }),
+      ...(data.inspection.elements === undefined ? {} : { elements: withTexts(data.inspection.elements, shown) }),
     },
   };
+}
+
+/** Changes each text in plain data. */
+function withTexts<Data>(data: Data, change: (text: string) => string): Data {
+  if (typeof data === 'string') return change(data) as Data;
+  if (Array.isArray(data)) return data.map((item) => withTexts(item, change)) as Data;
+  if (typeof data !== 'object' || data === null) return data;
+  return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, withTexts(value, change)])) as Data;
 }
 
 function withPublicName(error: CaptureError, host: string, name: string): CaptureError {

@@ -4,8 +4,8 @@ import type { ErrorEnvelope } from './wire.js';
 /** A longer header value is assumed to be a mistake. */
 const LIMIT_SECONDS = 86_400;
 
-/** Maximum size of an answer in bytes. A page of 100 jobs with inspections has about 3 MB. */
-const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
+/** Maximum size of an answer in bytes. A page of 100 jobs with inspections has at most about 30 MB. */
+const ANSWER_LIMIT_BYTES = 64 * 1024 * 1024;
 const ERROR_LIMIT_BYTES = 64 * 1024;
 const EXCERPT_CHARS = 200;
 /** Statuses of proxies and load balancers that another attempt may not get. */

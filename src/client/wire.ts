@@ -457,12 +457,125 @@ export interface CaptureData {
         error: string | null;
     };
     /**
-     * the text of the page, with `inspect_page`
+     * the text of the page and facts about it, with `inspect_page`
      * @example {
      *       "markdown": "# Example Domain",
      *       "accessible_tree": "- heading \"Example Domain\" [level=1]",
      *       "untrusted_content": true,
-     *       "character_limit": 12000
+     *       "character_limit": 12000,
+     *       "facts": {
+     *         "title": "Tea – Shop",
+     *         "description": "Teas from small gardens",
+     *         "canonical": "https://shop.example/tea",
+     *         "language": "en-GB",
+     *         "theme_color": "#0a7d4f",
+     *         "open_graph": {
+     *           "og:type": "website"
+     *         },
+     *         "twitter": {
+     *           "twitter:card": "summary"
+     *         },
+     *         "icons": [
+     *           {
+     *             "url": "https://shop.example/icon.svg",
+     *             "rel": "icon",
+     *             "sizes": "32x32"
+     *           }
+     *         ],
+     *         "feeds": [
+     *           {
+     *             "url": "https://shop.example/feed.xml",
+     *             "title": "News",
+     *             "type": "application/rss+xml"
+     *           }
+     *         ],
+     *         "headings": [
+     *           {
+     *             "level": 1,
+     *             "text": "Tea"
+     *           }
+     *         ],
+     *         "links": [
+     *           {
+     *             "url": "https://shop.example/green",
+     *             "text": "Green tea",
+     *             "rel": "nofollow"
+     *           }
+     *         ],
+     *         "fonts": [
+     *           {
+     *             "family": "Inter",
+     *             "weight": "400 700",
+     *             "style": "normal"
+     *           }
+     *         ],
+     *         "status": 200,
+     *         "redirects": [
+     *           {
+     *             "url": "http://shop.example/",
+     *             "status": 301
+     *           }
+     *         ],
+     *         "requests": {
+     *           "count": 42,
+     *           "bytes": 812000,
+     *           "by_type": {
+     *             "image": {
+     *               "count": 12,
+     *               "bytes": 402000
+     *             }
+     *           },
+     *           "failed": [
+     *             {
+     *               "url": "https://shop.example/app.js",
+     *               "type": "script",
+     *               "status": 404,
+     *               "error": "net::ERR_CONNECTION_REFUSED"
+     *             }
+     *           ],
+     *           "slowest": [
+     *             {
+     *               "url": "https://shop.example/app.js",
+     *               "type": "script",
+     *               "status": 404,
+     *               "ms": 730,
+     *               "bytes": 91000
+     *             }
+     *           ]
+     *         },
+     *         "console_errors": [
+     *           {
+     *             "text": "TypeError: cart is undefined",
+     *             "url": "https://shop.example/app.js",
+     *             "line": 12
+     *           }
+     *         ],
+     *         "largest_contentful_paint": {
+     *           "ms": 412,
+     *           "element": "img.hero",
+     *           "url": "https://shop.example/hero.webp"
+     *         },
+     *         "layout_shift": {
+     *           "score": 0.04,
+     *           "elements": [
+     *             "div.banner"
+     *           ]
+     *         }
+     *       },
+     *       "elements": [
+     *         {
+     *           "ref": "e12-0k3f9a2-1m07qzb",
+     *           "role": "button",
+     *           "name": "Add to basket",
+     *           "box": {
+     *             "x": 40,
+     *             "y": 320,
+     *             "width": 160,
+     *             "height": 44
+     *           },
+     *           "selector": "#add"
+     *         }
+     *       ]
      *     }
      */
     inspection?: {
@@ -488,6 +601,590 @@ export interface CaptureData {
          * @enum {number}
          */
         character_limit: 12000;
+        /**
+         * facts about the page; absent if it did not answer in time
+         * @example {
+         *       "title": "Tea – Shop",
+         *       "description": "Teas from small gardens",
+         *       "canonical": "https://shop.example/tea",
+         *       "language": "en-GB",
+         *       "theme_color": "#0a7d4f",
+         *       "open_graph": {
+         *         "og:type": "website"
+         *       },
+         *       "twitter": {
+         *         "twitter:card": "summary"
+         *       },
+         *       "icons": [
+         *         {
+         *           "url": "https://shop.example/icon.svg",
+         *           "rel": "icon",
+         *           "sizes": "32x32"
+         *         }
+         *       ],
+         *       "feeds": [
+         *         {
+         *           "url": "https://shop.example/feed.xml",
+         *           "title": "News",
+         *           "type": "application/rss+xml"
+         *         }
+         *       ],
+         *       "headings": [
+         *         {
+         *           "level": 1,
+         *           "text": "Tea"
+         *         }
+         *       ],
+         *       "links": [
+         *         {
+         *           "url": "https://shop.example/green",
+         *           "text": "Green tea",
+         *           "rel": "nofollow"
+         *         }
+         *       ],
+         *       "fonts": [
+         *         {
+         *           "family": "Inter",
+         *           "weight": "400 700",
+         *           "style": "normal"
+         *         }
+         *       ],
+         *       "status": 200,
+         *       "redirects": [
+         *         {
+         *           "url": "http://shop.example/",
+         *           "status": 301
+         *         }
+         *       ],
+         *       "requests": {
+         *         "count": 42,
+         *         "bytes": 812000,
+         *         "by_type": {
+         *           "image": {
+         *             "count": 12,
+         *             "bytes": 402000
+         *           }
+         *         },
+         *         "failed": [
+         *           {
+         *             "url": "https://shop.example/app.js",
+         *             "type": "script",
+         *             "status": 404,
+         *             "error": "net::ERR_CONNECTION_REFUSED"
+         *           }
+         *         ],
+         *         "slowest": [
+         *           {
+         *             "url": "https://shop.example/app.js",
+         *             "type": "script",
+         *             "status": 404,
+         *             "ms": 730,
+         *             "bytes": 91000
+         *           }
+         *         ]
+         *       },
+         *       "console_errors": [
+         *         {
+         *           "text": "TypeError: cart is undefined",
+         *           "url": "https://shop.example/app.js",
+         *           "line": 12
+         *         }
+         *       ],
+         *       "largest_contentful_paint": {
+         *         "ms": 412,
+         *         "element": "img.hero",
+         *         "url": "https://shop.example/hero.webp"
+         *       },
+         *       "layout_shift": {
+         *         "score": 0.04,
+         *         "elements": [
+         *           "div.banner"
+         *         ]
+         *       }
+         *     }
+         */
+        facts?: {
+            /**
+             * title of the document
+             * @example Tea – Shop
+             */
+            title: string;
+            /**
+             * its `meta` description
+             * @example Teas from small gardens
+             */
+            description?: string;
+            /**
+             * address that the page calls its own
+             * @example https://shop.example/tea
+             */
+            canonical?: string;
+            /**
+             * `lang` of the document
+             * @example en-GB
+             */
+            language?: string;
+            /**
+             * colour for the browser around the page
+             * @example #0a7d4f
+             */
+            theme_color?: string;
+            /**
+             * Open Graph properties
+             * @example {
+             *       "og:type": "website"
+             *     }
+             */
+            open_graph: {
+                [key: string]: string;
+            };
+            /**
+             * properties of the Twitter card
+             * @example {
+             *       "twitter:card": "summary"
+             *     }
+             */
+            twitter: {
+                [key: string]: string;
+            };
+            /**
+             * icons of the page
+             * @example [
+             *       {
+             *         "url": "https://shop.example/icon.svg",
+             *         "rel": "icon",
+             *         "sizes": "32x32"
+             *       }
+             *     ]
+             */
+            icons: {
+                /**
+                 * its address
+                 * @example https://shop.example/icon.svg
+                 */
+                url: string;
+                /**
+                 * kind of the link
+                 * @example icon
+                 */
+                rel: string;
+                /**
+                 * declared sizes
+                 * @example 32x32
+                 */
+                sizes?: string;
+            }[];
+            /**
+             * RSS, Atom and JSON feeds
+             * @example [
+             *       {
+             *         "url": "https://shop.example/feed.xml",
+             *         "title": "News",
+             *         "type": "application/rss+xml"
+             *       }
+             *     ]
+             */
+            feeds: {
+                /**
+                 * its address
+                 * @example https://shop.example/feed.xml
+                 */
+                url: string;
+                /**
+                 * its title
+                 * @example News
+                 */
+                title?: string;
+                /**
+                 * its media type
+                 * @example application/rss+xml
+                 */
+                type: string;
+            }[];
+            /**
+             * visible headings, in the order of the document
+             * @example [
+             *       {
+             *         "level": 1,
+             *         "text": "Tea"
+             *       }
+             *     ]
+             */
+            headings: {
+                /**
+                 * 1 to 6
+                 * @example 1
+                 */
+                level: number;
+                /**
+                 * its text
+                 * @example Tea
+                 */
+                text: string;
+            }[];
+            /**
+             * links of the document, each address once; at most 500
+             * @example [
+             *       {
+             *         "url": "https://shop.example/green",
+             *         "text": "Green tea",
+             *         "rel": "nofollow"
+             *       }
+             *     ]
+             */
+            links: {
+                /**
+                 * absolute address
+                 * @example https://shop.example/green
+                 */
+                url: string;
+                /**
+                 * what it is called
+                 * @example Green tea
+                 */
+                text: string;
+                /**
+                 * its `rel`
+                 * @example nofollow
+                 */
+                rel?: string;
+            }[];
+            /**
+             * web fonts that the page has loaded
+             * @example [
+             *       {
+             *         "family": "Inter",
+             *         "weight": "400 700",
+             *         "style": "normal"
+             *       }
+             *     ]
+             */
+            fonts: {
+                /**
+                 * name of the family
+                 * @example Inter
+                 */
+                family: string;
+                /**
+                 * weight or range of weights
+                 * @example 400 700
+                 */
+                weight: string;
+                /**
+                 * normal, italic or oblique
+                 * @example normal
+                 */
+                style: string;
+            }[];
+            /**
+             * HTTP status of the document
+             * @example 200
+             */
+            status?: number;
+            /**
+             * addresses that led to the document, in order
+             * @example [
+             *       {
+             *         "url": "http://shop.example/",
+             *         "status": 301
+             *       }
+             *     ]
+             */
+            redirects: {
+                /**
+                 * without its query
+                 * @example http://shop.example/
+                 */
+                url: string;
+                /**
+                 * its HTTP status; one below 300 is a document that went on by itself
+                 * @example 301
+                 */
+                status?: number;
+            }[];
+            /**
+             * requests of the document
+             * @example {
+             *       "count": 42,
+             *       "bytes": 812000,
+             *       "by_type": {
+             *         "image": {
+             *           "count": 12,
+             *           "bytes": 402000
+             *         }
+             *       },
+             *       "failed": [
+             *         {
+             *           "url": "https://shop.example/app.js",
+             *           "type": "script",
+             *           "status": 404,
+             *           "error": "net::ERR_CONNECTION_REFUSED"
+             *         }
+             *       ],
+             *       "slowest": [
+             *         {
+             *           "url": "https://shop.example/app.js",
+             *           "type": "script",
+             *           "status": 404,
+             *           "ms": 730,
+             *           "bytes": 91000
+             *         }
+             *       ]
+             *     }
+             */
+            requests: {
+                /**
+                 * requests of the document
+                 * @example 42
+                 */
+                count: number;
+                /**
+                 * bytes that were transferred
+                 * @example 812000
+                 */
+                bytes: number;
+                /**
+                 * by type of the request
+                 * @example {
+                 *       "image": {
+                 *         "count": 12,
+                 *         "bytes": 402000
+                 *       }
+                 *     }
+                 */
+                by_type: {
+                    [key: string]: {
+                        /**
+                         * requests
+                         * @example 12
+                         */
+                        count: number;
+                        /**
+                         * bytes that were transferred
+                         * @example 402000
+                         */
+                        bytes: number;
+                    };
+                };
+                /**
+                 * the first requests that failed or have a status from 400 on, without those that were blocked
+                 * @example [
+                 *       {
+                 *         "url": "https://shop.example/app.js",
+                 *         "type": "script",
+                 *         "status": 404,
+                 *         "error": "net::ERR_CONNECTION_REFUSED"
+                 *       }
+                 *     ]
+                 */
+                failed: {
+                    /**
+                     * without its query
+                     * @example https://shop.example/app.js
+                     */
+                    url: string;
+                    /**
+                     * type of the request
+                     * @example script
+                     */
+                    type: string;
+                    /**
+                     * HTTP status; absent if there was no response
+                     * @example 404
+                     */
+                    status?: number;
+                    /**
+                     * Chromium's error
+                     * @example net::ERR_CONNECTION_REFUSED
+                     */
+                    error?: string;
+                }[];
+                /**
+                 * the requests that took longest
+                 * @example [
+                 *       {
+                 *         "url": "https://shop.example/app.js",
+                 *         "type": "script",
+                 *         "status": 404,
+                 *         "ms": 730,
+                 *         "bytes": 91000
+                 *       }
+                 *     ]
+                 */
+                slowest: {
+                    /**
+                     * without its query
+                     * @example https://shop.example/app.js
+                     */
+                    url: string;
+                    /**
+                     * type of the request
+                     * @example script
+                     */
+                    type: string;
+                    /**
+                     * HTTP status; absent if there was no response
+                     * @example 404
+                     */
+                    status?: number;
+                    /**
+                     * from the request to the end of its response
+                     * @example 730
+                     */
+                    ms: number;
+                    /**
+                     * bytes that were transferred
+                     * @example 91000
+                     */
+                    bytes: number;
+                }[];
+            };
+            /**
+             * errors in the console: uncaught exceptions and `console.error`
+             * @example [
+             *       {
+             *         "text": "TypeError: cart is undefined",
+             *         "url": "https://shop.example/app.js",
+             *         "line": 12
+             *       }
+             *     ]
+             */
+            console_errors: {
+                /**
+                 * the message
+                 * @example TypeError: cart is undefined
+                 */
+                text: string;
+                /**
+                 * where it arose, without its query
+                 * @example https://shop.example/app.js
+                 */
+                url?: string;
+                /**
+                 * line in that file, counted from 1
+                 * @example 12
+                 */
+                line?: number;
+            }[];
+            /**
+             * Largest Contentful Paint, in real time; absent if nothing was painted
+             * @example {
+             *       "ms": 412,
+             *       "element": "img.hero",
+             *       "url": "https://shop.example/hero.webp"
+             *     }
+             */
+            largest_contentful_paint?: {
+                /**
+                 * ms since the navigation began
+                 * @example 412
+                 */
+                ms: number;
+                /**
+                 * what was painted
+                 * @example img.hero
+                 */
+                element?: string;
+                /**
+                 * address of its image, without its query
+                 * @example https://shop.example/hero.webp
+                 */
+                url?: string;
+            };
+            /**
+             * how much the page moved while it appeared
+             * @example {
+             *       "score": 0.04,
+             *       "elements": [
+             *         "div.banner"
+             *       ]
+             *     }
+             */
+            layout_shift?: {
+                /**
+                 * Cumulative Layout Shift
+                 * @example 0.04
+                 */
+                score: number;
+                /**
+                 * what has moved in the worst moment
+                 * @example [
+                 *       "div.banner"
+                 *     ]
+                 */
+                elements: string[];
+            };
+        };
+        /**
+         * visible elements that can be acted on, those in the picture first; absent if the page did not answer in time
+         * @example [
+         *       {
+         *         "ref": "e12-0k3f9a2-1m07qzb",
+         *         "role": "button",
+         *         "name": "Add to basket",
+         *         "box": {
+         *           "x": 40,
+         *           "y": 320,
+         *           "width": 160,
+         *           "height": 44
+         *         },
+         *         "selector": "#add"
+         *       }
+         *     ]
+         */
+        elements?: {
+            /**
+             * names the element in a later request
+             * @example e12-0k3f9a2-1m07qzb
+             */
+            ref: string;
+            /**
+             * what it is
+             * @example button
+             */
+            role: string;
+            /**
+             * what it is called
+             * @example Add to basket
+             */
+            name: string;
+            /**
+             * in CSS px of the page, as for `clip`
+             * @example {
+             *       "x": 40,
+             *       "y": 320,
+             *       "width": 160,
+             *       "height": 44
+             *     }
+             */
+            box: {
+                /**
+                 * left edge
+                 * @example 40
+                 */
+                x: number;
+                /**
+                 * top edge
+                 * @example 320
+                 */
+                y: number;
+                /**
+                 * width
+                 * @example 160
+                 */
+                width: number;
+                /**
+                 * height
+                 * @example 44
+                 */
+                height: number;
+            };
+            /**
+             * a selector of the element, as for the field `selector`
+             * @example #add
+             */
+            selector: string;
+        }[];
     };
 }
 
@@ -861,7 +1558,7 @@ export interface CaptureRequest {
      */
     store?: boolean;
     /**
-     * extract Markdown and the accessibility tree of the page. Default: `false`.
+     * extract Markdown and the accessibility tree of the page, facts about it, and the elements that can be acted on. Default: `false`.
      * @example false
      */
     inspect_page?: boolean;
@@ -1215,6 +1912,11 @@ export interface CaptureRequest {
      */
     real_time?: boolean;
     /**
+     * draw numbered boxes around the elements that can be acted on; needs `inspect_page`, whose `elements` have the same numbers
+     * @example true
+     */
+    annotate?: boolean;
+    /**
      * scale the finished image down, never up
      * @example {
      *       "width": 640
@@ -1538,7 +2240,120 @@ export interface JobSnapshot {
      *           "markdown": "# Example Domain",
      *           "accessible_tree": "- heading \"Example Domain\" [level=1]",
      *           "untrusted_content": true,
-     *           "character_limit": 12000
+     *           "character_limit": 12000,
+     *           "facts": {
+     *             "title": "Tea – Shop",
+     *             "description": "Teas from small gardens",
+     *             "canonical": "https://shop.example/tea",
+     *             "language": "en-GB",
+     *             "theme_color": "#0a7d4f",
+     *             "open_graph": {
+     *               "og:type": "website"
+     *             },
+     *             "twitter": {
+     *               "twitter:card": "summary"
+     *             },
+     *             "icons": [
+     *               {
+     *                 "url": "https://shop.example/icon.svg",
+     *                 "rel": "icon",
+     *                 "sizes": "32x32"
+     *               }
+     *             ],
+     *             "feeds": [
+     *               {
+     *                 "url": "https://shop.example/feed.xml",
+     *                 "title": "News",
+     *                 "type": "application/rss+xml"
+     *               }
+     *             ],
+     *             "headings": [
+     *               {
+     *                 "level": 1,
+     *                 "text": "Tea"
+     *               }
+     *             ],
+     *             "links": [
+     *               {
+     *                 "url": "https://shop.example/green",
+     *                 "text": "Green tea",
+     *                 "rel": "nofollow"
+     *               }
+     *             ],
+     *             "fonts": [
+     *               {
+     *                 "family": "Inter",
+     *                 "weight": "400 700",
+     *                 "style": "normal"
+     *               }
+     *             ],
+     *             "status": 200,
+     *             "redirects": [
+     *               {
+     *                 "url": "http://shop.example/",
+     *                 "status": 301
+     *               }
+     *             ],
+     *             "requests": {
+     *               "count": 42,
+     *               "bytes": 812000,
+     *               "by_type": {
+     *                 "image": {
+     *                   "count": 12,
+     *                   "bytes": 402000
+     *                 }
+     *               },
+     *               "failed": [
+     *                 {
+     *                   "url": "https://shop.example/app.js",
+     *                   "type": "script",
+     *                   "status": 404,
+     *                   "error": "net::ERR_CONNECTION_REFUSED"
+     *                 }
+     *               ],
+     *               "slowest": [
+     *                 {
+     *                   "url": "https://shop.example/app.js",
+     *                   "type": "script",
+     *                   "status": 404,
+     *                   "ms": 730,
+     *                   "bytes": 91000
+     *                 }
+     *               ]
+     *             },
+     *             "console_errors": [
+     *               {
+     *                 "text": "TypeError: cart is undefined",
+     *                 "url": "https://shop.example/app.js",
+     *                 "line": 12
+     *               }
+     *             ],
+     *             "largest_contentful_paint": {
+     *               "ms": 412,
+     *               "element": "img.hero",
+     *               "url": "https://shop.example/hero.webp"
+     *             },
+     *             "layout_shift": {
+     *               "score": 0.04,
+     *               "elements": [
+     *                 "div.banner"
+     *               ]
+     *             }
+     *           },
+     *           "elements": [
+     *             {
+     *               "ref": "e12-0k3f9a2-1m07qzb",
+     *               "role": "button",
+     *               "name": "Add to basket",
+     *               "box": {
+     *                 "x": 40,
+     *                 "y": 320,
+     *                 "width": 160,
+     *                 "height": 44
+     *               },
+     *               "selector": "#add"
+     *             }
+     *           ]
      *         }
      *       },
      *       "worker_id": "shots-4711-0"
@@ -1617,7 +2432,120 @@ export interface JobSnapshot {
          *         "markdown": "# Example Domain",
          *         "accessible_tree": "- heading \"Example Domain\" [level=1]",
          *         "untrusted_content": true,
-         *         "character_limit": 12000
+         *         "character_limit": 12000,
+         *         "facts": {
+         *           "title": "Tea – Shop",
+         *           "description": "Teas from small gardens",
+         *           "canonical": "https://shop.example/tea",
+         *           "language": "en-GB",
+         *           "theme_color": "#0a7d4f",
+         *           "open_graph": {
+         *             "og:type": "website"
+         *           },
+         *           "twitter": {
+         *             "twitter:card": "summary"
+         *           },
+         *           "icons": [
+         *             {
+         *               "url": "https://shop.example/icon.svg",
+         *               "rel": "icon",
+         *               "sizes": "32x32"
+         *             }
+         *           ],
+         *           "feeds": [
+         *             {
+         *               "url": "https://shop.example/feed.xml",
+         *               "title": "News",
+         *               "type": "application/rss+xml"
+         *             }
+         *           ],
+         *           "headings": [
+         *             {
+         *               "level": 1,
+         *               "text": "Tea"
+         *             }
+         *           ],
+         *           "links": [
+         *             {
+         *               "url": "https://shop.example/green",
+         *               "text": "Green tea",
+         *               "rel": "nofollow"
+         *             }
+         *           ],
+         *           "fonts": [
+         *             {
+         *               "family": "Inter",
+         *               "weight": "400 700",
+         *               "style": "normal"
+         *             }
+         *           ],
+         *           "status": 200,
+         *           "redirects": [
+         *             {
+         *               "url": "http://shop.example/",
+         *               "status": 301
+         *             }
+         *           ],
+         *           "requests": {
+         *             "count": 42,
+         *             "bytes": 812000,
+         *             "by_type": {
+         *               "image": {
+         *                 "count": 12,
+         *                 "bytes": 402000
+         *               }
+         *             },
+         *             "failed": [
+         *               {
+         *                 "url": "https://shop.example/app.js",
+         *                 "type": "script",
+         *                 "status": 404,
+         *                 "error": "net::ERR_CONNECTION_REFUSED"
+         *               }
+         *             ],
+         *             "slowest": [
+         *               {
+         *                 "url": "https://shop.example/app.js",
+         *                 "type": "script",
+         *                 "status": 404,
+         *                 "ms": 730,
+         *                 "bytes": 91000
+         *               }
+         *             ]
+         *           },
+         *           "console_errors": [
+         *             {
+         *               "text": "TypeError: cart is undefined",
+         *               "url": "https://shop.example/app.js",
+         *               "line": 12
+         *             }
+         *           ],
+         *           "largest_contentful_paint": {
+         *             "ms": 412,
+         *             "element": "img.hero",
+         *             "url": "https://shop.example/hero.webp"
+         *           },
+         *           "layout_shift": {
+         *             "score": 0.04,
+         *             "elements": [
+         *               "div.banner"
+         *             ]
+         *           }
+         *         },
+         *         "elements": [
+         *           {
+         *             "ref": "e12-0k3f9a2-1m07qzb",
+         *             "role": "button",
+         *             "name": "Add to basket",
+         *             "box": {
+         *               "x": 40,
+         *               "y": 320,
+         *               "width": 160,
+         *               "height": 44
+         *             },
+         *             "selector": "#add"
+         *           }
+         *         ]
          *       }
          *     }
          */
@@ -2048,7 +2976,120 @@ export interface CaptureCompletedEvent {
      *         "markdown": "# Example Domain",
      *         "accessible_tree": "- heading \"Example Domain\" [level=1]",
      *         "untrusted_content": true,
-     *         "character_limit": 12000
+     *         "character_limit": 12000,
+     *         "facts": {
+     *           "title": "Tea – Shop",
+     *           "description": "Teas from small gardens",
+     *           "canonical": "https://shop.example/tea",
+     *           "language": "en-GB",
+     *           "theme_color": "#0a7d4f",
+     *           "open_graph": {
+     *             "og:type": "website"
+     *           },
+     *           "twitter": {
+     *             "twitter:card": "summary"
+     *           },
+     *           "icons": [
+     *             {
+     *               "url": "https://shop.example/icon.svg",
+     *               "rel": "icon",
+     *               "sizes": "32x32"
+     *             }
+     *           ],
+     *           "feeds": [
+     *             {
+     *               "url": "https://shop.example/feed.xml",
+     *               "title": "News",
+     *               "type": "application/rss+xml"
+     *             }
+     *           ],
+     *           "headings": [
+     *             {
+     *               "level": 1,
+     *               "text": "Tea"
+     *             }
+     *           ],
+     *           "links": [
+     *             {
+     *               "url": "https://shop.example/green",
+     *               "text": "Green tea",
+     *               "rel": "nofollow"
+     *             }
+     *           ],
+     *           "fonts": [
+     *             {
+     *               "family": "Inter",
+     *               "weight": "400 700",
+     *               "style": "normal"
+     *             }
+     *           ],
+     *           "status": 200,
+     *           "redirects": [
+     *             {
+     *               "url": "http://shop.example/",
+     *               "status": 301
+     *             }
+     *           ],
+     *           "requests": {
+     *             "count": 42,
+     *             "bytes": 812000,
+     *             "by_type": {
+     *               "image": {
+     *                 "count": 12,
+     *                 "bytes": 402000
+     *               }
+     *             },
+     *             "failed": [
+     *               {
+     *                 "url": "https://shop.example/app.js",
+     *                 "type": "script",
+     *                 "status": 404,
+     *                 "error": "net::ERR_CONNECTION_REFUSED"
+     *               }
+     *             ],
+     *             "slowest": [
+     *               {
+     *                 "url": "https://shop.example/app.js",
+     *                 "type": "script",
+     *                 "status": 404,
+     *                 "ms": 730,
+     *                 "bytes": 91000
+     *               }
+     *             ]
+     *           },
+     *           "console_errors": [
+     *             {
+     *               "text": "TypeError: cart is undefined",
+     *               "url": "https://shop.example/app.js",
+     *               "line": 12
+     *             }
+     *           ],
+     *           "largest_contentful_paint": {
+     *             "ms": 412,
+     *             "element": "img.hero",
+     *             "url": "https://shop.example/hero.webp"
+     *           },
+     *           "layout_shift": {
+     *             "score": 0.04,
+     *             "elements": [
+     *               "div.banner"
+     *             ]
+     *           }
+     *         },
+     *         "elements": [
+     *           {
+     *             "ref": "e12-0k3f9a2-1m07qzb",
+     *             "role": "button",
+     *             "name": "Add to basket",
+     *             "box": {
+     *               "x": 40,
+     *               "y": 320,
+     *               "width": 160,
+     *               "height": 44
+     *             },
+     *             "selector": "#add"
+     *           }
+     *         ]
      *       }
      *     }
      */
@@ -2167,4 +3208,4 @@ export interface CaptureFailedEvent {
 }
 
 /** Fields that a signed link must not have. */
-export const NO_LINK_FIELDS = ["proxy","custom_js","headers","sync","webhook","html","base_url","cookies","storage_state","upload"] as const;
+export const NO_LINK_FIELDS = ["proxy","custom_js","headers","sync","webhook","html","base_url","cookies","storage_state","annotate","upload"] as const;

@@ -132,6 +132,10 @@ export const PAIRS: Record<string, [Body, Body]> = {
     { ...TARGET, upload: { url: 'https://bucket.example.com/a?signature=1' } },
     { ...TARGET, upload: { url: 'https://bucket.example.com/a?signature=2' } },
   ],
+  annotate: [
+    { ...TARGET, inspect_page: true },
+    { ...TARGET, inspect_page: true, annotate: true },
+  ],
   tolerate: [TARGET, { ...TARGET, tolerate: ['target_error'] }],
   ...Object.fromEntries(
     Object.entries(NESTED).flatMap(([outer, [base, changes]]) =>

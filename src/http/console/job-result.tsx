@@ -1,4 +1,4 @@
-import type { CaptureData } from '../../contract/capture-data.js';
+import type { CaptureData, Inspection } from '../../contract/capture-data.js';
 import { HTML_JOB_URL } from '../../contract/capture-request.js';
 import type { JobResult as Ended, JobSnapshot } from '../../contract/job.js';
 import { ErrorNotice, Facts } from './components.js';
@@ -117,6 +117,7 @@ function Taken({ data, baseUrl }: { data: CaptureData; baseUrl: string }) {
             <summary>Accessibility tree of the page</summary>
             <Text text={inspection.accessibleTree} />
           </details>
+          <PageFactsParts {...inspection} />
         </>
       )}
     </>
@@ -126,6 +127,26 @@ function Taken({ data, baseUrl }: { data: CaptureData; baseUrl: string }) {
 function uploadOf({ upload }: CaptureData): string | null {
   if (upload === undefined) return null;
   return upload.error === null ? `put to ${upload.url}` : `${upload.url} failed: ${upload.error}`;
+}
+
+/** Facts as the API has them; the elements have the numbers of an annotated picture. */
+function PageFactsParts({ facts, elements }: Inspection) {
+  return (
+    <>
+      {facts === undefined ? null : (
+        <details>
+          <summary>Facts about the page</summary>
+          <Text text={JSON.stringify(facts, null, 2)} />
+        </details>
+      )}
+      {!elements || elements.length === 0 ? null : (
+        <details>
+          <summary>Elements that can be acted on</summary>
+          <Text text={elements.map(({ ref, role, name }, index) => `${index + 1} ${role} ${JSON.stringify(name)} ${ref}`).join('\n')} />
+        </details>
+      )}
+    </>
+  );
 }
 
 function Text({ text }: { text: string }) {

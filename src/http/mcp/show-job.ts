@@ -1,13 +1,14 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
-import { type CaptureData, toWireCaptureData } from '../../contract/capture-data.js';
+import { type CaptureData, type Inspection, toWireCaptureData } from '../../contract/capture-data.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { JobSnapshot } from '../../contract/job.js';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
 import type { ModelTiles } from '../../contract/model-tiles.js';
+import type { PageElement } from '../../contract/page-facts.js';
 import { type AnswerParts, captureFailure, toolAnswer, withJobId } from './answer.js';
 import type { McpBackend } from './backend.js';
 
-export const VIEWS = ['picture', 'markdown', 'accessibility'] as const;
+export const VIEWS = ['picture', 'markdown', 'accessibility', 'elements', 'facts'] as const;
 export type View = (typeof VIEWS)[number];
 
 interface Look {
@@ -68,7 +69,8 @@ function notYet({ id }: JobSnapshot): string {
 }
 
 async function pictures(backend: McpBackend, job: JobSnapshot, { data, from }: { data: CaptureData; from: number }): Promise<Shown> {
-  const untrusted = remarks(data);
+  const elements = data.inspection?.elements ?? [];
+  const untrusted = [remarks(data), ...(elements.length === 0 ? [] : ['', ...elements.map(elementLine)])].join('\n');
   if (data.format === 'pdf') return { untrusted, further: ['The capture is a PDF: download it from cdn_url.'] };
   const view = await backend.tiles(data, from).catch((thrown: unknown) => {
     throw ofJob(thrown, job);
@@ -103,12 +105,29 @@ function leftOver({ id }: JobSnapshot, { tiles, from, total }: ModelTiles): stri
   ];
 }
 
-function words({ inspection, ...data }: CaptureData, view: 'markdown' | 'accessibility'): Shown {
-  if (inspection === null) return { further: [`This capture has no text. Capture the page again, with "view": "${view}".`] };
+function words({ inspection, ...data }: CaptureData, view: Exclude<View, 'picture'>): Shown {
+  const again = `Capture the page again, with "view": "${view}".`;
+  if (inspection === null) return { further: [`This capture has no text. ${again}`] };
+  const told = (content: string) => `${remarks({ ...data, inspection })}\n\n${content}`;
+  if (view === 'elements' || view === 'facts') {
+    const content = view === 'elements' ? inspection.elements?.map(elementLine).join('\n') : factsText(inspection);
+    return content === undefined ? { further: [`The page did not answer in time. ${again}`] } : { untrusted: told(content) };
+  }
   const content = view === 'markdown' ? inspection.markdown : inspection.accessibleTree;
-  const untrusted = `${remarks({ ...data, inspection })}\n\n${content}`;
+  const untrusted = told(content);
   // One less when a surrogate pair would have been split.
   return { untrusted, further: content.length < INSPECTION_LIMIT_CHARS - 1 ? [] : [CUT] };
+}
+
+/** `3 button "Buy" 40,320 160×44 e3-…`: the number in the picture, what it is, where in CSS px of the page, and its ref. */
+function elementLine({ ref, role, name, box: { x, y, width, height } }: PageElement, index: number): string {
+  return `${index + 1} ${role} ${JSON.stringify(name)} ${x},${y} ${width}×${height} ${ref}`;
+}
+
+const LINKS_SHOWN = 100;
+
+function factsText({ facts }: Inspection): string | undefined {
+  return facts && JSON.stringify({ ...facts, links: facts.links.slice(0, LINKS_SHOWN) });
 }
 
 const CUT = `The text is cut at ${INSPECTION_LIMIT_CHARS} characters. For what follows, capture the page again with "remove_selectors" for the parts that you have read or do not need, or look at it with "view": "picture" and "full_page": true.`;

@@ -32,10 +32,10 @@ const REQUEST_FIELDS = Object.fromEntries(
 
 const FIRST_TILE = z.int().min(1).default(1).meta({ description: 'number of the first tile of a long picture to return' });
 const LOOK = {
-  view: z
-    .enum(VIEWS)
-    .default('picture')
-    .meta({ description: 'what to return: the picture, the main content as Markdown, or the accessibility tree as text' }),
+  view: z.enum(VIEWS).default('picture').meta({
+    description:
+      'what to return: the picture, the main content as Markdown, the accessibility tree as text, the elements that can be acted on (number, role, name, box in CSS px of the page, ref), or facts about the page as JSON (title, links, status, failed requests, console errors and more)',
+  }),
   from: FIRST_TILE,
 };
 const OWN_ARGUMENTS = z.object({
@@ -89,9 +89,10 @@ const capturePage: Tool = {
 };
 
 /** Jpeg for what may be long: its decoder reads only the rows of a tile, and its pictures may be longer than those of webp. */
-function wayOf(view: View, { full_page: fullPage, selector }: Record<string, unknown>): Record<string, unknown> {
+function wayOf(view: View, { full_page: fullPage, selector, annotate }: Record<string, unknown>): Record<string, unknown> {
   if (view !== 'picture') return { format: 'jpeg', inspect_page: true };
-  return { format: fullPage === true || selector !== undefined ? 'jpeg' : 'webp' };
+  const inspects = annotate === true ? { inspect_page: true } : {};
+  return { ...inspects, format: fullPage === true || selector !== undefined ? 'jpeg' : 'webp' };
 }
 
 /** The highest density at which the picture need not be scaled down for a model. */

@@ -1,17 +1,18 @@
-import { forceAll, pageScroller, sheetOf } from './dom.js';
+import { allIn, forceAll, pageScroller, sheetOf } from './dom.js';
 
 /** Numbered boxes around elements, above everything else on the page, without a change of its layout. */
 
 export interface Mark {
   number: number;
-  /** CSS px of the page. */
-  box: { x: number; y: number; width: number; height: number };
+  box: Area;
 }
 
-interface Label {
+/** CSS px of the page. */
+interface Area {
   x: number;
   y: number;
   width: number;
+  height: number;
 }
 
 /** Colours that differ from each other, and that white text can be read on. */
@@ -26,7 +27,7 @@ const CSS_TEXT = `
       font: bold 11px/${LABEL_HEIGHT_PX}px ui-monospace, "DejaVu Sans Mono", "Liberation Mono", monospace }
 `;
 
-let host: HTMLElement | null = null;
+const MARKS = 'data-stillframe-marks';
 
 /** Draws in the top layer, after dialogs and popovers, whose style sheets do not reach it. */
 export function mark(marks: readonly Mark[]): void {
@@ -44,56 +45,56 @@ export function mark(marks: readonly Mark[]): void {
   tree.append(...drawn(marks));
   document.documentElement.append(box);
   box.showPopover();
-  host = box;
 }
 
-const MARKS = 'data-stillframe-marks';
-
-/** Removes what `mark` has drawn. */
+/** Removes what `mark` has drawn, also in an earlier run of this program. */
 export function clear(): void {
-  host?.remove();
-  // Another copy of this program has drawn it.
-  for (const left of document.querySelectorAll(`html > [${MARKS}]`)) left.remove();
-  host = null;
+  for (const box of allIn(document, `html > [${MARKS}]`)) box.remove();
 }
 
 function drawn(marks: readonly Mark[]): HTMLElement[] {
-  const labels: Label[] = [];
+  const labels: Area[] = [];
   return marks.flatMap(({ number, box }) => {
     const colour = COLOURS[(number - 1) % COLOURS.length] ?? '';
-    const label = place(box, String(number).length * DIGIT_PX + LABEL_PADDING_PX, labels);
+    const others = marks.flatMap((mark) => (mark.number === number ? [] : [mark.box]));
+    const label = place(box, String(number).length * DIGIT_PX + LABEL_PADDING_PX, { labels, others });
     labels.push(label);
-    const text = part('b', { left: label.x, top: label.y, width: label.width }, colour);
+    const text = part('b', label, colour);
     text.textContent = String(number);
-    return [part('i', { left: box.x, top: box.y, width: box.width, height: box.height }, colour), text];
+    return [part('i', box, colour), text];
   });
 }
 
-function part(name: 'i' | 'b', px: Record<string, number>, colour: string): HTMLElement {
+function part(name: 'i' | 'b', { x: left, y: top, width, height }: Area, colour: string): HTMLElement {
   const element = document.createElement(name);
-  for (const [property, value] of Object.entries(px)) element.style.setProperty(property, `${value}px`);
+  for (const [property, value] of Object.entries({ left, top, width, height })) element.style.setProperty(property, `${value}px`);
   element.style.setProperty('--colour', colour);
   return element;
 }
 
-/** Above the box, or else at another corner where no number is yet, within the page. */
-function place({ x, y, width, height }: Mark['box'], labelWidth: number, taken: readonly Label[]): Label {
+/** The first place beside the box, within the page, that covers no other element and no other number, if there is one. */
+function place({ x, y, width, height }: Area, labelWidth: number, taken: { labels: readonly Area[]; others: readonly Area[] }): Area {
   const { scrollWidth, scrollHeight } = pageScroller();
-  const within = (left: number, top: number): Label => ({
+  const within = (left: number, top: number): Area => ({
     x: Math.max(0, Math.min(left, scrollWidth - labelWidth)),
     y: Math.max(0, Math.min(top, scrollHeight - LABEL_HEIGHT_PX)),
     width: labelWidth,
+    height: LABEL_HEIGHT_PX,
   });
   const right = x + width - labelWidth;
   const places = [
     within(x, y - LABEL_HEIGHT_PX),
     within(right, y - LABEL_HEIGHT_PX),
-    within(x, y + height),
-    within(right, y + height),
     within(x - labelWidth, y),
     within(x + width, y),
+    within(x, y + height),
+    within(right, y + height),
   ];
-  const isFree = (one: Label) =>
-    taken.every((other) => Math.abs(other.y - one.y) >= LABEL_HEIGHT_PX || other.x >= one.x + one.width || one.x >= other.x + other.width);
-  return places.find(isFree) ?? within(x, y);
+  const isFree = (one: Area, areas: readonly Area[]) => areas.every((other) => !overlap(one, other));
+  const apart = places.filter((one) => isFree(one, taken.labels));
+  return apart.find((one) => isFree(one, taken.others)) ?? apart[0] ?? within(x, y);
+}
+
+function overlap(one: Area, other: Area): boolean {
+  return one.x < other.x + other.width && other.x < one.x + one.width && one.y < other.y + other.height && other.y < one.y + one.height;
 }

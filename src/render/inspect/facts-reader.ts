@@ -34,8 +34,7 @@ export class FactsReader {
 
   /** Reads what the browser has measured of the page's appearance. Scrolling and the picture itself would count later. */
   async readVitals(): Promise<void> {
-    const { largest_contentful_paint: paint, ...vitals } = (await this.#ask('vitals', [SHIFTED_MAX_ITEMS], vitalsSchema)) ?? {};
-    this.#vitals = paint === undefined ? vitals : { ...vitals, largest_contentful_paint: withPlainUrl(paint) };
+    this.#vitals = await this.#askVitals();
   }
 
   /**
@@ -56,6 +55,8 @@ export class FactsReader {
   async finish(shown: DocumentState): Promise<Pick<Inspection, 'facts' | 'elements'>> {
     // No picture is taken of the page itself for some PDFs.
     if (this.#elements === null) await this.readElements(null);
+    // A short page may have been painted only for its picture.
+    if (this.#vitals.largest_contentful_paint === undefined) this.#vitals = { ...(await this.#askVitals()), ...this.#vitals };
     const [document, errors] = await Promise.all([this.#ask('read', [FACT_LIMITS], documentFactsSchema), this.#consoleErrors()]);
     const { log } = this.page.network;
     if (document === null || log === null) return { elements: this.#elements };
@@ -68,6 +69,11 @@ export class FactsReader {
       ...this.#vitals,
     };
     return { facts, elements: this.#elements };
+  }
+
+  async #askVitals(): Promise<Vitals> {
+    const { largest_contentful_paint: paint, ...vitals } = (await this.#ask('vitals', [SHIFTED_MAX_ITEMS], vitalsSchema)) ?? {};
+    return paint === undefined ? vitals : { ...vitals, largest_contentful_paint: withPlainUrl(paint) };
   }
 
   /** @returns null if the page does not answer in time, or with anything else than was asked for */
