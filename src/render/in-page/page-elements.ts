@@ -1,4 +1,3 @@
-import type { PageElement } from '../../contract/page-facts.js';
 import { accessibleName, roleOf } from './accessible.js';
 import { findDeep } from './deep-selector.js';
 import { allIn, flatTreeParent, hasVisibleStyle, matches, pageScroller, scopeOf, trees } from './dom.js';
@@ -26,6 +25,15 @@ export interface Area {
   bottom: number;
 }
 
+/** As it goes to the result. */
+interface ListedElement {
+  ref: string;
+  role: string;
+  name: string;
+  box: { x: number; y: number; width: number; height: number };
+  selector: string;
+}
+
 export type RefSearch =
   | { selector: string }
   /** No element has its role and name, or several have, and none of them is where it was. */
@@ -47,7 +55,7 @@ interface Candidate {
  * @param given.area the part of the page in the picture; null for the view
  * @param given.draws whether to draw their numbers on the page (marks.ts)
  */
-export function list({ area, draws, limits }: { area: Area | null; draws: boolean; limits: ElementLimits }): PageElement[] {
+export function list({ area, draws, limits }: { area: Area | null; draws: boolean; limits: ElementLimits }): ListedElement[] {
   const { scrollLeft, scrollTop } = pageScroller();
   const shown = area ?? { left: scrollLeft, top: scrollTop, right: scrollLeft + innerWidth, bottom: scrollTop + innerHeight };
   const isShown = ({ box }: Candidate) =>
@@ -57,7 +65,7 @@ export function list({ area, draws, limits }: { area: Area | null; draws: boolea
     box.top + scrollTop < shown.bottom;
   const all = candidates();
   const ordered = [...all.filter(isShown), ...all.filter((one) => !isShown(one))];
-  const elements: PageElement[] = [];
+  const elements: ListedElement[] = [];
   const marks: Mark[] = [];
   let charsLeft = limits.chars;
   for (const { element, role, box } of ordered) {

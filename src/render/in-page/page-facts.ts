@@ -1,4 +1,3 @@
-import type { DocumentFacts } from '../../contract/page-facts.js';
 import { textOf, tidy } from './accessible.js';
 import { all, allIn, documentProperty, isVisible, trees } from './dom.js';
 
@@ -17,6 +16,22 @@ export interface FactLimits {
   feeds: number;
   fonts: number;
   properties: number;
+}
+
+/** As they go to the result. */
+interface DocumentFacts {
+  title: string;
+  description?: string;
+  canonical?: string;
+  language?: string;
+  theme_color?: string;
+  open_graph: Record<string, string>;
+  twitter: Record<string, string>;
+  icons: { url: string; rel: string; sizes?: string }[];
+  feeds: { url: string; type: string; title?: string }[];
+  headings: { level: number; text: string }[];
+  links: { url: string; text: string; rel?: string }[];
+  fonts: { family: string; weight: string; style: string }[];
 }
 
 const OPEN_GRAPH = /^(?:og|article|book|profile|music|video|product|fb):[\w:.-]+$/;

@@ -1,7 +1,12 @@
-import type { Vitals } from '../../contract/page-facts.js';
 import { nameOf } from './dom.js';
 
 /** Largest Contentful Paint and layout shift of this document, as the browser has measured them so far. */
+
+/** As they go to the result. */
+interface Vitals {
+  largest_contentful_paint?: { ms: number; element?: string; url?: string };
+  layout_shift: { score: number; elements: string[] };
+}
 
 interface Paint extends PerformanceEntry {
   element: Element | null;
