@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { PageFacts } from '../../src/contract/page-facts.js';
 import { startCallerProxy } from '../fixtures/caller-proxy.js';
 import { runCommand } from '../fixtures/run-command.js';
 import { type Run, runProgram } from '../fixtures/run-program.js';
@@ -91,6 +92,8 @@ describe('stillframe capture', () => {
     expect(report.final_url).toMatch(/^file:\/\/.*\/page\/index\.html$/);
     expect(report.render_diagnostics).toMatchObject({ algorithm: 'native', truncated: false });
     expect((report.inspection as { markdown: string }).markdown).toContain('A page of a file.');
+    const { requests } = (report.inspection as { facts: PageFacts }).facts;
+    expect(requests.slowest.map(({ url }) => url)).toContain(report.final_url);
     expect(stdout).not.toContain('.localhost');
     expect(existsSync(join(dir, 'index.webp'))).toBe(true);
     expect(stderr).toContain('/secret.txt');
@@ -107,6 +110,7 @@ describe('stillframe capture', () => {
     const text = await stillframe(['-', '-o', 'piped.png', '--inspect-page'], html);
     expect(text.stdout).toContain('# Grüße');
     expect(text.stdout).toContain('--- Accessibility tree ---');
+    expect(text.stdout).toMatch(/--- Facts ---\n\nTitle: .*\nStatus: 200\n/);
   });
 
   it('prints the error as JSON as well, and exits 1', async () => {

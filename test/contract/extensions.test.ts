@@ -293,6 +293,8 @@ describe('fields that exclude each other', () => {
     [{ format: 'jpeg', omit_background: true }, 'omit_background'],
     [{ format: 'pdf', omit_background: true }, 'omit_background'],
     [{ format: 'pdf', resize: { width: 100 } }, 'resize'],
+    [{ annotate: true }, 'annotate'],
+    [{ format: 'pdf', inspect_page: true, annotate: true }, 'annotate'],
   ])('%j is an unsupported option', (fields, path) => {
     const error = refusal({ ...URL_ONLY, ...fields });
     expect(error.code).toBe('unsupported_option');

@@ -74,6 +74,22 @@ async function capture(body: object) {
   return { data: answer.body.data, picture: await service.picture(answer) };
 }
 
+describe('page facts', () => {
+  it('are in the result and its job, without the numbers of the picture in its texts, and only where they were asked for', async () => {
+    const html = '<title>Facts</title><button style="display:block;width:80px;height:30px">Buy</button><p>Text</p>';
+    const { data } = await capture({ html, inspect_page: true, annotate: true });
+    const { inspection } = data;
+    expect(inspection.facts).toMatchObject({ title: 'Facts', status: 200, requests: { failed: [] } });
+    expect(inspection.elements).toEqual([expect.objectContaining({ role: 'button', name: 'Buy', selector: 'body > button' })]);
+    expect(inspection.accessible_tree).toMatch(/^- button "Buy"\n- paragraph: Text$/);
+    const listed = await service.get('/v1/jobs?limit=1');
+    expect(listed.body.data.jobs[0].result.data.inspection).toEqual(inspection);
+    expect((await capture({ html, format: 'pdf', inspect_page: true })).data.inspection.elements.length).toBe(1);
+    expect((await capture({ html })).data.inspection).toBeUndefined();
+    expect((await service.post({ html, annotate: true })).body.error).toMatchObject({ code: 'unsupported_option' });
+  });
+});
+
 describe('html', () => {
   it('is captured without a request, at an origin that reaches nothing', async () => {
     const port = (canary.address() as AddressInfo).port;

@@ -260,7 +260,9 @@ describe('jobs', () => {
   test('a job shows its life, and nothing that its page says is markup', async () => {
     await using it = await aConsole({ timingsOf: () => ({ queue: 1, navigate: 60, shoot: 40 }) });
     const visitor = await it.signIn();
-    const inspection = { markdown: HOSTILE, accessibleTree: HOSTILE };
+    const box = { x: 0, y: 0, width: 1, height: 1 };
+    const elements = [{ ref: 'e1-0000000-0000000', role: 'button', name: HOSTILE, box, selector: HOSTILE }];
+    const inspection = { markdown: HOSTILE, accessibleTree: HOSTILE, elements };
     const data = aCapture({ finalUrl: `javascript:${HOSTILE}`, inspection });
     const job = aCompletedJob({ webhookUrl: 'https://example.com/hook' });
     if (job.result !== null) job.result.outcome = { ok: true, data };
@@ -268,6 +270,7 @@ describe('jobs', () => {
     it.services.deliveries.set(job.id, aDelivery({ jobId: job.id, state: 'failed', lastError: HOSTILE }));
     const { text } = await visitor.get(`/console/job?id=${job.id}`);
     expect(text).toContain('The picture is ready');
+    expect(text).toContain('Elements that can be acted on');
     expect(text).toMatch(/navigate<\/th><td class="number">60 ms/);
     expect(text).not.toContain('<script>alert');
     expect(text).not.toContain('<img src=x');

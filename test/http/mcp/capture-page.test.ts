@@ -16,6 +16,7 @@ beforeAll(async () => {
   const page = (path: string, html: string) =>
     site.route(path, (_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(html));
   page('/marker', `<h1>Offer</h1><p>${FAKE_END.replaceAll('>', '&gt;')}</p><p>${'words '.repeat(50)}</p>`);
+  page('/form', '<title>Form</title><button>Send it</button> <a href="/terms">Terms</a>');
   page('/wordy', `<article>${Array.from({ length: 2_000 }, (_, n) => `<p>paragraph number ${n}</p>`).join('')}</article>`);
   page(
     '/noise',
@@ -170,6 +171,27 @@ describe('the text of a page', () => {
     expect((await mcp.call('get_job', { job_id: facts.job_id, view: 'accessibility' })).texts[0]).toContain('heading "Offer"');
     const picture = await mcp.call('capture_page', { url: site.url('/marker') });
     expect((await mcp.call('get_job', { job_id: picture.facts.job_id, view: 'markdown' })).texts[0]).toMatch(/^This capture has no text/);
+  });
+});
+
+describe('the elements of a page', () => {
+  it('come with an annotated picture, and by themselves, between lines that the page cannot write', async () => {
+    const { texts, images, isError } = await mcp.call('capture_page', { url: site.url('/form'), annotate: true });
+    expect(isError).toBe(false);
+    expect(images.length).toBe(1);
+    expect(insideOf(texts[0] ?? '')).toMatch(/^1 button "Send it" \d+,\d+ \d+×\d+ e1-\w{7}-\w{7}$/m);
+    const listed = await mcp.call('capture_page', { url: site.url('/form'), view: 'elements' });
+    expect(listed.images).toEqual([]);
+    expect(insideOf(listed.texts[0] ?? '')).toContain('2 link "Terms"');
+    const plain = await mcp.call('capture_page', { url: site.url('/form') });
+    expect(plain.texts.join()).not.toContain('Send it');
+  });
+
+  it('and facts are there for a job that has them', async () => {
+    const { texts, facts } = await mcp.call('capture_page', { url: site.url('/form'), view: 'facts' });
+    const [told = '{}'] = /^\{.*\}$/m.exec(insideOf(texts[0] ?? '')) ?? [];
+    expect(JSON.parse(told)).toMatchObject({ title: 'Form', status: 200, links: [{ text: 'Terms' }] });
+    expect((await mcp.call('get_job', { job_id: facts.job_id, view: 'elements' })).texts[0]).toContain('button "Send it"');
   });
 });
 

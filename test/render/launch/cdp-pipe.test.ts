@@ -47,6 +47,18 @@ async function turns(count: number): Promise<void> {
 const event = (method: string, params: object) => `${JSON.stringify({ method, params, sessionId: SESSION })}\0`;
 
 describe('the pipe', () => {
+  it("keeps what a page's console says for the session that reads it, up to a length, and for no other", async () => {
+    const ends = aPipe();
+    const thrown = (text: string) => event('Runtime.exceptionThrown', { text });
+    const ofOther = thrown('other').replace(SESSION, 'CD'.repeat(16));
+    await feed(ends, [thrown('before')]);
+    ends.pipe.readConsole(SESSION, true);
+    await feed(ends, [thrown('read'), ofOther, thrown('x'.repeat(70_000)), event('Runtime.consoleAPICalled', { text: 'called' })]);
+    ends.pipe.readConsole(SESSION, false);
+    await feed(ends, [thrown('after')]);
+    expect(ends.got.map(({ params }) => params?.text)).toEqual(['read', 'called']);
+  });
+
   it('reassembles messages in order, wherever they were split', async () => {
     const ends = aPipe();
     const text = ['Page.frameAttached', 'Page.frameDetached'].map((method) => event(method, { frameId: 'ü€𝄞' })).join('');
