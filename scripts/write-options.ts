@@ -30,11 +30,11 @@ function rowsOf(field: Field): string[] {
   const { name, description, price, links, mcp, members, item, opaque } = field;
   const costs = Object.entries(price ?? {}).map(([value, credits]) => `; \`${value}\` costs ${credits} credits`);
   const meaning = `${description.replace(/\.$/, '')}${costs.join('')}`;
-  const cells = [`\`${name}\``, valuesOf(field), defaultOf(field), meaning, yes(links !== false), yes(mcp !== undefined)];
+  const cells = [`\`${name}\``, valuesOf(field), defaultOf(field), meaning, yes(links !== false), yes(mcp !== undefined && mcp !== false)];
   const inner = opaque === true ? [] : (item?.members ?? members);
   return [
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`,
-    ...inner.flatMap((member) => rowsOf({ ...member, mcp })),
+    ...inner.flatMap((member) => rowsOf({ ...member, mcp: member.mcp ?? mcp })),
   ];
 }
 

@@ -173,6 +173,10 @@ const DESTINATIONS = {
     help: 'comma-separated CIDR, IP, host or host:port: private or special-purpose addresses that captures may reach',
     note: 'Only captures whose own URL is one of them may reach them; proxies of captures may be among them.',
   }),
+  allowInsecureTls: onOff.default(false).meta({
+    help: 'let captures accept invalid TLS certificates with `ignore_https_errors`',
+    note: 'Whoever is between the server and a page can then read and change what such a capture sends and gets.',
+  }),
   denyDestinations: destinations.default([]).meta({
     argument: '<list>',
     help: 'comma-separated CIDR, IP, host or host:port that nothing may reach, even if public or allowed',

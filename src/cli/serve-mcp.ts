@@ -19,7 +19,7 @@ export async function serveMcp(config: Config): Promise<void> {
   const log = createLog({ level: 'warn', format: config.logFormat });
   using _guard = guardProcess(log);
   const settings: Config = { ...config, concurrency: CONCURRENCY, browsers: 1 };
-  const { allowDestinations, syncWaitMs, tolerate } = config;
+  const { allowDestinations, allowInsecureTls, syncWaitMs, tolerate } = config;
   const stop = new AbortController();
   const say = (line: string) => process.stderr.write(`${line}\n`);
   await using engine = new IdleEngine(async () => {
@@ -27,7 +27,7 @@ export async function serveMcp(config: Config): Promise<void> {
     const { Engine } = await import('../library/engine.js');
     return await Engine.open(settings, { allowDestinations, log, say, signal: stop.signal });
   });
-  const captures = new LocalCaptures({ engine, syncWaitMs, rules: { webhookAllow: [], tolerate } });
+  const captures = new LocalCaptures({ engine, syncWaitMs, rules: { webhookAllow: [], tolerate, allowInsecureTls } });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
   try {
     await serveStdio(localBackend(captures, log), { stop: stop.signal, log });

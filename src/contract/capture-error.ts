@@ -46,6 +46,8 @@ export interface CaptureErrorInit {
   retryAfterSeconds?: number;
   /** For the log only. */
   cause?: unknown;
+  /** A small webp of the page when it failed, which a server keeps as an artifact. */
+  picture?: Uint8Array;
 }
 
 /** The one error class of the product. Anything else that is thrown is a bug and answers `internal_error`. */
@@ -56,6 +58,7 @@ export class CaptureError extends Error {
   readonly retriable: boolean;
   readonly details: ErrorDetails | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly picture: Uint8Array | undefined;
 
   constructor(init: CaptureErrorInit) {
     super(init.message, init.cause === undefined ? undefined : { cause: init.cause });
@@ -65,6 +68,7 @@ export class CaptureError extends Error {
     this.retriable = init.retriable ?? rule.retriable;
     this.details = init.details;
     this.retryAfterSeconds = init.retryAfterSeconds;
+    this.picture = init.picture;
   }
 }
 
@@ -98,6 +102,11 @@ export function toStoredError(thrown: unknown): StoredError {
 export function toWireError({ code, message, retriable, details }: StoredError, requestId: string, docsBase: string) {
   return {
     ...{ code, message, retriable, request_id: requestId, docs_url: `${docsBase}/docs#${code}` },
-    ...(details === undefined ? {} : { details }),
+    ...(details === undefined ? {} : { details: toWireDetails(details, docsBase) }),
   };
+}
+
+/** The details of a stored error, with the address of its picture in place of the artifact's name. */
+export function toWireDetails({ artifact, ...details }: ErrorDetails, publicBase: string): ErrorDetails {
+  return { ...details, ...(artifact === undefined ? {} : { picture_url: `${publicBase}/artifacts/${artifact}` }) };
 }

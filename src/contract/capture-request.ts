@@ -4,7 +4,15 @@ import { type CamelNames, camelName, canonicalTimezone, lowerCaseNames } from '.
 import { bareDomain, type SameSite } from './login-schema.js';
 import { lengthToInches, PAPER_INCHES, pdfSchema, type WirePdf } from './pdf-schema.js';
 import { REGIONS } from './regions.js';
-import { MASK_COLOR_DEFAULT, requestFields, TOLERATED_CODES, type ToleratedCode } from './request-fields.js';
+import {
+  MASK_COLOR_DEFAULT,
+  RESOURCE_TYPES,
+  type ResourceKind,
+  requestFields,
+  TOLERATED_CODES,
+  type ToleratedCode,
+} from './request-fields.js';
+import { normalizedStep, type Step } from './step-schema.js';
 
 /** CaptureRequest of interface.md as one schema: unknown fields are rejected (decisions.md, Envelope). */
 export const captureRequestSchema = z.strictObject(requestFields).meta({ id: 'CaptureRequest' });
@@ -106,6 +114,11 @@ interface ConvertedOptions {
   /** Sorted, without duplicates. */
   tolerate: ToleratedCode[];
   upload: UploadOption | null;
+  steps: Step[];
+  blockRequests: string[];
+  /** Sorted, without duplicates. */
+  blockResources: ResourceKind[];
+  ignoreHttpsErrors: boolean;
   /** Whether the result tells what was done to the page: `explain=1` of the query, or `inspect_page`. */
   explain: boolean;
 }
@@ -149,6 +162,10 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
     resize: wire.resize === undefined ? null : { width: null, height: null, ...wire.resize },
     tolerate: TOLERATED_CODES.filter((code) => wire.tolerate?.includes(code)),
     upload: wire.upload === undefined ? null : { url: wire.upload.url, artifact: null },
+    steps: (wire.steps ?? []).map(normalizedStep),
+    blockRequests: wire.block_requests ?? [],
+    blockResources: RESOURCE_TYPES.filter((type) => wire.block_resources?.includes(type)),
+    ignoreHttpsErrors: wire.ignore_https_errors ?? false,
     explain: false,
   };
 }

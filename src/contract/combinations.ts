@@ -24,14 +24,27 @@ function broken(rules: readonly Rule[]): Issue[] {
   return rules.flatMap(([path, isBroken, message]) => (isBroken ? [{ path, message }] : []));
 }
 
-function invalid({ url, html, base_url: baseUrl, cookies }: Body): Rule[] {
+function invalid({ url, html, base_url: baseUrl, cookies, http_credentials: credentials, headers, referer }: Body): Rule[] {
   const [hasUrl, hasHtml, hasBase] = [url !== undefined, html !== undefined, baseUrl !== undefined];
   const hasCookies = Array.isArray(cookies) && cookies.length > 0;
+  const headerNames = headers !== null && typeof headers === 'object' ? Object.keys(headers).map((name) => name.toLowerCase()) : [];
   return [
     ['url', !hasUrl && !hasHtml, 'is required'],
     ['html', hasUrl && hasHtml, 'cannot be combined with `url`: give exactly one of them'],
     ['base_url', hasBase && !hasHtml, 'needs `html`'],
     ['cookies', hasCookies && hasHtml && !hasBase, 'need a `url` or a `base_url` with the host that they belong to'],
+    [
+      'http_credentials',
+      credentials !== undefined && hasHtml && !hasBase,
+      'need a `url` or a `base_url` with the host that they belong to',
+    ],
+    [
+      'http_credentials',
+      credentials !== undefined && headerNames.includes('authorization'),
+      'cannot be combined with the header `Authorization`',
+    ],
+    ['referer', referer !== undefined && headerNames.includes('referer'), 'cannot be combined with the header `Referer`'],
+    ['referer', referer !== undefined && hasHtml, 'needs `url`'],
   ];
 }
 

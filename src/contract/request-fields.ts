@@ -11,6 +11,7 @@ import { cookieSchema, storageStateSchema } from './login-schema.js';
 import { pdfSchema } from './pdf-schema.js';
 import { normalizeTargetUrl } from './read-url.js';
 import { REGION_NAMES } from './regions.js';
+import { stepSchema } from './step-schema.js';
 
 /** Headings under which fields are shown, in this order. */
 export const FIELD_GROUPS = [
@@ -19,6 +20,7 @@ export const FIELD_GROUPS = [
   'What to capture',
   'PDF',
   'Login',
+  'Steps',
   'Viewport and device',
   'Waiting',
   'Checks (the capture fails if they do not hold)',
@@ -35,8 +37,8 @@ export interface FieldMeta {
   price: Readonly<Record<string, number>>;
   /** Signed links must not have it, because it is secret, too long, or of no use to them. */
   links: false;
-  /** The capture tool for language models has it; a text replaces the description there. */
-  mcp: true | string;
+  /** The capture tool for language models has it; a text replaces the description there. False: a member that it does not have. */
+  mcp: boolean | string;
   /** False: no flag. `members`: a flag for each member that is not secret. */
   cli: false | 'members' | FlagMeta;
   /** In the console's form, it stands beside the URL (`first`) or takes several lines (`long`). */
@@ -47,6 +49,8 @@ export interface FieldMeta {
 
 interface FlagMeta {
   short?: `-${string}`;
+  /** The flag stands for one entry of a list, and is repeated. */
+  each?: `--${string}`;
   /** Replaces the description; of a switch that is on by default, it describes `--no-…`. */
   help?: string;
   /** Flags without effect, which the help of the command does not list. */
@@ -63,6 +67,23 @@ export const EXTENSION = { 'x-stillframe-extension': true } as const;
 /** Codes that `tolerate` turns from failures into warnings. */
 export const TOLERATED_CODES = ['target_error', 'blocked_by_target', 'render_incomplete'] as const;
 export type ToleratedCode = (typeof TOLERATED_CODES)[number];
+
+/** Types of requests that `block_resources` blocks; a frame is the document of an iframe. */
+export const RESOURCE_TYPES = [
+  'stylesheet',
+  'image',
+  'media',
+  'font',
+  'script',
+  'texttrack',
+  'xhr',
+  'fetch',
+  'eventsource',
+  'manifest',
+  'frame',
+  'other',
+] as const;
+export type ResourceKind = (typeof RESOURCE_TYPES)[number];
 
 const whole = ({ min, max }: { min: number; max?: number }) => (max === undefined ? z.int().min(min) : z.int().min(min).max(max));
 const line = (maxChars: number) => limited(maxChars).refine((text) => !hasLineBreak(text), 'must not contain CR, LF or NUL');
@@ -581,6 +602,91 @@ export const requestFields = {
       example: { url: 'https://bucket.example.com/home.webp?X-Amz-Signature=f00d' },
       links: false,
       cli: false,
+      ...EXTENSION,
+    }),
+  steps: z
+    .array(stepSchema)
+    .max(limits.STEPS_MAX_ITEMS)
+    .optional()
+    .meta({
+      group: 'Steps',
+      description: 'what is done to the page before its picture, in this order',
+      example: [{ action: 'click', selector: 'text=Menu' }],
+      links: false,
+      mcp: true,
+      cli: { each: '--step', help: 'action=argument, such as click="text=Menu", or a step as JSON or @file; repeat for more' },
+      ...EXTENSION,
+    }),
+  wait_for_function: limited(limits.CUSTOM_CODE_MAX_CHARS)
+    .trim()
+    .min(1)
+    .optional()
+    .meta({
+      group: 'Waiting',
+      description: 'JavaScript expression that must become true before the capture',
+      example: 'window.chartReady === true',
+      links: false,
+      ...EXTENSION,
+    }),
+  block_requests: z
+    .array(limited(limits.BLOCK_PATTERN_MAX_CHARS).trim().min(1))
+    .max(limits.BLOCK_REQUESTS_MAX_ITEMS)
+    .optional()
+    .meta({
+      group: 'Blocking and editing the page',
+      description: "block requests whose URL contains this, where `*` is any text; the page's own document is never blocked",
+      example: ['*/live-feed/*.json'],
+      ...EXTENSION,
+    }),
+  block_resources: z
+    .array(z.enum(RESOURCE_TYPES))
+    .max(limits.TOLERATE_MAX_ITEMS)
+    .optional()
+    .meta({
+      group: 'Blocking and editing the page',
+      description: 'block requests of this type',
+      example: ['font', 'media'],
+      ...EXTENSION,
+    }),
+  http_credentials: z
+    .strictObject({
+      username: line(limits.CREDENTIAL_MAX_CHARS).min(1).meta({ description: 'user name', example: 'ada' }),
+      password: line(limits.CREDENTIAL_MAX_CHARS).meta({ description: 'write-only', example: 'secret', writeOnly: true }),
+    })
+    .optional()
+    .meta({
+      group: 'Login',
+      description: "user name and password for HTTP authentication, sent only when the target's own origin asks for them",
+      example: { username: 'ada', password: 'secret' },
+      links: false,
+      ...EXTENSION,
+    }),
+  geolocation: z
+    .strictObject({
+      latitude: z.number().min(-90).max(90).meta({ description: 'degrees north', example: 52.52 }),
+      longitude: z.number().min(-180).max(180).meta({ description: 'degrees east', example: 13.4 }),
+      accuracy: z.number().min(0).max(1_000_000).default(0).meta({ description: 'metres', example: 10 }),
+    })
+    .optional()
+    .meta({
+      group: 'Emulation',
+      description: 'position that the page gets; the permission to read it is granted',
+      example: { latitude: 52.52, longitude: 13.4 },
+      ...EXTENSION,
+    }),
+  referer: targetUrl().meta({
+    group: 'Network',
+    description: 'address of the page that the navigation comes from: the `Referer` of its first request, and `document.referrer`',
+    example: 'https://www.example.com/',
+    ...EXTENSION,
+  }),
+  ignore_https_errors: z
+    .boolean()
+    .optional()
+    .meta({
+      group: 'Network',
+      description: 'accept invalid TLS certificates; only where STILLFRAME_ALLOW_INSECURE_TLS allows it',
+      example: true,
       ...EXTENSION,
     }),
 };

@@ -45,6 +45,8 @@ export interface SubmissionRules {
   tolerate?: readonly ToleratedCode[];
   /** The query has `explain=1`. */
   explain?: boolean;
+  /** STILLFRAME_ALLOW_INSECURE_TLS: `ignore_https_errors` may be used. Default: no. */
+  allowInsecureTls?: boolean;
 }
 
 /**
@@ -57,6 +59,11 @@ export function parseSubmission(body: unknown, rules: SubmissionRules): Submissi
   const issues = parsed.success ? [] : describeIssues(parsed.error.issues, body);
   issues.push(...callbackIssues(body, rules));
   const { invalid, unsupported } = combinationIssues(body);
+  if (parsed.data?.ignore_https_errors === true && rules.allowInsecureTls !== true)
+    unsupported.push({
+      path: 'ignore_https_errors',
+      message: 'is not allowed here: its operator can allow it with STILLFRAME_ALLOW_INSECURE_TLS.',
+    });
   issues.push(...invalid);
   if (issues.length > 0 || !parsed.success) throw invalidRequest([...issues, ...unsupported].slice(0, ISSUES_MAX));
   const [first] = unsupported;
@@ -202,6 +209,8 @@ function measured(origin: string, value: unknown): string {
 function isSecret(path: readonly PropertyKey[]): boolean {
   const [field] = path;
   if (field === 'headers' || field === 'upload' || field === 'cookies' || field === 'storage_state' || field === 'html') return true;
+  if (field === 'steps') return path.at(-1) !== 'action';
+  if (path.length === 1 && field === 'http_credentials') return true;
   if (path.length === 1) return field === 'webhook' || field === 'proxy';
   return path.at(-1) === 'secret' || path.at(-1) === 'password';
 }

@@ -98,6 +98,8 @@ export interface AppConfig {
   webhookAllow: readonly string[];
   /** STILLFRAME_TOLERATE. */
   tolerate: readonly ToleratedCode[];
+  /** STILLFRAME_ALLOW_INSECURE_TLS. */
+  allowInsecureTls: boolean;
   /** How long artifacts may be kept by caches. */
   artifactMaxAgeSeconds: number;
   /** False for a server that leaves the API to others: it has health and metrics only. */

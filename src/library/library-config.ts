@@ -22,6 +22,8 @@ export interface StillframeOptions {
   allowDestinations?: readonly string[] | undefined;
   /** Destinations that nothing may reach, even if public or allowed, in the same form. */
   denyDestinations?: readonly string[] | undefined;
+  /** Whether captures may use `ignore_https_errors`. Default: false. */
+  allowInsecureTls?: boolean | undefined;
   /** DNS servers, each `ip[:port]`. Default: the system's resolver. */
   dnsServers?: readonly string[] | undefined;
   /** URL that reports the egress country, for `region`. */
@@ -43,6 +45,7 @@ const NAMES = [
   'browsers',
   'allowDestinations',
   'denyDestinations',
+  'allowInsecureTls',
   'dnsServers',
   'egressCheckUrl',
   'tolerate',

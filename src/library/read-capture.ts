@@ -1,16 +1,14 @@
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
-import type { ToleratedCode } from '../contract/request-fields.js';
 import { readRequestJson, refusedBody } from '../contract/request-json.js';
-import { parseSubmission } from '../contract/submission.js';
+import { parseSubmission, type SubmissionRules } from '../contract/submission.js';
 
 /**
  * Reads a capture request as the API does: only what its JSON can hold, within the limits of a body.
- * @param tolerate the default of `tolerate`
  * @throws CaptureError `invalid_request` with every problem in `details.issues`; `unsupported_option`
  */
-export function readCapture(request: unknown, tolerate: readonly ToleratedCode[]): CaptureOptions {
-  const { options, webhook } = parseSubmission(readRequestJson(toJson(request)), { forceAsync: false, webhookAllow: [], tolerate });
+export function readCapture(request: unknown, rules: Pick<SubmissionRules, 'tolerate' | 'allowInsecureTls'>): CaptureOptions {
+  const { options, webhook } = parseSubmission(readRequestJson(toJson(request)), { forceAsync: false, webhookAllow: [], ...rules });
   if (webhook === null && options.upload === null) return options;
   const path = webhook === null ? 'upload' : 'webhook';
   const message = `needs a server: captures without one have no ${webhook === null ? 'uploads' : 'callbacks'}.`;

@@ -5,10 +5,10 @@
 import type { CaptureHtmlRequest, CaptureUrlRequest } from '../client/call-options.js';
 // The client's types are used here, since those inferred from the contract's schemas need zod where they are used.
 import type { CaptureData } from '../client/wire.js';
+import type { Config } from '../config.js';
 import { CaptureError, type ErrorCode, type ErrorDetails } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import { ConfigError } from '../contract/config-error.js';
-import type { ToleratedCode } from '../contract/request-fields.js';
 import type { EngineCapture } from './engine.js';
 import type { StillframeOptions } from './library-config.js';
 
@@ -61,7 +61,7 @@ export async function openStillframe(options: StillframeOptions = {}): Promise<S
   const engine = await Engine.open(config, { allowDestinations: config.allowDestinations, log, say });
   const close = () => engine[Symbol.asyncDispose]();
   return {
-    capture: async (request, how = {}) => picture(await engine.capture(await readOptions(request, config.tolerate), how)),
+    capture: async (request, how = {}) => picture(await engine.capture(await readOptions(request, config), how)),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -75,14 +75,14 @@ export async function capture(request: CaptureRequest, options: StillframeOption
   const { signal, onProgress, ...settings } = options;
   signal?.throwIfAborted();
   // This rejects an invalid request before a browser is started for it.
-  await readOptions(request, []);
+  await readOptions(request, { tolerate: [], allowInsecureTls: true });
   await using stillframe = await openStillframe({ concurrency: 1, ...settings });
   return await stillframe.capture(request, { signal, onProgress });
 }
 
-async function readOptions(request: CaptureRequest, tolerate: readonly ToleratedCode[]): Promise<CaptureOptions> {
+async function readOptions(request: CaptureRequest, config: Pick<Config, 'tolerate' | 'allowInsecureTls'>): Promise<CaptureOptions> {
   const { readCapture } = await import('./read-capture.js');
-  return readCapture(request, tolerate);
+  return readCapture(request, { tolerate: config.tolerate, allowInsecureTls: config.allowInsecureTls });
 }
 
 async function picture({ content, data }: EngineCapture): Promise<Picture> {

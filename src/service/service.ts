@@ -322,6 +322,7 @@ export class Service implements AsyncDisposable {
         servesApi: this.hasRole('api'),
         webhookAllow: config.webhookAllow,
         tolerate: config.tolerate,
+        allowInsecureTls: config.allowInsecureTls,
         artifactMaxAgeSeconds: Math.floor((config.artifactTtlH * HOUR_MS) / 1000),
         metricsToken: config.metricsToken,
       },

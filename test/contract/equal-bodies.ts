@@ -77,6 +77,14 @@ const NESTED: Record<string, [base: Body, changes: Body]> = {
     { width: 100, height: 100 },
     { width: 99, height: 99, fit: 'cover' },
   ],
+  http_credentials: [
+    { username: 'a', password: 'b' },
+    { username: 'c', password: 'd' },
+  ],
+  geolocation: [
+    { latitude: 1, longitude: 2 },
+    { latitude: 3, longitude: 4, accuracy: 5 },
+  ],
   storage_state: [LOGIN, { cookies: [], origins: [{ origin: 'https://example.com', localStorage: [{ name: 'a', value: 'b' }] }] }],
   pdf: [
     {},
@@ -98,6 +106,26 @@ const NESTED: Record<string, [base: Body, changes: Body]> = {
     },
   ],
 };
+
+const CLICK = { action: 'click', selector: '#a' };
+const TYPED = { action: 'type', selector: '#a' };
+
+/** By member: two steps that differ in it. */
+const STEPS: [member: string, one: Body, another: Body][] = [
+  ['action', CLICK, { ...CLICK, action: 'hover' }],
+  ['selector', CLICK, { ...CLICK, selector: '#b' }],
+  ['hidden', { action: 'wait_for', hidden: '#a' }, { action: 'wait_for', hidden: '#b' }],
+  ['text', { ...TYPED, text: 'a' }, { ...TYPED, text: 'b' }],
+  ['secret', { ...TYPED, secret: 'a' }, { ...TYPED, secret: 'b' }],
+  ['key', { action: 'press', key: 'a' }, { action: 'press', key: 'b' }],
+  ['value', { action: 'select', selector: '#a', value: 'a' }, { action: 'select', selector: '#a', value: 'b' }],
+  ['uncheck', { action: 'check', selector: '#a' }, { action: 'check', selector: '#a', uncheck: true }],
+  ['url', { action: 'go_to', url: 'https://example.com/a' }, { action: 'go_to', url: 'https://example.com/b' }],
+  ['expression', { action: 'wait_for', expression: 'a' }, { action: 'wait_for', expression: 'b' }],
+  ['script', { action: 'evaluate', script: 'a' }, { action: 'evaluate', script: 'b' }],
+  ['ms', { action: 'wait_for', ms: 1 }, { action: 'wait_for', ms: 2 }],
+  ['optional', CLICK, { ...CLICK, optional: true }],
+];
 
 /** By field: two bodies that differ in it alone. */
 export const PAIRS: Record<string, [Body, Body]> = {
@@ -137,6 +165,12 @@ export const PAIRS: Record<string, [Body, Body]> = {
     { ...TARGET, inspect_page: true, annotate: true },
   ],
   tolerate: [TARGET, { ...TARGET, tolerate: ['target_error'] }],
+  ...Object.fromEntries(STEPS.map(([name, one, another]) => [`steps.${name}`, [withSteps(one), withSteps(another)]])),
+  wait_for_function: [TARGET, { ...TARGET, wait_for_function: 'window.ready' }],
+  block_requests: [TARGET, { ...TARGET, block_requests: ['*.mp4'] }],
+  block_resources: [TARGET, { ...TARGET, block_resources: ['font'] }],
+  ignore_https_errors: [TARGET, { ...TARGET, ignore_https_errors: true }],
+  referer: [TARGET, { ...TARGET, referer: 'https://example.org/' }],
   ...Object.fromEntries(
     Object.entries(NESTED).flatMap(([outer, [base, changes]]) =>
       Object.entries(changes).map(([inner, changed]): [string, [Body, Body]] => [
@@ -146,6 +180,10 @@ export const PAIRS: Record<string, [Body, Body]> = {
     ),
   ),
 };
+
+function withSteps(...steps: Body[]): Body {
+  return { ...TARGET, steps };
+}
 
 function withNested(outer: string, value: Body): Body {
   return { ...TARGET, ...(outer === 'pdf' ? { format: 'pdf' } : {}), [outer]: outer === 'cookies' ? [value] : value };

@@ -14,9 +14,10 @@ describe('the table of request fields', () => {
 
   it('keeps fields with secrets out of signed links and out of the reach of language models', () => {
     const secrets = FIELD_LIST.filter((field) => flat([field]).some(({ writeOnly }) => writeOnly));
-    expect(secrets.map(({ name }) => name)).toEqual(['proxy', 'webhook', 'cookies', 'upload']);
+    expect(secrets.map(({ name }) => name)).toEqual(['proxy', 'webhook', 'cookies', 'upload', 'steps', 'http_credentials']);
     for (const { name, links, mcp } of [...secrets, ...FIELD_LIST.filter(({ name }) => /^(headers|storage_state)$/.test(name))]) {
-      expect([links, mcp], name).toEqual([false, undefined]);
+      // The tool has steps without secrets.
+      expect([links, mcp], name).toEqual([false, name === 'steps' ? true : undefined]);
     }
   });
 

@@ -5,7 +5,7 @@ import { parseSubmission, type RequestIssue } from '../../src/contract/submissio
 import { seeded } from '../stress/seeded.js';
 import { baseBody, CHANGES, differing, PAIRS, rephrased } from './equal-bodies.js';
 
-const RULES = { forceAsync: false, webhookAllow: ['http://127.0.0.1:4000'] };
+const RULES = { forceAsync: false, webhookAllow: ['http://127.0.0.1:4000'], allowInsecureTls: true };
 const parse = (body: unknown, rules = RULES) => parseSubmission(body, rules);
 const URL_ONLY = { url: 'https://example.com/' };
 

@@ -209,6 +209,7 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
       servesApi: true,
       webhookAllow: [],
       tolerate: [],
+      allowInsecureTls: false,
       artifactMaxAgeSeconds: 604_800,
       metricsToken: null,
     },

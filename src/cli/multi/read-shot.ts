@@ -134,7 +134,7 @@ function readJsonFiles(request: Fields, note: Note): void {
 /** Reads the options, and adds the API's problems to those found here. */
 function readOptions(request: Fields, tolerate: readonly ToleratedCode[], issues: RequestIssue[]): CaptureOptions | null {
   try {
-    return readCapture(request, tolerate);
+    return readCapture(request, { tolerate, allowInsecureTls: true });
   } catch (error) {
     if (!(error instanceof CaptureError)) throw error;
     const found = (error.details?.issues as RequestIssue[] | undefined) ?? [{ path: '', message: error.message }];
