@@ -9,12 +9,15 @@ import type { Egress, Requester } from '../egress/egress.js';
  */
 export function refuseBlockedDestinations(
   egress: Pick<Egress, 'refusesLiterally' | 'proxyProblem'>,
-  { url, html, proxy }: Pick<CaptureOptions, 'url' | 'html' | 'proxy'>,
+  { url, html, proxy, steps }: Pick<CaptureOptions, 'url' | 'html' | 'proxy' | 'steps'>,
   requester: Requester,
 ): void {
   const issues: RequestIssue[] = [];
   if (egress.refusesLiterally(url, requester))
     issues.push({ path: html === null ? 'url' : 'base_url', message: `is not a public destination. ${ALLOW_OWN_NETWORK}` });
+  for (const [index, step] of steps.entries())
+    if (step.action === 'go_to' && step.url !== undefined && egress.refusesLiterally(step.url, requester))
+      issues.push({ path: `steps.${index}.url`, message: `is not a public destination. ${ALLOW_OWN_NETWORK}` });
   const problem = proxy === null ? null : egress.proxyProblem(proxy.server);
   if (problem !== null) issues.push({ path: 'proxy.server', message: problem });
   if (issues.length === 0) return;

@@ -28,7 +28,7 @@ const PROGRESS_EVERY_MS = 500;
 
 export interface RunJobDeps {
   store: Pick<JobStore, 'renewLease' | 'announceArtifact' | 'complete' | 'fail' | 'endFollowers' | 'retryLater' | 'release'> &
-    Pick<RetentionStore, 'keptArtifacts'>;
+    Pick<RetentionStore, 'keptArtifacts' | 'keepArtifact'>;
   artifacts: Pick<Artifacts, 'put' | 'remove' | 'isFailing' | 'isReady' | 'refusal'>;
   render(order: RenderOrder, signal: AbortSignal): Promise<Rendering>;
   uploads: {
@@ -297,10 +297,31 @@ async function recordFailure(deps: RunJobDeps, job: ClaimedJob, failure: Failure
     deps.log.info({ ...facts, state: 'delayed' }, 'job');
     return { state: 'delayed', code };
   }
-  const ended = await retryWhileUnavailable(waiting, () => deps.store.fail(claim, stored, deps.now()));
+  const artifact = error instanceof CaptureError && error.picture !== undefined ? await keepPicture(deps, job, error.picture) : null;
+  const shown = artifact === null ? stored : { ...stored, details: { ...details, artifact } };
+  const ended = await retryWhileUnavailable(waiting, () => deps.store.fail(claim, shown, deps.now()));
   const failed = { ...facts, message: stored.message, duration_ms: Math.round(spentMs) };
   await reportEnded(deps, ended, { facts: failed, timings: {}, waiting });
   return ended.length === 0 ? LOST : { state: 'failed', code };
+}
+
+/**
+ * Keeps the picture of a page whose capture failed, which expires like every other.
+ * @returns the artifact's name, or null if it cannot be kept: the job ends all the same
+ */
+async function keepPicture(
+  { store, artifacts, log, now }: RunJobDeps,
+  { id, accountId }: ClaimedJob,
+  picture: Uint8Array,
+): Promise<string | null> {
+  try {
+    const stored = await artifacts.put(picture, 'webp');
+    await store.keepArtifact({ ...stored, accountId, createdAt: now() });
+    return stored.name;
+  } catch (error) {
+    log.warn({ err: error, job_id: id }, 'the picture of a failed capture was not kept');
+    return null;
+  }
 }
 
 /** Returns whether the error is a lack of a browser or of disk space: a fault of this machine, not of the job. */

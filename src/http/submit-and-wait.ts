@@ -9,7 +9,7 @@ import { principalOf } from './guard.js';
 /** `Retry-After` while the server is shutting down: about as long as a restart takes. */
 const DRAIN_RETRY_SECONDS = 5;
 /** In chronological order (decisions.md, Capture semantics). */
-const TIMED_STAGES = ['queue', 'navigate', 'run', 'settle', 'scroll', 'stop', 'shoot', 'encode', 'store'];
+const TIMED_STAGES = ['queue', 'navigate', 'steps', 'run', 'settle', 'scroll', 'stop', 'shoot', 'encode', 'store'];
 
 /** Failures of every route that captures, for the OpenAPI document. */
 export const CAPTURE_FAILURES = {

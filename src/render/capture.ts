@@ -13,7 +13,8 @@ import { runCustomJs } from './page/main-world.js';
 import { keepsNavigating, navigate, waitUntil } from './page/navigate.js';
 import { type OpenPage, openPage } from './page/open-page.js';
 import { advanceTime, resumePage, stopPage } from './page/page-clock.js';
-import { bypassCsp, checkSelectors, type EgressCountries, edit, restoreLogin, verifyEgress } from './page/prepare.js';
+import { bypassCsp, checkSelectors, type EgressCountries, edit, emulateOrigin, restoreLogin, verifyEgress } from './page/prepare.js';
+import { runSteps, waitForFunction } from './page/steps.js';
 import { ADVANCE_AGAIN_MS, dropStalledStyleSheets, waitForContent, waitForIdle, waitForSelector } from './page/waits.js';
 import { DocumentReplaced } from './page/world.js';
 import type { DebugSink, PageSession } from './page-session.js';
@@ -175,10 +176,12 @@ async function captureIn(session: PageSession, { deps, order, deadlines, times }
   const page = openPage(session, deadlines, order);
   const [guard, egressCountry] = await prepare(session, { deps, order, deadlines });
   times.enter('navigate', 15);
-  await navigate(page, options.url);
+  await navigate(page, options.url, options.referer);
   await waitUntil(page, options.waitUntil);
   if (options.customJs !== null) await runCustomJs(page, options.customJs);
+  if (options.steps.length > 0) await carryOut(page, { guard, times, options });
   if (options.waitForSelector !== null) await waitForSelector(page, options.waitForSelector);
+  if (options.waitForFunction !== null) await waitForFunction(page, options.waitForFunction);
   const facts = options.inspectPage ? await openFacts(page, options) : null;
   const { picture, shown } = await pictureStableDocument({ page, guard, times, encodes: deps.encodes, options, facts });
   await checkPicture(page, picture, options);
@@ -224,10 +227,23 @@ async function prepare(session: PageSession, { deps, order, deadlines }: Omit<Ru
     edit(session, options),
     restoreLogin(session, options),
     bypassCsp(session, options),
+    emulateOrigin(session, options),
   ]);
   const prepared = await deadlines.withTimeout(preparing, deadlines.leftMs());
   if (prepared === TIMED_OUT) throw browserNotReady(deadlines.timeout);
   return prepared;
+}
+
+/** Carries out the steps of the request. */
+async function carryOut(page: OpenPage, { guard, times, options }: Omit<Shooting, 'page' | 'encodes'>): Promise<void> {
+  const { deadlines } = page;
+  times.enter('steps', 30);
+  const clearBanners = async () => void (await deadlines.withTimeout(guard.answerBanners(deadlines.signal), deadlines.leftMs()));
+  const settle = async () => {
+    if (options.waitForIdle) await waitForIdle(page);
+    await clearBanners();
+  };
+  await runSteps(page, { options, settle, clearBanners });
 }
 
 interface Shooting {
@@ -281,7 +297,8 @@ async function pictureDocument(shown: DocumentState, { page, guard, times, encod
   };
   times.enter('run', 40);
   if (options.waitForIdle) await waitForIdle(page);
-  if (page.network.refusedAhead && !page.realTime && options.customJs === null) await loadInRealTime(page, shown);
+  if (page.network.refusedAhead && !page.realTime && options.customJs === null && options.steps.length === 0)
+    await loadInRealTime(page, shown);
   times.enter('settle', 50);
   await clearBanners();
   if (options.waitForContent) await waitForContent(page);

@@ -20,6 +20,7 @@ export * as readiness from './readiness.js';
 export * as clock from './run-clock.js';
 export * as scroll from './scroll.js';
 export * as scrollers from './scrollers.js';
+export * as secrets from './secrets.js';
 export * as content from './shell.js';
 export * as source from './source.js';
 export * as text from './text.js';

@@ -39,23 +39,27 @@ const UNREADABLE: Thrown = { text: 'an exception that is too long to be read', l
 /**
  * Runs `custom_js` in the main world as a script, or as the body of an async function if it has a top-level `await` or
  * `return`. Awaits a returned promise. A script that navigates the page counts as finished.
+ * @param field the field of the request that has the script
  * @throws CaptureError invalid_request with the script's error message, render_timeout if it does not end
  */
-export async function runCustomJs(page: Pick<OpenPage, 'session' | 'deadlines'>, code: string): Promise<void> {
-  const asScript = await attempt(page, code);
+export async function runCustomJs(page: Pick<OpenPage, 'session' | 'deadlines'>, code: string, field = 'custom_js'): Promise<void> {
+  const asScript = await attempt(page, { expression: code, field });
   if (asScript === null) return;
-  const asBody = isUncompiled(asScript) ? await attempt(page, `(async () => {\n${code}\n})()`) : asScript;
+  const asBody = isUncompiled(asScript) ? await attempt(page, { expression: `(async () => {\n${code}\n})()`, field }) : asScript;
   if (asBody === null) return;
   const thrown = isUncompiled(asBody) ? asScript : asBody;
   throw new CaptureError({
     code: 'invalid_request',
-    message: `\`custom_js\` failed: ${describe(thrown)}`,
-    details: { issues: [{ path: 'custom_js', message: describe(thrown) }], line: thrown.lineNumber + 1 },
+    message: `\`${field}\` failed: ${describe(thrown)}`,
+    details: { issues: [{ path: field, message: describe(thrown) }], line: thrown.lineNumber + 1 },
   });
 }
 
 /** @returns the exception, or null */
-async function attempt({ session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>, expression: string): Promise<Thrown | null> {
+async function attempt(
+  { session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>,
+  { expression, field }: { expression: string; field: string },
+): Promise<Thrown | null> {
   const timeout = deadlines.leftMs();
   // The browser's own limit also ends a busy loop.
   const running = session.cdp.send('Runtime.evaluate', { expression, awaitPromise: true, timeout, userGesture: true });
@@ -73,9 +77,34 @@ async function attempt({ session, deadlines }: Pick<OpenPage, 'session' | 'deadl
     return thrown;
   throw new CaptureError({
     code: 'render_timeout',
-    message: `\`custom_js\` did not end within \`timeout\` (${deadlines.timeout} ms).`,
-    details: { waited_for: 'custom_js' },
+    message: `\`${field}\` did not end within \`timeout\` (${deadlines.timeout} ms).`,
+    details: { waited_for: field },
   });
+}
+
+/**
+ * Whether an expression is true in the main world now. Awaits a promise. An exception counts as false, since what the
+ * expression reads may not exist yet.
+ * @param field the field of the request that has the expression
+ * @throws CaptureError invalid_request if it is no expression
+ */
+export async function isTrue(
+  { session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>,
+  code: string,
+  field: string,
+): Promise<boolean> {
+  const expression = `${MAIN_WORLD_MARK} (async () => Boolean(await (\n${code}\n)))()`;
+  const timeout = Math.max(1, deadlines.leftMs());
+  const answer = await session.cdp
+    .send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true, timeout })
+    .catch((error: unknown) => {
+      if (isTooLong(error, 'exception') || isGone(error) || (error instanceof Error && /terminated/i.test(error.message))) return null;
+      throw error;
+    });
+  const thrown: Thrown | undefined = answer?.exceptionDetails;
+  if (thrown === undefined || !isUncompiled(thrown)) return answer?.result.value === true;
+  const message = `is not a JavaScript expression: ${describe(thrown)}`;
+  throw new CaptureError({ code: 'invalid_request', message: `\`${field}\` ${message}`, details: { issues: [{ path: field, message }] } });
 }
 
 /** Whether the error is a syntax error of the script itself, which has no stack of its own. */

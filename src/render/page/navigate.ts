@@ -25,16 +25,21 @@ const MAX_DOCUMENTS = 25;
 const GROUPS_NAMED = 4;
 
 /**
- * Navigates to the URL. Resolves when the target's first document has been committed and accepted.
+ * Navigates to the URL. Resolves when the first document of the navigation has been committed and accepted.
+ * @param referrer the address of the page that the navigation comes from
  * @throws CaptureError navigation_failed, blocked_by_target, target_error, egress_unavailable, render_timeout
  */
-export async function navigate(page: OpenPage, url: string): Promise<void> {
+export async function navigate(page: OpenPage, url: string, referrer: string | null = null): Promise<void> {
   const { session, main, deadlines } = page;
+  const before = main.current;
+  const from = referrer === null ? {} : { referrer, referrerPolicy: 'unsafeUrl' as const };
   // Chromium gives up only after minutes, so the budget limits a silent target.
-  const outcome = await deadlines.withTimeout(session.cdp.send('Page.navigate', { url }), deadlines.leftMs());
+  const outcome = await deadlines.withTimeout(session.cdp.send('Page.navigate', { url, ...from }), deadlines.leftMs());
   if (outcome === TIMED_OUT) throw noResponse(page, url);
-  if (outcome.errorText !== undefined && main.current === null) throw failureOf(page, url, outcome.errorText);
-  const committed = main.until(() => main.current !== null);
+  if (outcome.errorText !== undefined && main.current === before) throw failureOf(page, url, outcome.errorText);
+  // A change of the fragment alone loads nothing.
+  if (outcome.loaderId === undefined && before !== null) return;
+  const committed = main.until(() => main.current !== before);
   if ((await deadlines.withTimeout(committed, deadlines.leftMs())) === TIMED_OUT) throw noResponse(page, url);
   await classify(page);
 }

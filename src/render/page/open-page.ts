@@ -34,7 +34,7 @@ export function openPage(
   deadlines: Deadlines,
   { options, debug }: { options: CaptureOptions; debug?: DebugSink | undefined },
 ): OpenPage {
-  dismissDialogs(session);
+  dismissDialogs(session, { leaves: options.steps.length > 0 });
   const network = new NetworkTracker(session, options.inspectPage ? new RequestLog() : null);
   const main = new MainDocument(session, (url) => network.forgetBefore(url));
   const { world } = session;
@@ -45,12 +45,14 @@ export function openPage(
 /**
  * Dismisses dialogs (decisions.md, Capture semantics). The context blocks popups, downloads, permissions and the like.
  * Dialogs beyond the first are delayed, since dismissing endless ones took two fifths of the server's thread.
+ * @param how.leaves whether the question if the page may be left is answered with yes, as steps need it
  */
-export function dismissDialogs(session: Pick<PageSession, 'page'>): void {
+export function dismissDialogs(session: Pick<PageSession, 'page'>, { leaves = false } = {}): void {
   let opened = 0;
   session.page.on('dialog', (dialog) => {
     // If the page closes meanwhile, there is nothing left to dismiss.
-    const dismiss = () => void dialog.dismiss().catch(() => undefined);
+    const answer = () => (leaves && dialog.type() === 'beforeunload' ? dialog.accept() : dialog.dismiss());
+    const dismiss = () => void answer().catch(() => undefined);
     opened += 1;
     if (opened <= DISMISSED_AT_ONCE) dismiss();
     else setTimeout(dismiss, THEN_AFTER_MS).unref();

@@ -91,8 +91,9 @@ export function fetches(css: string | null): boolean {
  * Disables the page's CSP, so that custom_js and custom_css can add scripts, styles, images and fonts. The page loses its CSP
  * too (`upgrade-insecure-requests`), so only captures that need this do it.
  */
-export async function bypassCsp({ cdp }: Pick<PageSession, 'cdp'>, { customJs, customCss }: CaptureOptions): Promise<void> {
-  if (customJs !== null || fetches(customCss)) await cdp.send('Page.setBypassCSP', { enabled: true });
+export async function bypassCsp({ cdp }: Pick<PageSession, 'cdp'>, { customJs, customCss, steps }: CaptureOptions): Promise<void> {
+  const hasScript = customJs !== null || steps.some(({ action }) => action === 'evaluate');
+  if (hasScript || fetches(customCss)) await cdp.send('Page.setBypassCSP', { enabled: true });
 }
 
 /**
@@ -113,6 +114,18 @@ export async function restoreLogin({ context }: Pick<PageSession, 'context'>, op
   }
   const stored = (options.storageState?.origins ?? []).filter(({ localStorage }) => localStorage.length > 0);
   if (stored.length > 0) await context.addInitScript(fillLocalStorage, stored);
+}
+
+/** Applies `geolocation` and `ignore_https_errors`. Each capture has its own context, so no other one is affected. */
+export async function emulateOrigin(
+  { context, cdp }: Pick<PageSession, 'context' | 'cdp'>,
+  { geolocation, ignoreHttpsErrors }: CaptureOptions,
+): Promise<void> {
+  await Promise.all([
+    geolocation === null ? null : context.grantPermissions(['geolocation']),
+    geolocation === null ? null : context.setGeolocation(geolocation),
+    ignoreHttpsErrors ? cdp.send('Security.setIgnoreCertificateErrors', { ignore: true }) : null,
+  ]);
 }
 
 /** Omits the browser's message, which contains the cookie. */

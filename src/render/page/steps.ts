@@ -1,0 +1,326 @@
+/**
+ * The steps of a capture, which Playwright's engine carries out on the page's clock: what a step waits for comes as soon as
+ * the page's time has got there. Everything is limited by the capture's budget.
+ */
+
+import type { Locator } from 'playwright-core';
+import { CaptureError } from '../../contract/capture-error.js';
+import type { CaptureOptions } from '../../contract/capture-request.js';
+import { OPTIONAL_STEP_MS } from '../../contract/limits.js';
+import type { Step, StepAction } from '../../contract/step-schema.js';
+import { matchesPattern } from '../../contract/url-pattern.js';
+import { monotonicNow, TIMED_OUT } from './deadline.js';
+import { isTrue, runCustomJs } from './main-world.js';
+import { navigate, waitUntil } from './navigate.js';
+import type { OpenPage } from './open-page.js';
+import { advanceTime } from './page-clock.js';
+import { failurePicture } from './step-picture.js';
+import { isGone } from './world.js';
+
+export interface StepsHow {
+  options: CaptureOptions;
+  /** Lets a page that has just loaded settle, and removes its banners. */
+  settle(): Promise<void>;
+  /** Removes banners that may cover what a step needs. */
+  clearBanners(): Promise<void>;
+}
+
+/** The page's time between two checks of what a step waits for, in ms; the longer one after LONG_WAIT_MS. */
+const CHECK_EVERY_MS = 100;
+const CHECK_LATE_EVERY_MS = 500;
+const LONG_WAIT_MS = 3_000;
+/** A wait is not given up before this much real time, for what the page's clock does not cover. */
+const REAL_MIN_MS = 1_000;
+/** Most actions end within this time, for which the page's clock is left alone. */
+const AT_ONCE_MS = 150;
+/** Real time for Playwright to look again, in ms. */
+const LOOK_MS = 30;
+const BANNERS_AFTER_MS = 500;
+const FRAME_MAX_MS = 100;
+/** The page's time after requests that a step has caused, in ms. */
+const AFTER_REQUESTS_MS = 300;
+/** The real time that requests may hold the clock at each check, in ms. */
+const HOLD_MAX_MS = 1_000;
+const SHOWN_MAX_CHARS = 200;
+
+/** Why a step has failed, by what is found in Playwright's log of the action. */
+const REASONS: [RegExp, reason: string, message: string][] = [
+  [/intercepts pointer events/, 'covered', 'another element covers it'],
+  [/element is not enabled/, 'disabled', 'it is disabled'],
+  [/element is not stable/, 'moving', 'it does not stop moving'],
+  [/element is not editable/, 'not_editable', 'it cannot be edited'],
+  [/outside of the viewport/, 'out_of_view', 'it cannot be scrolled into view'],
+  [/did not find some options/, 'no_option', 'it has no such option'],
+  [/not an? <(input|select)>|not a checkbox|Malformed value|cannot be filled/i, 'wrong_element', 'the element is of another kind'],
+];
+
+/** A step cannot be carried out: a sentence about it, and a word for programs. */
+class StepProblem extends Error {
+  constructor(
+    readonly reason: string,
+    message: string,
+    readonly code: 'render_timeout' | 'invalid_request' | 'render_incomplete' = 'render_timeout',
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * Carries out the steps one by one. Each waits for the navigation and the requests that it has caused.
+ * @throws CaptureError of the step that failed, with its index, its action, and a picture of the page
+ */
+export async function runSteps(page: OpenPage, how: StepsHow): Promise<void> {
+  const { deadlines, debug } = page;
+  const typed: string[] = [];
+  await how.settle();
+  for (const [index, step] of how.options.steps.entries()) {
+    const began = monotonicNow();
+    try {
+      const before = page.main.current;
+      if (step.secret !== undefined) typed.push(step.secret);
+      await runStep(page, { step, path: `steps.${index}`, how });
+      await followEffects(page, { before, how });
+      debug?.note({ step: 'step', index, action: step.action, tookMs: monotonicNow() - began });
+    } catch (error) {
+      deadlines.signal.throwIfAborted();
+      const problem = problemOf(error, step);
+      if (problem === null) throw error;
+      debug?.note({ step: 'step', index, action: step.action, failed: problem.message });
+      if (!step.optional) throw await failed(page, { index, step, problem, typed });
+    }
+  }
+}
+
+/**
+ * Waits until the JavaScript expression of `wait_for_function` is true.
+ * @throws CaptureError render_timeout, invalid_request if it is no expression
+ */
+export async function waitForFunction(page: OpenPage, expression: string): Promise<void> {
+  const { deadlines } = page;
+  if (await untilTrue(page, deadlines.leftMs(), () => isTrue(page, expression, 'wait_for_function'))) return;
+  throw new CaptureError({
+    code: 'render_timeout',
+    message: `\`wait_for_function\` did not become true within \`timeout\` (${deadlines.timeout} ms).`,
+    details: { waited_for: 'function' },
+  });
+}
+
+interface Running {
+  step: Step;
+  /** The field of the request, for messages. */
+  path: string;
+  how: StepsHow;
+}
+
+async function runStep(page: OpenPage, running: Running): Promise<void> {
+  const { step, path } = running;
+  switch (step.action) {
+    case 'go_to':
+      return await navigate(page, step.url ?? '');
+    case 'evaluate':
+      await whileTimePasses(page, running, () => runCustomJs(page, step.script ?? '', `${path}.script`));
+      return;
+    case 'wait_for':
+      return await waitFor(page, running);
+    case 'press':
+      if (step.selector !== undefined) break;
+      await whileTimePasses(page, running, () => page.session.page.keyboard.press(step.key ?? ''));
+      return;
+  }
+  const locator = found(page, step.selector ?? '', { hidden: step.action === 'scroll_to' });
+  await untilFound(page, step, () => (step.action === 'scroll_to' ? locator.count().then(Boolean) : locator.isVisible()));
+  await whileTimePasses(page, running, (signal) => ACTIONS[step.action]?.(locator, step, { signal, timeout: 0 }));
+}
+
+type ActionHow = { signal: AbortSignal; timeout: number };
+type LocatorAction = (locator: Locator, step: Step, how: ActionHow) => Promise<unknown>;
+
+/** Navigations are followed by this program, not by Playwright, which does not see the requests of the page. */
+const ACTIONS: Partial<Record<StepAction, LocatorAction>> = {
+  click: (locator, _step, how) => locator.click({ ...how, noWaitAfter: true }),
+  hover: (locator, _step, how) => locator.hover(how),
+  type: (locator, { text, secret }, how) => locator.fill(secret ?? text ?? '', how),
+  press: (locator, { key = '' }, how) => locator.press(key, { ...how, noWaitAfter: true }),
+  select: (locator, { value = '' }, how) => locator.selectOption(value, how),
+  check: (locator, { uncheck = false }, how) => locator.setChecked(!uncheck, how),
+  scroll_to: (locator, _step, how) => locator.scrollIntoViewIfNeeded(how),
+};
+
+/** The first visible match; for `hidden`, the first match. */
+function found({ session }: OpenPage, selector: string, { hidden = false } = {}): Locator {
+  const all = session.page.locator(selector);
+  return (hidden ? all : all.filter({ visible: true })).first();
+}
+
+async function waitFor(page: OpenPage, { step, path }: Running): Promise<void> {
+  const { selector, hidden, text, url, expression, ms } = step;
+  const { page: tab } = page.session;
+  if (ms !== undefined) await pass(page, Math.min(ms, page.deadlines.leftMs()), ms);
+  else if (selector !== undefined) await untilFound(page, step, () => found(page, selector).isVisible());
+  else if (hidden !== undefined)
+    await until(page, step, {
+      test: async () => !(await found(page, hidden).isVisible()),
+      problem: 'something visible still matches the selector',
+    });
+  else if (text !== undefined)
+    await until(page, step, {
+      test: () => tab.getByText(text).filter({ visible: true }).first().isVisible(),
+      problem: 'the text is not visible',
+    });
+  else if (url !== undefined)
+    await until(page, step, { test: async () => isAt(tab.url(), url), problem: 'the page is at another address' });
+  else if (expression !== undefined)
+    await until(page, step, { test: () => isTrue(page, expression, `${path}.expression`), problem: 'the expression is not true' });
+}
+
+/** A pattern that begins with a slash has no origin. */
+function isAt(url: string, pattern: string): boolean {
+  const local = pattern.startsWith('/') ? url.replace(/^https?:\/\/[^/]*/, '') : url;
+  return matchesPattern(local, pattern, { anchored: true });
+}
+
+async function untilFound(page: OpenPage, step: Step, test: () => Promise<boolean>): Promise<void> {
+  await until(page, step, { test, problem: 'nothing visible matches the selector' });
+}
+
+async function until(page: OpenPage, step: Step, { test, problem }: { test: () => Promise<boolean>; problem: string }): Promise<void> {
+  if (await untilTrue(page, patienceOf(page, step), test)) return;
+  throw new StepProblem(step.action === 'wait_for' ? 'not_yet' : 'not_found', problem);
+}
+
+/** How long a step waits, in ms of the page's time. */
+function patienceOf({ deadlines }: OpenPage, { optional }: Step): number {
+  return optional ? Math.min(OPTIONAL_STEP_MS, deadlines.leftMs()) : deadlines.leftMs();
+}
+
+/**
+ * Lets the page's time pass until a test holds.
+ * @returns false if it does not after `ms` of the page's time
+ */
+async function untilTrue(page: OpenPage, ms: number, test: () => Promise<boolean>): Promise<boolean> {
+  const { deadlines } = page;
+  const began = monotonicNow();
+  for (let passed = 0; ; ) {
+    const holds = await deadlines.withTimeout(unlessGone(test()), Math.max(1, deadlines.leftMs()));
+    if (holds === true) return true;
+    if (holds === TIMED_OUT || deadlines.leftMs() === 0) return false;
+    if (passed >= ms && monotonicNow() - began >= Math.min(ms, REAL_MIN_MS)) return false;
+    passed += await pass(page, sliceAfter(passed), Math.min(deadlines.leftMs(), HOLD_MAX_MS));
+  }
+}
+
+/**
+ * Carries out an action; if it does not end at once, lets the page's time pass meanwhile.
+ * @throws StepProblem, Playwright's Error
+ */
+async function whileTimePasses(
+  page: OpenPage,
+  { step, how }: Running,
+  act: (signal: AbortSignal) => Promise<unknown> | undefined,
+): Promise<void> {
+  const { deadlines } = page;
+  const patienceMs = patienceOf(page, step);
+  const end = new AbortController();
+  const began = monotonicNow();
+  const acting = Promise.resolve(act(end.signal)).then(
+    () => null,
+    (error: unknown) => ({ error }),
+  );
+  let outcome = await deadlines.withTimeout(acting, AT_ONCE_MS);
+  let cleared = false;
+  for (let passed = 0; outcome === TIMED_OUT; ) {
+    const spent = monotonicNow() - began;
+    if (deadlines.leftMs() === 0 || (passed >= patienceMs && spent >= Math.min(patienceMs, REAL_MIN_MS))) break;
+    if (!cleared && spent >= BANNERS_AFTER_MS) {
+      cleared = true;
+      await how.clearBanners();
+    }
+    passed += await pass(page, sliceAfter(passed), Math.min(deadlines.leftMs(), HOLD_MAX_MS));
+    outcome = await deadlines.withTimeout(acting, LOOK_MS);
+  }
+  if (outcome === TIMED_OUT) {
+    end.abort();
+    outcome = await deadlines.withTimeout(acting, REAL_MIN_MS);
+  }
+  if (outcome === TIMED_OUT) throw new StepProblem('no_answer', 'the page did not answer');
+  // An action that leads to another document may lose its own.
+  if (outcome !== null && !isGone(outcome.error)) throw outcome.error;
+}
+
+/** The page's time until the next check of a wait, in ms. */
+function sliceAfter(passedMs: number): number {
+  return passedMs < LONG_WAIT_MS ? CHECK_EVERY_MS : CHECK_LATE_EVERY_MS;
+}
+
+/** Lets the page's time pass. @returns how much of it, in ms */
+async function pass(page: OpenPage, ms: number, realMs: number): Promise<number> {
+  const began = monotonicNow();
+  const run = await unlessGone(advanceTime(page, ms, { realMs: Math.max(1, realMs) }));
+  return Math.max(run === null ? 0 : run.aheadMs + run.realTimeMs, monotonicNow() - began);
+}
+
+/** null if the document is replaced meanwhile. */
+async function unlessGone<T>(asked: Promise<T>): Promise<T | null> {
+  return await asked.catch((error: unknown) => {
+    if (isGone(error)) return null;
+    throw error;
+  });
+}
+
+/** Follows a navigation that a step has caused to its end, or else waits for its requests. */
+async function followEffects(page: OpenPage, { before, how }: { before: OpenPage['main']['current']; how: StepsHow }): Promise<void> {
+  const { deadlines, main, network, world } = page;
+  // The browser reports a navigation by the next frame.
+  await deadlines.withTimeout(unlessGone(world.call('frames.passFrames', 1, FRAME_MAX_MS)), 2 * FRAME_MAX_MS);
+  if (main.navigating || main.current !== before) {
+    const { waitUntil: state } = how.options;
+    const shown = await waitUntil(page, state === 'networkidle' ? 'load' : state);
+    if (shown !== before) await how.settle();
+  } else if (network.isHolding()) await pass(page, AFTER_REQUESTS_MS, deadlines.leftMs());
+}
+
+/**
+ * Playwright's own messages are not passed on: their log repeats what was typed, and what the page has written.
+ * @returns null for an error that ends the capture, whatever its step
+ */
+function problemOf(error: unknown, { selector, hidden }: Step): StepProblem | CaptureError | null {
+  if (error instanceof StepProblem) return error;
+  if (error instanceof CaptureError) return error.code === 'render_crashed' ? null : error;
+  if (!(error instanceof Error) || isGone(error)) return null;
+  const { message } = error;
+  const [, reason, sentence] = REASONS.find(([pattern]) => pattern.test(message)) ?? [];
+  if (reason !== undefined && sentence !== undefined)
+    return new StepProblem(reason, sentence, reason === 'wrong_element' ? 'invalid_request' : undefined);
+  if (/abort|Timeout/i.test(error.name) || /aborted|Timeout \d+ms/i.test(message))
+    return new StepProblem('not_ready', 'the element did not become ready');
+  if (/Unknown key/.test(message)) return new StepProblem('unknown_key', 'there is no such key', 'invalid_request');
+  const isSelector = (selector ?? hidden) !== undefined && /selector|engine|Unexpected|parsing|InvalidSelector/i.test(message);
+  if (isSelector) return new StepProblem('invalid_selector', 'the selector is not valid', 'invalid_request');
+  return new StepProblem('failed', 'the browser could not do it', 'render_incomplete');
+}
+
+interface Failure {
+  index: number;
+  step: Step;
+  problem: StepProblem | CaptureError;
+  /** Secrets that the page may show. */
+  typed: readonly string[];
+}
+
+/** Contains nothing that the page has written, which could repeat a secret. */
+async function failed(page: OpenPage, { index, step, problem, typed }: Failure): Promise<CaptureError> {
+  const { action, selector, hidden, key } = step;
+  const object = selector ?? hidden ?? key;
+  const what = object === undefined ? action : `${action} "${object.slice(0, SHOWN_MAX_CHARS)}"`;
+  const picture = await failurePicture(page, typed);
+  const own = problem instanceof CaptureError ? problem.details : { reason: problem.reason };
+  const { message } = problem;
+  return new CaptureError({
+    code: problem.code,
+    message: `\`steps.${index}\` (${what}) failed: ${message}${message.endsWith('.') ? '' : '.'}`,
+    details: { ...own, step: index, action },
+    ...(problem instanceof CaptureError ? { retriable: problem.retriable, status: problem.status } : {}),
+    ...(picture === null ? {} : { picture }),
+    cause: problem,
+  });
+}

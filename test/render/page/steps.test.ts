@@ -1,0 +1,325 @@
+import sharp from 'sharp';
+import { expect, it } from 'vitest';
+import { ofFile } from '../../fixtures/of-file.js';
+import { document, html } from '../../fixtures/site/answer.js';
+import { startSite } from '../../fixtures/site/site.js';
+import { siteAndRig } from './capture-rig.js';
+
+const { site, rig } = await siteAndRig();
+const other = await ofFile(startSite({ host: '127.0.0.2' }));
+
+/** A page whose body and script are given. */
+function page(path: string, body: string, script = ''): string {
+  site.route(path, (_request, response) => html(response, document('Steps', `${body}<script>${script}</script>`)));
+  return site.url(path);
+}
+
+/** Carries out the steps, and fails unless the page shows these words afterwards. */
+async function shows(url: string, steps: object[], words: string[], more: object = {}) {
+  return await rig.capture(url, { steps, fail_if_content_missing: words, ...more });
+}
+
+/** The colour of a pixel as hex. */
+async function colourAt(picture: Uint8Array, left: number, top: number): Promise<string> {
+  const corner = sharp(picture).extract({ left, top, width: 1, height: 1 });
+  return (await corner.removeAlpha().raw().toBuffer()).toString('hex');
+}
+
+const form = page(
+  '/form',
+  `<style>#menu { display: none } nav:hover #menu { display: block } #log { white-space: pre }</style>
+  <label>Name <input id="name" value="old"></label><label>Word <input type="password" id="word"></label>
+  <label><input type="checkbox" id="agree"> I agree</label>
+  <select id="country"><option value="us">United States</option><option value="de">Germany</option></select>
+  <button id="say">Say</button> <nav>Products<div id="menu">All products</div></nav><p id="log"></p>`,
+  `const by = (id) => document.getElementById(id);
+  by('say').onclick = () => { by('log').textContent = [by('name').value, by('word').value.length, by('agree').checked, by('country').value].join(' '); };
+  by('name').onkeydown = (event) => { if (event.key === 'Enter') by('log').textContent = 'entered ' + by('name').value; };`,
+);
+
+it('types, checks, selects and clicks in order, by every kind of selector', async () => {
+  const steps = [
+    { action: 'type', selector: '#name', text: 'Ada' },
+    { action: 'type', selector: 'input[type=password]', secret: 'hunter22' },
+    { action: 'check', selector: 'text=I agree' },
+    { action: 'select', selector: '#country', value: 'Germany' },
+    { action: 'click', selector: 'role=button[name="Say"]' },
+  ];
+  await shows(form, steps, ['Ada 8 true de']);
+});
+
+it('presses a key in a field, and hovers until the picture', async () => {
+  const steps = [
+    { action: 'type', selector: '#name', text: 'Bob' },
+    { action: 'press', selector: '#name', key: 'Enter' },
+    { action: 'hover', selector: 'nav' },
+  ];
+  await shows(form, steps, ['entered Bob', 'All products']);
+  await shows(
+    form,
+    [
+      { action: 'click', selector: '#name' },
+      { action: 'press', key: 'Enter' },
+    ],
+    ['entered old'],
+  );
+});
+
+it('scrolls to an element, and leaves it there for a picture of the view', async () => {
+  const url = page('/tall', '<div style="height:3000px"></div><div id="low" style="height:600px;background:rgb(0,128,0)"></div>');
+  const { content } = await rig.capture(url, { steps: [{ action: 'scroll_to', selector: '#low' }] });
+  expect(await colourAt(content, 400, 300)).toBe('008000');
+});
+
+const late = page(
+  '/late',
+  '<button id="go" disabled>Go</button><p id="state">waiting</p>',
+  `setTimeout(() => { go.disabled = false }, 6000);
+  go.onclick = () => { state.textContent = 'working'; setTimeout(() => { state.textContent = 'finished'; state.id = 'done' }, 8000) };`,
+);
+
+it('waits on the page’s clock: a button that is enabled after 6 s, and a text 8 s later, take less', async () => {
+  const began = performance.now();
+  const steps = [
+    { action: 'click', selector: '#go' },
+    { action: 'wait_for', text: 'finished' },
+    { action: 'wait_for', selector: '#done' },
+    { action: 'wait_for', hidden: '#state' },
+    { action: 'wait_for', expression: 'document.querySelector("#done") !== null' },
+    { action: 'wait_for', ms: 9_000 },
+  ];
+  await shows(late, steps, ['finished']);
+  expect(performance.now() - began).toBeLessThan(14_000);
+});
+
+it('waits for the requests of a step before the next one', async () => {
+  site.route('/list.json', async (_request, response) => {
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    response.setHeader('content-type', 'application/json');
+    response.end('["new item"]');
+  });
+  const url = page(
+    '/list',
+    '<button>Load</button><ul><li>old item</li></ul><p></p>',
+    `const [button, item, p] = ['button', 'li', 'p'].map((one) => document.querySelector(one));
+    button.onclick = async () => { item.textContent = (await (await fetch('/list.json')).json())[0] };
+    item.onclick = () => { p.textContent = 'clicked ' + item.textContent };`,
+  );
+  await shows(
+    url,
+    [
+      { action: 'click', selector: 'button' },
+      { action: 'click', selector: 'li' },
+    ],
+    ['clicked new item'],
+  );
+});
+
+it('follows links, forms and go_to to the page that they lead to', async () => {
+  page('/second', '<h1>Second page</h1><form action="/third"><input name="q"></form>');
+  page('/third', '<h1>Third page</h1>', 'document.querySelector("h1").textContent += location.search');
+  const first = page('/first', '<a href="/second">Next</a>');
+  const { finalUrl } = await shows(
+    first,
+    [
+      { action: 'click', selector: 'text=Next' },
+      { action: 'type', selector: 'input', text: 'x' },
+      { action: 'press', selector: 'input', key: 'Enter' },
+      { action: 'wait_for', url: '/third*' },
+    ],
+    ['Third page?q=x'],
+  );
+  expect(finalUrl).toBe(site.url('/third?q=x'));
+  const gone = await shows(first, [{ action: 'go_to', url: other.url('/static') }], []);
+  expect(gone.finalUrl).toBe(other.url('/static'));
+  const fragment = await shows(first, [{ action: 'go_to', url: `${first}#part` }], ['Next']);
+  expect(fragment.finalUrl).toBe(`${first}#part`);
+});
+
+it('leaves a page that asks whether to leave it', async () => {
+  const url = page('/sticky-page', '<button>Edit</button>', 'onbeforeunload = (event) => { event.preventDefault(); return "no" }');
+  await shows(
+    url,
+    [
+      { action: 'click', selector: 'button' },
+      { action: 'go_to', url: site.url('/second') },
+    ],
+    ['Second page'],
+  );
+});
+
+it.each([
+  ['an alert and a confirmation', 'alert(1); p.textContent = confirm("sure?") ? "yes" : "no"', 'no'],
+  ['a new window', 'const w = open("/second"); p.textContent = "opened"', 'opened'],
+  [
+    'a link to a new window',
+    'Object.assign(document.createElement("a"), { href: "/second", target: "_blank" }).click(); p.textContent = "asked"',
+    'asked',
+  ],
+  ['a download', 'location.href = "/download"; p.textContent = "downloads"', 'downloads'],
+  ['a page without content', 'location.href = "/no-content"; p.textContent = "nothing new"', 'nothing new'],
+  ['a file chooser', 'Object.assign(document.createElement("input"), { type: "file" }).click(); p.textContent = "chooses"', 'chooses'],
+  ['the print dialog', 'print(); p.textContent = "prints"', 'prints'],
+])('%s does not hold a step', async (_what, script, word) => {
+  const url = page(
+    '/dialogs',
+    '<button>Do</button><p>nothing</p>',
+    `const p = document.querySelector('p'); document.querySelector('button').onclick = () => { ${script} }`,
+  );
+  const began = performance.now();
+  await shows(
+    url,
+    [
+      { action: 'click', selector: 'button' },
+      { action: 'hover', selector: 'p' },
+    ],
+    [word],
+    { timeout: 20_000 },
+  );
+  expect(performance.now() - began).toBeLessThan(8_000);
+});
+
+it('a real link to a new window does not hold a step', async () => {
+  const url = page('/blank-link', '<a href="/second" target="_blank">Open</a><p>here</p>');
+  await shows(
+    url,
+    [
+      { action: 'click', selector: 'a' },
+      { action: 'click', selector: 'p' },
+    ],
+    ['here'],
+  );
+});
+
+it('runs a script, whose promise is awaited on the page’s clock', async () => {
+  const script = 'await new Promise((resolve) => setTimeout(resolve, 20_000)); document.body.append("ran at last")';
+  const began = performance.now();
+  await shows(form, [{ action: 'evaluate', script }], ['ran at last']);
+  expect(performance.now() - began).toBeLessThan(12_000);
+});
+
+it('clicks in a frame of another site, and in a shadow tree', async () => {
+  const script = 'b.onclick = () => { b.textContent = "inner clicked"; parent.postMessage("told", "*") }';
+  other.route('/inner', (_request, response) =>
+    html(response, document('Inner', `<button id="b">Inner</button><script>${script}</script>`)),
+  );
+  const url = page(
+    '/outer',
+    `<div id="host"></div><iframe src="${other.url('/inner')}" width="300" height="200"></iframe><p></p>`,
+    `const say = (word) => { document.querySelector('p').textContent += word };
+    onmessage = () => say('frame ');
+    host.attachShadow({ mode: 'open' }).innerHTML = '<button id="deep">Deep</button>';
+    host.shadowRoot.querySelector('button').onclick = () => say('shadow ');`,
+  );
+  const steps = [
+    { action: 'click', selector: 'iframe >> internal:control=enter-frame >> #b' },
+    { action: 'click', selector: '#deep' },
+  ];
+  await shows(url, steps, ['frame shadow']);
+});
+
+it('a step that fails is named with its reason and a small picture', async () => {
+  const error = await rig.failure(form, {
+    steps: [
+      { action: 'click', selector: '#say' },
+      { action: 'click', selector: '#none' },
+    ],
+  });
+  expect(error).toMatchObject({ code: 'render_timeout', details: { step: 1, action: 'click', reason: 'not_found' } });
+  expect(error.message).toBe('`steps.1` (click "#none") failed: nothing visible matches the selector.');
+  const { width, format } = await sharp(error.picture).metadata();
+  expect({ width, format }).toEqual({ width: 800, format: 'webp' });
+  expect(error.picture?.length).toBeLessThan(100_000);
+});
+
+it.each([
+  [{ action: 'click', selector: '#off' }, 'render_timeout', 'disabled'],
+  [{ action: 'click', selector: '#under' }, 'render_timeout', 'covered'],
+  [{ action: 'type', selector: 'h1', text: 'x' }, 'invalid_request', 'wrong_element'],
+  [{ action: 'check', selector: 'h1' }, 'invalid_request', 'wrong_element'],
+  [{ action: 'select', selector: 'select', value: 'none' }, 'render_timeout', 'no_option'],
+  [{ action: 'click', selector: 'a[[' }, 'invalid_request', 'invalid_selector'],
+  [{ action: 'click', selector: 'nonsense=x' }, 'invalid_request', 'invalid_selector'],
+  [{ action: 'press', key: 'Nokey' }, 'invalid_request', 'unknown_key'],
+  [{ action: 'wait_for', url: '*/nowhere' }, 'render_timeout', 'not_yet'],
+  [{ action: 'wait_for', expression: 'window.none.such' }, 'render_timeout', 'not_yet'],
+])('%o fails as %s: %s', async (step, code, reason) => {
+  const url = page(
+    '/bad',
+    `<h1>Title</h1><button id="off" disabled>Off</button><select><option>one</option></select>
+    <button id="under">Under</button><div style="position:fixed;inset:0"></div>`,
+  );
+  const error = await rig.failure(url, { steps: [step], timeout: 4_000 });
+  expect(error).toMatchObject({ code, details: { step: 0, reason } });
+});
+
+it('scripts of steps that do not compile or that throw are named by their field', async () => {
+  const thrown = await rig.failure(form, { steps: [{ action: 'evaluate', script: 'throw new Error("broken")' }] });
+  expect(thrown).toMatchObject({ code: 'invalid_request', details: { step: 0, issues: [{ path: 'steps.0.script' }] } });
+  const uncompiled = await rig.failure(form, { steps: [{ action: 'wait_for', expression: 'if (' }] });
+  expect(uncompiled).toMatchObject({ code: 'invalid_request', details: { step: 0, issues: [{ path: 'steps.0.expression' }] } });
+});
+
+it('go_to reaches no private address, and an error page fails the step', async () => {
+  const away = await rig.failure(form, { steps: [{ action: 'go_to', url: 'http://127.0.0.3:8080/' }] });
+  expect(away).toMatchObject({ code: 'navigation_failed', details: { step: 0, action: 'go_to' } });
+  const missing = await rig.failure(form, { steps: [{ action: 'go_to', url: site.url('/status/404') }] });
+  expect(missing).toMatchObject({ code: 'target_error', details: { step: 0, status: 404 } });
+  await rig.capture(form, { steps: [{ action: 'go_to', url: site.url('/status/404') }], tolerate: ['target_error'] });
+});
+
+it('an optional step that fails is left out, without using up the time limit', async () => {
+  const began = performance.now();
+  await shows(
+    form,
+    [
+      { action: 'click', selector: '#none', optional: true },
+      { action: 'click', selector: '#say' },
+    ],
+    ['old 0 false us'],
+  );
+  expect(performance.now() - began).toBeLessThan(6_000);
+});
+
+it('the picture of a failure does not show a secret, wherever the page has put it', async () => {
+  const url = page(
+    '/echo',
+    `<style>* { font: 40px monospace; background: white; color: black } input, p, iframe { position: absolute; left: 0; width: 780px; height: 60px; margin: 0; border: 0 }</style>
+    <input id="field" style="top: 0"><p id="copy" style="top: 100px"></p><iframe srcdoc="" style="top: 200px"></iframe><p style="top: 300px">visible</p>`,
+    'field.oninput = () => { copy.textContent = "copy " + field.value.match(/../g).join(" "); frames[0].document.body.innerHTML = "<h1>" + field.value + "</h1>" }',
+  );
+  const error = await rig.failure(url, {
+    steps: [
+      { action: 'type', selector: '#field', secret: 'MMMMWWWW' },
+      { action: 'click', selector: '#none' },
+    ],
+    timeout: 5_000,
+  });
+  const darkIn = async (top: number) => {
+    const strip = await sharp(error.picture).extract({ left: 0, top, width: 800, height: 60 }).png().toBuffer();
+    const { channels } = await sharp(strip).stats();
+    return channels[0]?.min ?? 255;
+  };
+  expect(await Promise.all([0, 100, 200].map(darkIn))).toEqual([255, 255, 255].map(() => expect.closeTo(255, -1)));
+  expect(await darkIn(300)).toBeLessThan(100);
+  expect(JSON.stringify([error.message, error.details])).not.toContain('MMMM');
+});
+
+it('wait_for_function waits on the page’s clock, and fails by its name', async () => {
+  await rig.capture(late, { wait_for_function: 'go.disabled === false' });
+  const error = await rig.failure(form, { wait_for_function: 'window.never', timeout: 2_000 });
+  expect(error).toMatchObject({ code: 'render_timeout', details: { waited_for: 'function' } });
+});
+
+it('a page in a busy loop fails the step that meets it within the limits', async () => {
+  const url = page('/busy', '<button>Hang</button>', 'document.querySelector("button").onclick = () => { for (;;); }');
+  const began = performance.now();
+  await rig.failure(url, {
+    steps: [
+      { action: 'click', selector: 'button' },
+      { action: 'click', selector: 'button' },
+    ],
+    timeout: 3_000,
+  });
+  expect(performance.now() - began).toBeLessThan(20_000);
+});
