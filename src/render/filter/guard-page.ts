@@ -34,6 +34,12 @@ export async function guardPage(parts: PageGuardParts, session: PageSession, opt
   return guard;
 }
 
+/** Whether a capture without blocking changes requests. */
+function needsInterception({ headers, html, blockRequests, blockResources, httpCredentials }: CaptureOptions): boolean {
+  const blocks = blockRequests.length > 0 || blockResources.length > 0;
+  return Object.keys(headers).length > 0 || html !== null || blocks || httpCredentials !== null;
+}
+
 /** Blocking for one capture, from before its navigation to its end. */
 export class PageGuard {
   #interception: Interception | null = null;
@@ -52,7 +58,7 @@ export class PageGuard {
   /** Does nothing if there is nothing to block or to change. Chromium accepts no such commands during the navigation. */
   async start(options: CaptureOptions): Promise<void> {
     const { parts, session, on } = this;
-    if (on.length === 0 && Object.keys(options.headers).length === 0 && options.html === null) return;
+    if (on.length === 0 && !needsInterception(options)) return;
     const [interception] = await Promise.all([
       Interception.start(session, { engines: parts.engines, on, options }),
       this.hideAtStart(options.url),
@@ -62,7 +68,8 @@ export class PageGuard {
 
   /** The number of blocked requests. */
   get blockedRequests(): number {
-    return Object.values(this.#interception?.blocked ?? {}).reduce((sum, count) => sum + count, 0);
+    const byLists = Object.values(this.#interception?.blocked ?? {}).reduce((sum, count) => sum + count, 0);
+    return byLists + (this.#interception?.blockedByCaller ?? 0);
   }
 
   /**

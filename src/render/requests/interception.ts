@@ -1,8 +1,11 @@
 import type { RequestType } from '@ghostery/adblocker';
 import type { CaptureOptions } from '../../contract/capture-request.js';
+import type { ResourceKind } from '../../contract/request-fields.js';
+import { matchesPattern } from '../../contract/url-pattern.js';
 import { type Category, type Engines, matchedPart, type Refusal, refusalOf } from '../filter/engines.js';
 import type { PageSession } from '../page-session.js';
 import { type RequestTarget, sendTo, watchChildTargets } from './child-targets.js';
+import { type AuthRequired, OriginCredentials } from './origin-credentials.js';
 import { type Paused, TargetHeaders } from './target-headers.js';
 
 interface InterceptionPlan {
@@ -10,7 +13,7 @@ interface InterceptionPlan {
   /** The active categories. */
   on: readonly Category[];
   /** With `html`, the browser gets the caller's document without a network request (extensions.md, `html`). */
-  options: Pick<CaptureOptions, 'url' | 'headers' | 'html'>;
+  options: Pick<CaptureOptions, 'url' | 'headers' | 'html' | 'blockRequests' | 'blockResources' | 'httpCredentials'>;
 }
 
 /**
@@ -18,9 +21,27 @@ interface InterceptionPlan {
  * the server's thread.
  */
 const MATCHING_MAX_MS = 1_000;
+/** The part of a URL that `block_requests` is compared with. */
+const MATCHED_URL_CHARS = 8_192;
 /** The number of blocked requests whose URL and rule are kept. */
 const BLOCKED_KEPT = 50;
 const FETCH_PATTERNS = { patterns: [{ urlPattern: 'http://*' }, { urlPattern: 'https://*' }] };
+
+/** Maps the types of `block_resources` to Chromium's. A main frame's document is never blocked. */
+const BLOCKED_TYPES: Record<ResourceKind, readonly string[]> = {
+  stylesheet: ['Stylesheet'],
+  image: ['Image'],
+  media: ['Media'],
+  font: ['Font'],
+  script: ['Script'],
+  texttrack: ['TextTrack'],
+  xhr: ['XHR'],
+  fetch: ['Fetch'],
+  eventsource: ['EventSource'],
+  manifest: ['Manifest'],
+  frame: ['Document'],
+  other: ['Other', 'Ping', 'Prefetch', 'CSPViolationReport', 'SignedExchange'],
+};
 
 /** Maps Chromium's resource types to those of filter lists. */
 const TYPES: Record<string, RequestType> = {
@@ -56,6 +77,10 @@ export class Interception {
   /** The document URL by frame, which decides what is third-party. */
   readonly #documents = new Map<string, string>();
   readonly #headers: TargetHeaders;
+  readonly #credentials: OriginCredentials;
+  readonly #blockedTypes: ReadonlySet<string>;
+  /** The number of requests that the caller's own rules have blocked. */
+  blockedByCaller = 0;
   #matchingMs = 0;
 
   private constructor(
@@ -63,6 +88,8 @@ export class Interception {
     private readonly plan: InterceptionPlan,
   ) {
     this.#headers = new TargetHeaders(session, plan.options);
+    this.#credentials = new OriginCredentials(plan.options);
+    this.#blockedTypes = new Set(plan.options.blockResources.flatMap((type) => BLOCKED_TYPES[type]));
   }
 
   /** Starts before the navigation, and ends with the page. */
@@ -70,14 +97,17 @@ export class Interception {
     const { cdp } = session;
     const interception = new Interception(session, plan);
     const page: RequestTarget = { send: sendTo(cdp), type: 'page', url: '' };
+    const fetchEnabled = { ...FETCH_PATTERNS, ...(plan.options.httpCredentials === null ? {} : { handleAuthRequests: true }) };
     cdp.on('Fetch.requestPaused', (paused) => interception.#judgeSafely(paused as Paused, page));
+    cdp.on('Fetch.authRequired', (asked) => interception.#credentials.answer(asked, page));
     const watching = watchChildTargets(cdp, {
-      onTarget: (send) => send('Fetch.enable', FETCH_PATTERNS),
+      onTarget: (send) => send('Fetch.enable', fetchEnabled),
       onEvent: (method, params, target) => {
         if (method === 'Fetch.requestPaused') interception.#judgeSafely(params as Paused, target);
+        if (method === 'Fetch.authRequired') interception.#credentials.answer(params as AuthRequired, target);
       },
     });
-    await Promise.all([watching, cdp.send('Fetch.enable', FETCH_PATTERNS)]);
+    await Promise.all([watching, cdp.send('Fetch.enable', fetchEnabled)]);
     return interception;
   }
 
@@ -95,6 +125,10 @@ export class Interception {
       this.#documents.clear();
       this.#documents.set(frameId, matchedPart(url));
       return await this.#answerDocument(paused, target);
+    }
+    if (this.#isBlockedByCaller(paused)) {
+      this.blockedByCaller += 1;
+      return this.#block(paused, target);
     }
     const refused = this.#judge(paused, isDocument);
     if (refused !== null) return this.#refuse(paused, refused, target);
@@ -129,9 +163,24 @@ export class Interception {
     return refused;
   }
 
-  #refuse({ requestId, request, resourceType }: Paused, refused: Refusal, target: RequestTarget): void {
+  #isBlockedByCaller({ request, resourceType }: Paused): boolean {
+    const { blockRequests } = this.plan.options;
+    if (this.#blockedTypes.has(resourceType)) return true;
+    if (blockRequests.length === 0 || this.#matchingMs > MATCHING_MAX_MS) return false;
+    const began = performance.now();
+    const url = request.url.slice(0, MATCHED_URL_CHARS);
+    const matches = blockRequests.some((pattern) => matchesPattern(url, pattern, { anchored: false }));
+    this.#matchingMs += performance.now() - began;
+    return matches;
+  }
+
+  #refuse(paused: Paused, refused: Refusal, target: RequestTarget): void {
     this.blocked[refused.category] += 1;
-    if (this.firstBlocked.length < BLOCKED_KEPT) this.firstBlocked.push({ ...refused, url: matchedPart(request.url) });
+    if (this.firstBlocked.length < BLOCKED_KEPT) this.firstBlocked.push({ ...refused, url: matchedPart(paused.request.url) });
+    this.#block(paused, target);
+  }
+
+  #block({ requestId, resourceType }: Paused, target: RequestTarget): void {
     const replacement = REPLACEMENTS[resourceType];
     if (replacement === undefined) {
       target.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' });
