@@ -6,6 +6,7 @@ import { FIELD_LIST, type Field } from '../contract/field-list.js';
 import { FIELD_GROUPS } from '../contract/request-fields.js';
 import { parseSubmission, type RequestIssue } from '../contract/submission.js';
 import { UsageError } from './operator-error.js';
+import { readStep } from './step-flag.js';
 
 /** Command-line flags for the fields of a capture request, from their table. */
 
@@ -44,7 +45,7 @@ export function readCaptureFlags(command: Command, proxyPassword: string | null)
 /** Parses the request that flags stand for. @throws UsageError with every problem, naming fields by their flags */
 export function parseRequest(body: Record<string, unknown>): CaptureOptions {
   try {
-    return parseSubmission(body, { forceAsync: false, webhookAllow: [] }).options;
+    return parseSubmission(body, { forceAsync: false, webhookAllow: [], allowInsecureTls: true }).options;
   } catch (error) {
     throw error instanceof CaptureError ? new UsageError(sayFlags(error)) : error;
   }
@@ -88,7 +89,7 @@ function flags(): Flag[] {
 }
 
 function toFlag(field: Field): Flag {
-  const { short, help: ownHelp } = settingsOf(field);
+  const { short, help: ownHelp, each } = settingsOf(field);
   const help = ownHelp ?? helpOf(field);
   const long = longName(field.name);
   const option = (value: string, text = help) => new Option(`${short === undefined ? '' : `${short}, `}${long}${value}`, text);
@@ -106,6 +107,7 @@ function toFlag(field: Field): Flag {
     case 'record':
       return plain(new Option(`${short}, --header <name: value>`, help).argParser(collectHeader));
     case 'array':
+      if (each !== undefined) return { field, option: new Option(`${each} <step>`, help).argParser(readStep), isJson: true };
       if (field.item?.members.length === 0) return plain(option(' <text>', `${help}; repeat for more`).argParser(collect));
   }
   return { field, option: option(' <json|@file>', help + membersOf(field)).argParser(json), isJson: true };

@@ -1,4 +1,5 @@
 import type { CaptureData, Inspection } from '../../contract/capture-data.js';
+import { type ErrorDetails, toWireDetails } from '../../contract/capture-error.js';
 import { HTML_JOB_URL } from '../../contract/capture-request.js';
 import type { JobResult as Ended, JobSnapshot } from '../../contract/job.js';
 import { ErrorNotice, Facts } from './components.js';
@@ -33,7 +34,7 @@ export function JobResult({ job, baseUrl, aboveForm }: JobResultProps) {
     <section id="result" class="card result" data-summary={summary}>
       <h2>{summary}</h2>
       {outcome.ok ? <Taken data={outcome.data} baseUrl={baseUrl} /> : <ErrorNotice error={outcome.error} />}
-      {outcome.ok || outcome.error.details === undefined ? null : <Text text={JSON.stringify(outcome.error.details, null, 2)} />}
+      {outcome.ok || outcome.error.details === undefined ? null : <Details details={outcome.error.details} baseUrl={baseUrl} />}
       <p class="pages">
         {aboveForm ? (
           <a href={`job?id=${job.id}`}>
@@ -43,6 +44,21 @@ export function JobResult({ job, baseUrl, aboveForm }: JobResultProps) {
         <Again {...{ job, outcome, aboveForm }} />
       </p>
     </section>
+  );
+}
+
+/** The details of a failure, with the picture of the page if there is one. */
+function Details({ details, baseUrl }: { details: ErrorDetails; baseUrl: string }) {
+  const { artifact } = details;
+  return (
+    <>
+      {typeof artifact === 'string' ? (
+        <a class="picture" href={`pictures/${artifact}`}>
+          <img src={`pictures/${artifact}`} alt="What the page looked like when the capture failed" />
+        </a>
+      ) : null}
+      <Text text={JSON.stringify(toWireDetails(details, baseUrl), null, 2)} />
+    </>
   );
 }
 

@@ -89,7 +89,7 @@ function Life({ job, keyOf, timings }: LifeProps) {
 }
 
 /** As they follow each other; those that are not named come last. */
-const ORDER = ['store', 'encode', 'shoot', 'stop', 'scroll', 'settle', 'run', 'navigate', 'open', 'queue'];
+const ORDER = ['store', 'encode', 'shoot', 'stop', 'scroll', 'settle', 'run', 'steps', 'navigate', 'open', 'queue'];
 
 /** How long each stage of a capture took. The bars repeat what the table says. */
 function Stages({ timings }: { timings: Record<string, number> }) {

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/sdk/types.js';
-import { CaptureError, type StoredError, toStoredError } from '../../contract/capture-error.js';
+import { CaptureError, type StoredError, toStoredError, toWireDetails } from '../../contract/capture-error.js';
 import type { JobSnapshot } from '../../contract/job.js';
 import { ERROR_REFERENCE } from '../docs/error-reference.js';
 import { retryAfterOf } from '../envelope.js';
@@ -55,7 +55,9 @@ export function callErrorFacts(backend: McpBackend, thrown: unknown): Record<str
 
 /** The error that a capture ended with, with its job (interface.md, Errors rule 2). */
 export function captureFailure(backend: McpBackend, job: JobSnapshot, error: StoredError): CallToolResult {
-  return failure(errorFacts(backend, withJobId(error, job), job.requestId), error);
+  const { details } = error;
+  const shown = details === undefined ? error : { ...error, details: toWireDetails(details, backend.baseUrl ?? '') };
+  return failure(errorFacts(backend, withJobId(error, job), job.requestId), shown);
 }
 
 export function withJobId<E extends Pick<StoredError, 'details'>>(error: E, { id }: Pick<JobSnapshot, 'id'>): E {

@@ -6,6 +6,7 @@ import type { JobSnapshot } from '../../contract/job.js';
 import { IDEMPOTENCY_KEY_PATTERN, IDEMPOTENCY_KEY_RULE, VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
 import { MODEL_EDGE_MAX_PX, MODEL_TILES_MAX } from '../../contract/model-tiles.js';
 import { EXTENSION, OWN_META_NAMES, requestFields } from '../../contract/request-fields.js';
+import { agentStepsSchema } from '../../contract/step-schema.js';
 import { invalidRequest, parseFields } from '../../contract/submission.js';
 import { jobsQuery, nextCursor, readPage } from '../jobs-page.js';
 import { noSuchJob } from '../routes/read-job.js';
@@ -20,13 +21,17 @@ interface Tool {
   call(backend: McpBackend, args: Record<string, unknown>): Promise<CallToolResult>;
 }
 
+/** Forms of fields without the secrets and scripts that agents must not give. */
+const AGENT_FORMS: Readonly<Record<string, z.ZodType>> = { steps: agentStepsSchema.optional() };
+
 /** The fields of a capture request that the tool has under the same names, for agents; secrets stay out of their reach. */
 const REQUEST_FIELDS = Object.fromEntries(
   Object.entries(requestFields).flatMap(([name, schema]: [string, z.ZodType]) => {
-    const { mcp } = schema.meta() ?? {};
-    if (mcp === undefined) return [];
+    const { mcp, description } = schema.meta() ?? {};
+    if (mcp === undefined || mcp === false) return [];
+    const form = AGENT_FORMS[name]?.meta({ description: description ?? '' }) ?? schema;
     // Some descriptions name fields that the tool does not have.
-    return [[name, mcp === true ? schema : schema.meta({ description: mcp })]];
+    return [[name, mcp === true ? form : form.meta({ description: mcp })]];
   }),
 );
 
@@ -46,6 +51,7 @@ const OWN_ARGUMENTS = z.object({
     .optional()
     .meta({ description: 'makes a repeated call return the first capture instead of a new one' }),
 });
+const AGENT_ARGUMENTS = z.object(AGENT_FORMS);
 const side = (name: string, { min, max, default: value }: { min: number; max: number; default: number }) =>
   z
     .int()
@@ -83,6 +89,7 @@ const capturePage: Tool = {
     const others = Object.keys(fields).filter((name) => Object.hasOwn(requestFields, name) && !Object.hasOwn(REQUEST_FIELDS, name));
     const message = 'is a field of POST /v1/screenshot that this tool does not have';
     if (others.length > 0) throw invalidRequest(others.map((path) => ({ path, message })));
+    parseFields(AGENT_ARGUMENTS, args);
     const job = await backend.submit({ ...fields, ...wayOf(view, fields), ...viewportOf(width, height) }, key);
     return await showJob(backend, job, { view, from });
   },
