@@ -235,7 +235,7 @@ async function prepare(session: PageSession, { deps, order, deadlines }: Omit<Ru
 }
 
 /** Carries out the steps of the request. */
-async function carryOut(page: OpenPage, { guard, times, options }: Omit<Shooting, 'page' | 'encodes'>): Promise<void> {
+async function carryOut(page: OpenPage, { guard, times, options }: Pick<Shooting, 'guard' | 'times' | 'options'>): Promise<void> {
   const { deadlines } = page;
   times.enter('steps', 30);
   const clearBanners = async () => void (await deadlines.withTimeout(guard.answerBanners(deadlines.signal), deadlines.leftMs()));

@@ -185,6 +185,22 @@ it('agents have steps, but no secrets and scripts', async () => {
   expect(failed.texts.join('')).toContain(`${service.url}/artifacts/`);
 });
 
+it('the ref of an element that an earlier capture has listed is a selector, while it fits', async () => {
+  const url = page('/refs', '<button>One</button> <button onclick="document.body.append(\'second clicked\')">Two</button>');
+  const seen = await service.post({ ...SMALL, url, inspect_page: true });
+  const elements: { ref: string; name: string }[] = seen.body.data.inspection.elements;
+  const selector = elements.find(({ name }) => name === 'Two')?.ref;
+  const { body } = await service.post({
+    ...SMALL,
+    url,
+    steps: [{ action: 'click', selector }],
+    fail_if_content_missing: ['second clicked'],
+  });
+  expect(body.ok).toBe(true);
+  const misfit = await service.post({ ...SMALL, url: form, steps: [{ action: 'click', selector }] });
+  expect(misfit.body.error).toMatchObject({ code: 'render_incomplete', details: { step: 0, check: 'ref', ref: selector } });
+});
+
 it('html can have steps, and a job without them has no stage for them', async () => {
   const { headers, body } = await service.post({
     ...SMALL,

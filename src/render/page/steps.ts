@@ -9,6 +9,7 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import { OPTIONAL_STEP_MS } from '../../contract/limits.js';
 import type { Step, StepAction } from '../../contract/step-schema.js';
 import { matchesPattern } from '../../contract/url-pattern.js';
+import { refOf, resolveRef } from '../inspect/element-ref.js';
 import { monotonicNow, TIMED_OUT } from './deadline.js';
 import { isTrue, runCustomJs } from './main-world.js';
 import { navigate, waitUntil } from './navigate.js';
@@ -127,7 +128,7 @@ async function runStep(page: OpenPage, running: Running): Promise<void> {
       await whileTimePasses(page, running, () => page.session.page.keyboard.press(step.key ?? ''));
       return;
   }
-  const locator = found(page, step.selector ?? '', { hidden: step.action === 'scroll_to' });
+  const locator = found(page, await selectorOf(page, step), { hidden: step.action === 'scroll_to' });
   await untilFound(page, step, () => (step.action === 'scroll_to' ? locator.count().then(Boolean) : locator.isVisible()));
   await whileTimePasses(page, running, (signal) => ACTIONS[step.action]?.(locator, step, { signal, timeout: 0 }));
 }
@@ -146,6 +147,30 @@ const ACTIONS: Partial<Record<StepAction, LocatorAction>> = {
   scroll_to: (locator, _step, how) => locator.scrollIntoViewIfNeeded(how),
 };
 
+/**
+ * The selector of a step; for the ref of an element that an earlier capture has listed, that of the element that fits it.
+ * @throws CaptureError render_incomplete if none fits
+ */
+async function selectorOf(page: OpenPage, step: Step): Promise<string> {
+  const selector = step.selector ?? '';
+  const ref = refOf(selector);
+  if (ref === null) return selector;
+  let resolved = '';
+  let misfit: CaptureError | null = null;
+  const search = async () => {
+    try {
+      resolved = await resolveRef(page.world, ref);
+      return true;
+    } catch (error) {
+      if (!(error instanceof CaptureError)) throw error;
+      misfit = error;
+      return false;
+    }
+  };
+  if (await untilTrue(page, Math.min(OPTIONAL_STEP_MS, patienceOf(page, step)), search)) return resolved;
+  throw misfit ?? new StepProblem('not_found', 'nothing visible matches the selector');
+}
+
 /** The first visible match; for `hidden`, the first match. */
 function found({ session }: OpenPage, selector: string, { hidden = false } = {}): Locator {
   const all = session.page.locator(selector);
@@ -156,8 +181,10 @@ async function waitFor(page: OpenPage, { step, path }: Running): Promise<void> {
   const { selector, hidden, text, url, expression, ms } = step;
   const { page: tab } = page.session;
   if (ms !== undefined) await pass(page, Math.min(ms, page.deadlines.leftMs()), ms);
-  else if (selector !== undefined) await untilFound(page, step, () => found(page, selector).isVisible());
-  else if (hidden !== undefined)
+  else if (selector !== undefined) {
+    const locator = found(page, await selectorOf(page, step));
+    await untilFound(page, step, () => locator.isVisible());
+  } else if (hidden !== undefined)
     await until(page, step, {
       test: async () => !(await found(page, hidden).isVisible()),
       problem: 'something visible still matches the selector',
