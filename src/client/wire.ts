@@ -1960,6 +1960,156 @@ export interface CaptureRequest {
          */
         url: string;
     };
+    /**
+     * what is done to the page before its picture, in this order
+     * @example [
+     *       {
+     *         "action": "click",
+     *         "selector": "text=Menu"
+     *       }
+     *     ]
+     */
+    steps?: {
+        /**
+         * what to do
+         * @example click
+         * @enum {string}
+         */
+        action: "click" | "hover" | "type" | "press" | "select" | "check" | "scroll_to" | "wait_for" | "evaluate" | "go_to";
+        /**
+         * Playwright's selector, such as CSS, `text=Sign in` or `role=button[name="Save"]`; the first visible match counts
+         * @example text=Sign in
+         */
+        selector?: string;
+        /**
+         * wait_for: until nothing visible matches this selector
+         * @example .spinner
+         */
+        hidden?: string;
+        /**
+         * type: the new content of the field; wait_for: until this text is visible
+         * @example ada@example.com
+         */
+        text?: string;
+        /**
+         * type: in place of `text`, write-only
+         * @example correct horse battery staple
+         */
+        secret?: string;
+        /**
+         * press: a key, such as Enter or Control+A
+         * @example Enter
+         */
+        key?: string;
+        /**
+         * select: value or label of the option
+         * @example de
+         */
+        value?: string;
+        /**
+         * check: remove the check mark instead
+         * @example true
+         */
+        uncheck?: boolean;
+        /**
+         * go_to: public HTTP or HTTPS address; wait_for: until the address of the page is this, where `*` is any text
+         * @example https://example.com/account
+         */
+        url?: string;
+        /**
+         * wait_for: until this JavaScript expression is true
+         * @example window.ready === true
+         */
+        expression?: string;
+        /**
+         * evaluate: JavaScript to run, as `custom_js`
+         * @example document.querySelector('details').open = true
+         */
+        script?: string;
+        /**
+         * wait_for: ms of the page's time
+         * @example 500
+         */
+        ms?: number;
+        /**
+         * whether the capture goes on if the step fails. Default: `false`.
+         * @example false
+         */
+        optional?: boolean;
+    }[];
+    /**
+     * JavaScript expression that must become true before the capture
+     * @example window.chartReady === true
+     */
+    wait_for_function?: string;
+    /**
+     * block requests whose URL contains this, where `*` is any text; the page's own document is never blocked
+     * @example [
+     *       "*\/live-feed/*.json"
+     *     ]
+     */
+    block_requests?: string[];
+    /**
+     * block requests of this type
+     * @example [
+     *       "font",
+     *       "media"
+     *     ]
+     */
+    block_resources?: ("stylesheet" | "image" | "media" | "font" | "script" | "texttrack" | "xhr" | "fetch" | "eventsource" | "manifest" | "frame" | "other")[];
+    /**
+     * user name and password for HTTP authentication, sent only when the target's own origin asks for them
+     * @example {
+     *       "username": "ada",
+     *       "password": "secret"
+     *     }
+     */
+    http_credentials?: {
+        /**
+         * user name
+         * @example ada
+         */
+        username: string;
+        /**
+         * write-only
+         * @example secret
+         */
+        password: string;
+    };
+    /**
+     * position that the page gets; the permission to read it is granted
+     * @example {
+     *       "latitude": 52.52,
+     *       "longitude": 13.4
+     *     }
+     */
+    geolocation?: {
+        /**
+         * degrees north
+         * @example 52.52
+         */
+        latitude: number;
+        /**
+         * degrees east
+         * @example 13.4
+         */
+        longitude: number;
+        /**
+         * metres. Default: `0`.
+         * @example 10
+         */
+        accuracy?: number;
+    };
+    /**
+     * address of the page that the navigation comes from: the `Referer` of its first request, and `document.referrer`
+     * @example https://www.example.com/
+     */
+    referer?: string;
+    /**
+     * accept invalid TLS certificates; only where STILLFRAME_ALLOW_INSECURE_TLS allows it
+     * @example true
+     */
+    ignore_https_errors?: boolean;
 }
 
 export interface Comparison {
@@ -3208,4 +3358,4 @@ export interface CaptureFailedEvent {
 }
 
 /** Fields that a signed link must not have. */
-export const NO_LINK_FIELDS = ["proxy","custom_js","headers","sync","webhook","html","base_url","cookies","storage_state","annotate","upload"] as const;
+export const NO_LINK_FIELDS = ["proxy","custom_js","headers","sync","webhook","html","base_url","cookies","storage_state","annotate","upload","steps","wait_for_function","http_credentials"] as const;

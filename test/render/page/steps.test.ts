@@ -249,7 +249,7 @@ it.each([
     `<h1>Title</h1><button id="off" disabled>Off</button><select><option>one</option></select>
     <button id="under">Under</button><div style="position:fixed;inset:0"></div>`,
   );
-  const error = await rig.failure(url, { steps: [step], timeout: 4_000 });
+  const error = await rig.failure(url, { steps: [step], timeout: code === 'render_timeout' ? 6_000 : 30_000 });
   expect(error).toMatchObject({ code, details: { step: 0, reason } });
 });
 
