@@ -10,6 +10,7 @@ export type AppStore = Pick<
   | 'endConsoleAccess'
   | 'endConsoleSession'
   | 'exchangeConsoleLink'
+  | 'earlierPictures'
   | 'findAccount'
   | 'findConsoleSession'
   | 'findDelivery'

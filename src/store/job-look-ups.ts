@@ -6,7 +6,13 @@ import type { JobPage, JobPageRequest, JobStore } from './store.js';
 /** Number of jobs that one page examines, so that a rare state needs no scan of all jobs. */
 export const EXAMINED_JOBS_MAX = 1_000;
 
-export type JobLookUps = Pick<JobStore, 'findJob' | 'findJobByIdempotencyKey' | 'listJobs' | 'listAllJobs' | 'newestJobAt'>;
+/** Of an account's jobs with the same URL, as there is no index for it. */
+const EARLIER = { examined: 5_000, found: 20 };
+
+export type JobLookUps = Pick<
+  JobStore,
+  'findJob' | 'findJobByIdempotencyKey' | 'listJobs' | 'listAllJobs' | 'earlierPictures' | 'newestJobAt'
+>;
 
 /** @param bySeqs reads these jobs, newest first */
 export function jobLookUps(queries: Queries, bySeqs: (seqs: readonly number[]) => Promise<FoundJob[]>): JobLookUps {
@@ -28,6 +34,16 @@ export function jobLookUps(queries: Queries, bySeqs: (seqs: readonly number[]) =
       ]);
       const { seqs, next } = chooseJobs(examined, { states: storedStates(page.state, paused), limit: page.limit });
       return { jobs: (await bySeqs(seqs)).map(toSnapshot), next };
+    },
+    async earlierPictures(jobId) {
+      const job = await queries.one<FoundJob>(JOB_BY_ID, [jobId]);
+      if (job === null || job.url === null) return [];
+      const found = await queries.all<FoundJob>(
+        `${FOUND_JOB} WHERE job.seq < $1 AND job.seq >= $2 AND job.account_id = $3 AND job.url = $4
+          AND job.data IS NOT NULL AND artifacts.gone_at IS NULL ORDER BY job.seq DESC LIMIT $5`,
+        [job.seq, job.seq - EARLIER.examined, job.accountId, job.url, EARLIER.found],
+      );
+      return found.map(toSnapshot);
     },
     newestJobAt: async () =>
       (await queries.one<{ at: number }>('SELECT enqueued_at AS at FROM jobs ORDER BY seq DESC LIMIT 1'))?.at ?? null,

@@ -288,6 +288,11 @@ export interface JobStore {
    * jobs.
    */
   listAllJobs(page: JobPageRequest): Promise<JobPage>;
+  /**
+   * Lists the jobs before a job whose pictures are stored, of the same account and `url`, newest first: at most 20, of the 5,000 jobs of all
+   * accounts before it.
+   */
+  earlierPictures(jobId: string): Promise<JobSnapshot[]>;
   /** Finds the options of those of these jobs that have not ended, secrets included. */
   findOrders(jobIds: readonly string[]): Promise<Map<string, CaptureOptions>>;
   findJobByIdempotencyKey(accountId: string, key: string): Promise<JobSnapshot | null>;

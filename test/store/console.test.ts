@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { chooseJobs, EXAMINED_JOBS_MAX } from '../../src/store/job-look-ups.js';
 import type { ConsoleGrant } from '../../src/store/store.js';
-import { aCaller, aNewJob, aStore, jobOf, NOON, openAt, RULES, someOptions } from './factories.js';
+import { aCaller, aCapture, aNewJob, aStore, claimNext, claimOf, jobOf, NOON, openAt, RULES, someOptions } from './factories.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -117,6 +117,27 @@ test('a page examines 1,000 jobs, and says where the next page starts', () => {
   expect(chooseJobs(looked, { states: ['failed'], limit: 20 })).toEqual({ seqs: [4_100], next: 4_001 });
   expect(chooseJobs(looked.slice(1), { states: ['failed'], limit: 20 })).toEqual({ seqs: [4_100], next: null });
   expect(chooseJobs(looked, { states: ['completed'], limit: 2 })).toEqual({ seqs: [5_000, 4_999], next: 4_999 });
+});
+
+test('the earlier pictures of a job are those of its account and address that are stored, newest first', async () => {
+  await using it = await aStore();
+  const [caller, stranger] = [await aCaller(it.store), await aCaller(it.store)];
+  const captured = async (by: typeof caller, url: string) => {
+    const job = jobOf(await it.store.accept(aNewJob(by, { options: someOptions({ url }) }), RULES));
+    const capture = aCapture();
+    await it.store.complete(claimOf(await claimNext(it.store)), capture, NOON);
+    return { id: job.id, name: capture.artifact.name };
+  };
+  const page = 'https://example.com/page';
+  const [gone, one, two] = [await captured(caller, page), await captured(caller, page), await captured(caller, page)];
+  await captured(caller, 'https://example.com/other');
+  await captured(stranger, page);
+  const last = await captured(caller, page);
+  await captured(caller, page);
+  await it.store.markGone(gone.name, NOON);
+  expect((await it.store.earlierPictures(last.id)).map(({ id }) => id)).toEqual([two.id, one.id]);
+  expect(await it.store.earlierPictures(one.id)).toEqual([]);
+  expect(await it.store.earlierPictures('job_unknown')).toEqual([]);
 });
 
 test('the options of jobs that have not ended can be read', async () => {
