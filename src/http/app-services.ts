@@ -8,6 +8,7 @@ import type { FoundPicture, Side } from '../capture/compare.js';
 import type { Health } from '../capture/health.js';
 import type { LinkPicture } from '../capture/open-picture.js';
 import type { SubmitContext } from '../capture/submit.js';
+import type { Thumbnail } from '../capture/thumbnails.js';
 import type { Comparison, ComparisonOptions, PictureSource } from '../contract/comparison.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
 import type { ModelTiles, TileOrder } from '../contract/model-tiles.js';
@@ -86,6 +87,8 @@ export interface ConsoleServices {
   maxStorageBytes: number;
   /** This server; `startedAt` is Unix ms. */
   ownNode(): { startedAt: number; facts: NodeFacts };
+  /** A small webp of a stored picture; null if there never was such a picture. @throws CaptureError `internal_error` (503) */
+  thumbnail(name: string): Promise<Thumbnail | null>;
   /** Called when the queue was paused or resumed. */
   onQueueChanged(): void;
 }

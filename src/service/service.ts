@@ -12,6 +12,7 @@ import { ModelViews } from '../capture/model-view.js';
 import { findLinkPicture, openPicture } from '../capture/open-picture.js';
 import { submit } from '../capture/submit.js';
 import { type RecoverDeps, recoverLeases } from '../capture/sweep.js';
+import { Thumbnails } from '../capture/thumbnails.js';
 import { waitForJob } from '../capture/wait-for-job.js';
 import { CompareQueue } from '../compare/compare-queue.js';
 import type { Config, Role } from '../config.js';
@@ -293,7 +294,9 @@ export class Service implements AsyncDisposable {
     };
     const open = (name: string) => openPicture(deps, name);
     const queue = new CompareQueue(builtFile('compare-thread.js'));
-    const views = new ModelViews({ openPicture: open, encodes: new EncodeQueue() });
+    const encodes = new EncodeQueue();
+    const views = new ModelViews({ openPicture: open, encodes });
+    const thumbnails = new Thumbnails({ openPicture: open, encodes, reserveMemory: () => this.memoryOfCaptures() });
     return {
       ...{ store, limits, traces, places, now, log },
       findLinkPicture: (submission, accountId) => findLinkPicture(deps, submission, accountId),
@@ -313,7 +316,7 @@ export class Service implements AsyncDisposable {
       metrics: async () => metrics.text(await health.ask()),
       timingsOf: (jobId) => timings.of(jobId),
       observe: (answer) => metrics.countAnswer(answer),
-      ...(config.console === 'off' ? {} : { console: this.makeConsoleServices() }),
+      ...(config.console === 'off' ? {} : { console: this.makeConsoleServices((name) => thumbnails.of(name)) }),
       draining: () => this.draining,
       handsOver: () => this.handsOver,
       config: {
@@ -329,8 +332,9 @@ export class Service implements AsyncDisposable {
     };
   }
 
-  private makeConsoleServices(): ConsoleServices {
+  private makeConsoleServices(thumbnail: ConsoleServices['thumbnail']): ConsoleServices {
     return {
+      thumbnail,
       loopbackOnly: this.config.console === 'loopback',
       maxStorageBytes: this.config.maxStorageMb * 1_000_000,
       ownNode: () => ({ startedAt: this.startedAt, facts: this.facts() }),

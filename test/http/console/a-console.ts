@@ -51,6 +51,7 @@ export async function aConsole({
   const startedAt = now();
   const own = {
     ...{ loopbackOnly: access === 'loopback', maxStorageBytes: 1_000_000 },
+    thumbnail: async (name: string) => services.files.get(name) ?? null,
     ...{ ownNode: () => ({ startedAt, facts: facts() }), onQueueChanged: () => undefined },
   };
   const services = fakeServices({ console: own, now, ...changes });
