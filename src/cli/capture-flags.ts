@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
-import { FIELD_LIST, type Field } from '../contract/field-list.js';
+import { FIELD_LIST, type Field, flagNameOf } from '../contract/field-list.js';
 import { FIELD_GROUPS } from '../contract/request-fields.js';
 import { parseSubmission, type RequestIssue } from '../contract/submission.js';
 import { UsageError } from './operator-error.js';
@@ -91,7 +91,7 @@ function flags(): Flag[] {
 function toFlag(field: Field): Flag {
   const { short, help: ownHelp, each } = settingsOf(field);
   const help = ownHelp ?? helpOf(field);
-  const long = longName(field.name);
+  const long = flagNameOf(field.name);
   const option = (value: string, text = help) => new Option(`${short === undefined ? '' : `${short}, `}${long}${value}`, text);
   const plain = (made: Option): Flag => ({ field, option: made, isJson: false });
   switch (field.type) {
@@ -117,10 +117,6 @@ function settingsOf({ cli }: Field) {
   return typeof cli === 'object' ? cli : {};
 }
 
-function longName(name: string): string {
-  return `--${name.replaceAll(/[_.]/g, '-').replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-}
-
 function helpOf({ description, defaultValue }: Field): string {
   const help = description.replaceAll(/`(\w+)`/g, flagNamed);
   const isSaid = typeof defaultValue === 'number' || typeof defaultValue === 'string';
@@ -131,7 +127,7 @@ function helpOf({ description, defaultValue }: Field): string {
 function flagNamed(_: string, name: string): string {
   if (name === 'url') return 'the URL';
   if (name === 'viewport') return '--viewport-*';
-  return FIELD_LIST.some((field) => field.name === name) ? longName(name) : name;
+  return FIELD_LIST.some((field) => field.name === name) ? flagNameOf(name) : name;
 }
 
 /** The members of an object, or of the objects in a list, one per line. */

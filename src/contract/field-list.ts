@@ -39,6 +39,11 @@ export function findField([name, ...rest]: readonly string[]): Field | null {
   return field;
 }
 
+/** The flag of a field: `full_page` has `--full-page`. */
+export function flagNameOf(name: string): string {
+  return `--${name.replaceAll(/[_.]/g, '-').replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
 function fieldsOf(shape: object, parent: string, inherited: z.GlobalMeta = {}): Field[] {
   return Object.entries(shape).map(([key, schema]) => describe(parent === '' ? key : `${parent}.${key}`, schema, inherited));
 }
