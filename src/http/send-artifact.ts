@@ -11,7 +11,8 @@ import type { AppEnv, AppServices } from './app-services.js';
 
 /** Files may contain third-party content: nothing in them may run or load anything on this origin. The browser's own viewer needs styles. */
 const SANDBOX = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
-const NAME = /^[A-Za-z0-9_-]{32,128}\.(png|jpeg|jpg|webp|pdf)$/;
+/** The names of stored pictures and PDFs. */
+export const ARTIFACT_NAME = /^[A-Za-z0-9_-]{32,128}\.(png|jpeg|jpg|webp|pdf)$/;
 
 export interface NamedArtifact {
   name: string;
@@ -25,7 +26,7 @@ export interface NamedArtifact {
 
 /** @throws CaptureError `invalid_request` (404, or 410 for one that has been deleted) */
 export async function openArtifact(services: AppServices, name: string): Promise<OpenArtifact> {
-  const artifact = NAME.test(name) ? await services.openPicture(name) : null;
+  const artifact = ARTIFACT_NAME.test(name) ? await services.openPicture(name) : null;
   if (artifact === null) throw notFound('No such artifact');
   if (artifact === 'deleted') throw pictureDeleted();
   return artifact;

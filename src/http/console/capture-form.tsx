@@ -1,11 +1,21 @@
+import type { Child } from 'hono/jsx';
 import type { ApiKey } from '../../capture/app-store.js';
 import type { StoredError } from '../../contract/capture-error.js';
+import { NO_LINK_FIELDS } from '../../contract/render-link.js';
 import { FIELD_GROUPS } from '../../contract/request-fields.js';
 import type { RequestIssue } from '../../contract/submission.js';
 import { ErrorNotice, Field, type Labelled, Marked, Notes, Select, SelectField } from './components.js';
 import type { Form } from './form.js';
-import { FORM_FIELDS, type FormField } from './form-fields.js';
+import { FORM_FIELDS, type FormField, isOn } from './form-fields.js';
 import { PostForm } from './layout.js';
+
+/** Options that a kind of picture begins with, as the query of this page. */
+const PRESETS: readonly (readonly [name: string, options: Record<string, string>])[] = [
+  ['Phone', { device: 'iphone_15_pro' }],
+  ['Full page', { full_page: 'on' }],
+  ['PDF invoice', { format: 'pdf', 'pdf.paper': 'a4', 'pdf.margin': '15mm' }],
+  ['Open Graph card', { format: 'png', 'viewport.width': '1200', 'viewport.height': '630', 'viewport.deviceScaleFactor': '1' }],
+];
 
 interface CaptureFormProps {
   formToken: string;
@@ -14,6 +24,8 @@ interface CaptureFormProps {
   /** The form as it was sent; null for a new form. */
   form: Form | null;
   error: StoredError | null;
+  /** Stands beside the options. */
+  aside: Child;
 }
 
 /** Beside the URL, as most pictures need no other options. */
@@ -23,13 +35,21 @@ const GROUPS = FIELD_GROUPS.map((heading) => ({
   fields: FORM_FIELDS.filter(({ group, form }) => group === heading && form !== 'first'),
 }));
 
-export function CaptureForm({ formToken, keys, form, error }: CaptureFormProps) {
+export function CaptureForm({ formToken, keys, form, error, aside }: CaptureFormProps) {
   const issues = (error?.details?.issues ?? []) as RequestIssue[];
   if (keys.length === 0) return <NoKeys />;
   const fields = (list: readonly FormField[]) =>
     list.map((field) => <CaptureField {...{ field, form, problem: problemOf(field.name, issues) }} />);
   return (
-    <PostForm action="capture" token={formToken} id="capture" class="capture" data-busy="Capturing…">
+    <PostForm
+      action="capture"
+      token={formToken}
+      id="capture"
+      class="capture"
+      data-busy="Capturing…"
+      data-fresh={form === null ? '' : undefined}
+      data-private={NO_LINK_FIELDS.join(' ')}
+    >
       {error === null ? null : <Problems error={error} issues={issues} />}
       <div class="card">
         <div class="row">
@@ -46,19 +66,34 @@ export function CaptureForm({ formToken, keys, form, error }: CaptureFormProps) 
             Take the picture
           </button>
         </div>
+        <p class="presets">
+          <span class="hint">Start from</span>
+          {PRESETS.map(([name, options]) => (
+            <a class="button quiet" data-preset href={`capture?${new URLSearchParams(options)}`}>
+              {name}
+            </a>
+          ))}
+          <a class="button quiet" data-preset href="capture">
+            Defaults
+          </a>
+          <span class="hint" role="status" data-restored />
+        </p>
         <p role="status" data-busy-status />
       </div>
-      {GROUPS.map((group) => (
-        <details class="card" open={isTouched(group.fields, form, issues)}>
-          <summary>
-            <h2>{group.heading}</h2>
-          </summary>
-          <div class="fields">{fields(group.fields)}</div>
-        </details>
-      ))}
-      <p>
-        <button type="submit">Take the picture with these options</button>
-      </p>
+      <div class="aside">{aside}</div>
+      <div class="options">
+        {GROUPS.map((group) => (
+          <details class="card" open={isTouched(group.fields, form, issues)}>
+            <summary>
+              <h2>{group.heading}</h2>
+            </summary>
+            <div class="fields">{fields(group.fields)}</div>
+          </details>
+        ))}
+        <p>
+          <button type="submit">Take the picture with these options</button>
+        </p>
+      </div>
     </PostForm>
   );
 }
@@ -110,8 +145,9 @@ function isAbout({ path }: RequestIssue, name: string): boolean {
 /** Whether a group is open: it has a value, or a problem; of a new form, the group that most pictures need. */
 function isTouched(fields: readonly FormField[], form: Form | null, issues: readonly RequestIssue[]): boolean {
   if (form === null) return fields[0]?.group === 'Output';
-  return fields.some(({ name, kind, defaultValue }) => {
-    const isSet = kind === 'switch' ? form.has(name) !== (defaultValue ?? false) : form.value(name).trim() !== '';
+  return fields.some((field) => {
+    const { name, kind, defaultValue } = field;
+    const isSet = kind === 'switch' ? isOn(field, form) !== (defaultValue ?? false) : form.value(name).trim() !== '';
     return isSet || problemOf(name, issues) !== null;
   });
 }
@@ -140,9 +176,9 @@ function CaptureField({ field, form, problem }: { field: FormField; form: Form |
   }
   const shared = { name, id, label: name, hint: description, problem };
   if (kind === 'switch') {
-    // A form that was not sent, but filled in from a link, has no key, and the defaults of its switches.
-    const on = form?.has('key') ? form.has(name) : defaultValue === true;
-    const box = (labelled: Labelled) => <input type="checkbox" value="on" checked={on} {...labelled} />;
+    const box = (labelled: Labelled) => (
+      <input type="checkbox" value="on" data-default={defaultValue === true ? 'on' : undefined} checked={isOn(field, form)} {...labelled} />
+    );
     return <Field {...shared} class="switch" labelLast control={box} />;
   }
   const control = (labelled: Labelled) => <Control field={field} text={form?.value(name) ?? ''} labelled={labelled} />;

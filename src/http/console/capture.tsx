@@ -1,25 +1,33 @@
+import type { Child } from 'hono/jsx';
 import type { Principal } from '../../account/authenticate.js';
 import type { ApiKey } from '../../capture/app-store.js';
 import { CaptureError, type StoredError } from '../../contract/capture-error.js';
+import { FIELD_LIST } from '../../contract/field-list.js';
 import type { JobSnapshot } from '../../contract/job.js';
 import { printedOnPaper } from '../../contract/pdf-schema.js';
+import { isLinkField } from '../../contract/render-link.js';
 import { readRequestJson } from '../../contract/request-json.js';
-import { invalidRequest, parseSubmission } from '../../contract/submission.js';
+import { invalidRequest, parseSubmission, type Submission } from '../../contract/submission.js';
 import type { AppServices } from '../app-services.js';
 import { noteError } from '../envelope.js';
 import { enforceLimits, SUBMISSIONS } from '../guard.js';
 import { refuseWhenDraining, submitAndWait } from '../submit-and-wait.js';
 import { CaptureForm } from './capture-form.js';
-import { Copyable, LiveStatus } from './components.js';
+import { ErrorNotice, LiveStatus } from './components.js';
 import { type Form, formOf } from './form.js';
-import { curlLine, readCaptureForm } from './form-fields.js';
+import { readCaptureForm } from './form-fields.js';
 import { JobResult } from './job-result.js';
+import { duration } from './say.js';
+import { Snippets } from './snippets.js';
+import { pictureAt, pictureOf } from './viewer.js';
 import type { Answer, FormVisit, Visit } from './visit.js';
 
-/** The form; `?url=` fills in the address. */
+const EXAMPLE_URL = 'https://example.com/';
+
+/** The form; a query fills in options, but none that a link must not have. */
 export async function capturePage(visit: Visit): Promise<Answer> {
-  const url = visit.c.req.query('url') ?? '';
-  return await show(visit, { form: url === '' ? null : formOf([['url', url]]) });
+  const given = Object.entries(visit.c.req.query()).filter(([name]) => isLinkField(name.split('.')[0] ?? ''));
+  return await show(visit, { form: given.length === 0 ? null : formOf(given) });
 }
 
 /**
@@ -28,16 +36,91 @@ export async function capturePage(visit: Visit): Promise<Answer> {
  */
 export async function takePicture(visit: FormVisit): Promise<Answer> {
   const { form, services, c } = visit;
-  // Browsers name the reader's own language first.
-  const language = c.req.header('accept-language')?.split(/[,;]/, 1)[0]?.trim() ?? '';
-  const body = printedOnPaper(readCaptureForm(form), language);
-  const curl = curlLine(body, services.places.baseUrl);
   try {
-    return await show(visit, { form, curl, job: await capture(visit, body) });
+    return await show(visit, { form, job: await capture(visit, bodyOf(visit, form)) });
   } catch (thrown) {
     if (!(thrown instanceof CaptureError)) throw thrown;
-    return await show(visit, { form, curl, error: noteError(services, c.var.exchange, thrown) });
+    return await show(visit, { form, error: noteError(services, c.var.exchange, thrown) });
   }
+}
+
+/** The form as code, for the page while it is filled in. Nothing is captured, so nothing is charged. */
+export async function showSnippets({ services, form, c }: FormVisit): Promise<Answer> {
+  const body = bodyOf({ c }, form);
+  const problem = form.value('url') === '' && form.value('html') === '' ? null : problemIn(services, body);
+  const snippets = <Snippets body={body} baseUrl={services.places.baseUrl} chosen={form.value('snippet')} problem={problem} />;
+  return { title: 'The same request', section: 'capture', body: snippets };
+}
+
+function problemIn(services: AppServices, body: Record<string, unknown>): string | null {
+  try {
+    parse(services, body);
+    return null;
+  } catch (thrown) {
+    if (thrown instanceof CaptureError) return thrown.message;
+    throw thrown;
+  }
+}
+
+/** A small picture of the view with the options of the form. It is charged like a capture of a view, or is taken from the cache. */
+export async function previewPicture(visit: FormVisit): Promise<Answer> {
+  const { services, form, c } = visit;
+  try {
+    const job = await capture(visit, asPreview(bodyOf(visit, form)));
+    return { title: 'Preview', section: 'capture', body: <Preview job={job} /> };
+  } catch (thrown) {
+    if (!(thrown instanceof CaptureError)) throw thrown;
+    const error = noteError(services, c.var.exchange, thrown);
+    return {
+      title: 'Preview',
+      section: 'capture',
+      body: (
+        <PreviewResult>
+          <ErrorNotice error={error} />
+        </PreviewResult>
+      ),
+    };
+  }
+}
+
+function Preview({ job }: { job: JobSnapshot }) {
+  const picture = pictureOf(job);
+  const outcome = job.result?.outcome;
+  return (
+    <PreviewResult>
+      {picture === null ? null : <img src={pictureAt(picture.artifact)} alt={`Preview of ${picture.finalUrl}`} />}
+      {outcome?.ok === false ? <ErrorNotice error={outcome.error} /> : null}
+      <p class="hint">
+        {picture === null ? '' : picture.cached ? 'From the cache, not charged. ' : `Taken in ${duration(picture.durationMs)}. `}
+        <a href={`job?id=${job.id}`}>{job.result === null ? 'It takes longer: follow the job' : 'Show the job'}</a>
+      </p>
+    </PreviewResult>
+  );
+}
+
+/** What the page takes from the answer (in-browser/islands.ts). */
+function PreviewResult({ children }: { children?: Child }) {
+  return <div id="preview-result">{children}</div>;
+}
+
+const PREVIEW_WIDTH = 640;
+/** A preview has nothing of the file, of paper, or of what happens to the result, such as an upload. */
+const NOT_PREVIEWED = new Set(['Output', 'PDF', 'Result and callback']);
+/** Of the whole page, and of the size of the picture. */
+const NOT_OF_VIEW = new Set(['full_width', 'max_height', 'resize', 'min_capture_bytes', 'min_capture_height']);
+
+/** The request for a small picture of the view, which costs 1 credit. */
+function asPreview(body: Record<string, unknown>): Record<string, unknown> {
+  const kept = FIELD_LIST.filter(
+    ({ name, group = 'Output', price }) => name in body && price === undefined && !NOT_PREVIEWED.has(group) && !NOT_OF_VIEW.has(name),
+  );
+  return { ...Object.fromEntries(kept.map(({ name }) => [name, body[name]])), format: 'webp', resize: { width: PREVIEW_WIDTH } };
+}
+
+function bodyOf({ c }: Pick<Visit, 'c'>, form: Form): Record<string, unknown> {
+  // Browsers name the reader's own language first.
+  const language = c.req.header('accept-language')?.split(/[,;]/, 1)[0]?.trim() ?? '';
+  return printedOnPaper(readCaptureForm(form), language);
 }
 
 /** Charges a submission to the key that the operator has picked. @throws CaptureError as a submission with that key */
@@ -58,44 +141,72 @@ export async function capturingKeys({ store }: AppServices): Promise<ApiKey[]> {
 async function capture(visit: FormVisit, body: Record<string, unknown>): Promise<JobSnapshot> {
   const { services, c } = visit;
   await chargeToKey(visit);
-  const submission = parseSubmission(readRequestJson(Buffer.from(JSON.stringify(body))), { ...services.config, forceAsync: false });
-  return await submitAndWait(services, c, { submission, idempotencyKey: null });
+  return await submitAndWait(services, c, { submission: parse(services, body), idempotencyKey: null });
+}
+
+/** @throws CaptureError as a submission */
+function parse({ config }: AppServices, body: Record<string, unknown>): Submission {
+  return parseSubmission(readRequestJson(Buffer.from(JSON.stringify(body))), { ...config, forceAsync: false });
 }
 
 interface Shown {
   form: Form | null;
-  curl?: string;
   job?: JobSnapshot;
   error?: StoredError;
 }
 
-async function show({ services, formToken }: Visit, { form, curl, job, error }: Shown): Promise<Answer> {
+async function show(visit: Visit, { form, job, error }: Shown): Promise<Answer> {
+  const { services, formToken } = visit;
   const keys = await capturingKeys(services);
+  const body = form === null ? {} : bodyOf(visit, form);
+  const aside = (
+    <>
+      <PreviewCard />
+      <Snippets
+        body={form?.has('url') ? body : { url: EXAMPLE_URL, ...body }}
+        baseUrl={services.places.baseUrl}
+        chosen={form?.value('snippet') ?? ''}
+      />
+    </>
+  );
   return {
     title: 'Capture',
     section: 'capture',
     status: error?.status,
     body: (
-      <>
+      <div class="stack">
         {job?.result === null ? <LiveStatus /> : null}
-        {job === undefined ? null : (
-          <section class="taken" aria-label="Result">
-            <JobResult job={job} baseUrl={services.places.baseUrl} aboveForm />
-            <Curl line={curl ?? ''} />
-          </section>
-        )}
-        <CaptureForm {...{ formToken, keys, form, error: error ?? null }} />
-        {job === undefined && curl !== undefined ? <Curl line={curl} /> : null}
-      </>
+        {job === undefined ? null : <JobResult job={job} baseUrl={services.places.baseUrl} aboveForm />}
+        <CaptureForm {...{ formToken, keys, form, aside, error: error ?? null }} />
+      </div>
     ),
   };
 }
 
-function Curl({ line }: { line: string }) {
+/** Scripts show it (in-browser/islands.ts): without them, the picture itself is one click away. */
+function PreviewCard() {
   return (
-    <section class="card curl">
-      <h2>The same request</h2>
-      <Copyable id="curl" text={line} />
+    <section class="card preview" data-preview hidden>
+      <h2>Preview</h2>
+      <div class="frame" data-preview-frame aria-live="polite">
+        <p class="hint">No preview yet.</p>
+      </div>
+      <p class="row">
+        <button type="button" data-preview-take>
+          Preview
+        </button>
+        <button type="button" data-preview-cancel hidden>
+          Cancel
+        </button>
+        <span class="choice">
+          <input type="checkbox" id="live" aria-describedby="h-live" />
+          <label for="live">Preview as I type</label>
+        </span>
+      </p>
+      <p class="hint" id="h-live">
+        A small picture of the view. Each one costs 1 credit of the chosen key; the same one again is taken from the cache and costs
+        nothing.
+      </p>
     </section>
   );
 }

@@ -16,9 +16,9 @@ import { CaptureError, notFound, type StoredError } from '../../contract/capture
 import type { AppEnv, AppServices, ConsoleServices } from '../app-services.js';
 import { noteError } from '../envelope.js';
 import { failureOf, refuseOtherMethods } from '../guard.js';
-import { openArtifact, sendArtifact } from '../send-artifact.js';
+import { ARTIFACT_NAME, openArtifact, sendArtifact } from '../send-artifact.js';
 import { accountsPage, createAccount, setQuota } from './accounts.js';
-import { capturePage, takePicture } from './capture.js';
+import { capturePage, previewPicture, showSnippets, takePicture } from './capture.js';
 import { comparePage, compareTwo } from './compare.js';
 import { ErrorNotice } from './components.js';
 import { readForm } from './form.js';
@@ -27,7 +27,7 @@ import { jobPage, redeliverJob } from './job.js';
 import { jobsPage } from './jobs.js';
 import { createKey, createSigningSecret, keysPage, revokeKey } from './keys.js';
 import { renderDocument } from './layout.js';
-import { ICON, STYLE } from './style.js';
+import { ICON, placeholder, STYLE } from './style.js';
 import { endSessions, setQueue, systemPage } from './system.js';
 import type { Answer, FormVisit, Page, Visit } from './visit.js';
 
@@ -47,6 +47,9 @@ export const PLACES: Record<string, { GET?: Step; POST?: Step }> = {
   capture: { GET: page(capturePage), POST: form(takePicture) },
   compare: { GET: page(comparePage), POST: form(compareTwo) },
   'pictures/:name': { GET: page(showPicture) },
+  'thumbnails/:name': { GET: page(showThumbnail) },
+  preview: { POST: form(previewPicture) },
+  snippets: { POST: form(showSnippets) },
   jobs: { GET: page(jobsPage) },
   job: { GET: page(jobPage) },
   redeliver: { POST: form(redeliverJob) },
@@ -67,7 +70,7 @@ export const PLACES: Record<string, { GET?: Step; POST?: Step }> = {
 export async function answerConsole(request: Request): Promise<Response> {
   const { exchange } = request.c.var;
   const { method } = request.c.req;
-  const path = request.c.req.path.replace(/^\/console\/?/, '').replace(/^pictures\/[^/]+$/, 'pictures/:name');
+  const path = request.c.req.path.replace(/^\/console\/?/, '').replace(/^(pictures|thumbnails)\/[^/]+$/, '$1/:name');
   const steps = Object.hasOwn(PLACES, path) ? PLACES[path] : undefined;
   if (steps === undefined) throw notFound('No such path');
   exchange.route = path === '' ? '/console' : `/console/${path}`;
@@ -171,6 +174,23 @@ async function showPicture({ services, c }: Visit): Promise<Answer> {
   const name = c.req.path.split('/').at(-1) ?? '';
   const artifact = await openArtifact(services, name);
   return await sendArtifact(services, c, { name, artifact, cacheControl: 'private, max-age=600', conditional: true, mayRedirect: false });
+}
+
+const THUMBNAIL_MAX_AGE_SECONDS = 600;
+
+/** A small version of a picture, or a drawing that says why there is none: a list of pictures has no broken ones. */
+async function showThumbnail({ console, c }: Visit): Promise<Answer> {
+  const name = c.req.path.split('/').at(-1) ?? '';
+  const found = ARTIFACT_NAME.test(name) ? await console.thumbnail(name) : null;
+  if (found === null) throw notFound('No such artifact');
+  const isPicture = typeof found !== 'string';
+  const { headers } = c.var.exchange;
+  headers['content-type'] = isPicture ? 'image/webp' : 'image/svg+xml';
+  headers['content-security-policy'] = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+  headers['cache-control'] = found === 'busy' ? 'no-store' : `private, max-age=${THUMBNAIL_MAX_AGE_SECONDS}`;
+  return new Response(isPicture ? new Uint8Array(found) : placeholder(found === 'busy' ? 'Not ready yet' : `Picture ${found}`), {
+    headers,
+  });
 }
 
 const COOKIE = 'stillframe_console';

@@ -103,27 +103,12 @@ function toJson(text: string): unknown {
   }
 }
 
-const SECRETS = new Set(FORM_FIELDS.filter(({ kind }) => kind === 'secret').map(({ name }) => name));
+/** The secret of a webhook and the password of a proxy. */
+export const SECRET_FIELDS = new Set(FORM_FIELDS.filter(({ kind }) => kind === 'secret').map(({ name }) => name));
 
-/**
- * The request as a command for a shell. The secret of a webhook and the password of a proxy, which are never shown again, are left for the
- * reader to fill in; the key is that of the shell variable.
- */
-export function curlLine(body: Record<string, unknown>, baseUrl: string): string {
-  const json = JSON.stringify(withoutSecrets(body), null, 1).replaceAll(/\n */g, ' ');
-  return [
-    `curl ${baseUrl}/v1/screenshot \\`,
-    '  -H "Authorization: Bearer $STILLFRAME_KEY" \\',
-    "  -H 'Content-Type: application/json' \\",
-    `  -d '${json.replaceAll("'", `'\\''`)}'`,
-  ].join('\n');
-}
-
-function withoutSecrets(body: object, prefix = ''): object {
-  const pairs = Object.entries(body).map(([name, value]: [string, unknown]) => {
-    if (SECRETS.has(prefix + name)) return [name, '…'];
-    const isObject = value !== null && typeof value === 'object' && !Array.isArray(value);
-    return [name, isObject ? withoutSecrets(value, `${name}.`) : value];
-  });
-  return Object.fromEntries(pairs);
+/** Whether a switch is on: as it was sent, as a link says, or else by default. @param form null for a new form */
+export function isOn({ name, defaultValue }: FormField, form: Form | null): boolean {
+  // A form that was not sent, but filled in from a link, has no key, and the defaults of its switches.
+  if (form !== null && (form.has('key') || form.has(name))) return form.has(name) && form.value(name) !== 'off';
+  return defaultValue === true;
 }

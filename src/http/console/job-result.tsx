@@ -4,6 +4,7 @@ import { HTML_JOB_URL } from '../../contract/capture-request.js';
 import type { JobResult as Ended, JobSnapshot } from '../../contract/job.js';
 import { ErrorNotice, Facts } from './components.js';
 import { amount, bytes, duration } from './say.js';
+import { pictureAt, viewerOf } from './viewer.js';
 
 interface JobResultProps {
   job: JobSnapshot;
@@ -74,11 +75,10 @@ function Again({ job, outcome, aboveForm }: { job: JobSnapshot; outcome: Ended['
   const url = outcome.ok ? outcome.data.url : job.url;
   // The document is not known any more, and its `base_url` is another page.
   if (url === null || url === HTML_JOB_URL || job.url === HTML_JOB_URL) return null;
-  const again = <a href={`capture?url=${encodeURIComponent(url)}`}>{outcome.ok ? 'Capture this page again' : 'Try again'}</a>;
-  if (!outcome.ok || outcome.data.format === 'pdf') return again;
   return (
     <>
-      {again} <a href={`compare?before=${job.id}`}>Compare with another picture</a>
+      <a href={`capture?url=${encodeURIComponent(url)}`}>{outcome.ok ? 'Capture this page again' : 'Try again'}</a>
+      {outcome.ok && outcome.data.format !== 'pdf' ? <a href={`compare?before=${job.id}`}>Compare with another picture</a> : null}
     </>
   );
 }
@@ -92,19 +92,16 @@ function summaryOf({ state, result, progress }: JobSnapshot): string {
 
 function Taken({ data, baseUrl }: { data: CaptureData; baseUrl: string }) {
   const { inspection, notes, format, diagnostics } = data;
-  const address = `pictures/${data.artifact}`;
   return (
     <>
       {format === 'pdf' ? (
         <p>
-          <a class="button" href={address}>
+          <a class="button" href={pictureAt(data.artifact)}>
             Open the PDF
           </a>
         </p>
       ) : (
-        <a class="picture" href={address}>
-          <img src={address} alt={`What ${data.finalUrl} looked like`} width={data.width} height={data.height} />
-        </a>
+        viewerOf(data)
       )}
       <Facts
         of={[

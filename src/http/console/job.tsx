@@ -9,17 +9,19 @@ import { findDelivery, redeliver } from '../../webhook/redeliver.js';
 import { Facts, LiveStatus, State } from './components.js';
 import { JobResult } from './job-result.js';
 import { PostForm } from './layout.js';
-import { duration, instant } from './say.js';
+import { duration, instant, When } from './say.js';
+import { BeforeAfter, pictureOf } from './viewer.js';
 import type { Answer, FormVisit, Visit } from './visit.js';
 
 /** One job's life: request, stages, picture or failure, and callback. */
 export async function jobPage({ services, c, formToken }: Visit): Promise<Answer> {
   const { store } = services;
   const job = await findJob(services, c.req.query('id') ?? '');
-  const [key, orders, delivery] = await Promise.all([
+  const [key, orders, delivery, previous] = await Promise.all([
     store.findKey(job.keyId),
     store.findOrders(job.result === null ? [job.id] : []),
     job.webhookUrl === null ? null : findDelivery(store, job.id),
+    findPrevious(services, job),
   ]);
   const isMoving = job.result === null || delivery?.state === 'pending';
   return {
@@ -28,10 +30,11 @@ export async function jobPage({ services, c, formToken }: Visit): Promise<Answer
     body: (
       <>
         {isMoving ? <LiveStatus /> : null}
-        <div class="taken">
+        <div class="stack">
           <JobResult job={job} baseUrl={services.places.baseUrl} aboveForm={c.req.query('form') !== undefined} />
-          <div class="stack">
-            <Life job={job} keyOf={key} timings={services.timingsOf(job.id)} />
+          {previous === null ? null : <Previous {...{ job, previous }} now={services.now()} />}
+          <Life job={job} keyOf={key} timings={services.timingsOf(job.id)} />
+          <div class="cards wide-cards">
             {delivery === null ? null : <Delivery {...{ delivery, formToken }} />}
             <Options job={job} options={orders.get(job.id)} />
           </div>
@@ -54,6 +57,46 @@ async function findJob({ store }: Visit['services'], id: string): Promise<JobSna
   return job;
 }
 
+interface Earlier {
+  id: string;
+  artifact: string;
+  at: number;
+}
+
+/** The picture before this one of the same address and width, whose account is the same; null if none is stored, or this is no picture. */
+async function findPrevious({ store }: Visit['services'], job: JobSnapshot): Promise<Earlier | null> {
+  const own = pictureOf(job);
+  if (own === null) return null;
+  for (const earlier of await store.earlierPictures(job.id)) {
+    const data = pictureOf(earlier);
+    if (data === null || data.artifact === own.artifact || data.url !== own.url || data.width !== own.width) continue;
+    return { id: earlier.id, artifact: data.artifact, at: earlier.enqueuedAt };
+  }
+  return null;
+}
+
+/** Both pictures load when this is opened. */
+function Previous({ job, previous, now }: { job: JobSnapshot; previous: Earlier; now: number }) {
+  const own = pictureOf(job);
+  if (own === null) return null;
+  return (
+    <details class="card">
+      <summary>
+        <h2>
+          Before and after: the previous capture, <When at={previous.at} now={now} />
+        </h2>
+      </summary>
+      <BeforeAfter before={previous.artifact} after={own.artifact} />
+      <p class="pages">
+        <a class="button" href={`compare?before=${previous.id}&after=${job.id}`}>
+          Compare with the previous capture
+        </a>
+        <a href={`job?id=${previous.id}`}>Show the previous job</a>
+      </p>
+    </details>
+  );
+}
+
 interface LifeProps {
   job: JobSnapshot;
   keyOf: ApiKey | null;
@@ -65,25 +108,29 @@ function Life({ job, keyOf, timings }: LifeProps) {
   return (
     <section id="life" class="card" data-live={result === null ? `job?id=${job.id}` : undefined}>
       <h2>Life</h2>
-      <Facts
-        of={[
-          ['URL', job.url],
-          ['State', <State job={job} />],
-          ['Submitted', instant(job.enqueuedAt)],
-          ['Ended', result && instant(result.completedAt)],
-          ['Took', result && duration(result.durationMs)],
-          ['Attempts', `${job.attemptsMade} of ${job.attemptBudget}`],
-          ['Worker', result?.workerId || null],
-          ['Mode', job.mode],
-          ['Key', keyOf === null ? job.keyId : `${keyOf.label} (${keyOf.accountName})`],
-          ['Request', <code>{job.requestId}</code>],
-          ['Job', <code>{job.id}</code>],
-        ]}
-      />
-      {timings === null ? null : <Stages timings={timings} />}
-      {timings === null && result?.outcome.ok === true && !result.outcome.data.cached ? (
-        <p class="hint">The stages are known only to the server that took the picture, for its latest 1,000 jobs.</p>
-      ) : null}
+      <div class="pair">
+        <Facts
+          of={[
+            ['URL', job.url],
+            ['State', <State job={job} />],
+            ['Submitted', instant(job.enqueuedAt)],
+            ['Ended', result && instant(result.completedAt)],
+            ['Took', result && duration(result.durationMs)],
+            ['Attempts', `${job.attemptsMade} of ${job.attemptBudget}`],
+            ['Worker', result?.workerId || null],
+            ['Mode', job.mode],
+            ['Key', keyOf === null ? job.keyId : `${keyOf.label} (${keyOf.accountName})`],
+            ['Request', <code>{job.requestId}</code>],
+            ['Job', <code>{job.id}</code>],
+          ]}
+        />
+        <div>
+          {timings === null ? null : <Stages timings={timings} />}
+          {timings === null && result?.outcome.ok === true && !result.outcome.data.cached ? (
+            <p class="hint">The stages are known only to the server that took the picture, for its latest 1,000 jobs.</p>
+          ) : null}
+        </div>
+      </div>
     </section>
   );
 }

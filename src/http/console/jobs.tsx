@@ -1,8 +1,10 @@
 import type { ApiKey } from '../../capture/app-store.js';
+import type { CaptureData } from '../../contract/capture-data.js';
 import { JOB_STATES, type JobSnapshot, type JobState } from '../../contract/job.js';
 import { nextCursor, readPage } from '../jobs-page.js';
-import { type Column, LiveStatus, SelectField, State, Table } from './components.js';
-import { duration, When } from './say.js';
+import { LiveStatus, SelectField, State } from './components.js';
+import { amount, duration, When } from './say.js';
+import { Thumb } from './viewer.js';
 import type { Answer, Visit } from './visit.js';
 
 const ALL = ['', 'all'] as const;
@@ -28,9 +30,9 @@ export async function jobsPage({ services, c }: Visit): Promise<Answer> {
         <LiveStatus />
         <div id="jobs" data-live={linkTo({ ...chosen, cursor: query.cursor })} data-summary={summaryOf(jobs)}>
           {jobs.length === 0 ? (
-            <p class="card">{next === null ? 'No jobs.' : 'None among the jobs that this page has looked at.'}</p>
+            <NoJobs isFiltered={page.state !== null || key !== null} isEnd={next === null} />
           ) : (
-            <JobTable jobs={jobs} keys={keys} now={services.now()} />
+            <Gallery jobs={jobs} keys={keys} now={services.now()} />
           )}
           <p class="pages">
             {query.cursor === undefined ? null : <a href={linkTo(chosen)}>Newest jobs</a>}
@@ -40,6 +42,16 @@ export async function jobsPage({ services, c }: Visit): Promise<Answer> {
       </>
     ),
   };
+}
+
+function NoJobs({ isFiltered, isEnd }: { isFiltered: boolean; isEnd: boolean }) {
+  if (!isEnd) return <p class="card">None among the jobs that this page has looked at.</p>;
+  return (
+    <div class="card empty">
+      <h2>{isFiltered ? 'No such jobs' : 'No captures yet'}</h2>
+      <p>{isFiltered ? <a href="jobs">Show all jobs</a> : <a href="capture">Take the first picture</a>}</p>
+    </div>
+  );
 }
 
 /** Forms send empty fields. */
@@ -73,28 +85,48 @@ function Filter({ keys, state, keyId }: { keys: readonly ApiKey[]; state: JobSta
   );
 }
 
-const COLUMNS: readonly Column[] = [
-  { name: 'Job' },
-  { name: 'State', unnamed: true },
-  { name: 'Key' },
-  { name: 'Submitted' },
-  { name: 'Took', number: true },
-];
+interface GalleryProps {
+  jobs: readonly JobSnapshot[];
+  keys: readonly ApiKey[];
+  now: number;
+}
 
-function JobTable({ jobs, keys, now }: { jobs: readonly JobSnapshot[]; keys: readonly ApiKey[]; now: number }) {
+function Gallery({ jobs, keys, now }: GalleryProps) {
   const labels = new Map(keys.map(({ id, label }) => [id, label]));
-  const rows = jobs.map((job) => {
-    const { outcome } = job.result ?? {};
-    return [
-      <>
-        <a href={`job?id=${job.id}`}>{outcome?.ok === true ? outcome.data.url : (job.url ?? job.id)}</a>
-        {outcome?.ok === false ? <div class="hint">{outcome.error.message}</div> : null}
-      </>,
-      <State job={job} />,
-      labels.get(job.keyId) ?? job.keyId,
-      <When at={job.enqueuedAt} now={now} />,
-      job.result === null ? '–' : duration(job.result.durationMs),
-    ];
-  });
-  return <Table columns={COLUMNS} rows={rows} />;
+  return (
+    <ul class="gallery">
+      {jobs.map((job) => (
+        <Shot {...{ job, now }} label={labels.get(job.keyId) ?? job.keyId} />
+      ))}
+    </ul>
+  );
+}
+
+function Shot({ job, label, now }: { job: JobSnapshot; label: string; now: number }) {
+  const { outcome, durationMs } = job.result ?? {};
+  const url = outcome?.ok === true ? outcome.data.url : (job.url ?? job.id);
+  return (
+    <li class="card shot">
+      <Thumb job={job} />
+      <a href={`job?id=${job.id}`} title={url}>
+        {url.replace(/^https?:\/\//, '')}
+      </a>
+      {outcome?.ok === false ? <p class="hint">{outcome.error.message}</p> : null}
+      <p class="meta">
+        <State job={job} />
+        {outcome?.ok === true ? <span>{sizeOf(outcome.data)}</span> : null}
+      </p>
+      <p class="meta hint">
+        <span>
+          <When at={job.enqueuedAt} now={now} />
+          {durationMs === undefined ? '' : `, took ${duration(durationMs)}`}
+        </span>
+        <span>{label}</span>
+      </p>
+    </li>
+  );
+}
+
+function sizeOf({ format, width, height }: CaptureData): string {
+  return format === 'pdf' ? 'pdf' : `${amount(width)} × ${amount(height)}`;
 }

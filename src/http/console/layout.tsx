@@ -117,4 +117,8 @@ interface PostFormProps {
   class?: string;
   id?: string;
   'data-busy'?: string;
+  /** The options of the last capture may be restored. */
+  'data-fresh'?: string | undefined;
+  /** The fields that are not kept in the browser. */
+  'data-private'?: string;
 }

@@ -29,6 +29,7 @@ main:focus { outline: none; }
 
 .bar { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.5rem; padding: .5rem max(1rem, calc((100vw - 80rem) / 2)); background: var(--card); border-bottom: 1px solid var(--line); }
 .brand { display: flex; align-items: center; gap: .5rem; margin: 0; font-weight: 600; }
+.bar button { white-space: nowrap; }
 .bar nav { flex: 1; }
 .bar ul { display: flex; flex-wrap: wrap; gap: .25rem; margin: 0; padding: 0; list-style: none; }
 .bar nav a { display: block; padding: .4rem .7rem; border-radius: 6px; color: var(--text); text-decoration: none; }
@@ -68,12 +69,14 @@ tbody tr:last-child > * { border-bottom: 0; }
 tbody th { overflow-wrap: anywhere; min-width: 12rem; }
 
 .capture { display: grid; gap: 1rem; }
+.capture .row .wide { flex-basis: 100%; }
 .fields { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 16rem), 1fr)); gap: 1rem 1.5rem; align-items: start; }
 .field { min-width: 0; margin: 0; padding: 0; border: 0; }
 .wide { grid-column: 1 / -1; }
 .field label, .field legend { display: block; margin-bottom: .25rem; padding: 0; font-weight: 600; }
 .field .hint, .field .problem { margin: .25rem 0 0; }
 .field input[type=text], .field input[type=password], .field select, .field textarea { width: 100%; padding: .45rem .6rem; border: 1px solid var(--control); border-radius: 6px; background: var(--card); color: var(--text); }
+.field input[type=text], .field select { min-height: calc(1.5em + .9rem + 2px); }
 .field textarea { resize: vertical; }
 .field ::placeholder { color: var(--soft); opacity: 1; }
 .switch, .choice { display: grid; grid-template-columns: auto 1fr; gap: 0 .5rem; align-items: baseline; }
@@ -87,21 +90,93 @@ summary { cursor: pointer; }
 summary h2 { display: inline; margin: 0; }
 details[open] > summary { margin-bottom: .75rem; }
 
-.taken { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 1rem; align-items: start; margin-bottom: 1.5rem; }
-.picture { display: block; max-height: 40rem; margin-bottom: .75rem; overflow: auto; border: 1px solid var(--line); border-radius: 6px; background: var(--block); }
+.result .facts { columns: 26rem; column-gap: 3rem; }
+.result .facts div { break-inside: avoid; }
+.viewer { margin-bottom: .75rem; }
+.tools { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: .25rem 1rem; margin-bottom: .4rem; font-size: .875rem; }
+.zoom { display: flex; align-items: center; gap: .25rem; }
+.zoom button { min-width: 2rem; padding: .2rem .55rem; font-size: .875rem; }
+.zoom output { min-width: 3.2rem; text-align: center; font-variant-numeric: tabular-nums; }
+.picture { display: block; max-height: 80vh; overflow: auto; border: 1px solid var(--line); border-radius: 6px; background: var(--block); }
 .picture img { display: block; max-width: 100%; height: auto; margin: 0 auto; }
-progress { width: 100%; accent-color: var(--accent); }
-@media (max-width: 60rem) { .taken { grid-template-columns: minmax(0, 1fr); } }
+[data-zoomed] .picture img { max-width: none; cursor: zoom-out; }
+.zoom:not([hidden]) { user-select: none; }
+.before-after { max-height: 80vh; overflow: auto; margin-bottom: .75rem; border: 1px solid var(--line); border-radius: 6px; background: var(--block); }
+.sides { position: relative; display: grid; grid-template-columns: 1fr 1fr; gap: .5rem; align-items: start; }
+.sides figure { margin: 0; min-width: 0; }
+.sides img { display: block; max-width: 100%; height: auto; }
+.sides figcaption { padding: .25rem .6rem; font-size: .875rem; font-weight: 600; }
+[data-live-slider] .sides { grid-template-columns: minmax(0, 1fr); }
+[data-live-slider] figure { grid-area: 1 / 1; }
+[data-live-slider] figure:first-child { z-index: 1; clip-path: inset(0 calc(100% - var(--at)) 0 0); }
+[data-live-slider] figure:nth-child(2) figcaption { text-align: right; }
+[data-live-slider] .sides::after { content: ''; position: absolute; z-index: 2; top: 0; bottom: 0; left: calc(var(--at) - 1.5px); width: 3px; background: var(--accent); pointer-events: none; }
+[data-live-slider] .sides::before { content: '◂ ▸'; position: sticky; z-index: 3; grid-area: 1 / 1; top: calc(40vh - 1rem); left: 0; margin-left: calc(var(--at) - 1.4rem); width: 2.8rem; padding: .15rem 0; border-radius: 1rem; background: var(--accent); color: var(--on-accent); text-align: center; pointer-events: none; }
+[data-live-slider] input { position: absolute; z-index: 4; inset: 0; width: 100%; height: 100%; margin: 0; opacity: 0; cursor: ew-resize; touch-action: pan-y; appearance: none; }
+[data-live-slider] input::-webkit-slider-thumb { appearance: none; width: 1px; height: 100%; }
+[data-live-slider]:has(input:focus-visible) { outline: 3px solid var(--accent); outline-offset: 2px; }
 
-.stack { display: grid; gap: 1rem; min-width: 0; }
+.gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 15rem), 1fr)); gap: 1rem; margin: 0 0 1rem; padding: 0; list-style: none; }
+.shot { position: relative; display: flex; flex-direction: column; padding: 0; overflow: hidden; }
+.shot:hover { border-color: var(--control); }
+.shot > :not(.thumb) { margin: 0 .9rem .4rem; }
+.shot > :last-child { margin: auto .9rem .7rem; padding-top: .2rem; }
+.shot > a { display: -webkit-box; padding-top: .6rem; overflow: hidden; font-weight: 600; line-height: 1.35; text-decoration: none; overflow-wrap: anywhere; -webkit-box-orient: vertical; -webkit-line-clamp: 2; }
+.shot > a::after { content: ''; position: absolute; inset: 0; border-radius: 8px; }
+.shot > a:hover { text-decoration: underline; }
+.shot:has(a:focus-visible) { outline: 3px solid var(--accent); outline-offset: 2px; }
+.shot > a:focus-visible { outline: none; }
+.shot > .hint:not(.meta) { overflow: hidden; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; }
+.meta { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 .75rem; font-size: .875rem; }
+.thumb { display: grid; aspect-ratio: 16 / 9; overflow: hidden; background: var(--block); border-bottom: 1px solid var(--line); }
+.thumb img { display: block; width: 100%; height: 100%; object-fit: cover; object-position: top; }
+.thumb.part img { object-fit: scale-down; object-position: center; }
+.thumb.none { place-items: center; color: var(--soft); font-size: 1.5rem; font-weight: 600; }
+.thumb.failed { color: var(--bad); background: var(--bad-back); }
+.thumb.busy { color: var(--busy); background: var(--busy-back); }
+.empty { padding: 3rem 1rem; text-align: center; }
+
+.presets { display: flex; flex-wrap: wrap; align-items: center; gap: .4rem; margin: 1rem 0 0; }
+.presets .button { border-color: var(--line); }
+.aside { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem; min-width: 0; align-content: start; }
+.frame { display: grid; min-height: 9rem; margin-bottom: .75rem; place-items: center; border: 1px dashed var(--line); border-radius: 6px; overflow: hidden; background: var(--block); }
+.frame > * { margin: .5rem; }
+.frame img { display: block; max-width: 100%; height: auto; }
+.frame[aria-busy] { opacity: .5; }
+.frame .hint { margin: .5rem .75rem; }
+.preview .row { align-items: center; gap: .5rem 1rem; margin: 0 0 .5rem; }
+.preview .row button { margin: 0; }
+.tabs { display: flex; flex-wrap: wrap; gap: 0; margin: 0 0 .75rem; padding: 0; border: 0; border-bottom: 1px solid var(--line); }
+.tabs input { position: absolute; opacity: 0; pointer-events: none; }
+.tabs label { padding: .3rem .7rem; border-radius: 6px 6px 0 0; color: var(--soft); cursor: pointer; }
+.tabs input:checked + label { color: var(--text); font-weight: 600; box-shadow: inset 0 -2px var(--accent); }
+.tabs input:focus-visible + label { outline: 3px solid var(--accent); }
+.snippet { display: none; position: relative; }
+.snippets:has([value=curl]:checked) [data-language=curl], .snippets:has([value=javascript]:checked) [data-language=javascript], .snippets:has([value=python]:checked) [data-language=python], .snippets:has([value=cli]:checked) [data-language=cli] { display: block; }
+.snippet .quiet { border-color: var(--line); }
+#snippet-problem { margin: .5rem 0 0; }
+#snippet-problem:empty { display: none; }
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: .75rem 2.5rem; }
+.cards:empty { display: none; }
+.options { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem; min-width: 0; align-content: start; }
+@media (min-width: 64rem) {
+  .capture { grid-template-columns: minmax(0, 1fr) 26rem; grid-auto-flow: dense; align-items: start; }
+  .capture > :not(.aside, .options) { grid-column: 1 / -1; }
+  .capture > .aside { grid-column: 2; position: sticky; top: 1rem; }
+  .capture > .options { grid-column: 1; }
+}
+progress { width: 100%; accent-color: var(--accent); }
+
+.stack { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem; min-width: 0; }
 .filter, .row { display: flex; flex-wrap: wrap; align-items: start; gap: .75rem 1.25rem; }
+.filter { align-items: end; }
 .row { margin-bottom: 1.5rem; }
 .card .row { margin: 1rem 0 0; }
 .filter .field, .row .field { flex: 0 1 13rem; }
 .row .wide { flex: 1 1 18rem; }
 .card > .row:first-child { margin: 0; }
-.filter button, .row button, .row .switch { margin-top: 1.75rem; }
-.pages { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; margin-top: .75rem; }
+.row button, .row .switch { margin-top: 1.75rem; }
+.pages { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.5rem; margin-top: .75rem; }
 .state { display: inline-block; padding: 0 .5rem; border-radius: 1rem; background: var(--block); color: var(--text); font-size: .875rem; white-space: nowrap; }
 .state.good { background: var(--good-back); color: var(--good); }
 .state.bad { background: var(--bad-back); color: var(--bad); }
@@ -123,8 +198,9 @@ tbody td { min-width: 6.5rem; }
   .bar nav { order: 1; flex-basis: 100%; }
   .bar nav ul { justify-content: space-between; gap: 0; }
   .bar nav a { padding: .4rem .3rem; }
-  .filter button, .row button, .row .switch { margin-top: 0; }
-  .filter .field, .row .field { flex: 1 1 100%; }
+  .row button, .row .switch { margin-top: 0; }
+  .row .field { flex: 1 1 100%; }
+  .filter .field { flex: 1 1 7rem; }
   .stacked thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   .stacked, .stacked tbody, .stacked tr, .stacked th, .stacked td { display: block; }
   .stacked tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
@@ -132,9 +208,15 @@ tbody td { min-width: 6.5rem; }
   .stacked th, .stacked td { min-width: 0; padding: .15rem .9rem; border: 0; text-align: left; }
   .stacked [data-name]::before { content: attr(data-name) ": "; color: var(--soft); }
 }
+@media (max-width: 26rem) { .bar nav a { padding: .4rem .2rem; font-size: .875rem; } }
 
 .live { display: flex; align-items: center; justify-content: space-between; gap: 1rem; min-height: 2rem; margin-bottom: .5rem; }
 .live p { margin: 0; color: var(--soft); font-size: .875rem; }
 `;
+
+/** A picture that says why there is none. @param text of this program, not of a page */
+export function placeholder(text: string): string {
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 320 180" width="320" height="180"><style>text{fill:#57606a;font:16px system-ui,sans-serif}@media(prefers-color-scheme:dark){text{fill:#a2abb5}}</style><text x="160" y="95" text-anchor="middle">${text}</text></svg>`;
+}
 
 export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0a58ca"/><g fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round"><path d="M8 12V8h4M20 8h4v4M24 20v4h-4M12 24H8v-4"/><circle cx="16" cy="16" r="4"/></g></svg>`;

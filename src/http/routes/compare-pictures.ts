@@ -36,7 +36,8 @@ export const comparePictures: Route = {
     refuseWhenDraining(services);
     using _place = services.comparisons.enter(principalOf(c).accountId);
     const body = await readJson(c.env.incoming, COMPARE_BODY_MAX_BYTES);
-    return answerData(c, await compareFor(services, c, { body, idempotencyKey }));
+    const { comparison } = await compareFor(services, c, { body, idempotencyKey });
+    return answerData(c, comparison);
   },
 };
 
@@ -45,11 +46,16 @@ interface Asked {
   idempotencyKey: string | null;
 }
 
+interface Compared {
+  comparison: WireComparison;
+  pictures: Record<Side, FoundPicture>;
+}
+
 /**
  * Makes a comparison for the caller of a request, who has a place among the comparisons.
  * @throws CaptureError; once there are captures, with their ids in `details.job_ids`
  */
-export async function compareFor(services: AppServices, c: Context<AppEnv>, { body, idempotencyKey }: Asked): Promise<WireComparison> {
+export async function compareFor(services: AppServices, c: Context<AppEnv>, { body, idempotencyKey }: Asked): Promise<Compared> {
   const order = parseComparison(body, services.config);
   const principal = principalOf(c);
   const jobIds: Partial<Record<Side, string>> = {};
@@ -68,11 +74,9 @@ export async function compareFor(services: AppServices, c: Context<AppEnv>, { bo
     });
     const [before, after] = (await settled(capturing)) as [FoundPicture, FoundPicture];
     const { comparison, artifact } = await services.comparisons.compare({ before, after, options: order.options }, principal);
-    return {
-      ...comparison,
-      passed: comparison.share <= order.failAbove,
-      picture_url: artifact === null ? null : `${services.places.baseUrl}/artifacts/${artifact}`,
-    };
+    const passed = comparison.share <= order.failAbove;
+    const url = artifact === null ? null : `${services.places.baseUrl}/artifacts/${artifact}`;
+    return { comparison: { ...comparison, passed, picture_url: url }, pictures: { before, after } };
   } catch (thrown) {
     if (!(thrown instanceof CaptureError) || Object.keys(jobIds).length === 0) throw thrown;
     const { code, message, retriable, status, retryAfterSeconds, details } = thrown;

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import axe from 'axe-core';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { issueConsoleLink } from '../../../src/account/console-access.js';
 import { silentLog } from '../../../src/log.js';
@@ -98,6 +98,22 @@ async function examine(page: Page, name: string): Promise<void> {
   }
 }
 
+function widthOf(image: Locator): Promise<number> {
+  return image.evaluate((one) => (one as HTMLImageElement).naturalWidth);
+}
+
+/** A job whose picture is taken now. */
+async function aPicture(changes: object = {}): Promise<string> {
+  const { headers } = await service.post({ url: `${origin}/`, cache_ttl: 0, ...changes });
+  return headers.get('x-job-id') ?? '';
+}
+
+/** Takes a preview, and cancels it once it is being taken. */
+async function cancelSoon(page: Page): Promise<void> {
+  await page.click('[data-preview-take]');
+  await page.click('[data-preview-cancel]');
+}
+
 describe('in a browser', () => {
   test('the main job is done with the keyboard alone', async () => {
     const { page, context, complaints, asked } = await aPage();
@@ -136,7 +152,8 @@ describe('in a browser', () => {
     await page.click('text=Take the picture >> nth=0');
     await page.locator('.picture img').waitFor();
     await page.click('nav >> text=Jobs');
-    expect(await page.locator('tbody tr').count()).toBeGreaterThan(0);
+    expect(await page.locator('.gallery li').count()).toBeGreaterThan(0);
+    await expect.poll(() => widthOf(page.locator('.thumb img').first())).toBe(320);
     await context.close();
   });
 
@@ -162,6 +179,156 @@ describe('in a browser', () => {
     expect(await page.locator('#result').textContent()).toContain('render_timeout');
     expect(await page.locator('[data-live-status]').textContent()).toBe('The capture failed');
     expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('jobs are a gallery, whose pictures are loaded when they come into view', async () => {
+    for (let i = 0; i < 20; i++) await aPicture({ cache_ttl: 3_600, delay: i });
+    const { page, context, complaints, asked } = await aPage();
+    await signIn(page);
+    await page.setViewportSize({ width: PHONE, height: 500 });
+    await page.goto(`${service.url}/console/jobs`);
+    const images = page.locator('.thumb img');
+    expect(await images.count()).toBe(20);
+    await expect.poll(() => widthOf(images.first())).toBe(320);
+    expect(await widthOf(images.last())).toBe(0);
+    await images.last().scrollIntoViewIfNeeded();
+    await expect.poll(() => widthOf(images.last())).toBe(320);
+    await page.locator('.shot a').first().press('Enter');
+    await page.locator('.viewer').waitFor();
+    expect(complaints).toEqual([]);
+    expect(asked.filter((address) => !address.startsWith(service.url))).toEqual([]);
+    await context.close();
+  });
+
+  test('a picture is zoomed by keyboard and pointer, to the size of the page at 100 %', async () => {
+    const { page, context, complaints } = await aPage();
+    await signIn(page);
+    await page.setViewportSize({ width: 800, height: 600 });
+    await page.goto(`${service.url}/console/job?id=${await aPicture()}`);
+    const [frame, image, said] = [page.locator('.picture'), page.locator('.picture img'), page.locator('.zoom output')];
+    await expect.poll(() => widthOf(image)).toBe(2560);
+    const width = async () => Math.round((await image.boundingBox())?.width ?? 0);
+    const fitted = await width();
+    expect(fitted).toBeLessThan(800);
+    await page.click('text=100 %');
+    expect([await width(), await said.textContent()]).toEqual([1280, '100 %']);
+    await frame.focus();
+    await page.keyboard.press('+');
+    expect([await width(), await said.textContent()]).toEqual([1920, '150 %']);
+    await page.keyboard.press('-');
+    await page.keyboard.press('-');
+    expect(await width()).toBe(960);
+    await page.keyboard.press('0');
+    expect([await width(), await said.textContent()]).toEqual([fitted, 'Fit']);
+    await image.click({ position: { x: fitted - 20, y: 20 } });
+    expect(await width()).toBeGreaterThan(fitted);
+    expect(await frame.evaluate((one) => one.scrollLeft)).toBeGreaterThan(0);
+    await image.click();
+    expect(await width()).toBe(fitted);
+    expect(await page.evaluate(OVERFLOW)).toBe(0);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('a job is compared with the capture before it, with a slider', async () => {
+    const { page, context, complaints } = await aPage();
+    await signIn(page);
+    const before = await aPicture();
+    const after = await aPicture();
+    await page.goto(`${service.url}/console/job?id=${after}`);
+    const box = page.locator('.before-after');
+    expect(await box.isVisible()).toBe(false);
+    await page.click('text=Before and after');
+    const [earlier, later] = [box.locator('img').first(), box.locator('img').last()];
+    await expect.poll(async () => [await widthOf(earlier), await widthOf(later)]).toEqual([2560, 2560]);
+    const [one, other] = [await earlier.boundingBox(), await later.boundingBox()];
+    expect(one).toEqual(other);
+    const cut = () =>
+      box
+        .locator('figure')
+        .first()
+        .evaluate((figure) => getComputedStyle(figure).clipPath);
+    expect(await cut()).toBe('inset(0px 50% 0px 0px)');
+    await box.locator('input').focus();
+    for (let i = 0; i < 4; i++) await page.keyboard.press('ArrowRight');
+    expect(await cut()).toBe('inset(0px 48% 0px 0px)');
+    await page.mouse.click((one?.x ?? 0) + (one?.width ?? 0) / 4, (one?.y ?? 0) + 100);
+    expect(await cut()).toBe('inset(0px 75% 0px 0px)');
+    await page.click('text=Compare with the previous capture');
+    expect(await page.inputValue('[name=before]')).toBe(before);
+    await page.click('button.primary');
+    await page.locator('text=The pictures are the same').waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('the request is written as code as the reader types, and nothing is captured unasked', async () => {
+    const { page, context, complaints, asked } = await aPage();
+    await signIn(page);
+    const previews = () => asked.filter((address) => address.endsWith('/console/preview')).length;
+    const code = (language: string) => page.locator(`#${language}`);
+    await page.fill('[name=url]', `${origin}/?typed`);
+    await expect.poll(() => code('curl').textContent()).toContain('/?typed');
+    await page.click('text=Open Graph card');
+    expect(await page.inputValue('[name="viewport.width"]')).toBe('1200');
+    expect(await page.inputValue('[name=url]')).toBe(`${origin}/?typed`);
+    await page.click('label[for=in-cli]');
+    await expect.poll(() => code('cli').innerText()).toContain('--viewport-width 1200');
+    expect(await code('curl').isVisible()).toBe(false);
+    await page.fill('[name=quality]', '900');
+    await expect.poll(() => page.locator('#snippet-problem').textContent()).toContain('must be at most 100');
+    await page.fill('[name=quality]', '');
+    await expect.poll(() => page.locator('#snippet-problem').textContent()).toBe('');
+    expect(previews()).toBe(0);
+    await page.click('[data-preview-take]');
+    await expect.poll(() => page.locator('[data-preview] img').evaluate((one) => (one as HTMLImageElement).naturalWidth)).toBe(640);
+    expect(previews()).toBe(1);
+    await page.check('text=Preview as I type');
+    await page.locator('text=From the cache, not charged').waitFor();
+    await page.locator('[name=url]').pressSequentially('&more');
+    await expect.poll(previews, { timeout: 10_000 }).toBe(3);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('a preview can be cancelled', async () => {
+    const { page, context } = await aPage();
+    await signIn(page);
+    await page.fill('[name=url]', `${origin}/slow`);
+    const [cancelled] = await Promise.all([page.waitForEvent('requestfailed'), cancelSoon(page)]);
+    expect(cancelled.url()).toBe(`${service.url}/console/preview`);
+    expect(await page.locator('[data-preview-cancel]').isVisible()).toBe(false);
+    await context.close();
+  });
+
+  test('the options of the last capture are remembered, but neither its address nor what is private', async () => {
+    const { page, context } = await aPage();
+    await signIn(page);
+    await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true; })`);
+    await page.fill('[name=url]', `${origin}/?secret`);
+    await page.check('[name=full_page]');
+    await page.uncheck('[name=block_ads]');
+    await page.fill('[name=headers]', 'X-Secret: secret');
+    await page.fill('[name=custom_css]', 'h1 { color: red }');
+    await page.click('text=Take the picture >> nth=0');
+    await page.locator('.picture img').waitFor();
+    await page.goto(`${service.url}/console/capture`);
+    await page.locator('text=Your last options are filled in.').waitFor();
+    const set = (name: string) => page.locator(`[name="${name}"]`);
+    expect([await set('full_page').isChecked(), await set('block_ads').isChecked(), await set('block_trackers').isChecked()]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    expect([await set('custom_css').inputValue(), await set('headers').inputValue(), await set('url').inputValue()]).toEqual([
+      'h1 { color: red }',
+      '',
+      '',
+    ]);
+    expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain('secret');
+    await page.click('text=Defaults');
+    expect([await set('full_page').isChecked(), await set('block_ads').isChecked()]).toEqual([false, true]);
     await context.close();
   });
 
@@ -194,6 +361,19 @@ describe('in a browser', () => {
     expect(done.status).toBe(200);
     await page.goto(`${service.url}/console/job?id=${done.headers.get('x-job-id')}`);
     await examine(page, 'job');
+    await page.goto(`${service.url}/console/compare`);
+    await examine(page, 'compare');
+    const [before, after] = [await aPicture(), await aPicture({ custom_css: 'h1 { color: red }' })];
+    await page.goto(`${service.url}/console/job?id=${after}`);
+    await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true; })`);
+    await examine(page, 'job with the one before');
+    await page.goto(`${service.url}/console/compare?before=${before}&after=${after}`);
+    await page.click('button.primary');
+    await page.locator('text=of the pixels have changed').waitFor();
+    await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true; })`);
+    await examine(page, 'compared');
+    await page.goto(`${service.url}/`);
+    await examine(page, 'home');
     const running = await service.post({ url: `${origin}/slow`, timeout: 60_000, cache_ttl: 0 }, {}, '?mode=async');
     await page.goto(`${service.url}/console/job?id=${running.body.data.job_id}`);
     await examine(page, 'running job');

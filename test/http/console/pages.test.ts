@@ -194,6 +194,147 @@ describe('the form of a capture', () => {
   });
 });
 
+describe('the capture page', () => {
+  test('is filled in by a link, but not with what links must not have', async () => {
+    await using it = await aConsole();
+    await aKey(it);
+    const visitor = await it.signIn();
+    const query = new URLSearchParams({
+      format: 'pdf',
+      'pdf.paper': 'a4',
+      full_page: 'on',
+      block_ads: 'off',
+      html: HOSTILE,
+      custom_js: HOSTILE,
+    });
+    const { text } = await visitor.get(`/console/capture?${query}&viewport.width=${encodeURIComponent(HOSTILE)}`);
+    expect(text).toMatch(/<option value="pdf" selected/);
+    expect(text).toMatch(/checked="" id="f-full_page"/);
+    expect(text).not.toMatch(/checked="" id="f-block_ads"/);
+    expect(text).toMatch(/checked="" id="f-block_trackers"/);
+    expect(text).toContain('value="a4"');
+    for (const name of ['html', 'custom_js']) expect(text).toMatch(new RegExp(`<textarea[^>]* name="${name}"[^>]*></textarea>`));
+    expect(text).not.toContain('<script>alert');
+  });
+
+  test('offers presets whose options are valid requests', async () => {
+    await using it = await aConsole();
+    await aKey(it);
+    const visitor = await it.signIn();
+    const { text } = await visitor.get('/console/capture');
+    const presets = [...text.matchAll(/data-preset="[^"]*" href="capture\?([^"]+)"/g)].map(([, query = '']) => unescaped(query));
+    expect(presets).toHaveLength(4);
+    for (const preset of presets) {
+      const fields = { ...ON, ...Object.fromEntries(new URLSearchParams(preset)), url: 'https://example.com' };
+      const shown = await visitor.post('/console/snippets', fields);
+      expect([shown.status, /id="snippet-problem"[^>]*>([^<]*)</.exec(shown.text)?.[1]], preset).toEqual([200, '']);
+    }
+  });
+
+  test('writes the request as code without capturing, and says what is wrong with it', async () => {
+    await using it = await aConsole();
+    const visitor = await it.signIn();
+    const { text } = await visitor.post('/console/snippets', { ...ON, url: 'ftp://example.com', timezone: HOSTILE, snippet: 'python' });
+    expect(text).toMatch(/id="snippet-problem"[^>]*><code>url<\/code> must be an http or https URL/);
+    expect(text).toMatch(/value="python" checked/);
+    expect(text).not.toContain('<script>alert');
+    expect(it.services.submitted).toEqual([]);
+    expect((await visitor.post('/console/snippets', { ...ON })).text).toMatch(/id="snippet-problem"[^>]*><\/p>/);
+  });
+
+  test('previews the view, small and as webp, charged to the chosen key', async () => {
+    await using it = await aConsole();
+    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const fields = {
+      ...{ key: key.id, url: 'https://example.com/', device: 'pixel_8', hide_selectors: '.ad', full_page: 'on', max_height: '4000' },
+      ...{
+        format: 'pdf',
+        'pdf.paper': 'a4',
+        'upload.url': 'https://example.com/put',
+        cache_ttl: '0',
+        'webhook.url': 'https://example.com/hook',
+        'webhook.secret': 'sixteen characters',
+      },
+    };
+    const { status, text } = await visitor.post('/console/preview', { ...ON, ...fields });
+    expect(status).toBe(200);
+    expect(text).toContain(`<img src="pictures/${aCapture().artifact}"`);
+    const [{ submission, context } = { submission: null, context: null }] = it.services.submitted;
+    expect(context).toMatchObject({ principal: { keyId: key.id }, idempotencyKey: null });
+    expect(submission).toMatchObject({ mode: 'sync', cacheTtl: 3600, webhook: null });
+    expect(submission?.options).toMatchObject({
+      format: 'webp',
+      fullPage: false,
+      pdf: null,
+      upload: null,
+      resize: { width: 640 },
+      hideSelectors: ['.ad'],
+    });
+  });
+
+  test('a preview that fails says why, and one without a key is not made', async () => {
+    await using it = await aConsole({ submit: async () => aFailedJob() });
+    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const failed = await visitor.post('/console/preview', { ...ON, key: key.id, url: 'https://example.com' });
+    expect(failed.text).toMatch(/id="preview-result">[\s\S]*The target answered 500/);
+    const refused = await visitor.post('/console/preview', { ...ON, key: '', url: 'https://example.com' });
+    expect(refused.text).toMatch(/id="preview-result">[\s\S]*must be a key that has not been revoked/);
+    expect((await it.ask('POST', '/console/preview')).status).toBe(401);
+  });
+});
+
+describe('comparing', () => {
+  /** Two jobs of another key, with pictures. */
+  function twoJobs(it: TestConsole) {
+    const [before, after] = [aCompletedJob({ keyId: 'key_1' }), aCompletedJob({ keyId: 'key_2' })];
+    const artifact = `${'e'.repeat(32)}.webp`;
+    if (before.result !== null) before.result.outcome = { ok: true, data: aCapture({ artifact }) };
+    it.services.store.findJob = async (id) => [before, after].find((job) => job.id === id) ?? null;
+    return { before, after, artifact };
+  }
+
+  test('two jobs are shown on top of each other before anything is compared', async () => {
+    await using it = await aConsole();
+    const visitor = await it.signIn();
+    const { before, after, artifact } = twoJobs(it);
+    it.services.comparisons.compare = async () => Promise.reject(new Error('compared'));
+    const { status, text } = await visitor.get(`/console/compare?before=${before.id}&after=${after.id}`);
+    expect(status).toBe(200);
+    expect(text).toContain(`<img src="pictures/${artifact}" alt="The earlier capture"`);
+    expect(text).toContain(`<img src="pictures/${aCapture().artifact}" alt="The later capture"`);
+    const { text: hostile } = await visitor.get(`/console/compare?before=${encodeURIComponent(HOSTILE)}&after=${after.id}`);
+    expect(hostile).not.toContain('The earlier capture');
+    expect(hostile).not.toContain('<script>alert');
+  });
+
+  test('jobs of any key are compared, with the pictures and what has changed', async () => {
+    await using it = await aConsole();
+    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const { before, after, artifact } = twoJobs(it);
+    const size = { width: 800, height: 600 };
+    const asked: unknown[] = [];
+    it.services.comparisons.compare = async (order) => {
+      asked.push(order.before, order.after);
+      const regions = Array.from({ length: 12 }, (_, i) => ({ x: i, y: 0, width: 8, height: 8 }));
+      return {
+        comparison: { same: false, share: 0.00001, pixels: 5, regions, before: size, after: size },
+        artifact: `${'d'.repeat(32)}.webp`,
+      };
+    };
+    const fields = { key: key.id, before: before.id, after: ` ${after.id} `, picture: 'overlay' };
+    const { status, text } = await visitor.post('/console/compare', fields);
+    expect(status).toBe(200);
+    expect(asked).toEqual([
+      { kind: 'artifact', name: artifact },
+      { kind: 'artifact', name: aCapture().artifact },
+    ]);
+    expect(text).toContain('Less than 0.01 % of the pixels have changed');
+    expect(text).toContain(`<img src="pictures/${'d'.repeat(32)}.webp" alt="What has changed"`);
+    expect(text).toContain('data-slider');
+    expect(text.match(/8 × 8 px/g)).toHaveLength(10);
+  });
+});
+
 describe('jobs', () => {
   test('are listed for all keys, and by state and key', async () => {
     await using it = await aConsole();
@@ -228,6 +369,64 @@ describe('jobs', () => {
     expect((await visitor.get('/console/jobs?state=odd')).status).toBe(400);
   });
 
+  test('are shown as thumbnails, which only a session can load', async () => {
+    const found: Record<string, Buffer | 'deleted' | 'busy' | 'not shown'> = { a: Buffer.from('webp'), b: 'deleted', c: 'busy' };
+    await using it = await aConsole();
+    Object.assign(it.services.console ?? {}, { thumbnail: async (name: string) => found[name[0] ?? ''] ?? null });
+    const visitor = await it.signIn();
+    const [picture, paper, banner] = [aCompletedJob(), aCompletedJob(), aCompletedJob()];
+    const pdf = aCapture({ format: 'pdf', artifact: `${'p'.repeat(32)}.pdf` });
+    if (paper.result !== null) paper.result.outcome = { ok: true, data: pdf };
+    if (banner.result !== null) banner.result.outcome = { ok: true, data: aCapture({ width: 1280, height: 90 }) };
+    it.services.store.listAllJobs = async () => ({ jobs: [picture, paper, aFailedJob(), banner], next: null });
+    const { text } = await visitor.get('/console/jobs');
+    const image = `<img src="thumbnails/${aCapture().artifact}" alt="" loading="lazy" decoding="async"/>`;
+    expect(text.split(image)).toHaveLength(3);
+    expect(text).toContain('<span class="thumb part">');
+    expect(text).toContain('<span class="thumb none pdf" aria-hidden="true">PDF</span>');
+    expect(text).toContain('<span class="thumb none failed"');
+    const at = (letter: string) => `/console/thumbnails/${letter.repeat(32)}.webp`;
+    expect(await visitor.get(at('a'))).toMatchObject({ status: 200, text: 'webp', headers: { 'content-type': 'image/webp' } });
+    const gone = await visitor.get(at('b'));
+    expect([gone.headers['content-type'], gone.headers['cache-control']]).toEqual(['image/svg+xml', 'private, max-age=600']);
+    expect(gone.text).toContain('Picture deleted');
+    expect((await visitor.get(at('c'))).headers['cache-control']).toBe('no-store');
+    for (const path of [at('d'), '/console/thumbnails/x', '/console/thumbnails/..%2fa']) expect((await visitor.get(path)).status).toBe(404);
+    expect((await it.ask('GET', at('a'))).status).toBe(401);
+  });
+
+  test('a list without jobs leads to the first picture, or to the other jobs', async () => {
+    await using it = await aConsole();
+    const visitor = await it.signIn();
+    expect((await visitor.get('/console/jobs')).text).toContain('<a href="capture">Take the first picture</a>');
+    expect((await visitor.get('/console/jobs?state=failed')).text).toContain('<a href="jobs">Show all jobs</a>');
+  });
+
+  test('a job is shown with the picture before it of the same address and width', async () => {
+    await using it = await aConsole();
+    const visitor = await it.signIn();
+    const pictured = (changes: Parameters<typeof aCapture>[0]) => {
+      const job = aCompletedJob();
+      if (job.result !== null) job.result.outcome = { ok: true, data: aCapture(changes) };
+      return job;
+    };
+    const own = pictured({});
+    const artifact = `${'e'.repeat(32)}.webp`;
+    const [same, query, narrow, earlier] = [
+      pictured({}),
+      pictured({ artifact, url: 'https://example.com/?other' }),
+      pictured({ artifact, width: 750 }),
+      pictured({ artifact }),
+    ];
+    it.services.store.findJob = async (id) => (id === own.id ? own : null);
+    it.services.store.earlierPictures = async () => [same, query, narrow, earlier];
+    const { text } = await visitor.get(`/console/job?id=${own.id}`);
+    expect(text).toContain(`href="compare?before=${earlier.id}&amp;after=${own.id}"`);
+    expect(text).toContain(`<img src="pictures/${artifact}" alt="The earlier capture"`);
+    it.services.store.earlierPictures = async () => [same, query, narrow];
+    expect((await visitor.get(`/console/job?id=${own.id}`)).text).not.toContain('Before and after');
+  });
+
   test('a failed job shows what it was to capture, and can be tried again', async () => {
     await using it = await aConsole();
     const visitor = await it.signIn();
@@ -236,9 +435,9 @@ describe('jobs', () => {
     it.services.store.findJob = async (id) => [job, html, old].find((each) => each.id === id) ?? null;
     it.services.store.listAllJobs = async () => ({ jobs: [job, html, old], next: null });
     const list = (await visitor.get('/console/jobs')).text;
-    expect(unescaped(list)).toContain(`<a href="job?id=${job.id}">${job.url}</a>`);
-    expect(list).toContain(`<a href="job?id=${html.id}">about:html</a>`);
-    expect(list).toContain(`<a href="job?id=${old.id}">${old.id}</a>`);
+    expect(unescaped(list)).toContain(`<a href="job?id=${job.id}" title="${job.url}">${job.url?.replace('https://', '')}</a>`);
+    expect(list).toContain(`<a href="job?id=${html.id}" title="about:html">about:html</a>`);
+    expect(list).toContain(`<a href="job?id=${old.id}" title="${old.id}">${old.id}</a>`);
     const { text } = await visitor.get(`/console/job?id=${job.id}`);
     expect(unescaped(text)).toContain(`<dt>URL</dt><dd>${job.url}</dd>`);
     expect(list + text).not.toContain('<script>alert');

@@ -1,5 +1,8 @@
 /** The scripts of the console's pages, which add to links and forms. Everything works without them, by loading a page again. */
 
+import { runCapturePage } from './capture-page.js';
+import { addSliders, addZoom } from './pictures.js';
+
 const EVERY_MS = 2_000;
 const LONGEST_WAIT_MS = 30_000;
 const SAID_MS = 2_000;
@@ -7,6 +10,9 @@ const SAID_MS = 2_000;
 void followServer();
 showBusyForms();
 addCopyButtons();
+addZoom();
+addSliders();
+runCapturePage();
 
 /** Reads the parts of the page that are marked as live from the server again, while the page is visible. */
 async function followServer(): Promise<void> {
@@ -66,8 +72,14 @@ function replace(before: HTMLElement, after: HTMLElement): void {
     details.open = known[i]?.open ?? details.open;
   });
   if (before.outerHTML === after.outerHTML) return;
+  // A picture that is shown already would flicker if it were loaded again.
+  for (const image of after.querySelectorAll('img')) {
+    const shown = before.querySelector(`img[src="${CSS.escape(image.getAttribute('src') ?? '')}"]`);
+    if (shown !== null) image.replaceWith(shown);
+  }
   const focused = before.contains(document.activeElement) ? document.activeElement?.getAttribute('href') : null;
   before.replaceWith(after);
+  addZoom(after);
   if (focused) after.querySelector<HTMLElement>(`[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
 }
 
