@@ -152,6 +152,23 @@ describe('the reference page', () => {
     expect(page).toContain('STILLFRAME_ALLOW_DESTINATIONS');
   });
 
+  it('follows the page at /, which says what runs there, with the first command and links that lead somewhere', async () => {
+    await using served = await serveApp(fakeServices());
+    const page = await (await fetch(served.url)).text();
+    expect(page).toContain('This is a stillframe server');
+    expect(page).toContain('curl http://shots.example/v1/screenshot');
+    const links = [...page.matchAll(/<h2><a href="([^"]+)"|<a href="(docs[^"]*)"/g)].flatMap(([, one, other]) => one ?? other ?? []);
+    expect(links).toEqual(
+      expect.arrayContaining(['docs', 'docs/api', 'docs/options', 'docs/library', 'docs/mcp', 'docs/production#the-console']),
+    );
+    for (const link of links) {
+      const [path = '', id] = link.split('#');
+      const answer = await fetch(`${served.url}/${path}`);
+      expect(answer.status, link).toBe(200);
+      if (id !== undefined) expect(await answer.text(), link).toContain(`id="${id}"`);
+    }
+  });
+
   it('is a page of its own, with a strict policy and nothing from elsewhere', async () => {
     await using served = await serveApp(fakeServices());
     for (const path of ['/', '/docs', '/docs/api', '/docs/search?q=webhook']) {

@@ -1,6 +1,14 @@
 import { ICON, STYLE } from '../console/style.js';
 
-const DOCS_STYLE = `.docs { display: grid; grid-template-columns: 13rem minmax(0, 1fr); gap: 2rem; align-items: start; }
+const DOCS_STYLE = `.home { max-width: 62rem; margin: 0 auto; }
+.home h1 { font-size: 2rem; margin: 1rem 0 0; }
+.lead { max-width: 44rem; margin: 0 0 .5rem; color: var(--soft); font-size: 1.1rem; }
+.ways { margin: 0; padding: 0; list-style: none; }
+.ways h2 a { text-decoration: none; }
+.ways h2 a::after { content: ' →'; }
+.ways h2 a:hover { text-decoration: underline; }
+.ways p { color: var(--soft); }
+.docs { display: grid; grid-template-columns: 13rem minmax(0, 1fr); gap: 2rem; align-items: start; }
 .docs nav { position: sticky; top: 1rem; }
 .docs nav ul { margin: 0; padding: 0; list-style: none; }
 .docs nav a { display: block; padding: .25rem .7rem; border-radius: 6px; color: var(--text); text-decoration: none; }

@@ -21,18 +21,69 @@ export interface DocsPlace {
 export function homePage(place: DocsPlace): string {
   return write(
     place,
-    { title: 'stillframe', current: null, up: '' },
-    <section class="card prose">
-      <p>URL in, faithful picture or PDF out.</p>
-      <FirstCapture baseUrl={place.baseUrl} />
-      <p>
-        Create an API key with <code>stillframe keys create --label NAME</code>.
+    { title: 'Web pages as pictures and PDFs', current: null, up: '', isHome: true },
+    <>
+      <p class="lead">
+        This is a stillframe server: send it a URL or HTML, and it answers with a screenshot or a PDF. It runs at{' '}
+        <code>{place.baseUrl}</code>.
       </p>
-      <p>
-        <a href="docs">Reference</a> · <a href="openapi.json">openapi.json</a> · <a href="v1/health">Health</a>
+      <section class="card prose">
+        <h2>The first picture</h2>
+        <p>On the server, create an API key:</p>
+        <pre>
+          <code>stillframe keys create --label NAME</code>
+        </pre>
+        <p>With the key, from anywhere that reaches this server:</p>
+        <FirstCapture baseUrl={place.baseUrl} />
+        <p>
+          The answer has the address of the picture in <code>data.cdn_url</code>.
+        </p>
+      </section>
+      <ul class="cards ways">
+        {waysFrom(place).map(({ to, title, text }) => (
+          <li class="card">
+            <h2>{to === null ? title : <a href={to}>{title}</a>}</h2>
+            <p>{text}</p>
+          </li>
+        ))}
+      </ul>
+      <p class="hint">
+        For programs: <a href="openapi.json">openapi.json</a> · <a href="v1/health">Health</a>
       </p>
-    </section>,
+    </>,
   );
+}
+
+interface Way {
+  to: string | null;
+  title: string;
+  text: Child;
+}
+
+function waysFrom({ hasConsole }: DocsPlace): Way[] {
+  const console: Way = hasConsole
+    ? {
+        to: 'console',
+        title: 'Console',
+        text: 'Take pictures in the browser, see and compare them, and manage keys, accounts and the queue.',
+      }
+    : {
+        to: null,
+        title: 'Console',
+        text: (
+          <>
+            It is open to this machine, or to those whom the operator lets in: <a href="docs/production#the-console">how to open it</a>.
+          </>
+        ),
+      };
+  return [
+    console,
+    { to: 'docs/api', title: 'The HTTP API', text: 'How requests, answers, errors, credits and signed links work.' },
+    { to: 'docs/options', title: 'Options of a capture', text: 'Devices, full pages, PDFs, waiting, blocking, and everything else.' },
+    { to: 'docs', title: 'Reference', text: 'Every endpoint, to be tried out here, and what each error means.' },
+    { to: 'docs/library', title: 'Use it from a program', text: 'The typed client for JavaScript, and captures without a server.' },
+    { to: 'docs/mcp', title: 'AI assistants', text: 'Let an assistant look at web pages with the tools of this server.' },
+  ];
 }
 
 /** The page at `/docs`, with a section for each error code. */
@@ -108,9 +159,11 @@ interface Written {
   /** Leads from the page to the root of the server. */
   up: '' | '../';
   query?: string;
+  /** Links to the pages of the documentation are left out. */
+  isHome?: true;
 }
 
-function write({ version, hasConsole }: DocsPlace, { title, current, up, query = '' }: Written, body: Child): string {
+function write({ version, hasConsole }: DocsPlace, { title, current, up, query = '', isHome }: Written, body: Child): string {
   const files = `${up}docs/`;
   const head = (
     <>
@@ -131,21 +184,10 @@ function write({ version, hasConsole }: DocsPlace, { title, current, up, query =
       {hasConsole ? <a href={`${up}console`}>Console</a> : null}
     </>
   );
-  const entries = [{ name: '', title: 'Reference' }, ...pages];
   const document = (
     <Shell title={`${title} · stillframe`} icon={`${files}icon.svg?${version}`} version={version} head={head} bar={bar}>
-      <div class="docs">
-        <nav aria-label="Documentation">
-          <ul>
-            {entries.map((entry) => (
-              <li>
-                <a href={entry.name === '' ? `${up}docs` : files + entry.name} aria-current={entry.name === current ? 'page' : undefined}>
-                  {entry.title}
-                </a>
-              </li>
-            ))}
-          </ul>
-        </nav>
+      <div class={isHome ? 'home' : 'docs'}>
+        {isHome ? null : <Contents up={up} current={current} />}
         <div class="stack">
           <h1>{title}</h1>
           {body}
@@ -154,6 +196,26 @@ function write({ version, hasConsole }: DocsPlace, { title, current, up, query =
     </Shell>
   );
   return `<!doctype html>\n${String(document)}`;
+}
+
+function Contents({ up, current }: Pick<Written, 'up' | 'current'>) {
+  const entries = [{ name: '', title: 'Reference' }, ...pages];
+  return (
+    <nav aria-label="Documentation">
+      <ul>
+        {entries.map((entry) => (
+          <li>
+            <a
+              href={entry.name === '' ? `${up}docs` : `${up}docs/${entry.name}`}
+              aria-current={entry.name === current ? 'page' : undefined}
+            >
+              {entry.title}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
 }
 
 function FirstCapture({ baseUrl }: { baseUrl: string }) {
