@@ -137,6 +137,11 @@ const BROWSER = {
     help: 'leave the clocks of pages alone instead of running them ahead',
     note: 'The field `real_time` does the same for one capture.',
   }),
+  ffmpeg: optional(path).meta({
+    argument: '<path>',
+    help: 'path of the ffmpeg that makes mp4 files for `animate`',
+    defaultText: 'none: mp4 is refused',
+  }),
   concurrency: whole(1, 256)
     .default(2 * availableParallelism())
     .meta({ argument: '<n>', help: 'concurrent captures', defaultText: '2 × cores' }),

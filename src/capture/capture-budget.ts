@@ -1,3 +1,4 @@
+import { animationGraceMs } from '../contract/animation.js';
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import { CAPTURE_GRACE_MS, TIMEOUT_MS } from '../contract/limits.js';
@@ -24,7 +25,7 @@ export interface TimeLimit extends Disposable {
 }
 
 /** Creates a limit that aborts with `render_timeout`. */
-export function timeLimit({ timeout, delay }: Pick<CaptureOptions, 'timeout' | 'delay'>): TimeLimit {
+export function timeLimit({ timeout, delay, animate }: Pick<CaptureOptions, 'timeout' | 'delay' | 'animate'>): TimeLimit {
   const limit = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const exceed = () =>
@@ -39,7 +40,7 @@ export function timeLimit({ timeout, delay }: Pick<CaptureOptions, 'timeout' | '
     abort: (reason) => limit.abort(reason),
     begin: () => {
       clearTimeout(timer);
-      timer = setTimeout(exceed, timeout + delay + CAPTURE_GRACE_MS);
+      timer = setTimeout(exceed, timeout + delay + CAPTURE_GRACE_MS + animationGraceMs({ animate }));
     },
     [Symbol.dispose]: () => clearTimeout(timer),
   };

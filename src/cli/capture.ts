@@ -7,7 +7,7 @@ import { type Captured, describeCapture, describeInspection, toJsonReport } from
 import { type CaptureTarget, readTarget } from './capture-target.js';
 import { LOCAL_PAGE } from './capture-target-page.js';
 import { printable, toErrorObject, UsageError } from './operator-error.js';
-import { checkWritable, defaultName, readFormat } from './picture-file.js';
+import { checkWritable, defaultName, readFormat, withFormat } from './picture-file.js';
 import { type CaptureOrder, runCapture } from './run-capture.js';
 import { addSettings, CAPTURE_SETTINGS, readSettings } from './settings-flags.js';
 
@@ -73,9 +73,8 @@ async function readOrder(text: string | undefined, flags: CaptureFlags, command:
   const request = {
     ...readCaptureFlags(command, config.proxyPassword),
     ...(target.kind === 'html' ? {} : { url: target.kind === 'url' ? target.url : LOCAL_PAGE }),
-    ...(format === null ? {} : { format }),
   };
-  const body = printedOnPaper(request, ownLocale());
+  const body = printedOnPaper(withFormat(request, format), ownLocale());
   const options = parseRequest(body);
   const force = flags.force === true;
   const file = flags.output === '-' ? null : (flags.output ?? defaultName(target, options.url, options.format));

@@ -120,6 +120,7 @@ async function readPicture(text: string, flags: CompareFlags, command: Command):
   const target = readTarget(text);
   const config = readSettings(command);
   const body = { format: 'png', ...readCaptureFlags(command, config.proxyPassword) };
+  if ('animate' in body) throw new UsageError('--animate-* cannot be used here: animated pictures are not compared.');
   if (body.format === 'pdf') throw new UsageError('--format must be png, jpeg or webp: PDFs are not compared.');
   const url = target.kind === 'url' ? target.url : LOCAL_PAGE;
   const { renderTarget } = await import('./run-capture.js');

@@ -6,12 +6,12 @@ import type { CaptureFormat } from '../contract/capture-request.js';
 import type { CaptureTarget } from './capture-target.js';
 import { OperatorError, UsageError } from './operator-error.js';
 
-const FORMATS: Record<string, CaptureFormat> = { png: 'png', jpg: 'jpeg', jpeg: 'jpeg', webp: 'webp', pdf: 'pdf' };
+const FORMATS: Record<string, CaptureFormat> = { png: 'png', jpg: 'jpeg', jpeg: 'jpeg', webp: 'webp', gif: 'gif', mp4: 'mp4', pdf: 'pdf' };
 /** Maximum length of a name: at most 240 bytes of UTF-8, since file systems allow 255, extension included. */
 const NAME_MAX_CHARS = 80;
 
 /** Message about another extension, which follows "it" or the field's name. */
-export const EXTENSIONS = 'must end in .png, .jpg, .jpeg, .webp or .pdf, or have no extension';
+export const EXTENSIONS = 'must end in .png, .jpg, .jpeg, .webp, .gif, .mp4 or .pdf, or have no extension';
 
 /** Returns the format that a file's extension names; null for no extension, undefined for one that names none. */
 export function formatOfName(path: string): CaptureFormat | null | undefined {
@@ -33,6 +33,25 @@ export function readFormat(output: string | undefined, format: string | undefine
     throw new UsageError(`-o is "${output}" and --format is ${format}: name the file .${format}, or leave --format out.`);
   }
   return named;
+}
+
+/**
+ * A request with the format that its file's name sets, which is that of `animate` in an animated picture: .gif and .mp4 always
+ * mean one.
+ * @throws UsageError if the name and `animate.format` contradict each other
+ */
+export function withFormat(request: Record<string, unknown>, format: string | null): Record<string, unknown> {
+  const { animate } = request;
+  if (format === null) return request;
+  if (animate === undefined && !/^(gif|mp4)$/.test(format)) return { ...request, format };
+  if (animate !== undefined && !isObject(animate)) return request;
+  if (animate?.format !== undefined && animate.format !== format)
+    throw new UsageError(`The file is .${format}, and animate.format is ${animate.format}: name the file accordingly, or leave it out.`);
+  return { ...request, animate: { ...animate, format } };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Makes a file name in the working directory, from the URL's host, path and query, or from the captured file's name. */

@@ -7,6 +7,7 @@ export const CAPTURE_SETTINGS: readonly (keyof Config)[] = [
   'chromium',
   'browserInstall',
   'sandbox',
+  'ffmpeg',
   'dnsServers',
   'allowDestinations',
   'denyDestinations',

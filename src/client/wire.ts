@@ -15,7 +15,7 @@ export interface CaptureData {
      */
     final_url: string;
     /**
-     * format of the artifact: png, jpeg, webp or pdf
+     * format of the artifact: png, jpeg, webp or pdf; gif or mp4 with `animate`
      * @example webp
      */
     format: string;
@@ -1939,6 +1939,42 @@ export interface CaptureRequest {
          * @enum {string}
          */
         fit?: "inside" | "cover" | "contain";
+    };
+    /**
+     * an animated picture of the view: of what moves in it, or of the page as it scrolls
+     * @example {
+     *       "duration": 3000,
+     *       "fps": 10
+     *     }
+     */
+    animate?: {
+        /**
+         * ms of the page's time that the animated picture shows. Default: `3000`.
+         * @example 3000
+         */
+        duration?: number;
+        /**
+         * frames a second. Default: `10`.
+         * @example 10
+         */
+        fps?: number;
+        /**
+         * scroll from the top of the page to its end. Default: `false`.
+         * @example false
+         */
+        scroll?: boolean;
+        /**
+         * format of the animated picture; mp4 needs the operator's STILLFRAME_FFMPEG. Default: `webp`.
+         * @example webp
+         * @enum {string}
+         */
+        format?: "webp" | "gif" | "mp4";
+        /**
+         * one pixel per CSS px, or as many as `viewport` or `device` say. Default: `css`.
+         * @example css
+         * @enum {string}
+         */
+        scale?: "css" | "device";
     };
     /**
      * error codes to tolerate: the page is captured anyway, and the failure becomes a warning

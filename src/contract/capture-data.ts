@@ -141,7 +141,7 @@ export const captureDataSchema = z
   .object({
     url: z.string().meta({ description: 'the requested URL, normalized', example: 'https://example.com/' }),
     final_url: z.string().meta({ description: 'the URL after redirects', example: 'https://example.com/' }),
-    format: z.string().meta({ description: 'format of the artifact: png, jpeg, webp or pdf', example: 'webp' }),
+    format: z.string().meta({ description: 'format of the artifact: png, jpeg, webp or pdf; gif or mp4 with `animate`', example: 'webp' }),
     width: z.number().meta({ description: 'of the encoded artifact', example: 2560 }),
     height: z.number().meta({ description: 'height of the artifact, in the same unit as `width`', example: 1440 }),
     bytes: z.number().meta({ description: 'size of the artifact', example: 21_044 }),
@@ -274,6 +274,8 @@ const CONTENT_TYPES: Record<string, string> = {
   jpeg: 'image/jpeg',
   jpg: 'image/jpeg',
   webp: 'image/webp',
+  gif: 'image/gif',
+  mp4: 'video/mp4',
   pdf: 'application/pdf',
 };
 

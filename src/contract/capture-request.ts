@@ -20,8 +20,16 @@ export const captureRequestSchema = z.strictObject(requestFields).meta({ id: 'Ca
 /** CaptureRequest on the wire, every default filled in. */
 export type WireCaptureRequest = z.output<typeof captureRequestSchema>;
 
-export type CaptureFormat = WireCaptureRequest['format'];
-export type ImageFormat = Exclude<CaptureFormat, 'pdf'>;
+type StillFormat = WireCaptureRequest['format'];
+/** A format of `animate`; webp is also one of a still picture. */
+export type AnimationFormat = AnimateOption['format'];
+/** The format of an artifact. */
+export type CaptureFormat = StillFormat | AnimationFormat;
+export type ImageFormat = Exclude<StillFormat, 'pdf'>;
+
+export function isImageFormat(format: CaptureFormat): format is ImageFormat {
+  return format === 'png' || format === 'jpeg' || format === 'webp';
+}
 export type WaitUntil = WireCaptureRequest['wait_until'];
 export type ExecutionMode = 'sync' | 'async';
 
@@ -71,6 +79,9 @@ export interface PdfOption extends Omit<CamelNames<WirePdf>, 'paper' | 'margin' 
 /** CSS px of the page. */
 export type ClipOption = NonNullable<WireCaptureRequest['clip']>;
 
+/** Times in ms. */
+export type AnimateOption = NonNullable<WireCaptureRequest['animate']>;
+
 /** Output px. */
 export interface ResizeOption {
   width: number | null;
@@ -97,6 +108,8 @@ interface ConvertedOptions {
   /** Normalised, absolute. HTML_DOCUMENT_URL for `html` without a `base_url`. */
   url: string;
   view: View;
+  /** That of `animate`, if it is given. */
+  format: CaptureFormat;
   proxy: ProxyOptions | null;
   /** Lower-case names. */
   headers: Record<string, string>;
@@ -135,10 +148,13 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
     view: {
       width: view.width,
       height: view.height,
-      deviceScaleFactor: view.deviceScaleFactor,
+      deviceScaleFactor: wire.animate?.scale === 'css' ? 1 : view.deviceScaleFactor,
       isMobile: view.isMobile,
       hasTouch: view.hasTouch,
     },
+    format: wire.animate?.format ?? wire.format,
+    // Otherwise the page would be asked not to move.
+    reduceMotion: wire.reduce_motion && wire.animate === undefined,
     colorScheme: wire.color_scheme ?? (wire.dark_mode ? 'dark' : null),
     locale: wire.locale ?? region?.locale ?? null,
     timezone: wire.timezone === undefined ? (region?.timezone ?? null) : canonicalTimezone(wire.timezone),

@@ -56,6 +56,9 @@ function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage
   const [hasSelector, hasClip, hasPdf] = [selector !== undefined, clip !== undefined, pdf !== undefined];
   const isFullPage = fullPage === true && !hasSelector && !hasClip;
   const hasMask = Array.isArray(others.mask) && others.mask.length > 0;
+  const isAnimated = others.animate !== undefined;
+  const scrolls = (others.animate as { scroll?: unknown } | null | undefined)?.scroll === true;
+  const notAnimated = 'cannot be combined with `animate`.';
   const notWithPdf = 'cannot be combined with format `pdf`.';
   return [
     ['selector', isPdf && hasSelector, 'cannot be combined with format `pdf`. Use png, jpeg or webp, or leave `selector` out.'],
@@ -78,6 +81,19 @@ function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage
       'needs `inspect_page` and format `png`, `jpeg` or `webp`.',
     ],
     ['resize', isPdf && others.resize !== undefined, notWithPdf],
+    ['format', isAnimated && format !== undefined, 'cannot be combined with `animate`: set `animate.format` to webp, gif or mp4.'],
+    [
+      'full_page',
+      isAnimated && fullPage === true,
+      'cannot be combined with `animate`, which shows the view: `animate.scroll` shows the page from top to bottom.',
+    ],
+    ['omit_background', isAnimated && others.omit_background === true, notAnimated],
+    ['reduce_motion', isAnimated && others.reduce_motion === true, notAnimated],
+    ['mask', isAnimated && hasMask, notAnimated],
+    ['annotate', isAnimated && others.annotate === true, notAnimated],
+    ['real_time', isAnimated && others.real_time === true, notAnimated],
+    ['animate.scroll', scrolls && hasSelector, 'cannot be combined with `selector`.'],
+    ['animate.scroll', scrolls && hasClip, 'cannot be combined with `clip`.'],
   ];
 }
 

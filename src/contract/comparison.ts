@@ -177,6 +177,7 @@ const SOURCES = 'must be the id of a job, the `cdn_url` of a picture of this ser
 /** A capture for a comparison is a png unless the request says otherwise, since lossy formats differ where the page does not. */
 function readCapture(side: 'before' | 'after', given: Record<string, unknown>, rules: Omit<SubmissionRules, 'forceAsync'>): Submission {
   try {
+    if (given.animate !== undefined) throw invalidRequest([{ path: 'animate', message: 'is not possible in a comparison' }]);
     const submission = parseSubmission({ format: 'png', ...given, sync: true }, { ...rules, forceAsync: false });
     if (submission.options.format === 'pdf')
       throw invalidRequest([{ path: 'format', message: 'must be png, jpeg or webp in a comparison' }]);

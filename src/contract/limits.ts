@@ -72,6 +72,14 @@ export const PDF_TEMPLATE_MAX_CHARS = 16_384;
 /** A page smaller than about a third of an inch has no printable area; the format allows at most 200. */
 export const PDF_PAPER_INCHES = { min: 0.3, max: 200 } as const;
 export const PDF_SCALE = { min: 0.1, max: 2 } as const;
+/** `animate` (extensions.md, Motion). */
+export const ANIMATION_MS = { min: 100, max: 20_000, default: 3_000 } as const;
+export const ANIMATION_FPS = { min: 1, max: 30, default: 10 } as const;
+/** The pixels of all frames together: 20 s of 1280 × 720 at 30 frames a second have 553 million. */
+export const ANIMATION_MAX_PIXELS = 600_000_000;
+/** The time that an animated picture may take beside the limits of every capture, at first and for each frame. */
+export const ANIMATION_GRACE_MS = 10_000;
+export const ANIMATION_FRAME_MAX_MS = 250;
 /** Jobs on one page of GET /v1/jobs. */
 export const JOBS_PAGE = { min: 1, max: 100, default: 20 } as const;
 /** Codes may be repeated. */

@@ -3,9 +3,10 @@ import type { CaptureOptions } from './capture-request.js';
 import { findField } from './field-list.js';
 import { STORED_JOB_STATES } from './job.js';
 
-/** Credits of a successful capture (interface.md, Limits): viewport image 1, full-page image 2, PDF 3. */
-export function priceOf({ format, fullPage }: Pick<CaptureOptions, 'format' | 'fullPage'>): number {
-  const priceIn = (name: string, value: string) => findField([name])?.price?.[value] ?? 1;
+/** Credits of a successful capture (interface.md, Limits): viewport image 1, full-page image 2, PDF 3, animated picture 5. */
+export function priceOf({ format, fullPage, animate }: Pick<CaptureOptions, 'format' | 'fullPage' | 'animate'>): number {
+  const priceIn = (name: string, value: string) => findField(name.split('.'))?.price?.[value] ?? 1;
+  if (animate !== null) return priceIn('animate.format', animate.format);
   return Math.max(priceIn('format', format), priceIn('full_page', String(fullPage)));
 }
 

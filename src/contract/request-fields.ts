@@ -18,6 +18,7 @@ export const FIELD_GROUPS = [
   'Output',
   'HTML',
   'What to capture',
+  'Motion',
   'PDF',
   'Login',
   'Steps',
@@ -576,6 +577,33 @@ export const requestFields = {
     .refine(({ width, height }) => width !== undefined || height !== undefined, 'needs `width`, `height` or both')
     .optional()
     .meta({ group: 'What to capture', description: 'scale the finished image down, never up', example: { width: 640 }, ...EXTENSION }),
+  animate: z
+    .strictObject({
+      duration: whole(limits.ANIMATION_MS)
+        .default(limits.ANIMATION_MS.default)
+        .meta({ description: "ms of the page's time that the animated picture shows" }),
+      fps: whole(limits.ANIMATION_FPS).default(limits.ANIMATION_FPS.default).meta({ description: 'frames a second' }),
+      scroll: z.boolean().default(false).meta({ description: 'scroll from the top of the page to its end' }),
+      format: z
+        .enum(['webp', 'gif', 'mp4'])
+        .default('webp')
+        .meta({
+          description: "format of the animated picture; mp4 needs the operator's STILLFRAME_FFMPEG",
+          price: { webp: 5, gif: 5, mp4: 5 },
+        }),
+      scale: z
+        .enum(['css', 'device'])
+        .default('css')
+        .meta({ description: 'one pixel per CSS px, or as many as `viewport` or `device` say' }),
+    })
+    .optional()
+    .meta({
+      group: 'Motion',
+      description: 'an animated picture of the view: of what moves in it, or of the page as it scrolls',
+      example: { duration: 3_000, fps: 10 },
+      cli: 'members',
+      ...EXTENSION,
+    }),
   tolerate: z
     .array(z.enum(TOLERATED_CODES))
     .max(limits.TOLERATE_MAX_ITEMS)

@@ -1,5 +1,6 @@
 import stringify from 'safe-stable-stringify';
 import type { z } from 'zod';
+import { animationProblems } from './animation.js';
 import { CaptureError } from './capture-error.js';
 import {
   type CaptureOptions,
@@ -47,6 +48,8 @@ export interface SubmissionRules {
   explain?: boolean;
   /** STILLFRAME_ALLOW_INSECURE_TLS: `ignore_https_errors` may be used. Default: no. */
   allowInsecureTls?: boolean;
+  /** Whether `animate.format` may be mp4. Default: true; the renderer has the last word. */
+  mp4?: boolean;
 }
 
 /**
@@ -66,12 +69,17 @@ export function parseSubmission(body: unknown, rules: SubmissionRules): Submissi
     });
   issues.push(...invalid);
   if (issues.length > 0 || !parsed.success) throw invalidRequest([...issues, ...unsupported].slice(0, ISSUES_MAX));
-  const [first] = unsupported;
-  if (first !== undefined) {
-    const message = `\`${first.path}\` ${first.message}`;
-    throw new CaptureError({ code: 'unsupported_option', message, details: { issues: unsupported } });
-  }
-  return toSubmission(parsed.data, rules);
+  refuse(unsupported);
+  const submission = toSubmission(parsed.data, rules);
+  refuse(animationProblems(submission.options, { mp4: rules.mp4 ?? true }));
+  return submission;
+}
+
+/** @throws CaptureError `unsupported_option` if there is an issue */
+function refuse(issues: RequestIssue[]): void {
+  const [first] = issues;
+  if (first === undefined) return;
+  throw new CaptureError({ code: 'unsupported_option', message: `\`${first.path}\` ${first.message}`, details: { issues } });
 }
 
 /**

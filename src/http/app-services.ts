@@ -103,6 +103,8 @@ export interface AppConfig {
   tolerate: readonly ToleratedCode[];
   /** STILLFRAME_ALLOW_INSECURE_TLS. */
   allowInsecureTls: boolean;
+  /** Whether STILLFRAME_FFMPEG is set. */
+  mp4: boolean;
   /** How long artifacts may be kept by caches. */
   artifactMaxAgeSeconds: number;
   /** False for a server that leaves the API to others: it has health and metrics only. */

@@ -19,15 +19,15 @@ export function negotiate(accept: string | undefined, format: CaptureFormat): 'j
     return Math.max(0, ...ranges.filter(({ type }) => type === named).map(({ weight }) => weight));
   };
   const mediaType = contentTypeOf(format);
-  const bytes = weightOf(mediaType, ...(format === 'pdf' ? [] : ['image/*']));
+  const bytes = weightOf(mediaType, ...(mediaType.startsWith('image/') ? ['image/*'] : []));
   const json = weightOf('application/json', 'application/*', '*/*');
   if (bytes > 0 && bytes >= weightOf('application/json', 'application/*')) return 'bytes';
-  const wantsPicture = ranges.some(({ type, weight }) => weight > 0 && (type.startsWith('image/') || type === 'application/pdf'));
+  const wantsPicture = ranges.some(({ type, weight }) => weight > 0 && (/^(image|video)\//.test(type) || type === 'application/pdf'));
   if (json > 0 || !wantsPicture) return 'json';
   throw new CaptureError({
     code: 'invalid_request',
     status: 406,
-    message: `The capture would be ${mediaType}, which the \`Accept\` header does not allow. Set \`format\` (now ${format}) to a type that you accept.`,
+    message: `The capture would be ${mediaType}, which the \`Accept\` header does not allow. Set \`format\`, or \`animate.format\`, (now ${format}) to a type that you accept.`,
   });
 }
 

@@ -1,5 +1,6 @@
 /** One capture, with its share of memory, its page and its time limits, as one flat list of steps. Knows no job, account, store or HTTP. */
 
+import { animationGraceMs } from '../contract/animation.js';
 import type { CaptureChanges, CaptureWarning, Inspection, RenderDiagnostics } from '../contract/capture-data.js';
 import { type CaptureFormat, type CaptureOptions, HTML_DOCUMENT_URL } from '../contract/capture-request.js';
 import type { LocalPassage, Passage } from '../egress/egress.js';
@@ -12,12 +13,21 @@ import type { DocumentState } from './page/main-document.js';
 import { runCustomJs } from './page/main-world.js';
 import { keepsNavigating, navigate, waitUntil } from './page/navigate.js';
 import { type OpenPage, openPage } from './page/open-page.js';
-import { advanceTime, resumePage, stopPage } from './page/page-clock.js';
+import { advanceTime, holdClock, resumePage, stopPage } from './page/page-clock.js';
 import { bypassCsp, checkSelectors, type EgressCountries, edit, emulateOrigin, restoreLogin, verifyEgress } from './page/prepare.js';
 import { runSteps, waitForFunction } from './page/steps.js';
-import { ADVANCE_AGAIN_MS, dropStalledStyleSheets, waitForContent, waitForIdle, waitForSelector } from './page/waits.js';
+import {
+  ADVANCE_AGAIN_MS,
+  dropStalledStyleSheets,
+  waitForAssets,
+  waitForContent,
+  waitForIdle,
+  waitForSelector,
+  whileTimePasses,
+} from './page/waits.js';
 import { DocumentReplaced } from './page/world.js';
 import type { DebugSink, PageSession } from './page-session.js';
+import { takeAnimation } from './picture/animation.js';
 import type { EncodeQueue, Picture } from './picture/picture.js';
 import { scrollThrough, scrollToElement } from './picture/scroll-through.js';
 import { takePicture } from './picture/take-picture.js';
@@ -75,6 +85,8 @@ export interface RenderDeps {
   countries: EgressCountries;
   /** The process's one queue for encoding big pictures. */
   encodes: EncodeQueue;
+  /** STILLFRAME_FFMPEG, which makes mp4. */
+  ffmpeg: string | null;
   inspect(session: PageSession, how: { timeoutMs: number }): Promise<Inspection>;
   log: Log;
 }
@@ -140,7 +152,10 @@ async function captureOnce(
     lease = await deps.pool[alone ? 'acquireAlone' : 'acquire'](options, ends, { requester: { job_id: id, account }, local });
     const { session } = lease;
     // The start of a dedicated browser does not count towards the timeout: the capture did not cause the first crash.
-    using deadlines = new Deadlines({ ...options, began: alone ? monotonicNow() : asked }, [signal, session.lost]);
+    using deadlines = new Deadlines({ ...options, grace: animationGraceMs(options), began: alone ? monotonicNow() : asked }, [
+      signal,
+      session.lost,
+    ]);
     const rendering = await deadlines.orEnd(captureIn(session, { deps, order, deadlines, times }));
     // A browser whose network service has crashed still makes pictures, but without images.
     lease.verify();
@@ -178,12 +193,12 @@ async function captureIn(session: PageSession, { deps, order, deadlines, times }
   times.enter('navigate', 15);
   await navigate(page, options.url, options.referer);
   await waitUntil(page, options.waitUntil);
-  if (options.customJs !== null) await runCustomJs(page, options.customJs);
+  if (options.customJs !== null) await whileTimePasses(page, runCustomJs(page, options.customJs));
   if (options.steps.length > 0) await carryOut(page, { guard, times, options });
-  if (options.waitForSelector !== null) await waitForSelector(page, options.waitForSelector);
+  if (options.waitForSelector !== null) await whileTimePasses(page, waitForSelector(page, options.waitForSelector));
   if (options.waitForFunction !== null) await waitForFunction(page, options.waitForFunction);
   const facts = options.inspectPage ? await openFacts(page, options) : null;
-  const { picture, shown } = await pictureStableDocument({ page, guard, times, encodes: deps.encodes, options, facts });
+  const { picture, shown } = await pictureStableDocument({ page, guard, times, deps, options, facts });
   await checkPicture(page, picture, options);
   const warnings = [...page.tolerance.warnings, ...(await warningsOf(page, options, { picture, missing }))];
   const changed = options.explain || order.debug !== undefined ? await deadlines.orEnd(explain(page, guard)) : null;
@@ -228,6 +243,7 @@ async function prepare(session: PageSession, { deps, order, deadlines }: Omit<Ru
     restoreLogin(session, options),
     bypassCsp(session, options),
     emulateOrigin(session, options),
+    options.animate === null ? undefined : holdClock(session),
   ]);
   const prepared = await deadlines.withTimeout(preparing, deadlines.leftMs());
   if (prepared === TIMED_OUT) throw browserNotReady(deadlines.timeout);
@@ -250,7 +266,7 @@ interface Shooting {
   page: OpenPage;
   guard: BlockGuard;
   times: StageTimes;
-  encodes: EncodeQueue;
+  deps: Pick<RenderDeps, 'encodes' | 'ffmpeg'>;
   options: CaptureOptions;
   /** Null without `inspect_page`. */
   facts: FactsReader | null;
@@ -278,12 +294,13 @@ function waitUntilLoaded(page: OpenPage, { waitUntil: state }: CaptureOptions): 
 }
 
 /** Runs the page's clock ahead, removes banners, scrolls, checks and stops the page, and takes its picture. */
-async function pictureDocument(shown: DocumentState, { page, guard, times, encodes, options, facts }: Shooting): Promise<Picture> {
+async function pictureDocument(shown: DocumentState, { page, guard, times, deps, options, facts }: Shooting): Promise<Picture> {
   const { deadlines } = page;
-  const { selector, clip, delay } = options;
+  const { selector, clip, delay, animate } = options;
   // Content below the view may load only when it is scrolled to.
   const clipsBelowView = clip !== null && clip.y + clip.height > options.view.height;
-  const scrolls = selector === null && (options.fullPage || options.format === 'pdf' || clipsBelowView);
+  const isWhole = options.fullPage || options.format === 'pdf' || animate?.scroll === true;
+  const scrolls = selector === null && (isWhole || (clipsBelowView && animate === null));
   const waits = options.waitForContent || delay > 0;
   const idleAgain = async () => (options.waitForIdle ? await waitForIdle(page, ADVANCE_AGAIN_MS) : undefined);
   // Called again after each wait that gave the page time to show another banner.
@@ -296,9 +313,11 @@ async function pictureDocument(shown: DocumentState, { page, guard, times, encod
     await clearBanners();
   };
   times.enter('run', 40);
-  if (options.waitForIdle) await waitForIdle(page);
-  if (page.network.refusedAhead && !page.realTime && options.customJs === null && options.steps.length === 0)
-    await loadInRealTime(page, shown);
+  // What moves is shown from its beginning, unless all of the page is.
+  if (animate !== null && !animate.scroll) await waitForAssets(page);
+  else if (options.waitForIdle) await waitForIdle(page);
+  const isRepeatable = options.customJs === null && options.steps.length === 0;
+  if (page.network.refusedAhead && !page.realTime && !page.held && isRepeatable) await loadInRealTime(page, shown);
   times.enter('settle', 50);
   await clearBanners();
   if (options.waitForContent) await waitForContent(page);
@@ -329,10 +348,15 @@ async function pictureDocument(shown: DocumentState, { page, guard, times, encod
   const limited = (work: Promise<unknown>) => deadlines.withTimeout(work, Math.min(MOTION_MAX_MS, deadline - monotonicNow()));
   if (clip !== null && !scrolls) await limited(page.world.call('scrollers.expandAll'));
   if (options.reduceMotion) await limited(page.world.call('frames.endMotion'));
-  await limited(stopPage(page.session, options));
+  if (animate === null) await limited(stopPage(page.session, options));
   // An image that has just arrived is decoded only when it is first painted.
   if (page.network.hasLoadedImages(DECODED_AFTER_MS)) await limited(page.world.call('frames.passFrames', 2, FRAMES_MAX_MS));
   times.enter('shoot', 80);
+  const { encodes, ffmpeg } = deps;
+  if (animate !== null) {
+    const order = { deadline: deadlines.endsAt, encodes, animate, ffmpeg };
+    return await deadlines.withBudgetPaused(() => takeAnimation(page, options, order));
+  }
   const how = { deadline, scroll, encodes, arranged: facts === null ? undefined : facts.readElements.bind(facts) };
   const taking = () =>
     takePicture(page, options, how).catch((error: unknown) => {

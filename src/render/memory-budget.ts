@@ -1,3 +1,4 @@
+import { frameCount } from '../contract/animation.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import { BAND_PIXELS, SHOT_MAX_PIXELS } from './picture/shoot.js';
 
@@ -5,6 +6,9 @@ import { BAND_PIXELS, SHOT_MAX_PIXELS } from './picture/shoot.js';
 const PAGE_BYTES = 200_000_000;
 /** Layers, read-back and encoded bytes of one shot, in all processes. Measured: 16 bytes for a gradient; more for noise. */
 const BYTES_PER_PIXEL = 24;
+/** The encoder of an animated picture, its file, and its frames: a GIF is compared with all of them for its colours. */
+const ANIMATION_BYTES = 150_000_000;
+const ANIMATION_FRAME_BYTES = 500_000;
 /** Memory of the dedicated browser of a repeated rendering. */
 const OWN_BROWSER_BYTES = 150_000_000;
 /** How long captures that need less memory may start before a waiting one. */
@@ -14,13 +18,14 @@ const OVERTAKEN_FOR_MS = 5_000;
  * The expected memory of a capture, from the pixels of its largest shot: larger pictures are made of several.
  * @returns bytes
  */
-export function estimateBytes({ view, fullPage, clip, selector }: CaptureOptions, alone: boolean): number {
+export function estimateBytes({ view, fullPage, clip, selector, animate }: CaptureOptions, alone: boolean): number {
   const pixelsOf = ({ width, height }: { width: number; height: number }) => width * height * view.deviceScaleFactor ** 2;
-  const bandPixels = fullPage || selector !== null ? BAND_PIXELS : 0;
+  const bandPixels = fullPage || (selector !== null && animate === null) ? BAND_PIXELS : 0;
   const largest = Math.max(pixelsOf(view), clip === null ? 0 : pixelsOf(clip), bandPixels);
   // In a mobile view, the page decides how many CSS px one shot has.
   const shotPixels = view.isMobile ? largest : Math.min(SHOT_MAX_PIXELS, largest);
-  return PAGE_BYTES + BYTES_PER_PIXEL * shotPixels + (alone ? OWN_BROWSER_BYTES : 0);
+  const animationBytes = animate === null ? 0 : ANIMATION_BYTES + ANIMATION_FRAME_BYTES * frameCount(animate);
+  return PAGE_BYTES + animationBytes + BYTES_PER_PIXEL * shotPixels + (alone ? OWN_BROWSER_BYTES : 0);
 }
 
 interface Waiter {

@@ -326,6 +326,7 @@ export class Service implements AsyncDisposable {
         webhookAllow: config.webhookAllow,
         tolerate: config.tolerate,
         allowInsecureTls: config.allowInsecureTls,
+        mp4: config.ffmpeg !== null,
         artifactMaxAgeSeconds: Math.floor((config.artifactTtlH * HOUR_MS) / 1000),
         metricsToken: config.metricsToken,
       },

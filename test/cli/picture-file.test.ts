@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OperatorError, UsageError } from '../../src/cli/operator-error.js';
-import { checkWritable, defaultName, readFormat, writePicture } from '../../src/cli/picture-file.js';
+import { checkWritable, defaultName, readFormat, withFormat, writePicture } from '../../src/cli/picture-file.js';
 
 let dir: string;
 beforeEach(() => {
@@ -17,6 +17,7 @@ describe('the format of a picture', () => {
     ['b.JPG', undefined, 'jpeg'],
     ['b.jpg', 'jpeg', 'jpeg'],
     ['a.b/c.pdf', undefined, 'pdf'],
+    ['b.gif', undefined, 'gif'],
     ['b', 'png', 'png'],
     ['b', undefined, null],
     ['-', 'png', 'png'],
@@ -28,11 +29,28 @@ describe('the format of a picture', () => {
   it.each([
     ['b.png', 'webp'],
     ['b.jpg', 'png'],
-    ['b.gif', undefined],
+    ['b.bmp', undefined],
     ['b.gif', 'png'],
   ])('-o %s with --format %s is refused', (output, format) => {
     expect(() => readFormat(output, format)).toThrow(UsageError);
     expect(() => readFormat(output, format)).toThrow(`"${output}"`);
+  });
+});
+
+describe('a request with the format of its file', () => {
+  it.each([
+    [{}, 'png', { format: 'png' }],
+    [{}, null, {}],
+    [{}, 'gif', { animate: { format: 'gif' } }],
+    [{}, 'mp4', { animate: { format: 'mp4' } }],
+    [{ animate: { fps: 5 } }, 'webp', { animate: { fps: 5, format: 'webp' } }],
+    [{ animate: { format: 'gif' } }, null, { animate: { format: 'gif' } }],
+  ])('%j as %s is %j', (request, format, expected) => {
+    expect(withFormat(request, format)).toEqual(expected);
+  });
+
+  it('is refused if the file has another extension than the animation', () => {
+    expect(() => withFormat({ animate: { format: 'webp' } }, 'gif')).toThrow(UsageError);
   });
 });
 

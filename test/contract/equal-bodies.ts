@@ -72,6 +72,7 @@ const NESTED: Record<string, [base: Body, changes: Body]> = {
     COOKIE,
     { name: 'c', value: 'd', domain: 'example.com', path: '/x', secure: true, http_only: true, same_site: 'Lax', expires: 2e9 },
   ],
+  animate: [{}, { duration: 1_000, fps: 5, scroll: true, format: 'gif', scale: 'device' }],
   clip: [CLIP, { x: 1, y: 1, width: 101, height: 101 }],
   resize: [
     { width: 100, height: 100 },

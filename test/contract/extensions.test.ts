@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { CaptureError } from '../../src/contract/capture-error.js';
-import { parseSubmission } from '../../src/contract/submission.js';
+import { parseSubmission, type SubmissionRules } from '../../src/contract/submission.js';
 
 const RULES = { forceAsync: false, webhookAllow: [] };
 const URL_ONLY = { url: 'https://shop.example.co.uk/cart' };
@@ -295,6 +295,17 @@ describe('fields that exclude each other', () => {
     [{ format: 'pdf', resize: { width: 100 } }, 'resize'],
     [{ annotate: true }, 'annotate'],
     [{ format: 'pdf', inspect_page: true, annotate: true }, 'annotate'],
+    [{ animate: {}, format: 'png' }, 'format'],
+    [{ animate: {}, full_page: true }, 'full_page'],
+    [{ animate: {}, omit_background: true }, 'omit_background'],
+    [{ animate: {}, reduce_motion: true }, 'reduce_motion'],
+    [{ animate: {}, mask: ['p'] }, 'mask'],
+    [{ animate: {}, inspect_page: true, annotate: true }, 'annotate'],
+    [{ animate: {}, real_time: true }, 'real_time'],
+    [{ animate: { scroll: true }, selector: 'main' }, 'animate.scroll'],
+    [{ animate: { scroll: true }, clip }, 'animate.scroll'],
+    [{ animate: {}, clip: { ...clip, height: 721 } }, 'clip'],
+    [{ animate: { duration: 20_000, fps: 30, scale: 'device' } }, 'animate'],
   ])('%j is an unsupported option', (fields, path) => {
     const error = refusal({ ...URL_ONLY, ...fields });
     expect(error.code).toBe('unsupported_option');
@@ -314,6 +325,9 @@ describe('fields that exclude each other', () => {
     ...['', '#ff', '#ff00ff80', 'transparent', 'rgb(256, 0, 0)', 'rgba(0,0,0,.5)', 'url(x)', 'no-such-colour'].map(
       (color): [object, string] => [{ mask: ['p'], mask_color: color }, 'mask_color'],
     ),
+    [{ animate: { duration: 20_001 } }, 'animate.duration'],
+    [{ animate: { fps: 31 } }, 'animate.fps'],
+    [{ animate: { format: 'png' } }, 'animate.format'],
   ])('%j is refused', (fields, path) => {
     expect(refusal({ ...URL_ONLY, ...fields }).code).toBe('invalid_request');
     expect(pathsOf({ ...URL_ONLY, ...fields })).toEqual([path]);
@@ -357,6 +371,26 @@ describe('upload', () => {
     const url = 'http://127.0.0.1:9000/bucket/a?X-Amz-Signature=1';
     const { options } = parseSubmission({ ...URL_ONLY, upload: { url } }, { ...RULES, webhookAllow: ['http://127.0.0.1:9000'] });
     expect(options.upload).toEqual({ url, artifact: null });
+  });
+});
+
+describe('an animated picture', () => {
+  const options = (animate: object, rules: SubmissionRules = RULES) => parseSubmission({ ...URL_ONLY, animate }, rules).options;
+
+  it('has the format of `animate`, lets the page move, and has one pixel per CSS px unless asked otherwise', () => {
+    expect(options({ format: 'gif' })).toMatchObject({ format: 'gif', reduceMotion: false, view: { deviceScaleFactor: 1 } });
+    expect(options({ scale: 'device' })).toMatchObject({ format: 'webp', view: { deviceScaleFactor: 2 } });
+  });
+
+  it('may be as long and as smooth as the limits allow, in the default viewport', () => {
+    expect(options({ duration: 20_000, fps: 30 }).animate).toMatchObject({ duration: 20_000, fps: 30 });
+  });
+
+  it('is mp4 only where the operator has named an ffmpeg', () => {
+    expect(options({ format: 'mp4' }, { ...RULES, mp4: true }).format).toBe('mp4');
+    expect(() => options({ format: 'mp4' }, { ...RULES, mp4: false })).toThrow(
+      expect.objectContaining({ code: 'unsupported_option', message: expect.stringContaining('STILLFRAME_FFMPEG') }),
+    );
   });
 });
 

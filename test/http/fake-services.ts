@@ -210,6 +210,7 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
       webhookAllow: [],
       tolerate: [],
       allowInsecureTls: false,
+      mp4: false,
       artifactMaxAgeSeconds: 604_800,
       metricsToken: null,
     },

@@ -16,6 +16,8 @@ describe('negotiate', () => {
     ['image/avif,image/webp,image/*,*/*;q=0.8', 'jpeg', 'bytes'],
     ['image/png, */*;q=0.1', 'webp', 'json'],
     ['application/pdf', 'pdf', 'bytes'],
+    ['image/*', 'gif', 'bytes'],
+    ['video/mp4', 'mp4', 'bytes'],
     ['text/html', 'png', 'json'],
     ['image/png;q=0', 'png', 'json'],
     ['image/png;q=0, image/*, application/json', 'png', 'json'],
@@ -27,6 +29,7 @@ describe('negotiate', () => {
   it.each([
     ['image/png', 'webp'],
     ['image/*', 'pdf'],
+    ['image/*', 'mp4'],
     ['application/pdf', 'png'],
     ['image/png, image/jpeg;q=0.3', 'webp'],
     ['image/webp;q=0, image/*', 'webp'],

@@ -92,3 +92,9 @@ it('the estimate grows with the pixels of one shot, up to the size of a strip', 
   expect(estimate({ clip: { x: 0, y: 0, width: 4_000, height: 90_000 } })).toBe(large);
   expect(estimate({}, true)).toBeGreaterThan(usual);
 });
+
+it('an animated picture needs memory for its encoder and each of its frames', () => {
+  const [short, long] = [estimate({ animate: { duration: 1_000 } }), estimate({ animate: { duration: 20_000, fps: 30 } })];
+  expect(short - estimate({ viewport: { deviceScaleFactor: 1 } })).toBeCloseTo(155);
+  expect(long - short).toBeCloseTo(295);
+});

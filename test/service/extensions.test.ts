@@ -123,6 +123,28 @@ describe('html', () => {
   });
 });
 
+describe('animate', () => {
+  const html =
+    '<style>@keyframes grow { from { width: 0 } to { width: 400px } } div { height: 50px; background: red; animation: grow 1s linear infinite }</style><div></div>';
+  const animated = { html, viewport: SMALL.viewport, cache_ttl: 0, animate: { duration: 1_000, fps: 5, format: 'gif' } };
+
+  it('makes the same file twice, which is charged, named and sent as a GIF', async () => {
+    const [one, two] = [await service.post(animated), await service.post(animated)];
+    expect(one.body.data).toMatchObject({ format: 'gif', width: 400, height: 320 });
+    expect(one.body.data.cdn_url).toMatch(/\.gif$/);
+    const sent = await fetch(one.body.data.cdn_url);
+    expect(sent.headers.get('content-type')).toBe('image/gif');
+    const [first, second] = [Buffer.from(await sent.arrayBuffer()), await service.picture(two)];
+    expect(first.equals(second)).toBe(true);
+    expect(await sharp(first).metadata()).toMatchObject({ pages: 5, delay: [200, 200, 200, 200, 200] });
+  });
+
+  it('is refused as mp4 without an ffmpeg, before it is charged', async () => {
+    const { status, body } = await service.post({ ...animated, animate: { format: 'mp4' } });
+    expect([status, body.error.code]).toEqual([400, 'unsupported_option']);
+  });
+});
+
 describe('a saved login', () => {
   it('is present before the first script, and is sent to no other site', async () => {
     const { picture } = await capture({

@@ -83,7 +83,7 @@ export function hasPassed({ status }: Pick<ShotComparison, 'status'>): boolean {
 }
 
 function isPicture({ options }: Shot): boolean {
-  return options.format !== 'pdf';
+  return options.format !== 'pdf' && options.animate === null;
 }
 
 /** A baseline has the path of the output below the working directory; outputs elsewhere have their names. */

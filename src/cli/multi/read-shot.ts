@@ -10,7 +10,7 @@ import { readCapture } from '../../library/read-capture.js';
 import { type CaptureTarget, readFileTarget, readTarget } from '../capture-target.js';
 import { LOCAL_PAGE } from '../capture-target-page.js';
 import { UsageError } from '../operator-error.js';
-import { defaultName, EXTENSIONS, formatOfName } from '../picture-file.js';
+import { defaultName, EXTENSIONS, formatOfName, withFormat } from '../picture-file.js';
 
 export type Fields = Record<string, unknown>;
 
@@ -30,7 +30,7 @@ const RETRIES_MAX = 10;
 /** Fields of a shot that are not fields of a capture request. */
 const OWN_FIELDS = ['url', 'file', 'output', 'retries'];
 /** Fields whose members a shot inherits from the defaults one by one. */
-const MERGED_FIELDS = ['viewport', 'headers', 'pdf'];
+const MERGED_FIELDS = ['viewport', 'headers', 'pdf', 'animate'];
 /** Fields that may name a JSON file. */
 const FILE_FIELDS = ['cookies', 'storage_state'];
 
@@ -41,11 +41,11 @@ const FILE_FIELDS = ['cookies', 'storage_state'];
 export function readShot(own: Fields, defaults: Fields, tolerate: readonly ToleratedCode[]): ParsedShot | RequestIssue[] {
   const issues: RequestIssue[] = [];
   const note = (path: string, message: string) => void issues.push({ path, message });
-  const { output, file, retries = 0, ...request } = withDefaults(own, defaults);
+  const { output, file, retries = 0, ...fields } = withDefaults(own, defaults);
   if (!isRetries(retries)) note('retries', `must be a whole number from 0 to ${RETRIES_MAX}`);
   const target = targetOf(own, note);
   const format = formatOf(own, note);
-  if (format !== null) request.format = format;
+  const request = formatted(fields, format, note);
   if (request.format !== 'pdf' && own.pdf === undefined) delete request.pdf;
   readJsonFiles(request, note);
   if (target !== null) request.url = target.kind === 'url' ? target.url : LOCAL_PAGE;
@@ -96,6 +96,17 @@ function targetOf({ url, file, html }: Fields, note: Note): CaptureTarget | null
     if (!(error instanceof UsageError)) throw error;
     note(name, `is "${value}". ${error.message}`);
     return null;
+  }
+}
+
+/** The request with the format of its output. A default format does not concern an animated picture. */
+function formatted(fields: Fields, format: CaptureFormat | null, note: Note): Fields {
+  try {
+    return { ...withFormat(fields, format) };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    note('output', error.message);
+    return { ...fields };
   }
 }
 

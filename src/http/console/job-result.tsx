@@ -78,9 +78,14 @@ function Again({ job, outcome, aboveForm }: { job: JobSnapshot; outcome: Ended['
   return (
     <>
       <a href={`capture?url=${encodeURIComponent(url)}`}>{outcome.ok ? 'Capture this page again' : 'Try again'}</a>
-      {outcome.ok && outcome.data.format !== 'pdf' ? <a href={`compare?before=${job.id}`}>Compare with another picture</a> : null}
+      {outcome.ok && !isDocument(outcome.data.format) ? <a href={`compare?before=${job.id}`}>Compare with another picture</a> : null}
     </>
   );
+}
+
+/** Whether the result is no picture that a page can show. */
+function isDocument(format: string): boolean {
+  return format === 'pdf' || format === 'mp4';
 }
 
 /** Summarises a job for a heading and for announcements. */
@@ -94,10 +99,10 @@ function Taken({ data, baseUrl }: { data: CaptureData; baseUrl: string }) {
   const { inspection, notes, format, diagnostics } = data;
   return (
     <>
-      {format === 'pdf' ? (
+      {isDocument(format) ? (
         <p>
           <a class="button" href={pictureAt(data.artifact)}>
-            Open the PDF
+            {format === 'pdf' ? 'Open the PDF' : 'Open the video'}
           </a>
         </p>
       ) : (

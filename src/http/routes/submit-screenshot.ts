@@ -43,10 +43,11 @@ export const submitScreenshot: Route = {
   },
 };
 
-/** The body with the format that `Accept` chooses, if it has none itself. */
+/** The body with the format that `Accept` chooses, if it has none itself; `animate` has one. */
 function withFormat(body: unknown, accept: string | undefined): unknown {
   const format = formatOfAccept(accept);
-  if (format === null || body === null || typeof body !== 'object' || Array.isArray(body) || 'format' in body) return body;
+  if (format === null || body === null || typeof body !== 'object' || Array.isArray(body) || 'format' in body || 'animate' in body)
+    return body;
   return { ...body, format };
 }
 

@@ -25,14 +25,8 @@ const MIDDLE_OF_VIEW = 50;
 export async function freezePage({ motion, beyondView }: { motion: boolean; beyondView: boolean }): Promise<void> {
   apply();
   hideLateBanners();
-  const all = treesWithFrames(document, DEPTH_MAX);
-  for (const { activeElement } of all) {
-    // Tested by name, since elements in a frame are instances of that frame's classes. Without an edited element, it is the body,
-    // a style of which costs a new style of each of its descendants.
-    const isEdited =
-      /^(input|textarea)$/.test(activeElement?.localName ?? '') || (activeElement as HTMLElement | null)?.isContentEditable === true;
-    if (isEdited) force(activeElement as HTMLElement, 'caret-color', 'transparent');
-  }
+  const all = treesWithFrames(document);
+  hideCarets(all);
   // Called on the prototype, since elements in a frame are instances of that frame's classes.
   for (const media of all.flatMap((tree) => allIn(tree, 'video,audio'))) HTMLMediaElement.prototype.pause.call(media);
   const animations = all.flatMap((tree) => tree.getAnimations());
@@ -43,8 +37,19 @@ export async function freezePage({ motion, beyondView }: { motion: boolean; beyo
   if (motion) await resetMotion(all, stopped);
 }
 
+/** Hides the carets of the elements that are being edited. */
+export function hideCarets(all: readonly Tree[]): void {
+  for (const { activeElement } of all) {
+    // Tested by name, since elements in a frame are instances of that frame's classes. Without an edited element, it is the body,
+    // a style of which costs a new style of each of its descendants.
+    const isEdited =
+      /^(input|textarea)$/.test(activeElement?.localName ?? '') || (activeElement as HTMLElement | null)?.isContentEditable === true;
+    if (isEdited) force(activeElement as HTMLElement, 'caret-color', 'transparent');
+  }
+}
+
 /** The trees of a document, and of the frames in it that may be read. */
-function treesWithFrames(root: Document, depth: number): Tree[] {
+export function treesWithFrames(root: Document, depth = DEPTH_MAX): Tree[] {
   const own = trees(root);
   const frames = depth === 0 ? [] : own.flatMap((tree) => allIn(tree, 'iframe,frame'));
   const documents = frames.flatMap((frame) => (frame as HTMLIFrameElement).contentDocument ?? []);

@@ -1,12 +1,14 @@
 /**
- * Replaces a page's timers, frames and times, in real time until told to run ahead. Runs in the main world of every frame,
- * dedicated and shared worker before the page's scripts, using only native functions saved before the page can replace them.
+ * Replaces a page's timers, frames and times, in real time until told to run ahead or to hold. Runs in the main world of every
+ * frame, dedicated and shared worker before the page's scripts, using only native functions saved before the page can replace them.
  */
 
 /** A request to run the page's time ahead by `ms`. `realMs` limits the real time that this may take. */
 export interface ClockRequest {
   ms: number;
   realMs: number;
+  /** Whether the clock begins at 0 and stands from now on, but for runs. */
+  hold?: boolean;
 }
 
 /** The page's own report of its clock, which a page can forge. */
@@ -94,9 +96,17 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   let offset = 0;
   let isAhead = false;
   let workersAttachedAt = 0;
+  /** The page's time in ms if the clock is held, and the date at its start. */
+  let held: number | null = null;
+  let heldSince = 0;
 
   const realNow = (): number => apply(nativePerformanceNow, page, []);
-  const now = (): number => realNow() + offset;
+  const now = (): number => held ?? realNow() + offset;
+  const dateNow = (): number => round(held === null ? nativeNow() + offset : heldSince + held);
+  function moveTo(time: number): void {
+    if (held !== null) held = Math.max(held, time);
+    else offset += Math.max(0, time - now());
+  }
 
   function call(run: () => void): void {
     try {
@@ -110,6 +120,7 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
     const isDue = (): void => {
       if (!isAhead) fire(timer);
     };
+    if (held !== null && timer.due > held) return;
     timer.native = Number(nativeSetTimeout(isDue, timer.due - now()));
   }
 
@@ -151,7 +162,7 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   }
 
   function askForFrame(): void {
-    if (isAhead || nativeFrame || frames.length === 0) return;
+    if (isAhead || held !== null || nativeFrame || frames.length === 0) return;
     nativeFrame = true;
     nativeFrameRequest((time) => {
       nativeFrame = false;
@@ -210,7 +221,7 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
     const frameAt = nextFrameAt();
     const at = Math.min(timer?.due ?? Number.POSITIVE_INFINITY, frameAt);
     if (at > until) return false;
-    offset += Math.max(0, at - now());
+    moveTo(at);
     if (timer === null || frameAt < timer.due) flush(frameAt);
     else fire(timer);
     return true;
@@ -234,7 +245,11 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
     });
   }
 
-  async function runAhead({ ms, realMs }: ClockRequest): Promise<void> {
+  async function runAhead({ ms, realMs, hold }: ClockRequest): Promise<void> {
+    if (hold && held === null) {
+      held = 0;
+      heldSince = nativeNow();
+    }
     const until = now() + ms;
     const realUntil = realNow() + realMs;
     isAhead = true;
@@ -245,7 +260,7 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
       while (realNow() < realUntil) {
         await workersAttached();
         if (!step(until)) {
-          offset += Math.max(0, until - now());
+          moveTo(until);
           break;
         }
         await nextTask();
@@ -269,12 +284,18 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
     typeof run === 'function' ? requestFrame(run as FrameRequestCallback) : native(),
   );
   replaceGlobal('cancelAnimationFrame', ([id]) => cancelFrame(Number(id)));
-  replace(Performance.prototype, 'now', (native, self, given) => Number(apply(native, self, given)) + (self === page ? offset : 0));
-  replace(NativeDate, 'now', () => round(nativeNow() + offset));
-  replaceGetter(Event.prototype, 'timeStamp', (self) => apply(timeStampOf, self, []) + offset);
+  replace(Performance.prototype, 'now', (native, self, given) => {
+    const real = Number(apply(native, self, given));
+    return self === page ? (held ?? real + offset) : real;
+  });
+  replace(NativeDate, 'now', dateNow);
+  replaceGetter(Event.prototype, 'timeStamp', (self) => {
+    const real: number = apply(timeStampOf, self, []);
+    return held ?? real + offset;
+  });
   replaceConstructor('Date', {
-    construct: (native, given, target) => construct(native, given.length === 0 ? [round(nativeNow() + offset)] : given, target),
-    apply: () => `${construct(NativeDate, [round(nativeNow() + offset)])}`,
+    construct: (native, given, target) => construct(native, given.length === 0 ? [dateNow()] : given, target),
+    apply: () => `${construct(NativeDate, [dateNow()])}`,
   });
   replaceConstructor('Worker', {
     construct: (native, given, target) => {

@@ -1,7 +1,8 @@
+import { trees } from './dom.js';
 import { finiteMotion, passFrames, sleep } from './frames.js';
 import type { ClockRequest, ClockState } from './page-clock.js';
 
-/** Asks the page's clock, which runs in the main world, to run ahead. */
+/** Asks the page's clock, which runs in the main world, to run ahead or to hold. */
 
 export interface RunRequest extends ClockRequest {
   /** The name of the event that the clock listens for (page-clock.ts, `install`). */
@@ -10,6 +11,8 @@ export interface RunRequest extends ClockRequest {
   frame: boolean;
   /** Whether to wait for frames. The main frame's suffice for all, and a hidden frame has none. */
   draws: boolean;
+  /** Whether the clock is held, so that animations without an end move only here as well. */
+  held: boolean;
 }
 
 export interface Ran {
@@ -27,10 +30,10 @@ const BUSY: ClockState = { nextMs: 0 };
  * Runs the page's time ahead, and its transitions and animations by the same time.
  * @returns null if this document does not have our clock
  */
-export async function runAhead({ ask, ms, realMs, frame, draws }: RunRequest): Promise<Ran | null> {
+export async function runAhead({ ask, ms, realMs, frame, draws, held }: RunRequest): Promise<Ran | null> {
   const state = await requestRun(ask, { ms, realMs });
   if (state === null) return null;
-  const moving = moveMotion(ms);
+  const moving = moveMotion(ms, held);
   const nextMs = dueMs(state);
   const isQuiet = nextMs === null || nextMs > ms;
   if (!draws || (!frame && !moving && !isQuiet)) return { nextMs: moving ? 0 : nextMs };
@@ -41,6 +44,11 @@ export async function runAhead({ ask, ms, realMs, frame, draws }: RunRequest): P
   const after = await requestRun(ask, { ms: 0, realMs });
   const isMoving = moving || finiteMotion().length > 0;
   return { nextMs: isMoving || after === null ? 0 : dueMs(after) };
+}
+
+/** Holds the page's clock at 0 until it is run ahead. Must be called at the document's start. */
+export function hold(ask: string): void {
+  performance.dispatchEvent(new CustomEvent(ask, { cancelable: true, detail: { ms: 0, realMs: 0, hold: true } }));
 }
 
 function dueMs({ nextMs }: ClockState): number | null {
@@ -61,9 +69,10 @@ function requestRun(ask: string, detail: ClockRequest): Promise<ClockState | nul
   });
 }
 
-/** @returns whether anything was moving */
-function moveMotion(ms: number): boolean {
+/** @returns whether anything was moving that will end */
+function moveMotion(ms: number, held: boolean): boolean {
   const moving = finiteMotion();
+  if (held) moveEndless(ms);
   for (const animation of moving) {
     const end = Number(animation.effect?.getComputedTiming().endTime);
     const at = Number(animation.currentTime ?? 0) + ms * animation.playbackRate;
@@ -75,4 +84,15 @@ function moveMotion(ms: number): boolean {
     }
   }
   return moving.length > 0;
+}
+
+/** The browser's own clock for animations is stopped while ours is held. */
+function moveEndless(ms: number): void {
+  const endless = trees(document).flatMap((tree) => tree.getAnimations().filter(isEndless));
+  for (const animation of endless) animation.currentTime = Number(animation.currentTime ?? 0) + ms * animation.playbackRate;
+}
+
+function isEndless({ timeline, playState, effect }: Animation): boolean {
+  const runs = timeline instanceof DocumentTimeline && playState === 'running';
+  return runs && effect?.getComputedTiming().endTime === Number.POSITIVE_INFINITY;
 }

@@ -13,6 +13,7 @@ export * as element from './element.js';
 export * as frames from './frames.js';
 export * as freeze from './freeze.js';
 export * as mask from './mask.js';
+export * as motion from './motion.js';
 export * as pin from './pin.js';
 export * as print from './print.js';
 export * as procedural from './procedural.js';

@@ -52,7 +52,8 @@ async function checkAll(page: OpenPage, shown: DocumentState, options: CaptureOp
     answer(world.call('edits.apply')),
     tolerated(refuseWall()),
     refuseUnreadable(world, shown.mimeType, answer),
-    tolerated(refuseBlank(page, { ms, mayBeCovered })),
+    // What moves may begin with nothing.
+    options.animate === null ? tolerated(refuseBlank(page, { ms, mayBeCovered })) : undefined,
   ]);
   if (options.failIfIncomplete) await tolerated(refuseIncomplete(world, answer));
   const markers = [...options.failIfContentMissing, ...options.failIfContentContains];
@@ -120,7 +121,8 @@ export async function checkPicture(page: OpenPage, picture: Picture, options: Ca
   // A white drawing is content, such as the empty sheet of a drawing program.
   const isDrawn = async () =>
     (await deadlines.withTimeout(world.call('blank.hasDrawnCanvas'), LOOK_MAX_MS).catch(() => TIMED_OUT)) === true;
-  if (options.format !== 'pdf' && showsAll) await refuseWhite(picture, isDrawn).catch((error: unknown) => tolerance.orThrow(error));
+  const mayBeWhite = options.format === 'pdf' || options.format === 'mp4' || picture.isMoving === true;
+  if (!mayBeWhite && showsAll) await refuseWhite(picture, isDrawn).catch((error: unknown) => tolerance.orThrow(error));
   const atLeast = (check: string, required: number | null, seen: number, unit: string) => {
     if (required === null || seen >= required) return;
     tolerance.orThrow(incomplete(check, `the picture is ${seen} ${unit}, but at least ${required} were requested`, { required, seen }));

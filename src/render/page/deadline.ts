@@ -18,6 +18,8 @@ export interface DeadlineOptions {
   timeout: number;
   /** Additional time in ms. */
   delay: number;
+  /** Further time for many pictures, in ms; default 0. */
+  grace?: number;
   /** The start, in ms by `monotonicNow`; by default, now. */
   began?: number;
 }
@@ -37,8 +39,8 @@ export class Deadlines implements Disposable {
   readonly #timer: NodeJS.Timeout;
 
   /** @param outer other signals that end the capture: the caller's, the loss of the page */
-  constructor({ timeout, delay, began = monotonicNow() }: DeadlineOptions, outer: readonly AbortSignal[]) {
-    const wholeMs = timeout + delay + CAPTURE_GRACE_MS;
+  constructor({ timeout, delay, grace = 0, began = monotonicNow() }: DeadlineOptions, outer: readonly AbortSignal[]) {
+    const wholeMs = timeout + delay + CAPTURE_GRACE_MS + grace;
     const force = new AbortController();
     this.timeout = timeout;
     this.#budgetEndsAt = began + timeout;

@@ -23,6 +23,8 @@ export interface OpenPage {
   readonly tolerance: Tolerance;
   /** Whether the page's clock keeps to real time. */
   realTime: boolean;
+  /** Whether the page's time passes only when its clock is run. */
+  readonly held: boolean;
   readonly debug?: DebugSink | undefined;
   /** How its clock has run so far. */
   readonly clock: ClockTotal;
@@ -39,7 +41,18 @@ export function openPage(
   const main = new MainDocument(session, (url) => network.forgetBefore(url));
   const { world } = session;
   const tolerance = new Tolerance(options.tolerate);
-  return { session, deadlines, main, network, world, tolerance, realTime: options.realTime, debug, clock: new ClockTotal() };
+  return {
+    session,
+    deadlines,
+    main,
+    network,
+    world,
+    tolerance,
+    realTime: options.realTime,
+    held: options.animate !== null,
+    debug,
+    clock: new ClockTotal(),
+  };
 }
 
 /**

@@ -4,6 +4,7 @@
  * with a server.
  */
 
+import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { source as clockSource } from '../in-page/page-clock.js?bundled';
 import type { RunRequest } from '../in-page/run-clock.js';
@@ -20,6 +21,8 @@ const SLICE_MS = 100;
 /** After this much of the page's time, a real frame follows even if nothing is animated. A long run has fewer frames. */
 const FRAME_EVERY_MS = 200;
 const FRAMES_OF_RUN = 20;
+/** The greatest step of a held page's time between two frames of an animated picture, in ms. */
+const FRAME_SLICE_MS = 100;
 /** The real time limit of one slice, for pages that flood timers or frames. */
 const SLICE_MAX_MS = 500;
 const REAL_PACE_MS = 50;
@@ -37,7 +40,7 @@ const PENDING_MAX = 100;
 const NOTHING_DUE = Number.POSITIVE_INFINITY;
 
 /** A page whose clock can run ahead. */
-export type TimedPage = Pick<OpenPage, 'session' | 'network' | 'deadlines' | 'world' | 'realTime' | 'debug' | 'clock'>;
+export type TimedPage = Pick<OpenPage, 'session' | 'network' | 'deadlines' | 'world' | 'realTime' | 'held' | 'debug' | 'clock'>;
 
 /**
  * The scripts that replace the clocks of a page and its workers.
@@ -48,6 +51,37 @@ export function clockScripts(ask: string): ClockScripts {
     frame: `(() => { ${clockSource}\nstillframe.install(${JSON.stringify(ask)}); })();`,
     worker: `(() => { ${clockSource}\nreturn stillframe.replaceClock(); })();`,
   };
+}
+
+/**
+ * Holds the page's clock, and that of its animations, at 0 from the start of each later document, so that its time passes in
+ * runs alone. Must be called before the navigation.
+ * @throws CaptureError `unsupported_option` if the operator has left pages their own clocks
+ */
+export async function holdClock({ cdp, world, clockEvent }: PageSession): Promise<void> {
+  if (clockEvent === null) {
+    const message = "`animate` needs the page's clock, which this server does not control (STILLFRAME_CLOCK).";
+    throw new CaptureError({ code: 'unsupported_option', message, details: { issues: [{ path: 'animate', message }] } });
+  }
+  await Promise.all([
+    world.callAtStart('clock.hold', [clockEvent], { inFrames: true }),
+    cdp.send('Animation.enable'),
+    cdp.send('Animation.setPlaybackRate', { playbackRate: 0 }),
+  ]);
+}
+
+/**
+ * Lets exactly `ms` of a held page's time pass.
+ * @throws DocumentReplaced if the document is replaced meanwhile
+ */
+export async function advanceFrame(page: TimedPage, ms: number, frames: ChildFrames): Promise<void> {
+  let left = ms;
+  while (left > 0) {
+    const slice = Math.min(left, FRAME_SLICE_MS);
+    left -= slice;
+    // Animations may start others at their end, which is reported in a frame.
+    await runClocks(page, slice, { frames, frame: left > 0, draws: left > 0, endsAt: monotonicNow() + SLICE_MAX_MS });
+  }
 }
 
 /**
@@ -86,6 +120,14 @@ export async function advanceTime(
     if (wasHeld) page.clock.addHolders(holding);
     const leftMs = ms - run.aheadMs - run.realTimeMs;
     const talk = page.session.clockEvent === null || page.realTime ? 'off' : network.realTimeReason();
+    if (page.held) {
+      if (wasHeld) await runAhead(0, false);
+      if (wasHeld && network.isHolding()) continue;
+      const slice = Math.min(talk === null ? sliceMs : REAL_PACE_MS, leftMs);
+      if (talk !== null) await deadlines.sleep(slice);
+      await runAhead(slice, true);
+      continue;
+    }
     if (talk !== null) {
       // The page's work takes its real time, however far its clock has run.
       if (run.realTimeBecause === null) run.aheadMs = 0;
@@ -116,14 +158,14 @@ export async function advanceTime(
  * @returns ms of the page's time until anything is due in one of them
  */
 async function runClocks(
-  { world, deadlines, session }: TimedPage,
+  { world, deadlines, session, held }: TimedPage,
   ms: number,
-  { frames, frame, endsAt }: { frames: ChildFrames; frame: boolean; endsAt: number },
+  { frames, frame, draws = true, endsAt }: { frames: ChildFrames; frame: boolean; draws?: boolean; endsAt: number },
 ): Promise<number> {
   const { cdp, clockEvent } = session;
   const leftMs = Math.max(0, endsAt - monotonicNow());
   const realMs = Math.min(SLICE_MAX_MS, leftMs);
-  const order: RunRequest = { ask: clockEvent ?? '', ms, frame, draws: true, realMs };
+  const order: RunRequest = { ask: clockEvent ?? '', ms, frame, draws, held, realMs };
   const frameExpression = `(() => { ${runSource}\nreturn stillframe.runAhead(${JSON.stringify({ ...order, draws: false })}); })()`;
   // A frame that goes away has nothing left to do.
   const inFrames = (await frames.ids()).map((id) => runFrameClock(cdp, id, frameExpression).then(dueMs, () => NOTHING_DUE));
@@ -138,7 +180,7 @@ async function runClocks(
 }
 
 /** The frames of a page that share its renderer. */
-class ChildFrames {
+export class ChildFrames {
   #count = 1;
   #ids: string[] = [];
 

@@ -19,6 +19,10 @@ export const ADVANCE_AGAIN_MS = 300;
 const COUNTING_MAX_MS = 3_200;
 /** The time limit of `wait_for_idle` (decisions.md, Capture semantics). */
 const IDLE_MAX_MS = 5_000;
+/** What has loaded may load more, such as a style sheet its fonts. */
+const ASSET_ROUNDS = 3;
+/** The real time between two runs of a clock that is otherwise held. */
+const TICK_MS = 50;
 /** A refresh within this time leads to the intended page. */
 const SOON_S = 1;
 const REFRESHES_FOLLOWED = 5;
@@ -41,6 +45,32 @@ async function unlessReplaced<T>(asked: Promise<T>): Promise<T | null> {
 export async function waitForIdle(page: OpenPage, ms = ADVANCE_MS): Promise<void> {
   const maxMs = Math.min(IDLE_MAX_MS, page.deadlines.leftMs());
   await page.deadlines.withTimeout(waitUntilIdle(page, ms, monotonicNow() + maxMs), maxMs);
+}
+
+/** Waits for the requests, fonts and images in view of a page whose time does not pass. Rejects only if the capture must stop. */
+export async function waitForAssets(page: OpenPage): Promise<void> {
+  const endsAt = monotonicNow() + Math.min(IDLE_MAX_MS, page.deadlines.leftMs());
+  const leftMs = () => Math.max(1, endsAt - monotonicNow());
+  for (let round = 0; round < ASSET_ROUNDS; round++) {
+    await page.deadlines.orEnd(page.network.answered(AbortSignal.timeout(leftMs())));
+    await checkReadiness(page, leftMs(), false);
+    if (page.network.isIdle()) return;
+  }
+}
+
+/** Advances a held page's clock until `work` ends. */
+export async function whileTimePasses<T>(page: OpenPage, work: Promise<T>): Promise<T> {
+  let isOver = !page.held;
+  const end = () => {
+    isOver = true;
+  };
+  work.then(end, end);
+  const { deadlines } = page;
+  while (!isOver && deadlines.leftMs() > 0 && !deadlines.signal.aborted) {
+    await unlessReplaced(advanceTime(page, CHECK_EVERY_MS, { realMs: Math.max(1, deadlines.leftMs()), holds: false }));
+    await Promise.race([work.catch(() => undefined), deadlines.sleep(TICK_MS)]);
+  }
+  return await work;
 }
 
 async function waitUntilIdle(page: OpenPage, ms: number, endsAt: number): Promise<void> {

@@ -16,9 +16,9 @@ import { fitRegion, measurePage, takeRegion } from './region-picture.js';
 export async function takeElement(order: PictureOrder, selector: string, encoding: Encoding): Promise<Picture> {
   const { page, options } = order;
   const region = await fitRegion(order, encoding.format, async () => {
-    const box = await find(order, selector);
+    const box = await findElement(order, selector);
     const measured = await measurePage(page);
-    return { page: measured, box: addPadding(box, options.padding, measured) };
+    return { page: measured, box: paddedBox(box, options.padding, measured) };
   });
   const { scrollY, viewHeight } = region.page;
   await page.call('pin.place', { first: true, keep: 'none', down: Math.max(0, region.box.bottom - scrollY - viewHeight) });
@@ -26,7 +26,7 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
 }
 
 /** Adds `padding` CSS px around the box, within the page. */
-function addPadding(box: ElementBox, padding: number, page: Pick<PageExtent, 'left' | 'right' | 'pageHeight'>): ElementBox {
+export function paddedBox(box: ElementBox, padding: number, page: Pick<PageExtent, 'left' | 'right' | 'pageHeight'>): ElementBox {
   return {
     left: Math.min(box.left, Math.max(page.left, box.left - padding)),
     top: Math.min(box.top, Math.max(0, box.top - padding)),
@@ -35,7 +35,11 @@ function addPadding(box: ElementBox, padding: number, page: Pick<PageExtent, 'le
   };
 }
 
-async function find({ page, session }: PictureOrder, selector: string): Promise<ElementBox> {
+/**
+ * The box of the first visible match, in CSS px of the page.
+ * @throws CaptureError as `takeElement`
+ */
+export async function findElement({ page, session }: PictureOrder, selector: string): Promise<ElementBox> {
   const sighting = await page.call('element.mark', selector);
   if ('box' in sighting) return sighting.box;
   if (sighting.problem === 'invalid_selector') {

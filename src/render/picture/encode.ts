@@ -81,7 +81,7 @@ export async function encodeStrips({ pngs, width, height }: Strips, encoding: En
  * Limits the target size to the picture's: `contain` fills its box with background, so a larger box would enlarge the file
  * and the cost without limit.
  */
-function scaledDown(
+export function scaledDown(
   image: Sharp,
   { resize, transparent, size }: { resize: ResizeOption; transparent: boolean; size: { width: number; height: number } },
 ): Sharp {

@@ -15,6 +15,8 @@ export interface Picture {
   fitted?: { scale: number; isCut: boolean };
   /** Whether the page has content that it shows only while scrolled there, and that the picture lacks. */
   lacksContent?: boolean;
+  /** Whether an animated picture has several frames; absent for a still one. */
+  isMoving?: boolean;
   diagnostics: RenderDiagnostics;
   /** The part of the page beside the columns of a full-page picture; absent if there is none. */
   cut?: SideCut;

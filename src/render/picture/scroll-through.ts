@@ -1,4 +1,4 @@
-import type { CaptureOptions } from '../../contract/capture-request.js';
+import { type CaptureOptions, isImageFormat } from '../../contract/capture-request.js';
 import { FULL_PAGE_MAX_HEIGHT_PX, FULL_WIDTH_MAX_PX } from '../../contract/limits.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import { monotonicNow } from '../page/deadline.js';
@@ -192,7 +192,7 @@ function pictureLimit(pageHeight: number, { start, options }: Pick<ScrollPlan, '
   const limit = heightLimit(pageHeight, { start, options });
   const { left, right } = pageColumns(start);
   const width = options.fullWidth ? (right - left) * start.zoom : options.view.width;
-  const format = options.format === 'pdf' ? 'png' : options.format;
+  const format = isImageFormat(options.format) ? options.format : 'png';
   const { height } = fitDensity({ width, height: limit * start.zoom }, options.view.deviceScaleFactor, format);
   return Math.min(limit, height / start.zoom);
 }

@@ -115,8 +115,8 @@ function toPng(image: Sharp): Promise<Buffer> {
   return image.png({ compressionLevel: 1 }).toBuffer();
 }
 
-/** A missing parent is not created, since it means that the data directory itself was removed. */
-async function makeFolder(dir: string): Promise<string> {
+/** A new folder of a capture. A missing parent is not created, since it means that the data directory itself was removed. */
+export async function makeFolder(dir: string): Promise<string> {
   await mkdir(dir, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });
@@ -124,7 +124,7 @@ async function makeFolder(dir: string): Promise<string> {
 }
 
 /** @throws CaptureError internal_error 503 if the file cannot be written */
-async function orStorageFailure<T>(writing: Promise<T>): Promise<T> {
+export async function orStorageFailure<T>(writing: Promise<T>): Promise<T> {
   try {
     return await writing;
   } catch (cause) {

@@ -4,7 +4,7 @@
  */
 
 import { CaptureError } from '../../contract/capture-error.js';
-import type { CaptureOptions, ClipOption } from '../../contract/capture-request.js';
+import { type CaptureOptions, type ClipOption, isImageFormat } from '../../contract/capture-request.js';
 import type { TimedPage } from '../page/page-clock.js';
 import { boundedPage } from './bounded-page.js';
 import { takeElement } from './element-picture.js';
@@ -36,7 +36,7 @@ export async function takePicture(
   const { format, selector, clip, omitBackground } = options;
   if (format === 'pdf' && options.pdf !== null) return takePagedPdf(order, options.pdf);
   if (format === 'pdf' && scroll !== null) return takePdf(order, scroll);
-  if (format === 'pdf') throw new Error('The page of a PDF must be scrolled through first.');
+  if (!isImageFormat(format)) throw new Error('A PDF needs a page that was scrolled through, and an animation is no single picture.');
   const encoding = encodingOf(options, format);
   // Areas that the page does not paint stay transparent.
   if (omitBackground) await page.send('Emulation.setDefaultBackgroundColorOverride', { color: { r: 0, g: 0, b: 0, a: 0 } });

@@ -40,5 +40,13 @@ export async function take(
 
 /** The parts of an open page with which a picture is taken. */
 export function timedPage(session: PageSession, deadlines: Deadlines): TimedPage {
-  return { session, deadlines, world: session.world, realTime: false, network: new NetworkTracker(session), clock: new ClockTotal() };
+  return {
+    session,
+    deadlines,
+    world: session.world,
+    realTime: false,
+    held: false,
+    network: new NetworkTracker(session),
+    clock: new ClockTotal(),
+  };
 }

@@ -1,0 +1,183 @@
+/**
+ * Takes an animated picture of the view: lets the page's time pass frame by frame, and takes a lossless picture of each. Equal
+ * frames that follow each other are one, shown for longer.
+ */
+
+import { frameCount } from '../../contract/animation.js';
+import { CaptureError } from '../../contract/capture-error.js';
+import type { AnimateOption, ResizeOption } from '../../contract/capture-request.js';
+import type { ImageBytes } from '../in-page/motion.js';
+import { monotonicNow } from '../page/deadline.js';
+import type { OpenPage } from '../page/open-page.js';
+import { advanceFrame, ChildFrames } from '../page/page-clock.js';
+import type { PageSession } from '../page-session.js';
+import { type BoundedPage, boundedPage } from './bounded-page.js';
+import { findElement, paddedBox } from './element-picture.js';
+import { encodeAnimation } from './encode-animation.js';
+import { FrameStore } from './frame-store.js';
+import type { EncodeQueue, Picture, PictureOrder } from './picture.js';
+import { measurePage } from './region-picture.js';
+import { captureShot, type Shot, type ShotClip, setDensity } from './shoot.js';
+
+const LOSSLESS: Shot = { format: 'png', fast: true };
+/** The real time that requests of the page may hold all frames together, in ms. */
+const HELD_MAX_MS = 3_000;
+/** Larger images of a page, and further ones, show their first frame. */
+const IMAGE_MAX_BYTES = 4_000_000;
+const IMAGES_MAX_BYTES = 12_000_000;
+
+export interface AnimationOrder {
+  deadline: number;
+  encodes: EncodeQueue;
+  animate: AnimateOption;
+  /** STILLFRAME_FFMPEG. */
+  ffmpeg: string | null;
+}
+
+/**
+ * Takes and encodes the frames of a page whose clock is held.
+ * @throws CaptureError `render_timeout`, `render_crashed`, `render_incomplete`, `unsupported_option`; DocumentReplaced
+ */
+export async function takeAnimation(timed: OpenPage, options: PictureOrder['options'], order: AnimationOrder): Promise<Picture> {
+  const { animate, deadline, encodes, ffmpeg } = order;
+  const { session } = timed;
+  const begun = performance.now();
+  const page = boundedPage(session, deadline);
+  const { view, resize } = options;
+  await setDensity(page, view, { scale: view.deviceScaleFactor });
+  const region = await regionOf({ ...timed, options, page, deadline, encodes, begun });
+  await using store = await FrameStore.open(session.temporaryDir, { resize: resize as ResizeOption | null, debug: timed.debug });
+  await takeFrames(timed, { page, animate, deadline }, (at) => captureShot(page, LOSSLESS, region?.clip).then((png) => store.add(png, at)));
+  const frames = await store.frames(animate.duration);
+  const taken = performance.now();
+  const { width, height } = frames;
+  const how = {
+    format: animate.format,
+    quality: options.quality,
+    fps: animate.fps,
+    ffmpeg,
+    deadline,
+    dir: store.folder,
+    signal: session.lost,
+  };
+  const content = await encodes.run(width * height * frames.shown.length, () => encodeAnimation(frames, how));
+  const metrics = await page.send('Page.getLayoutMetrics');
+  timed.debug?.note({ step: 'animation', frames: frameCount(animate), distinct: frames.shown.length, ...(region ?? {}) });
+  return {
+    ...{ content, width, height },
+    isMoving: frames.shown.length > 1,
+    diagnostics: {
+      algorithm: region === null ? 'native' : region.algorithm,
+      sections: 1,
+      deviceScaleFactor: view.deviceScaleFactor,
+      scrollHeight: Math.ceil(metrics.cssContentSize.height),
+      stoppedReason: animate.scroll ? 'end_of_page' : region?.algorithm === 'element' ? 'element' : 'viewport',
+      truncated: region?.isCut ?? false,
+    },
+    timings: { begun, shoot: taken - begun, encode: performance.now() - taken },
+  };
+}
+
+interface Taking {
+  page: BoundedPage;
+  animate: AnimateOption;
+  deadline: number;
+}
+
+/** @param take called once the page shows the frame that begins at this time, in ms */
+async function takeFrames(timed: OpenPage, { page, animate, deadline }: Taking, take: (atMs: number) => Promise<void>): Promise<void> {
+  const { duration, fps, scroll } = animate;
+  const count = frameCount(animate);
+  const frames = new ChildFrames(timed.session);
+  let heldMs = 0;
+  await page.call('motion.begin', { fromMs: timed.clock.aheadMs, bytes: await imagesOf(timed.session, page) });
+  for (let frame = 0; frame < count; frame++) {
+    const atMs = frame * (1_000 / fps);
+    const scrolled = scroll ? eased(count === 1 ? 0 : frame / (count - 1)) : null;
+    if (scrolled !== null) await page.call('motion.scrollTo', scrolled);
+    if (frame > 0) {
+      const began = monotonicNow();
+      if (timed.network.isHolding() && heldMs < HELD_MAX_MS)
+        await timed.deadlines.orEnd(timed.network.answered(AbortSignal.timeout(HELD_MAX_MS - heldMs)));
+      heldMs += monotonicNow() - began;
+      await advanceFrame(timed, 1_000 / fps, frames);
+    }
+    await page.call('motion.show', { atMs, scrolled });
+    await take(atMs);
+    if (monotonicNow() > deadline) throw tooSlow(frame + 1, count, duration);
+  }
+}
+
+/** Slow at both ends, as people scroll. */
+function eased(share: number): number {
+  return (1 - Math.cos(Math.PI * share)) / 2;
+}
+
+interface ViewPart {
+  clip: ShotClip;
+  algorithm: 'native' | 'element';
+  /** Whether the view does not show all of what was requested. */
+  isCut: boolean;
+}
+
+/** The part of the view that `selector` or `clip` names, on whole CSS px; null for all of it. The page is scrolled to it first. */
+async function regionOf(order: PictureOrder): Promise<ViewPart | null> {
+  const { page, options } = order;
+  const { selector, clip, padding } = options;
+  if (selector === null && clip === null) return null;
+  if (clip !== null) await page.call('scroll.step', { to: clip.y, left: clip.x });
+  const wanted = selector === null ? clipBox(order) : await findElement(order, selector);
+  const measured = await measurePage(page);
+  const { scrollX, scrollY, viewHeight, view, originX, zoom } = measured;
+  const box = selector === null ? wanted : paddedBox(wanted, padding, measured);
+  const shown = {
+    left: Math.floor(Math.max(box.left, scrollX)),
+    top: Math.floor(Math.max(box.top, scrollY)),
+    right: Math.ceil(Math.min(box.right, scrollX + view.right - view.left)),
+    bottom: Math.ceil(Math.min(box.bottom, scrollY + viewHeight)),
+  };
+  const [width, height] = [shown.right - shown.left, shown.bottom - shown.top];
+  if (width < 1 || height < 1) throw outside(selector === null ? 'clip' : 'selector');
+  return {
+    clip: { x: originX + shown.left, y: shown.top, width, height, scale: zoom },
+    algorithm: selector === null ? 'native' : 'element',
+    isCut: box.right - box.left > width + 1 || box.bottom - box.top > height + 1,
+  };
+}
+
+function clipBox({ options: { clip } }: PictureOrder) {
+  const { x, y, width, height } = clip ?? { x: 0, y: 0, width: 0, height: 0 };
+  return { left: x, top: y, right: x + width, bottom: y + height };
+}
+
+/** The bytes of the page's images that may be animated. */
+async function imagesOf({ cdp, mainFrameId: frameId }: PageSession, page: BoundedPage): Promise<ImageBytes[]> {
+  const urls = new Set(await page.call('motion.imageUrls'));
+  if (urls.size === 0) return [];
+  const { frameTree } = await page.send('Page.getResourceTree');
+  const images: ImageBytes[] = [];
+  let left = IMAGES_MAX_BYTES;
+  for (const { url, mimeType, contentSize = 0 } of frameTree.resources) {
+    const mayMove = urls.has(url) && /^image\/(gif|webp|a?png|avif)$/.test(mimeType) && contentSize <= Math.min(IMAGE_MAX_BYTES, left);
+    if (!mayMove) continue;
+    // The browser may have dropped it.
+    const got = await cdp.send('Page.getResourceContent', { frameId, url }).catch(() => null);
+    if (got === null || !got.base64Encoded) continue;
+    left -= contentSize;
+    images.push({ url, mimeType, base64: got.content });
+  }
+  return images;
+}
+
+function tooSlow(taken: number, count: number, duration: number): CaptureError {
+  return new CaptureError({
+    code: 'render_timeout',
+    message: `\`animate\`: ${taken} of ${count} frames of ${duration} ms were taken in time. A lower \`animate.fps\`, a shorter \`animate.duration\` or a smaller viewport may help.`,
+    details: { pending: 'picture' },
+  });
+}
+
+function outside(check: 'clip' | 'selector'): CaptureError {
+  const message = `\`${check}\` is not in view: with \`animate\`, it must be within the viewport once the page is scrolled to it.`;
+  return new CaptureError({ code: 'render_incomplete', message, retriable: false, details: { check } });
+}

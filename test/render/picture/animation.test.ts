@@ -1,0 +1,194 @@
+import sharp from 'sharp';
+import { describe, expect, it } from 'vitest';
+import { document, html } from '../../fixtures/site/answer.js';
+import { siteAndRig } from '../page/capture-rig.js';
+
+const { site, rig } = await siteAndRig();
+
+let pages = 0;
+
+function page(body: string): string {
+  const path = `/animation/${pages++}`;
+  site.route(path, (_request, response) => html(response, document('Motion', `<style>body { margin: 0 } </style>${body}`)));
+  return site.url(path);
+}
+
+const VIEW = { width: 400, height: 240, deviceScaleFactor: 1 };
+
+async function animation(url: string, animate: object, wish: object = {}) {
+  return await rig.capture(url, { viewport: VIEW, animate: { duration: 500, fps: 10, ...animate }, ...wish });
+}
+
+/** The frames of an animated picture as raw RGB, and for how long each is shown. */
+async function framesOf(content: Uint8Array) {
+  const { pages = 1, delay } = await sharp(content).metadata();
+  const frames = await Promise.all(
+    Array.from({ length: pages }, (_, at) => sharp(content, { page: at }).removeAlpha().raw().toBuffer({ resolveWithObject: true })),
+  );
+  return { frames, delay, pages };
+}
+
+type Frame = Awaited<ReturnType<typeof framesOf>>['frames'][number];
+
+/** Red, green and blue of a pixel. */
+function at({ data, info }: Frame, x: number, y: number): number[] {
+  const start = (y * info.width + x) * 3;
+  return [...data.subarray(start, start + 3)];
+}
+
+/** How many px of a row, from its left, are darker than white. */
+function barWidth(frame: Frame, y: number): number {
+  let width = 0;
+  while (width < frame.info.width && (at(frame, width, y)[1] ?? 0) < 128) width++;
+  return width;
+}
+
+const ROW = 'position: absolute; left: 0; height: 20px; background: #00f';
+/** One bar per kind of motion, each 20 px wider in every tenth of a second, and at 0 once the page has loaded. */
+const BARS: [what: string, y: number, body: string][] = [
+  [
+    'a CSS animation without end',
+    0,
+    `<style>@keyframes grow { from { width: 0 } to { width: 200px } }</style><div style="${ROW}; top: 0; animation: grow 1s linear infinite"></div>`,
+  ],
+  ['a CSS animation that ends', 24, `<div style="${ROW}; top: 24px; animation: grow 1s linear forwards"></div>`],
+  [
+    'a transition',
+    48,
+    `<div id="moved" style="${ROW}; top: 48px; width: 0; transition: width 1s linear"></div><script>moved.offsetWidth; moved.style.width = '200px'</script>`,
+  ],
+  [
+    'animation frames on a canvas',
+    72,
+    `<canvas id="drawn" width="400" height="20" style="position: absolute; left: 0; top: 72px"></canvas><script>
+      (function draw() { const c = drawn.getContext('2d'); c.clearRect(0, 0, 400, 20); c.fillStyle = '#00f'; c.fillRect(0, 0, performance.now() / 5, 20); requestAnimationFrame(draw) })()
+    </script>`,
+  ],
+  [
+    'an interval',
+    96,
+    `<div id="counted" style="${ROW}; top: 96px; width: 0"></div><script>setInterval(() => { counted.style.width = counted.offsetWidth + 10 + 'px' }, 50)</script>`,
+  ],
+  [
+    'the date',
+    120,
+    `<div id="dated" style="${ROW}; top: 120px; width: 0"></div><script>const since = Date.now(); setInterval(() => { dated.style.width = (Date.now() - since) / 5 + 'px' }, 10)</script>`,
+  ],
+  [
+    'an animation in a shadow tree',
+    168,
+    `<div id="host"></div><script>host.attachShadow({ mode: 'open' }).innerHTML = '<style>@keyframes grow { from { width: 0 } to { width: 200px } }</style><div style="${ROW}; top: 168px; animation: grow 1s linear infinite"></div>'</script>`,
+  ],
+  [
+    'an animation in a frame',
+    192,
+    `<iframe style="position: absolute; left: 0; top: 192px; border: 0; width: 400px; height: 20px" srcdoc="<style>body { margin: 0 } @keyframes grow { from { width: 0 } to { width: 200px } }</style><div style='height: 20px; background: #00f; animation: grow 1s linear infinite'></div>"></iframe>`,
+  ],
+];
+
+async function gifOf(colours: string[]): Promise<Buffer> {
+  const stills = colours.map((background) =>
+    sharp({ create: { width: 20, height: 20, channels: 3, background } })
+      .png()
+      .toBuffer(),
+  );
+  return await sharp(await Promise.all(stills), { join: { animated: true } })
+    .gif({ delay: colours.map(() => 100), loop: 0 })
+    .toBuffer();
+}
+
+const GIF = await gifOf(['#f00', '#0f0', '#00f']);
+site.route('/animation/blinks.gif', (_request, response) => response.writeHead(200, { 'content-type': 'image/gif' }).end(GIF));
+const ALL = `${BARS.map(([, , body]) => body).join('')}<img src="/animation/blinks.gif" style="position: absolute; left: 300px; top: 200px">`;
+
+describe('an animated picture', () => {
+  it('has each kind of motion as far as the time of its frame', async () => {
+    const { content, format, width, height } = await animation(page(ALL), { format: 'gif' });
+    const { frames, delay } = await framesOf(content);
+    expect({ format, width, height, delay }).toEqual({ format: 'gif', width: 400, height: 240, delay: [100, 100, 100, 100, 100] });
+    const widths = Object.fromEntries(BARS.map(([what, y]) => [what, frames.map((frame) => barWidth(frame, y + 10))]));
+    const off = Object.entries(widths).filter(([, seen]) => seen.some((one, frame) => Math.abs(one - 20 * frame) > 4));
+    expect(off).toEqual([]);
+  });
+
+  it('has the same bytes each time', async () => {
+    const url = page(ALL);
+    const first = await animation(url, {});
+    const second = await animation(url, {});
+    expect(Buffer.compare(first.content, second.content)).toBe(0);
+  });
+
+  it('plays a GIF of the page by the time of its frames', async () => {
+    const { content } = await animation(page('<img src="/animation/blinks.gif"><p>A blinking light</p>'), { format: 'gif' });
+    const { frames } = await framesOf(content);
+    const colours = frames.map((frame) => ['red', 'green', 'blue'][at(frame, 10, 10).indexOf(255)]);
+    expect(colours).toEqual(['red', 'green', 'blue', 'red', 'green']);
+  });
+
+  it('shows equal frames once, for longer', async () => {
+    const blinks = page(`<h1 id="word">Now</h1><script>setTimeout(() => { word.textContent = 'Then' }, 250)</script>`);
+    const { pages: count, delay } = await framesOf((await animation(blinks, { duration: 1_000 })).content);
+    expect({ count, delay }).toEqual({ count: 2, delay: [300, 700] });
+  });
+
+  it('is a still picture of a page that does not move', async () => {
+    const { content, format } = await animation(page('<h1>Nothing moves</h1>'), {});
+    expect(format).toBe('webp');
+    expect((await sharp(content).metadata()).pages ?? 1).toBe(1);
+  });
+
+  it('begins after `delay` of the time of the page', async () => {
+    const url = page(`<div style="${ROW}; top: 0; width: 0" id="late"></div><p>Later</p>
+      <script>setTimeout(() => { late.style.width = '100px' }, 1000)</script>`);
+    const { frames } = await framesOf((await animation(url, {}, { delay: 900 })).content);
+    expect(frames.map((frame) => barWidth(frame, 10))).toEqual([0, 100]);
+  });
+
+  it('scrolls from the top of the page to its end', async () => {
+    const rows = ['#f00', '#0f0', '#00f'].map((colour) => `<div style="height: 240px; background: ${colour}"></div>`).join('');
+    const { content, diagnostics } = await animation(page(rows), { scroll: true });
+    const { frames } = await framesOf(content);
+    const [first, last] = [frames[0], frames.at(-1)];
+    if (first === undefined || last === undefined) throw new Error('no frames');
+    expect(
+      [at(first, 200, 2), at(first, 200, 237), at(last, 200, 2), at(last, 200, 237)].map((rgb) => rgb.indexOf(Math.max(...rgb))),
+    ).toEqual([0, 0, 2, 2]);
+    expect(diagnostics.stoppedReason).toBe('end_of_page');
+  });
+
+  it('shows the part of the view that is an element, or a clip', async () => {
+    const url = page(`<p style="height: 500px">Above</p>
+      <div id="box" style="width: 120px; height: 40px; background: #f00"></div><div style="height: 500px"></div>`);
+    const [element, clip] = await Promise.all([
+      animation(url, {}, { selector: '#box' }),
+      animation(url, {}, { clip: { x: 10, y: 520, width: 50, height: 20 } }),
+    ]);
+    expect([element.width, element.height, element.diagnostics.algorithm]).toEqual([120, 40, 'element']);
+    expect([clip.width, clip.height]).toEqual([50, 20]);
+    const [frame] = (await framesOf(clip.content)).frames;
+    expect(frame && at(frame, 25, 10)[0]).toBeGreaterThan(200);
+  });
+
+  it('is scaled down like any other picture', async () => {
+    const { width, height } = await animation(page(ALL), {}, { resize: { width: 200 } });
+    expect([width, height]).toEqual([200, 120]);
+  });
+
+  it('takes less time than it shows', async () => {
+    const began = performance.now();
+    await animation(page(ALL), { duration: 20_000, fps: 4 });
+    expect(performance.now() - began).toBeLessThan(20_000);
+  });
+
+  it('waits for an element that a timer of the page makes', async () => {
+    const url = page(`<p>Loading</p><script>setTimeout(() => { document.body.innerHTML = '<h1 id="made">Made</h1>' }, 700)</script>`);
+    const { format } = await animation(url, {}, { wait_for_selector: '#made' });
+    expect(format).toBe('webp');
+  });
+
+  it('is mp4 only with an ffmpeg', async () => {
+    const refused = await rig.failure(page(ALL), { viewport: VIEW, animate: { duration: 200, format: 'mp4' } });
+    expect(refused.code).toBe('unsupported_option');
+    expect(refused.message).toContain('STILLFRAME_FFMPEG');
+  });
+});

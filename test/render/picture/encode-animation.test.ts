@@ -1,0 +1,110 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { monotonicNow } from '../../../src/render/page/deadline.js';
+import { type AnimationEncoding, encodeAnimation } from '../../../src/render/picture/encode-animation.js';
+import { FrameStore, type Frames } from '../../../src/render/picture/frame-store.js';
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'encode-animation-'));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const still = (background: string, size = { width: 41, height: 30 }) =>
+  sharp({ create: { ...size, channels: 3, background } })
+    .png()
+    .toBuffer();
+
+/** One frame per colour, each for 1000 / fps ms. */
+async function store(
+  colours: string[],
+  fps: number,
+  resize: { width: number; height: number | null; fit: 'inside' } | null = null,
+): Promise<Frames> {
+  const frames = await FrameStore.open(dir, { resize });
+  for (const [at, colour] of colours.entries()) await frames.add(await still(colour), at * (1_000 / fps));
+  return await frames.frames(colours.length * (1_000 / fps));
+}
+
+function how(given: Partial<AnimationEncoding>): AnimationEncoding {
+  const limits = { deadline: monotonicNow() + 20_000, signal: new AbortController().signal };
+  return { format: 'webp', quality: 90, fps: 10, ffmpeg: null, dir, ...limits, ...given };
+}
+
+/** A program in the place of ffmpeg. */
+async function program(script: string): Promise<string> {
+  const path = join(dir, 'ffmpeg.mjs');
+  await writeFile(path, `#!${process.execPath}\n${script}`);
+  await chmod(path, 0o755);
+  return path;
+}
+
+const COUNTING = `
+  import { writeFileSync } from 'node:fs';
+  const chunks = [];
+  for await (const chunk of process.stdin) chunks.push(chunk);
+  const pngs = Buffer.concat(chunks).toString('latin1').split('\\x89PNG').length - 1;
+  writeFileSync(process.argv.at(-1), JSON.stringify({ pngs, args: process.argv.slice(2, -1), env: Object.keys(process.env) }));
+`;
+
+describe('the frames', () => {
+  it('that are equal and follow each other are one, shown for longer', async () => {
+    const { shown } = await store(['red', 'red', 'blue', 'red'], 10);
+    expect(shown.map(({ ms }) => ms)).toEqual([200, 100, 100]);
+  });
+
+  it('are scaled down one by one', async () => {
+    const { width, height } = await store(['red', 'blue'], 10, { width: 20, height: null, fit: 'inside' });
+    expect([width, height]).toEqual([20, 15]);
+  });
+});
+
+describe('the times of the frames', () => {
+  it.each([
+    ['webp', [33, 34, 33, 33, 34, 33]],
+    ['gif', [30, 40, 30, 30, 40, 30]],
+  ] as const)('do not drift in a %s of 30 frames a second', async (format, delay) => {
+    const frames = await store(['red', 'blue', 'red', 'blue', 'red', 'blue'], 30);
+    const { delay: seen, loop } = await sharp(await encodeAnimation(frames, how({ format, fps: 30 }))).metadata();
+    expect({ seen, loop }).toEqual({ seen: delay, loop: 0 });
+  });
+});
+
+describe('an mp4', () => {
+  it('is made by the ffmpeg of the operator, which gets each frame as often as it is shown, and no environment', async () => {
+    const frames = await store(['red', 'red', 'blue'], 10);
+    const made = await encodeAnimation(frames, how({ format: 'mp4', ffmpeg: await program(COUNTING) }));
+    const { pngs, args, env } = JSON.parse(made.toString());
+    expect({ pngs, env }).toEqual({ pngs: 3, env: [] });
+    expect(args).toContain('libx264');
+  });
+
+  it('is an error of the server if ffmpeg fails', async () => {
+    const ffmpeg = await program(`process.stderr.write('Unknown encoder'); process.exit(1);`);
+    const failure = encodeAnimation(await store(['red', 'blue'], 10), how({ format: 'mp4', ffmpeg }));
+    await expect(failure).rejects.toMatchObject({ code: 'internal_error', cause: { message: expect.stringContaining('Unknown encoder') } });
+  });
+
+  it('is an error of the server if there is no such program', async () => {
+    const failure = encodeAnimation(await store(['red', 'blue'], 10), how({ format: 'mp4', ffmpeg: join(dir, 'missing') }));
+    await expect(failure).rejects.toMatchObject({ code: 'internal_error' });
+  });
+
+  it('ends with the capture, and the program with it', async () => {
+    const ends = new AbortController();
+    const pidFile = join(dir, 'pid');
+    const ffmpeg = await program(
+      `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(pidFile)}, String(process.pid)); setInterval(() => {}, 1000);`,
+    );
+    const frames = await store(['red', 'blue'], 10);
+    const made = encodeAnimation(frames, how({ format: 'mp4', ffmpeg, signal: ends.signal }));
+    await expect.poll(() => readFile(pidFile, 'utf8').catch(() => ''), { timeout: 10_000 }).not.toBe('');
+    ends.abort(new Error('The page is gone.'));
+    await expect(made).rejects.toThrow('The page is gone.');
+    const pid = Number(await readFile(pidFile, 'utf8'));
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  });
+});
