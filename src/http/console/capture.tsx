@@ -105,9 +105,11 @@ function PreviewResult({ children }: { children?: Child }) {
 
 const PREVIEW_WIDTH = 640;
 /** A preview has nothing of the file, of paper, or of what happens to the result, such as an upload. */
-const NOT_PREVIEWED = new Set(['Output', 'PDF', 'Result and callback']);
-/** Of the whole page, and of the size of the picture. */
-const NOT_OF_VIEW = new Set(['full_width', 'max_height', 'resize', 'min_capture_bytes', 'min_capture_height']);
+const NOT_PREVIEWED = new Set(['Output', 'PDF', 'Motion', 'Result and callback']);
+/** Fields that apply to the whole page, to the size of the picture or to several pictures; steps could send a form again and again. */
+const NOT_OF_VIEW = new Set(
+  'full_width max_height resize min_capture_bytes min_capture_height steps captures viewports color_schemes'.split(' '),
+);
 
 /** The request for a small picture of the view, which costs 1 credit. */
 function asPreview(body: Record<string, unknown>): Record<string, unknown> {

@@ -252,6 +252,8 @@ describe('the capture page', () => {
         'pdf.paper': 'a4',
         'upload.url': 'https://example.com/put',
         cache_ttl: '0',
+        steps: '[{"action": "click", "selector": "#send"}]',
+        'animate.duration': '2000',
         'webhook.url': 'https://example.com/hook',
         'webhook.secret': 'sixteen characters',
       },
@@ -267,6 +269,8 @@ describe('the capture page', () => {
       fullPage: false,
       pdf: null,
       upload: null,
+      steps: [],
+      animate: null,
       resize: { width: 640 },
       hideSelectors: ['.ad'],
     });
