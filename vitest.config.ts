@@ -3,9 +3,20 @@ import { builtModulesForVite } from './scripts/built-modules.mjs';
 
 const TRIALS = 'test/**/*trials.test.ts';
 /** Tests of the store that hold for each engine. */
-const STORE = ['accept', 'accounts', 'claim', 'console', 'deliveries', 'model', 'recover', 'removals', 'retention', 'shared-render', 'uploads'].map(
-  (name) => `test/store/${name}.test.ts`,
-);
+const STORE = [
+  'accept',
+  'accounts',
+  'claim',
+  'console',
+  'deliveries',
+  'model',
+  'recover',
+  'further-pictures',
+  'removals',
+  'retention',
+  'shared-render',
+  'uploads',
+].map((name) => `test/store/${name}.test.ts`);
 const CLUSTER = 'test/cluster/*.test.ts';
 
 export default defineConfig({

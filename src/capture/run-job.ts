@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Artifacts, requireStorage } from '../artifacts/artifacts.js';
+import { type Artifacts, requireStorage, type StoredArtifact } from '../artifacts/artifacts.js';
 import { contentTypeOf, type UploadResult } from '../contract/capture-data.js';
 import { CaptureError, toStoredError } from '../contract/capture-error.js';
 import { jobUrl } from '../contract/capture-request.js';
@@ -25,6 +25,8 @@ const RELEASES_KNOWN = 1_000;
 const RELEASE_DELAYS = 4;
 /** Interval at which a job's progress is written; shorter captures write none. */
 const PROGRESS_EVERY_MS = 500;
+/** Number of pictures of one capture that are stored at the same time. */
+const PUT_AT_ONCE = 4;
 
 export interface RunJobDeps {
   store: Pick<JobStore, 'renewLease' | 'announceArtifact' | 'complete' | 'fail' | 'endFollowers' | 'retryLater' | 'release'> &
@@ -176,16 +178,20 @@ async function storeRendering(
   const storeStart = performance.now();
   const claim = claimOf(job);
   const waiting = { log: deps.log, jobId: job.id, stop };
-  const artifact = await retryWhileUnavailable({ ...waiting, limitMs: deps.holdMs ?? HOLD_MS }, async () => {
-    await requireStorage(deps.artifacts);
-    return await deps.artifacts.put(rendering.content, rendering.format, async (name) => {
-      if (!(await deps.store.announceArtifact(claim, name))) throw new LostClaim();
+  const putOne = ({ content, format }: Pick<Rendering, 'content' | 'format'>) =>
+    retryWhileUnavailable({ ...waiting, limitMs: deps.holdMs ?? HOLD_MS }, async () => {
+      await requireStorage(deps.artifacts);
+      return await deps.artifacts.put(content, format, async (name) => {
+        if (!(await deps.store.announceArtifact(claim, name))) throw new LostClaim();
+      });
+    }).catch((error: unknown) => {
+      const { refusal } = deps.artifacts;
+      if (!(error instanceof StillUnavailable) || refusal === null || stop.aborted) throw error;
+      throw new CaptureError({ code: 'internal_error', message: refusal, cause: error });
     });
-  }).catch((error: unknown) => {
-    const { refusal } = deps.artifacts;
-    if (!(error instanceof StillUnavailable) || refusal === null || stop.aborted) throw error;
-    throw new CaptureError({ code: 'internal_error', message: refusal, cause: error });
-  });
+  const artifact = await putOne(rendering);
+  const further = await putFurther(deps, rendering.captures?.slice(1) ?? [], { putOne, first: artifact });
+  const names = [artifact, ...further].map(({ name }) => name);
   const durationMs = Math.round(performance.now() - startedAt);
   const uploadStart = performance.now();
   const { upload: asked } = job.options;
@@ -195,18 +201,24 @@ async function storeRendering(
   const upload = asked === null ? {} : { upload: await uploadTo(deps, job, sent) };
   const uploadMs = performance.now() - uploadStart;
   const now = deps.now();
-  const data = toCaptureData(rendering, { options: job.options, artifact: artifact.name, durationMs });
-  const ended = await retryWhileUnavailable(waiting, () => deps.store.complete(claim, { data, artifact, ...upload }, now));
+  const data = toCaptureData(rendering, { options: job.options, artifact: artifact.name, artifacts: names, durationMs });
+  const capture = { data, artifact, ...upload, ...(further.length === 0 ? {} : { further }) };
+  const ended = await retryWhileUnavailable(waiting, () => deps.store.complete(claim, capture, now));
   // Nothing was committed: another worker has the job, or an earlier try of this step succeeded although it seemed to fail.
-  const { name } = artifact;
-  if (ended.length === 0 && !(await retryWhileUnavailable(waiting, () => deps.store.keptArtifacts([name]))).has(name))
-    await deps.artifacts.remove(name);
+  if (ended.length === 0) {
+    const kept = await retryWhileUnavailable(waiting, () => deps.store.keptArtifacts(names));
+    for (const name of names) if (!kept.has(name)) await deps.artifacts.remove(name);
+  }
   const timings = {
     queue: queuedMs(job, job.enqueuedAt),
     ...rendering.timings,
     store: Math.round(performance.now() - storeStart - uploadMs),
   };
-  await reportEnded(deps, ended, { facts: { attempt: job.attempt, bytes: artifact.bytes, ...timings }, timings, waiting });
+  await reportEnded(deps, ended, {
+    facts: { attempt: job.attempt, bytes: [artifact, ...further].reduce((sum, { bytes }) => sum + bytes, 0), ...timings },
+    timings,
+    waiting,
+  });
   return ended.length === 0 ? LOST : { state: 'completed', code: null };
 }
 
@@ -237,6 +249,31 @@ function uploadTo(
   { url, name, content, stop }: { url: string; name: string; content: Uint8Array; stop: AbortSignal },
 ): Promise<UploadResult> {
   return deps.uploads.send({ jobId: id, accountId, url, content, contentType: contentTypeOf(name) }, stop);
+}
+
+/**
+ * Stores the pictures after the first, a few at a time. If one cannot be stored, those that were are removed again, as far as the storage
+ * can be reached; a crash leaves files without a row, which a later start finds.
+ */
+async function putFurther(
+  { artifacts, log }: Pick<RunJobDeps, 'artifacts' | 'log'>,
+  pictures: readonly Pick<Rendering, 'content' | 'format'>[],
+  { putOne, first }: { putOne: (picture: Pick<Rendering, 'content' | 'format'>) => Promise<StoredArtifact>; first: StoredArtifact },
+): Promise<StoredArtifact[]> {
+  const stored: StoredArtifact[] = [];
+  for (let at = 0; at < pictures.length; at += PUT_AT_ONCE) {
+    const results = await Promise.allSettled(pictures.slice(at, at + PUT_AT_ONCE).map(putOne));
+    stored.push(...results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])));
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed === undefined) continue;
+    for (const { name } of [first, ...stored]) {
+      await artifacts
+        .remove(name)
+        .catch((error: unknown) => log.warn({ err: error, artifact: name }, 'a picture of a failed capture was not removed'));
+    }
+    throw failed.reason;
+  }
+  return stored;
 }
 
 /** Reports the claimed job, then, in batches, the jobs that shared its render, as far as they have ended. */

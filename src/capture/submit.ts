@@ -18,7 +18,7 @@ import { isFileMissing, type MissingFileDeps } from './open-picture.js';
 import { refuseBlockedDestinations } from './refuse-blocked.js';
 
 export interface SubmitDeps {
-  store: Pick<JobStore, 'accept' | 'cachedArtifact' | 'findJobByIdempotencyKey'> & Pick<RetentionStore, 'markGone'>;
+  store: Pick<JobStore, 'accept' | 'cachedArtifacts' | 'findJobByIdempotencyKey'> & Pick<RetentionStore, 'markGone'>;
   artifacts: MissingFileDeps['artifacts'] & Pick<Artifacts, 'isFailing' | 'isReady' | 'refusal'>;
   egress: Pick<Egress, 'refusesLiterally' | 'proxyProblem' | 'judgeHost'>;
   rules: AcceptRules;
@@ -79,8 +79,9 @@ export async function submit(deps: SubmitDeps, submission: Submission, context: 
  * storage.
  */
 async function accept(deps: SubmitDeps, job: NewJob): Promise<Acceptance> {
-  const name = await deps.store.cachedArtifact(job);
-  const missing = name !== null && (await isFileMissing(deps, name)) ? name : null;
+  const names = await deps.store.cachedArtifacts(job);
+  let missing: string | null = null;
+  for (const name of names) if (missing === null && (await isFileMissing(deps, name))) missing = names[0] ?? null;
   return await deps.store.accept(job, { ...deps.rules, missing });
 }
 

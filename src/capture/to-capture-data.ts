@@ -1,16 +1,18 @@
-import { type CaptureData, type CaptureNotes, keepFinalUrl } from '../contract/capture-data.js';
+import { type CaptureData, type CaptureNotes, keepFinalUrl, type NamedCapture } from '../contract/capture-data.js';
 import { type CaptureOptions, shownUrl } from '../contract/capture-request.js';
-import type { Rendering } from '../render/capture.js';
+import type { NamedPicture, Rendering } from '../render/capture.js';
 
 export interface Kept {
   options: CaptureOptions;
   /** Name of the stored picture. */
   artifact: string;
+  /** Names of several pictures, the first included, in the order of the rendering's. */
+  artifacts?: readonly string[];
   durationMs: number;
 }
 
 /** Builds the result of a capture that was rendered rather than found in the cache. */
-export function toCaptureData(rendering: Rendering, { options, artifact, durationMs }: Kept): CaptureData {
+export function toCaptureData(rendering: Rendering, { options, artifact, artifacts, durationMs }: Kept): CaptureData {
   return {
     url: shownUrl(options),
     ...withNotes(keepFinalUrl(rendering.finalUrl), rendering),
@@ -25,8 +27,13 @@ export function toCaptureData(rendering: Rendering, { options, artifact, duratio
     region: options.region,
     egressCountry: rendering.egressCountry,
     diagnostics: rendering.diagnostics,
+    ...(rendering.captures === null ? {} : { captures: rendering.captures.map((one, index) => toNamed(one, artifacts?.[index] ?? '')) }),
     inspection: rendering.inspection,
   };
+}
+
+function toNamed({ content, warnings, ...facts }: NamedPicture, artifact: string): NamedCapture {
+  return { ...facts, bytes: content.length, artifact, ...(warnings.length === 0 ? {} : { warnings }) };
 }
 
 function withNotes({ finalUrl, notes }: Pick<CaptureData, 'finalUrl' | 'notes'>, { warnings, changed }: Rendering) {

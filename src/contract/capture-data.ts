@@ -22,6 +22,7 @@ export const WARNING_CODES = [
 
 type Wire = z.output<typeof captureDataSchema>;
 type WireChanges = z.output<typeof changesSchema>;
+type WireNamed = z.output<typeof namedPictureSchema>;
 
 export type StoppedReason = 'viewport' | 'element' | 'end_of_page' | 'max_height' | 'format_limit' | 'time_limit';
 
@@ -57,7 +58,7 @@ export interface CaptureNotes {
 
 /** Width and height are output px (PDF: CSS px of its first page). */
 export interface CaptureData
-  extends CamelNames<Omit<Wire, 'data_url' | 'cdn_url' | 'render_diagnostics' | 'diagnostics' | 'upload' | 'inspection'>> {
+  extends CamelNames<Omit<Wire, 'data_url' | 'cdn_url' | 'render_diagnostics' | 'diagnostics' | 'captures' | 'upload' | 'inspection'>> {
   /** `<name>.<ext>` under /artifacts; the URL is built when it is sent. */
   artifact: string;
   diagnostics: RenderDiagnostics;
@@ -65,11 +66,22 @@ export interface CaptureData
   notes?: CaptureNotes;
   /** Absent if none was requested. Belongs to the job, not to others with the same picture. */
   upload?: UploadResult;
+  /** All pictures, the first included; absent if the request asks for one. */
+  captures?: NamedCapture[];
   inspection: Inspection | null;
 }
 
 /** What became of an upload. */
 export interface UploadResult extends CamelNames<NonNullable<Wire['upload']>> {}
+
+/** One of several pictures. Its file is kept and deleted together with those of the others. */
+export interface NamedCapture extends CamelNames<Pick<WireNamed, 'name' | 'format' | 'width' | 'height' | 'bytes'>> {
+  /** As in CaptureData. */
+  artifact: string;
+  diagnostics: RenderDiagnostics;
+  /** Never empty. */
+  warnings?: CaptureWarning[];
+}
 
 export const RENDER_DIAGNOSTICS_VERSION = 1;
 
@@ -134,6 +146,45 @@ const changesSchema = z.object({
   untrusted_content: z.literal(true).meta({ description: 'names, URLs and hosts come from the page', example: true }),
 });
 
+const renderDiagnosticsSchema = z.object({
+  version: z.int().meta({ description: 'version of these diagnostics', example: 1 }),
+  algorithm: z.enum(['by_sections', 'native', 'element']).meta({ description: 'how the page was captured' }),
+  sections: z.int().min(0).meta({ description: 'sections that were stitched', example: 1 }),
+  device_scale_factor: z.number().gt(0).meta({ description: 'output pixels per CSS pixel', example: 2 }),
+  scroll_height: z.number().min(0).meta({ description: 'height of the page in CSS pixels', example: 720 }),
+  stopped_reason: z.string().meta({
+    description: 'why the capture ended where it did: viewport, element, end_of_page, max_height, format_limit or time_limit',
+    example: 'viewport',
+  }),
+  truncated: z.boolean().meta({ description: 'whether the page is longer than the picture', example: false }),
+});
+
+const warningsSchema = z
+  .array(
+    z.object({
+      code: z.enum(WARNING_CODES).meta({ description: 'the problem that was tolerated' }),
+      message: z.string().meta({ description: 'for people; may change', example: 'The target answered with status 404.' }),
+    }),
+  )
+  .meta({
+    description:
+      'failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)',
+  });
+
+const namedPictureSchema = z.object({
+  name: z.string().meta({ description: 'its name in the request, or what stands for it', example: 'hero' }),
+  format: z.string().meta({ description: 'format of the artifact: png, jpeg, webp or pdf', example: 'webp' }),
+  width: z.number().meta({ description: 'of the encoded artifact', example: 2560 }),
+  height: z.number().meta({ description: 'height of the artifact, in the same unit as `width`', example: 840 }),
+  bytes: z.number().meta({ description: 'size of the artifact', example: 9_310 }),
+  cdn_url: z.string().optional().meta({
+    description: 'download location of the artifact',
+    example: 'https://shots.example.com/artifacts/6J8hGk2Qw9ZrT4xYb1Lc0A.webp',
+  }),
+  render_diagnostics: renderDiagnosticsSchema.meta({ description: 'how the picture was made' }),
+  warnings: warningsSchema.optional(),
+});
+
 /** `duration_ms` of a capture, a job and a webhook. */
 export const durationMsSchema = z.number().meta({ description: 'duration of the capture in milliseconds', example: 812 });
 
@@ -158,39 +209,14 @@ export const captureDataSchema = z
     }),
     region: z.string().optional().meta({ description: 'the requested region', example: 'gb' }),
     egress_country: z.string().optional().meta({ description: "observed country of the capture's public address", example: 'GB' }),
-    render_diagnostics: z
-      .object({
-        version: z.int().meta({ description: 'version of these diagnostics', example: 1 }),
-        algorithm: z.enum(['by_sections', 'native', 'element']).meta({ description: 'how the page was captured' }),
-        sections: z.int().min(0).meta({ description: 'sections that were stitched', example: 1 }),
-        device_scale_factor: z.number().gt(0).meta({ description: 'output pixels per CSS pixel', example: 2 }),
-        scroll_height: z.number().min(0).meta({ description: 'height of the page in CSS pixels', example: 720 }),
-        stopped_reason: z.string().meta({
-          description: 'why the capture ended where it did: viewport, element, end_of_page, max_height, format_limit or time_limit',
-          example: 'viewport',
-        }),
-        truncated: z.boolean().meta({ description: 'whether the page is longer than the picture', example: false }),
-      })
-      .optional()
-      .meta({ description: 'how the picture was made' }),
+    render_diagnostics: renderDiagnosticsSchema.optional().meta({ description: 'how the picture was made' }),
     diagnostics: z
       .object({
         final_url_cut: z
           .literal(true)
           .optional()
           .meta({ description: `final_url was longer than ${URL_MAX_BYTES} bytes`, example: true }),
-        warnings: z
-          .array(
-            z.object({
-              code: z.enum(WARNING_CODES).meta({ description: 'the problem that was tolerated' }),
-              message: z.string().meta({ description: 'for people; may change', example: 'The target answered with status 404.' }),
-            }),
-          )
-          .optional()
-          .meta({
-            description:
-              'failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)',
-          }),
+        warnings: warningsSchema.optional(),
         changed: changesSchema.optional().meta({
           description: 'what was done to the page, with `explain=1` in the query or `inspect_page`',
         }),
@@ -210,6 +236,10 @@ export const captureDataSchema = z
       })
       .optional()
       .meta({ description: 'what became of `upload`', 'x-stillframe-extension': true }),
+    captures: z.array(namedPictureSchema).optional().meta({
+      description: 'all pictures, the first included, if the request has `captures`, `viewports` or `color_schemes`',
+      'x-stillframe-extension': true,
+    }),
     inspection: z
       .object({
         markdown: z.string().max(INSPECTION_LIMIT_CHARS).meta({ description: 'main content as Markdown', example: '# Example Domain' }),
@@ -232,13 +262,14 @@ export const captureDataSchema = z
 
 /** @param publicBase what `cdn_url` begins with, no trailing slash */
 export function toWireCaptureData(data: CaptureData, publicBase: string): Wire {
-  const { artifact, region, egressCountry, diagnostics, notes, upload, inspection, ...others } = data;
+  const { artifact, region, egressCountry, diagnostics, notes, captures, upload, inspection, ...others } = data;
   return {
     ...snakeNames(others),
     cdn_url: `${publicBase}/artifacts/${artifact}`,
     ...(region === null ? {} : { region }),
     ...(egressCountry === null ? {} : { egress_country: egressCountry }),
-    render_diagnostics: { version: RENDER_DIAGNOSTICS_VERSION, ...snakeNames(diagnostics) },
+    render_diagnostics: toWireDiagnostics(diagnostics),
+    ...(captures === undefined ? {} : { captures: captures.map((one) => toWireNamed(one, publicBase)) }),
     ...(notes === undefined ? {} : { diagnostics: toWireNotes(notes) }),
     ...(upload === undefined ? {} : { upload: snakeNames(upload) }),
     ...(inspection === null ? {} : { inspection: toWireInspection(inspection) }),
@@ -252,6 +283,18 @@ function toWireInspection({ facts, elements, ...texts }: Inspection): Wire['insp
     character_limit: INSPECTION_LIMIT_CHARS,
     ...(facts === undefined ? {} : { facts }),
     ...(elements === undefined || elements === null ? {} : { elements }),
+  };
+}
+
+function toWireDiagnostics(diagnostics: RenderDiagnostics): NonNullable<Wire['render_diagnostics']> {
+  return { version: RENDER_DIAGNOSTICS_VERSION, ...snakeNames(diagnostics) };
+}
+
+function toWireNamed({ artifact, diagnostics, ...others }: NamedCapture, publicBase: string): WireNamed {
+  return {
+    ...snakeNames(others),
+    ...(artifact === '' ? {} : { cdn_url: `${publicBase}/artifacts/${artifact}` }),
+    render_diagnostics: toWireDiagnostics(diagnostics),
   };
 }
 

@@ -6,6 +6,7 @@ import { lengthToInches, PAPER_INCHES, pdfSchema, type WirePdf } from './pdf-sch
 import { REGIONS } from './regions.js';
 import {
   MASK_COLOR_DEFAULT,
+  pictureEntrySchema,
   RESOURCE_TYPES,
   type ResourceKind,
   requestFields,
@@ -96,6 +97,22 @@ export interface UploadOption {
   artifact: string | null;
 }
 
+type WireEntry = NonNullable<WireCaptureRequest['captures']>[number];
+
+/** One of `captures`; null stands for what an entry does not say. */
+export type PictureEntry = {
+  [Name in keyof Required<CamelNames<Omit<WireEntry, 'resize'>>>]: CamelNames<Omit<WireEntry, 'resize'>>[Name] extends infer Value
+    ? Exclude<Value, undefined> | null
+    : never;
+} & { resize: ResizeOption | null };
+
+/** One of `viewports`. */
+export interface ViewportEntry {
+  name: string | null;
+  device: CaptureOptions['device'];
+  view: View;
+}
+
 /** Fields that the submission reads, or that others of the options stand for. */
 const NO_OPTIONS = ['viewport', 'dark_mode', 'sync', 'cache_ttl', 'store', 'webhook'] as const;
 const OPTION_FIELDS = Object.keys(requestFields).filter((name) => !NO_OPTIONS.some((other) => other === name));
@@ -124,6 +141,8 @@ interface ConvertedOptions {
   realTime: boolean;
   annotate: boolean;
   resize: ResizeOption | null;
+  captures: PictureEntry[] | null;
+  viewports: ViewportEntry[] | null;
   /** Sorted, without duplicates. */
   tolerate: ToleratedCode[];
   upload: UploadOption | null;
@@ -141,17 +160,11 @@ export interface CaptureOptions extends Omit<PlainOptions, keyof ConvertedOption
 
 export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
   const region = wire.region === undefined ? null : REGIONS[wire.region];
-  const view = wire.device === undefined ? wire.viewport : DEVICE_PRESETS[wire.device];
+  const view = viewOf(wire.device === undefined ? wire.viewport : DEVICE_PRESETS[wire.device]);
   return {
     ...(renamed(wire, OPTION_FIELDS) as unknown as PlainOptions),
     url: wire.url ?? wire.base_url ?? HTML_DOCUMENT_URL,
-    view: {
-      width: view.width,
-      height: view.height,
-      deviceScaleFactor: wire.animate?.scale === 'css' ? 1 : view.deviceScaleFactor,
-      isMobile: view.isMobile,
-      hasTouch: view.hasTouch,
-    },
+    view: wire.animate?.scale === 'css' ? { ...view, deviceScaleFactor: 1 } : view,
     format: wire.animate?.format ?? wire.format,
     // Otherwise the page would be asked not to move.
     reduceMotion: wire.reduce_motion && wire.animate === undefined,
@@ -175,7 +188,9 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
     omitBackground: wire.omit_background ?? false,
     realTime: wire.real_time ?? false,
     annotate: wire.annotate ?? false,
-    resize: wire.resize === undefined ? null : { width: null, height: null, ...wire.resize },
+    resize: toResizeOption(wire.resize),
+    captures: wire.captures?.map(toPictureEntry) ?? null,
+    viewports: wire.viewports?.map(toViewportEntry) ?? null,
     tolerate: TOLERATED_CODES.filter((code) => wire.tolerate?.includes(code)),
     upload: wire.upload === undefined ? null : { url: wire.upload.url, artifact: null },
     steps: (wire.steps ?? []).map(normalizedStep),
@@ -184,6 +199,24 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
     ignoreHttpsErrors: wire.ignore_https_errors ?? false,
     explain: false,
   };
+}
+
+function viewOf({ width, height, deviceScaleFactor, isMobile, hasTouch }: View): View {
+  return { width, height, deviceScaleFactor, isMobile, hasTouch };
+}
+
+function toResizeOption(wire: WireCaptureRequest['resize']): ResizeOption | null {
+  return wire === undefined ? null : { width: null, height: null, ...wire };
+}
+
+const ENTRY_FIELDS = Object.keys(pictureEntrySchema.shape);
+
+function toPictureEntry(wire: WireEntry): PictureEntry {
+  return { ...(renamed(wire, ENTRY_FIELDS) as PictureEntry), resize: toResizeOption(wire.resize) };
+}
+
+function toViewportEntry({ name, device, ...view }: NonNullable<WireCaptureRequest['viewports']>[number]): ViewportEntry {
+  return { name: name ?? null, device: device ?? null, view: viewOf(device === undefined ? view : DEVICE_PRESETS[device]) };
 }
 
 let defaults: CaptureOptions | undefined;

@@ -1,5 +1,7 @@
-import { COOKIES_MAX_ITEMS } from './limits.js';
+import type { CaptureOptions } from './capture-request.js';
+import { COOKIES_MAX_ITEMS, DELAY_MS, PICTURES_MAX } from './limits.js';
 import { cookieDomainProblem } from './login-schema.js';
+import { asksForSeveral, pageLoadsOf, pictureNames } from './page-loads.js';
 import { normalizeTargetUrl } from './read-url.js';
 
 /** Fields that need or exclude each other. Checked on the raw body, so that these problems are reported together with its others. */
@@ -17,7 +19,7 @@ type Rule = [path: string, isBroken: boolean, message: string];
 export function combinationIssues(given: unknown): { invalid: Issue[]; unsupported: Issue[] } {
   if (given === null || typeof given !== 'object' || Array.isArray(given)) return { invalid: [], unsupported: [] };
   const body = given as Body;
-  return { invalid: [...broken(invalid(body)), ...cookieIssues(body)], unsupported: broken(unsupported(body)) };
+  return { invalid: [...broken(invalid(body)), ...cookieIssues(body)], unsupported: broken([...unsupported(body), ...severalRules(body)]) };
 }
 
 function broken(rules: readonly Rule[]): Issue[] {
@@ -53,6 +55,7 @@ const MASK_NEEDS_PIXELS =
 
 function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage, max_height: maxHeight, ...others }: Body): Rule[] {
   const isPdf = format === 'pdf';
+  const hasPdfEntry = entriesOf(others).some((entry) => entry.format === 'pdf');
   const [hasSelector, hasClip, hasPdf] = [selector !== undefined, clip !== undefined, pdf !== undefined];
   const isFullPage = fullPage === true && !hasSelector && !hasClip;
   const hasMask = Array.isArray(others.mask) && others.mask.length > 0;
@@ -62,7 +65,7 @@ function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage
   const notWithPdf = 'cannot be combined with format `pdf`.';
   return [
     ['selector', isPdf && hasSelector, 'cannot be combined with format `pdf`. Use png, jpeg or webp, or leave `selector` out.'],
-    ['pdf', !isPdf && hasPdf, 'needs format `pdf`.'],
+    ['pdf', !isPdf && !hasPdfEntry && hasPdf, 'needs format `pdf`.'],
     ['clip', isPdf && hasClip, notWithPdf],
     ['clip', hasSelector && hasClip, 'cannot be combined with `selector`.'],
     ['padding', padding !== undefined && padding !== 0 && !hasSelector, 'needs `selector`.'],
@@ -95,6 +98,70 @@ function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage
     ['animate.scroll', scrolls && hasSelector, 'cannot be combined with `selector`.'],
     ['animate.scroll', scrolls && hasClip, 'cannot be combined with `clip`.'],
   ];
+}
+
+/** What only one picture has, and what a list of several replaces. */
+function severalRules(body: Body): Rule[] {
+  const has = (name: string) => body[name] !== undefined;
+  const [inEntries, instead] = ['cannot be combined with `captures`: give it in an entry.', 'cannot be combined with'];
+  const ofOne: Rule[] = ['selector', 'clip', 'padding', 'full_width', 'max_height'].map((name) => [
+    name,
+    has('captures') && has(name),
+    inEntries,
+  ]);
+  return [
+    ...ofOne,
+    ...['captures', 'viewports', 'color_schemes'].flatMap((list): Rule[] => [
+      ['upload', has(list) && has('upload'), `${instead} \`${list}\`: one picture is uploaded.`],
+      ['annotate', has(list) && body.annotate === true, `${instead} \`${list}\`.`],
+      ['animate', has(list) && has('animate'), `${instead} \`${list}\`.`],
+    ]),
+    ['full_page', has('captures') && body.full_page === true, inEntries],
+    ['viewport', has('viewports') && has('viewport'), `${instead} \`viewports\`.`],
+    ['device', has('viewports') && has('device'), `${instead} \`viewports\`.`],
+    ['color_scheme', has('color_schemes') && has('color_scheme'), `${instead} \`color_schemes\`.`],
+    ['dark_mode', has('color_schemes') && body.dark_mode === true, `${instead} \`color_schemes\`.`],
+    ...entriesOf(body).flatMap((entry, index) =>
+      entryRules(entry, body).map(([path, ...rule]): Rule => [path === 'mask' ? path : `captures.${index}.${path}`, ...rule]),
+    ),
+  ];
+}
+
+/** An entry follows the rules of a request for its picture alone, which has the mask of the request. */
+function entryRules(entry: Body, { format: asked, pdf, mask, full_page_algorithm }: Body): Rule[] {
+  const { selector_all: all, selector = all, format = asked, ...others } = entry;
+  return [
+    ...unsupported({ ...others, format, selector, mask, full_page_algorithm, pdf: format === 'pdf' ? pdf : undefined }),
+    ['selector_all', all !== undefined && entry.selector !== undefined, 'cannot be combined with `selector`.'],
+    ['limit', entry.limit !== undefined && all === undefined, 'needs `selector_all`.'],
+  ];
+}
+
+/** Checks at most PICTURES_MAX: more are rejected anyway. */
+function entriesOf({ captures }: Body): Body[] {
+  if (!Array.isArray(captures)) return [];
+  return captures.slice(0, PICTURES_MAX).map((entry: unknown) => (entry !== null && typeof entry === 'object' ? (entry as Body) : {}));
+}
+
+/** The problems of a parsed request for several pictures: their number, their names, and the time that they take. */
+export function severalIssues(options: CaptureOptions): Issue[] {
+  if (!asksForSeveral(options)) return [];
+  const { captures, colorSchemes, viewports, delay } = options;
+  const path = captures !== null ? 'captures' : viewports !== null ? 'viewports' : 'color_schemes';
+  const names = pictureNames(options);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  const loads = pageLoadsOf(options).length;
+  const rules: Rule[] = [
+    ['color_schemes', new Set(colorSchemes).size < (colorSchemes?.length ?? 0), 'must not repeat a value'],
+    [path, names.length > PICTURES_MAX, `must be at most ${PICTURES_MAX} pictures in all, not ${names.length}`],
+    [path, twice !== undefined, `must have different names: two pictures would be named "${twice}"`],
+    [
+      'delay',
+      loads * delay > DELAY_MS.max,
+      `must be at most ${DELAY_MS.max} ms for all loads of the page together, not ${loads} × ${delay}`,
+    ],
+  ];
+  return broken(rules);
 }
 
 /** Checks at most COOKIES_MAX_ITEMS: more are rejected anyway. */

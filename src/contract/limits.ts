@@ -116,3 +116,9 @@ export const OPTIONAL_STEP_MS = 3_000;
 export const BLOCK_REQUESTS_MAX_ITEMS = 100;
 export const BLOCK_PATTERN_MAX_CHARS = 2_048;
 export const CREDENTIAL_MAX_CHARS = 1_024;
+/** Pictures of one request with `captures`, `viewports` or `color_schemes`. */
+export const PICTURES_MAX = 20;
+export const COLOR_SCHEMES_MAX = 3;
+export const PICTURE_NAME_CHARS = 64;
+/** Encoded bytes of the pictures of one request. */
+export const PICTURES_MAX_BYTES = 256_000_000;

@@ -2,9 +2,20 @@ import { z } from 'zod';
 import type { CaptureOptions } from './capture-request.js';
 import { findField } from './field-list.js';
 import { STORED_JOB_STATES } from './job.js';
+import { pageLoadsOf } from './page-loads.js';
 
-/** Credits of a successful capture (interface.md, Limits): viewport image 1, full-page image 2, PDF 3, animated picture 5. */
-export function priceOf({ format, fullPage, animate }: Pick<CaptureOptions, 'format' | 'fullPage' | 'animate'>): number {
+/**
+ * Credits of a successful capture (interface.md, Limits): viewport image 1, full-page image 2, PDF 3, animated picture 5. Each load of a page costs the sum of its
+ * pictures, less one viewport image for each further one (extensions.md, Several pictures).
+ */
+export function priceOf(options: CaptureOptions): number {
+  return pageLoadsOf(options).reduce(
+    (sum, { pictures }) => sum + pictures.reduce((credits, picture) => credits + pictureCredits(picture.options) - 1, 1),
+    0,
+  );
+}
+
+function pictureCredits({ format, fullPage, animate }: Pick<CaptureOptions, 'format' | 'fullPage' | 'animate'>): number {
   const priceIn = (name: string, value: string) => findField(name.split('.'))?.price?.[value] ?? 1;
   if (animate !== null) return priceIn('animate.format', animate.format);
   return Math.max(priceIn('format', format), priceIn('full_page', String(fullPage)));

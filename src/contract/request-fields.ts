@@ -18,6 +18,7 @@ export const FIELD_GROUPS = [
   'Output',
   'HTML',
   'What to capture',
+  'Several pictures',
   'Motion',
   'PDF',
   'Login',
@@ -97,6 +98,70 @@ const clipEdge = () => z.number().min(0).max(limits.CLIP_MAX_PX);
 const clipSide = () => z.number().min(1).max(limits.CLIP_MAX_PX);
 const resizeSide = () => whole({ min: 1, max: limits.RESIZE_MAX_PX }).optional();
 
+const clip = () =>
+  z.strictObject({
+    x: clipEdge().meta({ description: 'left edge, CSS px of the page', example: 0 }),
+    y: clipEdge().meta({ description: 'top edge, CSS px of the page', example: 0 }),
+    width: clipSide().meta({ description: 'width, CSS px', example: 640 }),
+    height: clipSide().meta({ description: 'height, CSS px', example: 480 }),
+  });
+const resize = () =>
+  z
+    .strictObject({
+      width: resizeSide().meta({ description: 'output px', example: 640 }),
+      height: resizeSide().meta({ description: 'output px', example: 480 }),
+      fit: z.enum(['inside', 'cover', 'contain']).default('inside').meta({
+        description: 'how the image is fitted into `width` and `height`; if only one of them is given, the other follows from it',
+        example: 'inside',
+      }),
+    })
+    .refine(({ width, height }) => width !== undefined || height !== undefined, 'needs `width`, `height` or both');
+const viewportMembers = () => ({
+  width: whole(limits.VIEWPORT_WIDTH_PX)
+    .default(limits.VIEWPORT_WIDTH_PX.default)
+    .meta({ description: 'viewport width in CSS px', cli: { short: '-w' } }),
+  height: whole(limits.VIEWPORT_HEIGHT_PX).default(limits.VIEWPORT_HEIGHT_PX.default).meta({ description: 'viewport height in CSS px' }),
+  deviceScaleFactor: z
+    .number()
+    .min(limits.DEVICE_SCALE_FACTOR.min)
+    .max(limits.DEVICE_SCALE_FACTOR.max)
+    .default(limits.DEVICE_SCALE_FACTOR.default)
+    .meta({ description: 'output pixels per CSS px' }),
+  isMobile: z.boolean().default(false).meta({ description: 'emulate a mobile browser: the viewport meta tag is honoured' }),
+  hasTouch: z.boolean().default(false).meta({ description: 'emulate a touch screen' }),
+});
+const pictureName = () =>
+  limited(limits.PICTURE_NAME_CHARS)
+    .regex(/^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$/, 'must be letters and digits, with hyphens and underscores in between')
+    .optional()
+    .meta({ description: 'name of its pictures among `data.captures`', example: 'hero' });
+
+/** An entry of `captures`. */
+export const pictureEntrySchema = z.strictObject({
+  name: pictureName(),
+  selector: selector().optional().meta({ description: 'as `selector` of the request', example: 'header' }),
+  selector_all: selector()
+    .optional()
+    .meta({ description: 'a picture of each visible element that matches, named name-1, name-2, …', example: '.card' }),
+  limit: whole({ min: 1, max: limits.PICTURES_MAX }).optional().meta({
+    description: 'greatest number of pictures of `selector_all`; default: as many as the request may still have',
+    example: 5,
+  }),
+  clip: clip().optional().meta({ description: 'as `clip` of the request' }),
+  full_page: z.boolean().optional().meta({ description: 'as `full_page` of the request', example: true }),
+  full_width: z.boolean().optional().meta({ description: 'as `full_width` of the request', example: true }),
+  max_height: whole({ min: 1, max: limits.CLIP_MAX_PX }).optional().meta({ description: 'as `max_height` of the request', example: 4_000 }),
+  padding: whole({ min: 0, max: limits.PADDING_MAX_PX })
+    .optional()
+    .meta({ description: 'as `padding` of the request; also for `selector_all`', example: 16 }),
+  format: z.enum(['png', 'jpeg', 'webp', 'pdf']).optional().meta({ description: "default: the request's" }),
+  quality: whole(limits.QUALITY).optional().meta({ description: "default: the request's", example: 80 }),
+  resize: resize()
+    .optional()
+    .meta({ description: "default: the request's", example: { width: 640 } }),
+  omit_background: z.boolean().optional().meta({ description: "default: the request's", example: true }),
+});
+
 const targetUrl = () =>
   limited(limits.URL_MAX_BYTES)
     .min(1)
@@ -123,20 +188,7 @@ export const requestFields = {
   }),
   viewport: z
     .strictObject({
-      width: whole(limits.VIEWPORT_WIDTH_PX)
-        .default(limits.VIEWPORT_WIDTH_PX.default)
-        .meta({ description: 'viewport width in CSS px', cli: { short: '-w' } }),
-      height: whole(limits.VIEWPORT_HEIGHT_PX)
-        .default(limits.VIEWPORT_HEIGHT_PX.default)
-        .meta({ description: 'viewport height in CSS px' }),
-      deviceScaleFactor: z
-        .number()
-        .min(limits.DEVICE_SCALE_FACTOR.min)
-        .max(limits.DEVICE_SCALE_FACTOR.max)
-        .default(limits.DEVICE_SCALE_FACTOR.default)
-        .meta({ description: 'output pixels per CSS px' }),
-      isMobile: z.boolean().default(false).meta({ description: 'emulate a mobile browser: the viewport meta tag is honoured' }),
-      hasTouch: z.boolean().default(false).meta({ description: 'emulate a touch screen' }),
+      ...viewportMembers(),
     })
     .prefault({})
     .meta({
@@ -473,13 +525,7 @@ export const requestFields = {
     example: { paper: 'a4', margin: { top: '10mm' } },
     ...EXTENSION,
   }),
-  clip: z
-    .strictObject({
-      x: clipEdge().meta({ description: 'left edge, CSS px of the page', example: 0 }),
-      y: clipEdge().meta({ description: 'top edge, CSS px of the page', example: 0 }),
-      width: clipSide().meta({ description: 'width, CSS px', example: 640 }),
-      height: clipSide().meta({ description: 'height, CSS px', example: 480 }),
-    })
+  clip: clip()
     .optional()
     .meta({
       group: 'What to capture',
@@ -565,16 +611,7 @@ export const requestFields = {
       mcp: 'draw numbered boxes around the elements that can be acted on, and list them with refs, roles, names and boxes',
       ...EXTENSION,
     }),
-  resize: z
-    .strictObject({
-      width: resizeSide().meta({ description: 'output px', example: 640 }),
-      height: resizeSide().meta({ description: 'output px', example: 480 }),
-      fit: z.enum(['inside', 'cover', 'contain']).default('inside').meta({
-        description: 'how the image is fitted into `width` and `height`; if only one of them is given, the other follows from it',
-        example: 'inside',
-      }),
-    })
-    .refine(({ width, height }) => width !== undefined || height !== undefined, 'needs `width`, `height` or both')
+  resize: resize()
     .optional()
     .meta({ group: 'What to capture', description: 'scale the finished image down, never up', example: { width: 640 }, ...EXTENSION }),
   animate: z
@@ -715,6 +752,52 @@ export const requestFields = {
       group: 'Network',
       description: 'accept invalid TLS certificates; only where STILLFRAME_ALLOW_INSECURE_TLS allows it',
       example: true,
+      ...EXTENSION,
+    }),
+  captures: z
+    .array(pictureEntrySchema)
+    .min(1)
+    .max(limits.PICTURES_MAX)
+    .optional()
+    .meta({
+      group: 'Several pictures',
+      description: `pictures of one load of the page, at most ${limits.PICTURES_MAX}: the view, or what an entry says`,
+      example: [{ name: 'view' }, { name: 'cards', selector_all: '.card', limit: 3 }, { name: 'page', full_page: true, format: 'jpeg' }],
+      links: false,
+      mcp: true,
+      ...EXTENSION,
+    }),
+  viewports: z
+    .array(
+      z.strictObject({
+        name: pictureName(),
+        device: z.enum(DEVICE_NAMES).optional().meta({ description: 'device preset; takes precedence over the other members' }),
+        ...viewportMembers(),
+      }),
+    )
+    .min(1)
+    .max(limits.PICTURES_MAX)
+    .optional()
+    .meta({
+      group: 'Several pictures',
+      description: 'viewports or devices in which the page is loaded and captured one after another, instead of `viewport` and `device`',
+      example: [
+        { name: 'phone', device: 'iphone_15_pro' },
+        { name: 'desktop', width: 1_440, height: 900 },
+      ],
+      links: false,
+      ...EXTENSION,
+    }),
+  color_schemes: z
+    .array(z.enum(['light', 'dark', 'no-preference']))
+    .min(1)
+    .max(limits.COLOR_SCHEMES_MAX)
+    .optional()
+    .meta({
+      group: 'Several pictures',
+      description: 'colour schemes in which the page is loaded and captured one after another, instead of `color_scheme`',
+      example: ['light', 'dark'],
+      links: false,
       ...EXTENSION,
     }),
 };

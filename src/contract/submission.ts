@@ -11,7 +11,7 @@ import {
   type WebhookOptions,
   type WireCaptureRequest,
 } from './capture-request.js';
-import { combinationIssues } from './combinations.js';
+import { combinationIssues, severalIssues } from './combinations.js';
 import { FIELD_LIST, findField } from './field-list.js';
 import { camelName } from './field-rules.js';
 import { meantField, nearestName } from './meant-field.js';
@@ -72,6 +72,8 @@ export function parseSubmission(body: unknown, rules: SubmissionRules): Submissi
   refuse(unsupported);
   const submission = toSubmission(parsed.data, rules);
   refuse(animationProblems(submission.options, { mp4: rules.mp4 ?? true }));
+  const several = severalIssues(submission.options);
+  if (several.length > 0) throw invalidRequest(several);
   return submission;
 }
 

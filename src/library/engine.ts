@@ -45,6 +45,8 @@ export interface CaptureHow {
 
 export interface EngineCapture {
   content: Uint8Array;
+  /** The pictures of `data.captures`, in their order; none if the request asks for one. */
+  contents: Uint8Array[];
   data: Omit<CaptureData, 'artifact'>;
 }
 
@@ -109,7 +111,7 @@ export class Engine implements AsyncDisposable {
           artifact: '',
           durationMs: Math.round(performance.now() - began),
         });
-        return { content: rendering.content, data };
+        return { content: rendering.content, contents: (rendering.captures ?? []).map(({ content }) => content), data };
       } catch (error) {
         const next = leftOf(order.options, began) - RETRY_DELAY_MS;
         if (ends.aborted || attempt >= ATTEMPT_BUDGET || !shouldRetry(error, next)) throw error;

@@ -2,7 +2,10 @@
 
 import { animationGraceMs } from '../contract/animation.js';
 import type { CaptureChanges, CaptureWarning, Inspection, RenderDiagnostics } from '../contract/capture-data.js';
+import { CaptureError } from '../contract/capture-error.js';
 import { type CaptureFormat, type CaptureOptions, HTML_DOCUMENT_URL } from '../contract/capture-request.js';
+import { PICTURES_MAX_BYTES, TIMEOUT_MS } from '../contract/limits.js';
+import { numbered, type PageLoad, pageLoadsOf } from '../contract/page-loads.js';
 import type { LocalPassage, Passage } from '../egress/egress.js';
 import type { Log } from '../log.js';
 import type { FactsReader } from './inspect/facts-reader.js';
@@ -28,11 +31,14 @@ import {
 import { DocumentReplaced } from './page/world.js';
 import type { DebugSink, PageSession } from './page-session.js';
 import { takeAnimation } from './picture/animation.js';
+import { boundedPage } from './picture/bounded-page.js';
 import type { EncodeQueue, Picture } from './picture/picture.js';
-import { scrollThrough, scrollToElement } from './picture/scroll-through.js';
+import { groupPictures, type PictureGroup, type PlannedPicture } from './picture/picture-groups.js';
+import { scrollThrough, scrollToElement, waitForReaction } from './picture/scroll-through.js';
+import { setDensity } from './picture/shoot.js';
 import { takePicture } from './picture/take-picture.js';
 import { browserNotReady, crashedAgain, isSharedLoss, translate } from './render-failure.js';
-import { type BlockedAndBanner, explain, warningsOf, watchMissingFiles } from './report.js';
+import { type BlockedAndBanner, explain, pictureWarnings, warningsOf, watchMissingFiles } from './report.js';
 
 export interface RenderOrder {
   options: CaptureOptions;
@@ -53,20 +59,31 @@ export interface RenderOrder {
   kept?: Promise<unknown>;
 }
 
-/** A picture and its metadata. */
-export interface Rendering {
+/** One picture. */
+interface RenderedPicture {
   content: Uint8Array;
   format: CaptureFormat;
   /** Output px, read from the encoded bytes. For a PDF, CSS px of its first page. */
   width: number;
   height: number;
+  warnings: CaptureWarning[];
+  diagnostics: RenderDiagnostics;
+}
+
+/** One of several pictures of a capture. */
+export interface NamedPicture extends RenderedPicture {
+  name: string;
+}
+
+/** A picture and its metadata. */
+export interface Rendering extends RenderedPicture {
+  /** All pictures in the order of the request, the first included; null unless it asks for several. */
+  captures: NamedPicture[] | null;
   finalUrl: string;
   blockedRequests: number;
-  warnings: CaptureWarning[];
   /** Present only with the option `explain`. */
   changed: CaptureChanges | null;
   egressCountry: string | null;
-  diagnostics: RenderDiagnostics;
   inspection: Inspection | null;
   /** Durations in ms by stage: navigate, run, settle, scroll, stop, shoot, encode. */
   timings: Record<string, number>;
@@ -128,20 +145,95 @@ const PICTURE_GRACE_MS = 4_000;
  * @throws CaptureError with any code of a capture (decisions.md, Error codes)
  */
 export async function capture(deps: RenderDeps, order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
-  return await captureOnce(deps, order, { signal, alone: false }).catch((error: unknown) => {
-    if (signal.aborted || !isSharedLoss(error)) throw error;
+  const [first, ...others] = pageLoadsOf(order.options);
+  if (first === undefined) throw new Error('a request loads its page');
+  if (others.length === 0) return await captureLoad(deps, { ...order, options: first.options }, { load: first, signal, heldBytes: 0 });
+  return await captureLoads(deps, order, { loads: [first, ...others], signal });
+}
+
+/** One load after another, within the time limits of one capture. */
+async function captureLoads(
+  deps: RenderDeps,
+  order: RenderOrder,
+  { loads, signal }: { loads: readonly PageLoad[]; signal: AbortSignal },
+): Promise<Rendering> {
+  const { timeout, delay } = order.options;
+  let begun = monotonicNow();
+  const onBegin = () => {
+    begun = monotonicNow();
+    order.onBegin?.();
+  };
+  const renderings: Rendering[] = [];
+  for (const [index, load] of loads.entries()) {
+    const isLast = index === loads.length - 1;
+    const leftMs = index === 0 ? timeout : timeout - (monotonicNow() - begun - index * delay);
+    if (leftMs < TIMEOUT_MS.min) throw noTimeLeft(timeout, { loads: loads.length, done: index });
+    const { onBegin: _first, kept: _last, ...common } = order;
+    const part: RenderOrder = {
+      ...common,
+      // The facts and the report are those of the first load.
+      options: { ...load.options, timeout: Math.min(timeout, leftMs), ...(index === 0 ? {} : { inspectPage: false, explain: false }) },
+      ...(index === 0 ? { onBegin } : {}),
+      onProgress: (progress) => order.onProgress((100 * index + progress) / loads.length),
+      ...(isLast && order.kept !== undefined ? { kept: order.kept } : {}),
+    };
+    renderings.push(await captureLoad(deps, part, { load, signal, heldBytes: bytesOf(renderings) }));
+  }
+  const [first, ...others] = renderings;
+  if (first === undefined) throw new Error('a request loads its page');
+  const captures = renderings.flatMap((rendering) => rendering.captures ?? []);
+  return {
+    ...first,
+    captures,
+    warnings: [
+      ...first.warnings,
+      ...others.flatMap(({ warnings }) => warnings.filter(({ message }) => !first.warnings.some((known) => known.message === message))),
+    ],
+    blockedRequests: renderings.reduce((sum, { blockedRequests }) => sum + blockedRequests, 0),
+    timings: sumOf(renderings.map(({ timings }) => timings)),
+  };
+}
+
+function noTimeLeft(timeout: number, { loads, done }: { loads: number; done: number }): CaptureError {
+  return new CaptureError({
+    code: 'render_timeout',
+    message: `\`timeout\` (${timeout} ms) ended after ${done} of ${loads} loads of the page, which share it. A longer one, or fewer loads, may help.`,
+    details: { waited_for: 'loads', loads, done },
+  });
+}
+
+function sumOf(all: readonly Record<string, number>[]): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const [name, ms] of all.flatMap((one) => Object.entries(one))) sums[name] = (sums[name] ?? 0) + ms;
+  return sums;
+}
+
+function bytesOf(renderings: readonly Rendering[]): number {
+  return renderings.flatMap(({ captures }) => captures ?? []).reduce((sum, { content }) => sum + content.byteLength, 0);
+}
+
+interface LoadOrder {
+  load: PageLoad;
+  signal: AbortSignal;
+  /** Encoded bytes of earlier loads. */
+  heldBytes: number;
+}
+
+async function captureLoad(deps: RenderDeps, order: RenderOrder, how: LoadOrder): Promise<Rendering> {
+  return await captureOnce(deps, order, { ...how, alone: false }).catch((error: unknown) => {
+    if (how.signal.aborted || !isSharedLoss(error)) throw error;
     deps.log.info({ job_id: order.id, err: error }, 'a capture was lost with others of its browser and is repeated alone');
-    return captureOnce(deps, order, { signal, alone: true }).catch((again: unknown) => Promise.reject(crashedAgain(again)));
+    return captureOnce(deps, order, { ...how, alone: true }).catch((again: unknown) => Promise.reject(crashedAgain(again)));
   });
 }
 
 async function captureOnce(
   deps: RenderDeps,
   order: RenderOrder,
-  { signal, alone }: { signal: AbortSignal; alone: boolean },
+  { load, signal, heldBytes, alone }: LoadOrder & { alone: boolean },
 ): Promise<Rendering> {
   const { options, id, account, local } = order;
-  const memory = await deps.memory.reserve(estimateBytes(options, alone), signal);
+  const memory = await deps.memory.reserve(estimateBytes(load, alone) + heldBytes, signal);
   order.onBegin?.();
   const times = new StageTimes(order.onProgress);
   let lease: PageLease | null = null;
@@ -156,7 +248,7 @@ async function captureOnce(
       signal,
       session.lost,
     ]);
-    const rendering = await deadlines.orEnd(captureIn(session, { deps, order, deadlines, times }));
+    const rendering = await deadlines.orEnd(captureIn(session, { deps, order, load, heldBytes, deadlines, times }));
     // A browser whose network service has crashed still makes pictures, but without images.
     lease.verify();
     session.lost.throwIfAborted();
@@ -181,11 +273,13 @@ async function captureOnce(
 interface Running {
   deps: RenderDeps;
   order: RenderOrder;
+  load: PageLoad;
+  heldBytes: number;
   deadlines: Deadlines;
   times: StageTimes;
 }
 
-async function captureIn(session: PageSession, { deps, order, deadlines, times }: Running): Promise<Rendering> {
+async function captureIn(session: PageSession, { deps, order, load, heldBytes, deadlines, times }: Running): Promise<Rendering> {
   const { options } = order;
   const missing = watchMissingFiles(session, options);
   const page = openPage(session, deadlines, order);
@@ -198,8 +292,9 @@ async function captureIn(session: PageSession, { deps, order, deadlines, times }
   if (options.waitForSelector !== null) await whileTimePasses(page, waitForSelector(page, options.waitForSelector));
   if (options.waitForFunction !== null) await waitForFunction(page, options.waitForFunction);
   const facts = options.inspectPage ? await openFacts(page, options) : null;
-  const { picture, shown } = await pictureStableDocument({ page, guard, times, deps, options, facts });
-  await checkPicture(page, picture, options);
+  const { taken, shown } = await pictureStableDocument({ page, guard, times, deps, load, heldBytes, options, facts });
+  for (const one of taken) await noting(page, one, () => checkPicture(page, one.picture, one.options));
+  const [{ picture }] = taken;
   const warnings = [...page.tolerance.warnings, ...(await warningsOf(page, options, { picture, missing }))];
   const changed = options.explain || order.debug !== undefined ? await deadlines.orEnd(explain(page, guard)) : null;
   if (changed !== null) order.debug?.note({ step: 'changed', ...changed });
@@ -207,12 +302,13 @@ async function captureIn(session: PageSession, { deps, order, deadlines, times }
   const timeoutMs = Math.min(INSPECT_MS, Math.max(INSPECT_MIN_MS, deadlines.budgetEndsAt + INSPECT_GRACE_MS - monotonicNow()));
   const told = facts === null ? {} : await deadlines.orEnd(facts.finish(shown));
   const inspection = options.inspectPage ? { ...(await deadlines.orEnd(deps.inspect(session, { timeoutMs }))), ...told } : null;
-  const stages = times.stages({ picture: picture.timings });
+  const stages = times.stages(taken.length === 1 ? { picture: picture.timings } : {});
   order.onStages?.(stages);
   const { content, width, height, diagnostics } = picture;
   return {
     content,
     format: options.format,
+    captures: load.pictures[0]?.name === null ? null : taken.map(toNamedPicture),
     width,
     height,
     finalUrl: finalUrl(session, shown, options),
@@ -233,7 +329,7 @@ async function openFacts(page: OpenPage, { annotate }: CaptureOptions): Promise<
 }
 
 /** Prepares everything that must be in place before the navigation, in parallel. */
-async function prepare(session: PageSession, { deps, order, deadlines }: Omit<Running, 'times'>) {
+async function prepare(session: PageSession, { deps, order, deadlines }: Pick<Running, 'deps' | 'order' | 'deadlines'>) {
   const { options, id } = order;
   const preparing = Promise.all([
     deps.blocker.guard(session, options, id),
@@ -267,19 +363,60 @@ interface Shooting {
   guard: BlockGuard;
   times: StageTimes;
   deps: Pick<RenderDeps, 'encodes' | 'ffmpeg'>;
+  load: PageLoad;
+  /** Encoded bytes of earlier loads. */
+  heldBytes: number;
   options: CaptureOptions;
   /** Null without `inspect_page`. */
   facts: FactsReader | null;
 }
 
-/** Takes the picture again if the page navigated to another document meanwhile. */
-async function pictureStableDocument(shooting: Shooting): Promise<{ picture: Picture; shown: DocumentState }> {
+/** A picture that was taken, with what was tolerated for it. */
+interface TakenPicture {
+  name: string | null;
+  options: CaptureOptions;
+  picture: Picture;
+  tolerated: CaptureWarning[];
+}
+
+function toNamedPicture({ name, options, picture, tolerated }: TakenPicture): NamedPicture {
+  const { content, width, height, diagnostics } = picture;
+  const warnings = [...tolerated, ...pictureWarnings(picture, options)];
+  return { name: name ?? '', content, format: options.format, width, height, diagnostics, warnings };
+}
+
+/** Runs a step of one picture: its failure names the picture, and it notes what was tolerated. */
+async function noting(page: OpenPage, taken: Pick<TakenPicture, 'name' | 'tolerated'>, step: () => Promise<void>): Promise<void> {
+  const { warnings } = page.tolerance;
+  const before = warnings.length;
+  await step().catch((error: unknown) => Promise.reject(naming(error, taken.name)));
+  taken.tolerated.push(...warnings.slice(before));
+}
+
+/** Names the picture that an error is about, where there are several. */
+function naming(error: unknown, name: string | null): unknown {
+  if (!(error instanceof CaptureError) || name === null || error.details?.capture !== undefined) return error;
+  const { code, status, retriable, message, details, cause } = error;
+  return new CaptureError({
+    code,
+    status,
+    retriable,
+    message: `Picture "${name}": ${message}`,
+    details: { ...details, capture: name },
+    cause,
+  });
+}
+
+type Taken = [TakenPicture, ...TakenPicture[]];
+
+/** Takes the pictures again if the page navigated to another document meanwhile. */
+async function pictureStableDocument(shooting: Shooting): Promise<{ taken: Taken; shown: DocumentState }> {
   const { page, options } = shooting;
   for (let moves = 0; moves <= NAVIGATIONS_MAX; moves++) {
     const shown = await waitUntilLoaded(page, options);
     try {
-      const picture = await pictureDocument(shown, shooting);
-      if (page.main.current === shown) return { picture, shown };
+      const taken = await pictureDocument(shown, shooting);
+      if (page.main.current === shown) return { taken, shown };
     } catch (error) {
       if (page.main.current === shown && !(error instanceof DocumentReplaced)) throw error;
     }
@@ -293,24 +430,17 @@ function waitUntilLoaded(page: OpenPage, { waitUntil: state }: CaptureOptions): 
   return waitUntil(page, state === 'networkidle' ? 'load' : state);
 }
 
-/** Runs the page's clock ahead, removes banners, scrolls, checks and stops the page, and takes its picture. */
-async function pictureDocument(shown: DocumentState, { page, guard, times, deps, options, facts }: Shooting): Promise<Picture> {
+/** Runs the page's clock ahead, removes banners, and takes the pictures, each of the page as if it were the only one. */
+async function pictureDocument(shown: DocumentState, shooting: Shooting): Promise<Taken> {
+  const { page, guard, times, load, options, facts } = shooting;
   const { deadlines } = page;
-  const { selector, clip, delay, animate } = options;
-  // Content below the view may load only when it is scrolled to.
-  const clipsBelowView = clip !== null && clip.y + clip.height > options.view.height;
-  const isWhole = options.fullPage || options.format === 'pdf' || animate?.scroll === true;
-  const scrolls = selector === null && (isWhole || (clipsBelowView && animate === null));
+  const { delay, animate } = options;
   const waits = options.waitForContent || delay > 0;
   const idleAgain = async () => (options.waitForIdle ? await waitForIdle(page, ADVANCE_AGAIN_MS) : undefined);
   // Called again after each wait that gave the page time to show another banner.
   const clearBanners = async () => {
     const banner = await deadlines.withTimeout(guard.answerBanners(deadlines.signal), deadlines.leftMs());
     if (banner !== TIMED_OUT && banner.outcome !== 'none') await idleAgain();
-  };
-  const idleWithoutBanners = async () => {
-    await idleAgain();
-    await clearBanners();
   };
   times.enter('run', 40);
   // What moves is shown from its beginning, unless all of the page is.
@@ -325,18 +455,53 @@ async function pictureDocument(shown: DocumentState, { page, guard, times, deps,
   if (waits) await clearBanners();
   await dropStalledStyleSheets(page, shown);
   await facts?.readVitals();
+  const groups = groupPictures(load.pictures);
+  const taken = new TakenPictures(shooting.heldBytes);
+  for (const [index, group] of groups.entries()) {
+    if (index > 0) await resumeForNext(page, group.options);
+    await pictureGroup(group, { ...shooting, shown, taken, idleAgain, clearBanners, isLast: index === groups.length - 1 });
+  }
+  if (load.pictures[0]?.name !== null) times.enter('encode', 85);
+  return await deadlines.orEnd(taken.all());
+}
+
+interface GroupShooting extends Shooting {
+  shown: DocumentState;
+  taken: TakenPictures;
+  isLast: boolean;
+  idleAgain(): Promise<void>;
+  clearBanners(): Promise<void>;
+}
+
+/** Scrolls as the pictures need it, checks and stops the page, and takes them. */
+async function pictureGroup(
+  group: PictureGroup,
+  { page, shown, times, deps, taken, load, isLast, ...wait }: GroupShooting,
+): Promise<void> {
+  const { deadlines } = page;
+  const { options, scrolls } = group;
+  const several = load.pictures[0]?.name !== null;
+  const idleWithoutBanners = async () => {
+    await wait.idleAgain();
+    await wait.clearBanners();
+  };
   times.enter('scroll', 60);
   // A page that does not respond at all fails as early as one that is not scrolled.
   const viewDeadline = () => Math.min(deadlines.endsAt, deadlines.budgetEndsAt + PICTURE_GRACE_MS);
   const scrollDeadline = Math.min(monotonicNow() + SCROLL_MAX_MS, deadlines.endsAt - AFTER_SCROLL_MS);
   const scrollWith = { deadline: scrollDeadline, respondsBy: viewDeadline(), waitForIdle: idleWithoutBanners };
   const scroll = scrolls ? await deadlines.withBudgetPaused(() => scrollThrough(page, options, scrollWith)) : null;
-  if (selector !== null) {
+  const isOfElements = options.selector !== null;
+  const pictures: PictureToTake[] = several && isOfElements ? await deadlines.orEnd(findElements(page, group.pictures)) : group.pictures;
+  const toScrollTo = isOfElements ? pictures.filter(({ isInView }) => isInView !== true) : [];
+  if (several && toScrollTo.length > 0) await page.world.call('undo.begin');
+  for (const picture of toScrollTo) {
     const leftMs = deadlines.leftMs();
     // After its budget, the element is captured in its current state.
-    const scrolling = scrollToElement(page, selector, { deadline: monotonicNow() + leftMs, waitForIdle: idleAgain });
-    await deadlines.withTimeout(scrolling, leftMs);
+    const how = { deadline: monotonicNow() + leftMs, waitForIdle: wait.idleAgain, index: picture.index ?? 0 };
+    await deadlines.withTimeout(scrollToElement(page, picture.options.selector ?? '', how), leftMs);
   }
+  if (several && toScrollTo.length > 0) await scrollBack(page);
   times.enter('settle', 70);
   // A document that loads no further, such as one with a font that hangs, is not waited for again.
   const hasMoved = page.main.current !== shown || page.main.navigating || shown.failure !== null;
@@ -346,28 +511,137 @@ async function pictureDocument(shown: DocumentState, { page, guard, times, deps,
   const deadline = scroll === null ? viewDeadline() : deadlines.endsAt;
   // Animations and frames that are late are captured as they are.
   const limited = (work: Promise<unknown>) => deadlines.withTimeout(work, Math.min(MOTION_MAX_MS, deadline - monotonicNow()));
-  if (clip !== null && !scrolls) await limited(page.world.call('scrollers.expandAll'));
+  if (options.clip !== null && !scrolls) await limited(page.world.call('scrollers.expandAll'));
   if (options.reduceMotion) await limited(page.world.call('frames.endMotion'));
-  if (animate === null) await limited(stopPage(page.session, options));
+  if (options.animate === null) await limited(stopPage(page.session, options));
   // An image that has just arrived is decoded only when it is first painted.
   if (page.network.hasLoadedImages(DECODED_AFTER_MS)) await limited(page.world.call('frames.passFrames', 2, FRAMES_MAX_MS));
   times.enter('shoot', 80);
+  if (several) await limited(page.world.call('undo.begin'));
   const { encodes, ffmpeg } = deps;
-  if (animate !== null) {
-    const order = { deadline: deadlines.endsAt, encodes, animate, ffmpeg };
-    return await deadlines.withBudgetPaused(() => takeAnimation(page, options, order));
-  }
-  const how = { deadline, scroll, encodes, arranged: facts === null ? undefined : facts.readElements.bind(facts) };
-  const taking = () =>
-    takePicture(page, options, how).catch((error: unknown) => {
-      // `tolerate` allows an element or clip that does not exist: the view is captured instead.
-      page.tolerance.orThrow(error);
-      return takePicture(page, { ...options, selector: null, clip: null }, { ...how, scroll: options.fullPage ? scroll : null });
-    });
+  const how = { deadline, scroll, encodes };
+  // What can be acted on is listed as it is in the first picture.
+  const arrangedOf = ({ place, index = 0 }: PictureToTake) =>
+    wait.facts !== null && place === 0 && index === 0 ? { arranged: wait.facts.readElements.bind(wait.facts) } : {};
+  const shoot = async () => {
+    for (const [index, picture] of pictures.entries()) {
+      const { animate } = picture.options;
+      if (animate !== null) {
+        const order = { deadline: deadlines.endsAt, encodes, animate, ffmpeg };
+        const taking = () => deadlines.withBudgetPaused(() => takeAnimation(page, picture.options, order));
+        await taken.add(picture, async () => ({ ...picture, picture: await taking(), tolerated: [] }));
+        continue;
+      }
+      if (several && picture.kind === 'pdf') await setDensity(boundedPage(page.session, deadline), picture.options.view);
+      await taken.add(picture, (onShot) => takeOne(page, picture, { ...how, ...arrangedOf(picture), ...(several ? { onShot } : {}) }));
+      if (several && !(isLast && index === pictures.length - 1)) await undoPicture(page, picture, deadline);
+    }
+  };
   // A navigation restarts the capture of a view, so its time limit covers all attempts.
-  const picture = scroll === null ? await deadlines.orEnd(taking()) : await deadlines.withBudgetPaused(taking);
-  await facts?.clear();
-  return picture;
+  await (scroll === null ? deadlines.orEnd(shoot()) : deadlines.withBudgetPaused(shoot));
+  await wait.facts?.clear();
+}
+
+/** Undoes what scrolling to elements has changed, and lets the page react to that. */
+async function scrollBack(page: OpenPage): Promise<void> {
+  const since = performance.now();
+  const hasMoved = await page.world.call('undo.restore');
+  if (hasMoved) await page.deadlines.orEnd(waitForReaction(page, since));
+}
+
+/** One picture to take: one of a group, or of one of the elements that a `selector_all` matches. */
+interface PictureToTake extends PlannedPicture {
+  /** The number of visible matches of its selector before its element. */
+  index?: number;
+  /** Whether the page need not be scrolled for it. */
+  isInView?: boolean;
+}
+
+/** Finds the elements of several pictures. If a selector matches none, it is missed later, as in a request for one picture. */
+async function findElements({ world }: OpenPage, pictures: readonly PlannedPicture[]): Promise<PictureToTake[]> {
+  const found: PictureToTake[] = [];
+  for (const picture of pictures) {
+    const { all, name, options } = picture;
+    const inView = options.selector === null ? [] : await world.call('element.survey', options.selector, all ?? 1);
+    for (const [index, isInView] of (inView.length === 0 ? [false] : inView).entries()) {
+      found.push({ ...picture, index, isInView, name: all === null ? name : numbered(name, index) });
+    }
+  }
+  return found;
+}
+
+async function takeOne(page: OpenPage, { name, options, index }: PictureToTake, how: Omit<TakeHow, 'index'>): Promise<TakenPicture> {
+  const tolerated: CaptureWarning[] = [];
+  const picture = await takePicture(page, options, index === undefined ? how : { ...how, index }).catch((error: unknown) => {
+    // `tolerate` allows an element or clip that does not exist: the view is captured instead.
+    const { warnings } = page.tolerance;
+    const before = warnings.length;
+    page.tolerance.orThrow(naming(error, name));
+    tolerated.push(...warnings.slice(before));
+    return takePicture(page, { ...options, selector: null, clip: null }, { ...how, scroll: options.fullPage ? how.scroll : null });
+  });
+  return { name, options, picture, tolerated };
+}
+
+type TakeHow = Parameters<typeof takePicture>[2];
+
+/** Pictures that were taken, of which the last two may still be encoded while the browser takes the next. */
+class TakenPictures {
+  readonly #all: { place: number; taking: Promise<TakenPicture> }[] = [];
+  #bytes: number;
+
+  constructor(heldBytes: number) {
+    this.#bytes = heldBytes;
+  }
+
+  /** Resolves once the browser has taken the picture, or has taken and encoded it if `take` does not report that. */
+  async add({ place, name }: PictureToTake, take: (onShot: () => void) => Promise<TakenPicture>): Promise<void> {
+    await this.#all.at(-2)?.taking;
+    if (this.#bytes > PICTURES_MAX_BYTES) throw naming(tooManyBytes(), name);
+    let onShot = (): void => {};
+    const shot = new Promise<void>((resolve) => {
+      onShot = resolve;
+    });
+    const taking = take(onShot).then((taken) => {
+      this.#bytes += taken.picture.content.byteLength;
+      return taken;
+    });
+    this.#all.push({ place, taking });
+    await Promise.race([shot, taking]);
+    // If another picture fails first, nobody waits for this one.
+    taking.catch(() => undefined);
+  }
+
+  /** All of them, in the order of the request. */
+  async all(): Promise<Taken> {
+    const ordered = this.#all.toSorted((one, other) => one.place - other.place);
+    const [first, ...others] = await Promise.all(ordered.map(({ taking }) => taking));
+    if (first === undefined) throw new Error('a load has pictures');
+    return [first, ...others];
+  }
+}
+
+function tooManyBytes(): CaptureError {
+  return new CaptureError({
+    code: 'render_incomplete',
+    message: `The pictures before it have more than ${PICTURES_MAX_BYTES / 1_000_000} MB. Fewer or smaller ones may help.`,
+    retriable: false,
+    details: { check: 'bytes', required: PICTURES_MAX_BYTES },
+  });
+}
+
+/** Undoes what was changed for a picture, so that the next one shows the page without it. */
+async function undoPicture({ session }: OpenPage, { kind, options }: PlannedPicture, deadline: number): Promise<void> {
+  const page = boundedPage(session, deadline);
+  if (options.omitBackground) await page.send('Emulation.setDefaultBackgroundColorOverride', {});
+  if (kind === 'view' || kind === 'clip') return;
+  await page.call('undo.restore');
+}
+
+/** Lets the page run again as it was loaded, before the next group of pictures. */
+async function resumeForNext({ session, deadlines }: OpenPage, { view }: CaptureOptions): Promise<void> {
+  await resumePage(session);
+  await setDensity(boundedPage(session, deadlines.endsAt), view);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { frameCount } from '../contract/animation.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
+import type { PageLoad } from '../contract/page-loads.js';
 import { BAND_PIXELS, SHOT_MAX_PIXELS } from './picture/shoot.js';
 
 /** Memory of a page before its picture is taken, in all processes. */
@@ -9,23 +10,33 @@ const BYTES_PER_PIXEL = 24;
 /** The encoder of an animated picture, its file, and its frames: a GIF is compared with all of them for its colours. */
 const ANIMATION_BYTES = 150_000_000;
 const ANIMATION_FRAME_BYTES = 500_000;
+/** Encoded bytes of a picture that is held until all are taken. */
+const HELD_BYTES_PER_PIXEL = 2;
 /** Memory of the dedicated browser of a repeated rendering. */
 const OWN_BROWSER_BYTES = 150_000_000;
 /** How long captures that need less memory may start before a waiting one. */
 const OVERTAKEN_FOR_MS = 5_000;
 
 /**
- * The expected memory of a capture, from the pixels of its largest shot: larger pictures are made of several.
+ * The expected memory of a load of a page, from the pixels of its largest shot, since larger pictures are made of several, and from what
+ * its other pictures hold.
  * @returns bytes
  */
-export function estimateBytes({ view, fullPage, clip, selector, animate }: CaptureOptions, alone: boolean): number {
+export function estimateBytes({ pictures }: Pick<PageLoad, 'pictures'>, alone: boolean): number {
+  const pixels = pictures.flatMap(({ options, all }) => Array.from({ length: all ?? 1 }, () => shotPixelsOf(options)));
+  const largest = Math.max(...pixels);
+  const others = pixels.reduce((sum, one) => sum + one, -largest);
+  const animated = pictures.flatMap(({ options: { animate } }) => (animate === null ? [] : [ANIMATION_BYTES + ANIMATION_FRAME_BYTES * frameCount(animate)]));
+  const held = HELD_BYTES_PER_PIXEL * others + animated.reduce((sum, one) => sum + one, 0);
+  return PAGE_BYTES + BYTES_PER_PIXEL * largest + held + (alone ? OWN_BROWSER_BYTES : 0);
+}
+
+function shotPixelsOf({ view, fullPage, clip, selector, animate }: CaptureOptions): number {
   const pixelsOf = ({ width, height }: { width: number; height: number }) => width * height * view.deviceScaleFactor ** 2;
   const bandPixels = fullPage || (selector !== null && animate === null) ? BAND_PIXELS : 0;
   const largest = Math.max(pixelsOf(view), clip === null ? 0 : pixelsOf(clip), bandPixels);
   // In a mobile view, the page decides how many CSS px one shot has.
-  const shotPixels = view.isMobile ? largest : Math.min(SHOT_MAX_PIXELS, largest);
-  const animationBytes = animate === null ? 0 : ANIMATION_BYTES + ANIMATION_FRAME_BYTES * frameCount(animate);
-  return PAGE_BYTES + animationBytes + BYTES_PER_PIXEL * shotPixels + (alone ? OWN_BROWSER_BYTES : 0);
+  return view.isMobile ? largest : Math.min(SHOT_MAX_PIXELS, largest);
 }
 
 interface Waiter {

@@ -64,14 +64,22 @@ export async function warningsOf(
   { picture, missing }: { picture: Picture; missing: ReadonlySet<string> },
 ): Promise<CaptureWarning[]> {
   const warnings = [
+    ...pictureWarnings(picture, options),
+    missingFiles(missing),
+    (await asksForPassword(page, options)) ? REDIRECTED_TO_LOGIN : null,
+    page.realTime && !options.realTime ? LOADED_IN_REAL_TIME : null,
+  ];
+  return warnings.filter((warning) => warning !== null);
+}
+
+/** The warnings that the picture itself gives, for one of several as well. */
+export function pictureWarnings(picture: Picture, options: CaptureOptions): CaptureWarning[] {
+  const warnings = [
     pdfWithoutText(picture, options),
     densityLowered(picture, options),
     contentCut(picture, options),
     scaledToFit(picture),
     contentMissing(picture, options),
-    missingFiles(missing),
-    (await asksForPassword(page, options)) ? REDIRECTED_TO_LOGIN : null,
-    page.realTime && !options.realTime ? LOADED_IN_REAL_TIME : null,
   ];
   return warnings.filter((warning) => warning !== null);
 }

@@ -193,8 +193,16 @@ export interface Claim {
 
 export interface FinishedCapture {
   data: CaptureData;
-  artifact: { name: string; bytes: number; sha256: string };
+  artifact: StoredFile;
+  /** The pictures after the first, which are kept and deleted together with it; absent if there are none. */
+  further?: readonly StoredFile[];
   upload?: UploadResult;
+}
+
+export interface StoredFile {
+  name: string;
+  bytes: number;
+  sha256: string;
 }
 
 /** A stored picture that a job has uploaded. */
@@ -231,8 +239,8 @@ export interface JobPage {
 }
 
 export interface JobStore {
-  /** Finds the artifact that `accept` would answer from now; null if none, and for a repeated submission. */
-  cachedArtifact(job: NewJob): Promise<string | null>;
+  /** Finds the artifacts that `accept` would answer from now, the first one first; none for a repeated submission. */
+  cachedArtifacts(job: NewJob): Promise<string[]>;
   findLinkAnswer(request: LinkRequest): Promise<LinkAnswer>;
   /** Accepts a submission in ONE transaction: idempotency → cached result → identical job in flight → queue limit → credits → job. */
   accept(job: NewJob, rules: AcceptRules): Promise<Acceptance>;

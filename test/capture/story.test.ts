@@ -142,6 +142,7 @@ const aRendering = (over: Partial<Rendering> = {}): Rendering => ({
   width: 2560,
   height: 1440,
   warnings: [],
+  captures: null,
   changed: null,
   finalUrl: 'https://example.com/',
   blockedRequests: 3,

@@ -128,6 +128,18 @@ const STEPS: [member: string, one: Body, another: Body][] = [
   ['optional', CLICK, { ...CLICK, optional: true }],
 ];
 
+/** A pair for each of these members of an entry of a list. */
+function inList(list: string, members: Body, entry: Body = {}): Record<string, [Body, Body]> {
+  const pairs = Object.entries(members).map(([name, value]): [string, [Body, Body]] => [
+    `${list}.${name}`,
+    [
+      { ...TARGET, [list]: [entry] },
+      { ...TARGET, [list]: [{ ...entry, [name]: value }] },
+    ],
+  ]);
+  return Object.fromEntries(pairs);
+}
+
 /** By field: two bodies that differ in it alone. */
 export const PAIRS: Record<string, [Body, Body]> = {
   html: [
@@ -138,6 +150,12 @@ export const PAIRS: Record<string, [Body, Body]> = {
     { html: '<p>', base_url: 'https://example.com/', sync: false },
     { html: '<p>', base_url: 'https://example.org/', sync: false },
   ],
+  ...inList('captures', { name: 'one', selector: 'a', selector_all: 'p', clip: CLIP, full_page: true, format: 'pdf', quality: 40 }),
+  ...inList('captures', { resize: { width: 10 }, omit_background: true }),
+  ...inList('captures', { limit: 2, padding: 8 }, { selector_all: 'p' }),
+  ...inList('captures', { full_width: true, max_height: 100 }, { full_page: true }),
+  ...inList('viewports', { name: 'one', device: 'pixel_8', width: 400, height: 300, deviceScaleFactor: 1, isMobile: true, hasTouch: true }),
+  color_schemes: [{ ...TARGET }, { ...TARGET, color_schemes: ['light'] }],
   padding: [
     { ...TARGET, selector: 'p' },
     { ...TARGET, selector: 'p', padding: 8 },

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
+import { pageLoadsOf } from '../../src/contract/page-loads.js';
 import { estimateBytes, MemoryBudget } from '../../src/render/memory-budget.js';
 import { NEVER, someOptions } from './pool/fixture.js';
 
 const MB = 1_000_000;
-const estimate = (wish: Record<string, unknown>, alone = false) => estimateBytes(someOptions(wish), alone) / MB;
+const estimate = (wish: Record<string, unknown>, alone = false) => estimateBytes({ pictures: pageLoadsOf(someOptions(wish))[0]?.pictures ?? [] }, alone) / MB;
 
 /** Notes in which order captures start. */
 function aBudget(bytes: number) {

@@ -51,13 +51,13 @@ it('the artifact that would answer a submission is known beforehand', async () =
   const caller = await aCaller(it.store);
   const wish = { cacheIdentity: 'page', idempotencyKey: 'mine', identity: 'same' };
   const first = aNewJob(caller, wish);
-  expect(await it.store.cachedArtifact(first)).toBeNull();
+  expect(await it.store.cachedArtifacts(first)).toEqual([]);
   await it.store.accept(first, RULES);
   await it.store.complete(claimOf(await claimNext(it.store)), aCapture({ artifact: NAME }), NOON);
   const again = aNewJob(caller, { ...wish, idempotencyKey: null });
-  expect(await it.store.cachedArtifact(again)).toBe(NAME);
-  expect(await it.store.cachedArtifact(aNewJob(caller, wish))).toBeNull();
-  expect(await it.store.cachedArtifact({ ...again, cacheTtl: 0 })).toBeNull();
+  expect(await it.store.cachedArtifacts(again)).toEqual([NAME]);
+  expect(await it.store.cachedArtifacts(aNewJob(caller, wish))).toEqual([]);
+  expect(await it.store.cachedArtifacts({ ...again, cacheTtl: 0 })).toEqual([]);
   expect((await it.store.accept(again, { ...RULES, missing: NAME })).kind).toBe('queued');
   expect((await it.store.accept(aNewJob(caller, { ...wish, idempotencyKey: null }), RULES)).kind).not.toBe('queued');
 });

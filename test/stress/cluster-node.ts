@@ -127,6 +127,7 @@ const RENDERING: Rendering = {
     truncated: false,
   },
   inspection: null,
+  captures: null,
   warnings: [],
   changed: null,
   timings: {},

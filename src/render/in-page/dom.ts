@@ -3,6 +3,8 @@
  * image can still shadow properties of its form or of `document`, so those are read from the prototypes.
  */
 
+import { noteStyle } from './change-log.js';
+
 export type Tree = Document | ShadowRoot;
 
 const getters = {
@@ -186,7 +188,9 @@ export function styleOf(element: HTMLElement): CSSStyleDeclaration {
 }
 
 export function force(element: HTMLElement, property: string, value: string): void {
-  styleOf(element).setProperty(property, value, 'important');
+  const style = styleOf(element);
+  noteStyle(style);
+  style.setProperty(property, value, 'important');
 }
 
 export function forceAll(element: HTMLElement, properties: Record<string, string>): void {

@@ -1,4 +1,5 @@
 import { boxOf, type ElementBox, isEmpty, isOffPage, isPartlyVisible, pageLeft, partsOf } from './boxes.js';
+import { notePositions } from './change-log.js';
 import { checkDeep, type ForeignPlace, type Found, findDeep, isDeep, type Search } from './deep-selector.js';
 import {
   allIn,
@@ -28,11 +29,34 @@ export function marked(): Element | null {
   return chosen;
 }
 
+export function unmark(): void {
+  chosen = null;
+}
+
 /**
- * Selects the first visible match in document order, expands the scrollers that clip it, and scrolls to it. Its parts
- * replace an empty box. Shadow trees are searched last; frames of the same origin only via `>>>`.
+ * Whether each visible match is in view as a whole, so that nothing of it is left to load by scrolling. Empty also for a selector that is
+ * invalid, or leads elsewhere.
+ * @param most how many are looked at
  */
-export async function mark(selector: string): Promise<Sighting> {
+export function survey(selector: string, most: number): boolean[] {
+  try {
+    return candidates(search(selector).found).slice(0, most).map(isWhollyInView);
+  } catch {
+    return [];
+  }
+}
+
+function isWhollyInView({ element, frames }: Found): boolean {
+  const { top, bottom, left, right, width, height } = element.getBoundingClientRect();
+  return frames.length === 0 && width * height > 0 && top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
+}
+
+/**
+ * Selects the first visible match in document order, or one after it, expands the scrollers that clip it, and scrolls to it. Its parts
+ * replace an empty box. Shadow trees are searched last; frames of the same origin only via `>>>`.
+ * @param index the number of visible matches before it
+ */
+export async function mark(selector: string, index = 0): Promise<Sighting> {
   let matches: Found[];
   let crossOriginFrame: Search['crossOriginFrame'];
   try {
@@ -40,8 +64,7 @@ export async function mark(selector: string): Promise<Sighting> {
   } catch (error) {
     return { problem: 'invalid_selector', message: String((error as Error).message) };
   }
-  // If all matches are clipped, as later slides of a carousel, the first can still be scrolled to.
-  const match = matches.find((one) => matchSatisfies(one, isShown)) ?? matches.find((one) => matchSatisfies(one, isVisible));
+  const match = index === 0 ? firstCandidate(matches) : candidates(matches)[index];
   if (match !== undefined) return { box: await show(match) };
   if (crossOriginFrame === null) return { problem: matches.length === 0 ? 'not_found' : 'not_visible', matches: matches.length };
   const frame = crossOriginFrame.element as HTMLIFrameElement;
@@ -51,10 +74,21 @@ export async function mark(selector: string): Promise<Sighting> {
   return { problem: 'frame_of_another_origin', matches: matches.length, place: crossOriginFrame.place, shown };
 }
 
+function firstCandidate(matches: readonly Found[]): Found | undefined {
+  // If all matches are clipped, as later slides of a carousel, the first can still be scrolled to.
+  return matches.find((one) => matchSatisfies(one, isShown)) ?? matches.find((one) => matchSatisfies(one, isVisible));
+}
+
+function candidates(matches: readonly Found[]): Found[] {
+  const shown = matches.filter((one) => matchSatisfies(one, isShown));
+  return shown.length > 0 ? shown : matches.filter((one) => matchSatisfies(one, isVisible));
+}
+
 /** @returns the element's box on the page */
 async function show(match: Found): Promise<ElementBox> {
   const { element, frames } = match;
   chosen = frames[0] ?? element;
+  notePositions(() => [pageScroller(), ...ancestry(match.element), ...frames.flatMap(ancestry)]);
   for (const box of pageBoxes()) forceAll(box, { 'scroll-behavior': 'auto', 'scroll-snap-type': 'none' });
   enlargeFrames(match);
   expandScrollers(chosen);

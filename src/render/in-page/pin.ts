@@ -51,7 +51,8 @@ const rolesOf = new Map<HTMLElement, Role>();
 const hidden = new Map<HTMLElement, string>();
 /** The original insets and height, in CSS px, of each element that was moved down. */
 const insets = new Map<HTMLElement, Insets>();
-let areDialogBackdropsHidden = false;
+/** Hides the backdrops of dialogs; null while they are shown. */
+let backdrops: CSSStyleSheet | null = null;
 
 /**
  * Returns sticky elements to the flow. Elements fixed at the top are shown only while the page is at its top; those fixed to
@@ -65,6 +66,14 @@ export function place(pinning: Pinning): void {
   for (const [element, role] of rolesOf) if (role === 'bottom' || role === 'backdrop') spread(element, role, down);
   // In a page that fits into the view, no pseudo-element is repeated.
   if (keep === 'none' || down > 0 || !first) placePseudos(pinning);
+}
+
+/** Forgets the roles, and what their style sheets do. Changed inline styles are restored by the caller. */
+export function unpin(): void {
+  for (const known of [rolesOf, hidden, insets]) known.clear();
+  for (const sheet of [backdrops, pseudos?.sheet]) sheet?.replaceSync('');
+  backdrops = null;
+  pseudos = null;
 }
 
 /** The pinned elements and their roles, for debugging; at most 200. */
@@ -148,9 +157,8 @@ function isInTopLayer(element: Element | null): boolean {
 }
 
 function hideDialogBackdrops(): void {
-  if (areDialogBackdropsHidden || all(':modal, :popover-open').length === 0) return;
-  areDialogBackdropsHidden = true;
-  adopt('::backdrop { opacity: 0 !important; transition: none !important }');
+  if (backdrops !== null || all(':modal, :popover-open').length === 0) return;
+  backdrops = adopt('::backdrop { opacity: 0 !important; transition: none !important }');
 }
 
 /** Extends the element by its insets, so that it keeps its containing block. May be repeated for another view. */

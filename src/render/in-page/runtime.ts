@@ -26,4 +26,5 @@ export * as content from './shell.js';
 export * as source from './source.js';
 export * as text from './text.js';
 export * as transformedContent from './transformed-content.js';
+export * as undo from './undo.js';
 export * as virtualised from './virtualised.js';

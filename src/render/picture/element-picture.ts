@@ -39,8 +39,8 @@ export function paddedBox(box: ElementBox, padding: number, page: Pick<PageExten
  * The box of the first visible match, in CSS px of the page.
  * @throws CaptureError as `takeElement`
  */
-export async function findElement({ page, session }: PictureOrder, selector: string): Promise<ElementBox> {
-  const sighting = await page.call('element.mark', selector);
+export async function findElement({ page, session, index = 0 }: PictureOrder, selector: string): Promise<ElementBox> {
+  const sighting = await page.call('element.mark', selector, index);
   if ('box' in sighting) return sighting.box;
   if (sighting.problem === 'invalid_selector') {
     throw new CaptureError({

@@ -43,6 +43,10 @@ export interface PictureOrder extends TimedPage {
   encodes: EncodeQueue;
   /** Called once the page is as it will be pictured, with the part of it that will be, in CSS px; null for the view. */
   arranged?: ((area: ElementBox | null) => Promise<void>) | undefined;
+  /** The number of visible matches of the selector before the element. Default: 0. */
+  index?: number;
+  /** Called once the browser has taken the shots, and only the encoding is left. */
+  onShot?(): void;
 }
 
 /** Pictures with more pixels are encoded one at a time, since they need much memory. */

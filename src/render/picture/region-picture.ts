@@ -139,11 +139,12 @@ async function takeFastShot(order: PictureOrder, part?: ShotPart): Promise<Buffe
 
 /** Encodes what was captured. */
 export async function encodeShots(
-  { encodes, begun }: PictureOrder,
+  { encodes, begun, onShot }: PictureOrder,
   shots: Buffer | Strips,
   encoding: Encoding,
 ): Promise<Omit<Picture, 'diagnostics'>> {
   const taken = performance.now();
+  onShot?.();
   const encoded = Buffer.isBuffer(shots)
     ? await readFinal(shots)
     : await encodes.run(shots.width * shots.height, () => encodeStrips(shots, encoding));

@@ -68,13 +68,14 @@ export async function scrollThrough(timed: TimedPage, options: CaptureOptions, h
 /**
  * Scrolls to an element and through it, so that its lazy content loads, then waits until the page is idle. An element in
  * view costs two frames. A missing element is reported later, by takeElement.
+ * @param how.index the number of visible matches before the element
  * @throws CaptureError `render_timeout` when the page stops responding, `render_crashed`, `navigation_failed`
  */
-export async function scrollToElement(timed: TimedPage, selector: string, how: ScrollOptions): Promise<void> {
+export async function scrollToElement(timed: TimedPage, selector: string, how: ScrollOptions & { index?: number }): Promise<void> {
   const page = boundedPage(timed.session, how.deadline + END_WAIT_MS);
   const before = await page.call('scroll.measure');
   const since = performance.now();
-  const sighting = await page.call('element.mark', selector);
+  const sighting = await page.call('element.mark', selector, how.index ?? 0);
   if ('place' in sighting && sighting.place !== null) {
     await scrollToForeign(timed.session, sighting.place);
     await waitForReaction(timed, since);

@@ -28,11 +28,11 @@ import { BAND_PIXELS, SHOT_MAX_PIXELS, setDensity } from './shoot.js';
 export async function takePicture(
   timed: TimedPage,
   options: CaptureOptions,
-  how: Pick<PictureOrder, 'deadline' | 'encodes' | 'arranged'> & { scroll: ScrollReport | null },
+  how: Pick<PictureOrder, 'deadline' | 'encodes' | 'arranged' | 'index' | 'onShot'> & { scroll: ScrollReport | null },
 ): Promise<Picture> {
-  const { deadline, encodes, scroll, arranged } = how;
+  const { deadline, scroll, ...others } = how;
   const page = boundedPage(timed.session, deadline);
-  const order: PictureOrder = { ...timed, options, page, deadline, encodes, arranged, begun: performance.now() };
+  const order: PictureOrder = { ...timed, ...others, options, page, deadline, begun: performance.now() };
   const { format, selector, clip, omitBackground } = options;
   if (format === 'pdf' && options.pdf !== null) return takePagedPdf(order, options.pdf);
   if (format === 'pdf' && scroll !== null) return takePdf(order, scroll);

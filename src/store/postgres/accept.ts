@@ -21,6 +21,7 @@ import {
 } from '../rows.js';
 import {
   answerKnown,
+  artifactsOf,
   cacheDigestOf,
   digestsOf,
   entered,
@@ -63,12 +64,12 @@ export async function accept(database: Database, vault: Vault, { job, rules }: {
   }
 }
 
-/** Finds the artifact that `accept` would answer from; null if none, and for a repeated submission. */
-export async function cachedArtifact(queries: Queries, vault: Vault, job: NewJob): Promise<string | null> {
+/** Finds the artifacts that `accept` would answer from; none for a repeated submission. */
+export async function cachedArtifacts(queries: Queries, vault: Vault, job: NewJob): Promise<string[]> {
   const digest = cacheDigestOf(vault, job);
-  if (digest === null || job.cacheTtl === 0 || (await findByIdempotencyKey(queries, job)) !== null) return null;
+  if (digest === null || job.cacheTtl === 0 || (await findByIdempotencyKey(queries, job)) !== null) return [];
   const found = await queries.one<Picture>(NEWEST_PICTURE, [job.accountId, digest]);
-  return found !== null && isUsable(found, job) ? found.artifactName : null;
+  return found !== null && isUsable(found, job) ? artifactsOf(job, found) : [];
 }
 
 /** Finds the picture or the render in flight that could answer a link without an acceptance. */

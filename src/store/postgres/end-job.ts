@@ -95,7 +95,11 @@ export async function endedLeaders(database: Queries): Promise<string[]> {
 /** Ends claimed jobs with the same outcome, so that an error undoes them all. */
 async function endClaimed(database: Database, ends: readonly ClaimEnd[]): Promise<EndedRow[]> {
   const completed = ends.flatMap(completionOf);
-  if (completed.length > 0) return await database.all<EndedRow>(COMPLETE, columnsOf(completed));
+  if (completed.length > 0) {
+    const further = ends.flatMap(furtherOf);
+    if (further.length === 0) return await database.all<EndedRow>(COMPLETE, columnsOf(completed));
+    return await database.all<EndedRow>(COMPLETE_SEVERAL, [...columnsOf(completed), ...columnsOf(further)]);
+  }
   return await database.all<EndedRow>(FAIL, columnsOf(ends.flatMap(failureOf)));
 }
 
@@ -113,6 +117,12 @@ function completionOf({ held, ending }: ClaimEnd): Values[] {
 
 function artifactNameOf(capture: FinishedCapture | UploadedPicture): string {
   return 'stored' in capture ? capture.stored : capture.artifact.name;
+}
+
+function furtherOf({ held, ending }: ClaimEnd): Values[] {
+  if (ending.state !== 'completed' || 'stored' in ending.capture) return [];
+  const { artifact, further = [] } = ending.capture;
+  return further.map(({ name, bytes, sha256 }) => [held.id, artifact.name, name, bytes, sha256]);
 }
 
 function failureOf({ held, ending }: ClaimEnd): Values[] {
@@ -135,15 +145,28 @@ const CLAIMED = `jobs.id = given.id AND worker_id = given.worker AND attempts_ma
 /** Columns for `RETURNING` that `concluding` needs of a job, besides `period`, `outcome` and `bytes`. */
 const ENDED = 'jobs.id, jobs.url, seq, jobs.account_id, request_id, state, claimed_at, booked_ms, ended_at';
 
-const COMPLETE = concluding(
-  `UPDATE jobs SET state = 'completed', data = given.own, ended_at = given.now,
+const SET_COMPLETED = `UPDATE jobs SET state = 'completed', data = given.own, ended_at = given.now,
       rendered_at = CASE WHEN given.facts <> '' THEN given.now END, artifact_name = given.name, progress = 100, lease_expires_at = NULL, node_id = NULL
     FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[],
         $10::text[]) AS given(id, worker, attempt, now, period, name, bytes, sha256, facts, own)
-    WHERE ${CLAIMED} RETURNING ${ENDED}, given.period, 'completed' AS outcome, given.bytes, given.name, given.sha256, given.facts`,
-  `kept AS (INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, data)
+    WHERE ${CLAIMED} RETURNING ${ENDED}, given.period, 'completed' AS outcome, given.bytes, given.name, given.sha256, given.facts`;
+const KEEP = `kept AS (INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, data)
       SELECT name, bytes, sha256, ended_at, account_id, facts FROM job WHERE facts <> ''),
-    stored AS (DELETE FROM removals USING job WHERE removals.name = job.name AND job.facts <> ''),`,
+    stored AS (DELETE FROM removals USING job WHERE removals.name = job.name AND job.facts <> ''),`;
+const COMPLETE = concluding(SET_COMPLETED, KEEP);
+
+/** Completes jobs of which some have further pictures. */
+const COMPLETE_SEVERAL = concluding(
+  SET_COMPLETED,
+  `${KEEP}
+    further AS (INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, data, first_name)
+      SELECT file.name, file.bytes, file.sha256, job.ended_at, job.account_id, '{}', job.name
+      FROM job JOIN unnest($11::text[], $12::text[], $13::text[], $14::bigint[], $15::text[]) AS file(id, first, name, bytes, sha256)
+        ON file.id = job.id AND file.first = job.name
+      RETURNING name, account_id, bytes),
+    further_counted AS (INSERT INTO tallies (account_id, period, name, bytes)
+      SELECT account_id, '', 'pictures', sum(bytes) FROM further GROUP BY account_id),
+    further_stored AS (DELETE FROM removals USING further WHERE removals.name = further.name),`,
 );
 
 const FAIL = concluding(

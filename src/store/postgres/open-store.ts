@@ -10,7 +10,7 @@ import { type JobLookUps, jobLookUps } from '../job-look-ups.js';
 import type { Claim, DeliveryStore, EndedJob, EngineStore, JobStore, NodeFacts, Store } from '../store.js';
 import { StoreError } from '../store-error.js';
 import { markOf, openOrders, recognises, type Vault, vaultOf } from '../vault.js';
-import { accept, cachedArtifact, findLinkAnswer } from './accept.js';
+import { accept, cachedArtifacts, findLinkAnswer } from './accept.js';
 import { Batch } from './batch.js';
 import { type Announcement, announceArtifacts, claimNextJobs, recover, release, renewLease, retryLater, undoUnknown } from './claim-job.js';
 import { type Database, migrate, openDatabase } from './connect.js';
@@ -125,7 +125,7 @@ function jobSteps(engine: Engine): Omit<JobStore, keyof JobLookUps> {
     }
   };
   return {
-    cachedArtifact: (job) => cachedArtifact(database, vault, job),
+    cachedArtifacts: (job) => cachedArtifacts(database, vault, job),
     findLinkAnswer: (request) => findLinkAnswer(database, vault, request),
     async accept(job, rules) {
       const acceptance = await accept(database, vault, { job, rules });

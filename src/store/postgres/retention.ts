@@ -23,7 +23,7 @@ export function retentionSteps(database: Database): RetentionStore {
         [name, bytes, sha256, createdAt, accountId],
       );
     },
-    markGone: async (name, now) => (await markGone(database, [name], now)).length === 1,
+    markGone: (name, now) => markMissing(database, name, now),
     storageUse: () => storageUse(database),
     // PostgreSQL's own autovacuum reuses the space.
     shrinkDatabase: async () => undefined,
@@ -84,8 +84,8 @@ async function expireArtifacts(database: Database, rules: Expiry): Promise<strin
   });
   while (expired.length < rules.limit) {
     const next = await expireLargest(database, rules);
-    if (next === null) break;
-    expired.push(next);
+    if (next.length === 0) break;
+    expired.push(...next);
   }
   return expired;
 }
@@ -100,12 +100,12 @@ async function expireOld(database: Database, { before, now }: Expiry, limit: num
 }
 
 /** Expires the oldest picture of the account that uses the most space, while all exceed the limit. One node at a time decides. */
-function expireLargest(database: Database, { maxBytes, now }: Expiry): Promise<string | null> {
+function expireLargest(database: Database, { maxBytes, now }: Expiry): Promise<string[]> {
   return database.transaction(async (queries) => {
     const free = await queries.one<{ free: boolean }>('SELECT pg_try_advisory_xact_lock($1, 1) AS free', [LOCKS.sweep]);
-    if (free?.free !== true) return null;
+    if (free?.free !== true) return [];
     const { pictures } = await storageUse(queries);
-    if (pictures <= maxBytes) return null;
+    if (pictures <= maxBytes) return [];
     const next = await queries.one<{ name: string }>(
       `SELECT name FROM artifacts WHERE gone_at IS NULL AND account_id = (
           SELECT account_id FROM sums GROUP BY account_id HAVING sum(bytes) > 0
@@ -113,16 +113,35 @@ function expireLargest(database: Database, { maxBytes, now }: Expiry): Promise<s
             + (SELECT count(*) FROM jobs WHERE jobs.account_id = sums.account_id AND ended_at IS NULL)) DESC, account_id LIMIT 1)
         ORDER BY created_at, name LIMIT 1`,
     );
-    if (next === null) return null;
-    return (await expire(queries, [next.name], now))[0] ?? null;
+    return next === null ? [] : await expire(queries, [next.name], now);
   });
 }
 
 /** Marks artifacts as deleted like `markGone`, and records that their files are to be removed. */
-async function expire(queries: Queries, names: readonly string[], now: number): Promise<string[]> {
+async function expire(queries: Queries, some: readonly string[], now: number): Promise<string[]> {
+  const names = await withOthers(queries, some);
   // This precedes the deletion of rows, so that a crash in between leaves the file to be removed, not forgotten.
   await queries.run('INSERT INTO removals (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING', [names]);
   return await markGone(queries, names, now);
+}
+
+/** Records that the file is missing; those of the other pictures of its job are then to be removed. */
+async function markMissing(database: Database, name: string, now: number): Promise<boolean> {
+  const names = await withOthers(database, [name]);
+  const others = names.filter((other) => other !== name);
+  if (others.length > 0) await database.run('INSERT INTO removals (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING', [others]);
+  return (await markGone(database, names, now)).length > 0;
+}
+
+/** Adds the other pictures of the same jobs, with which artifacts are deleted. Leaves out those that are marked as deleted. */
+async function withOthers(queries: Queries, names: readonly string[]): Promise<string[]> {
+  const found = await queries.all<{ name: string }>(
+    `WITH firsts AS (SELECT DISTINCT coalesce(first_name, name) AS name FROM artifacts WHERE name = ANY($1))
+     SELECT artifacts.name FROM firsts JOIN artifacts ON artifacts.name = firsts.name WHERE gone_at IS NULL
+     UNION ALL SELECT artifacts.name FROM firsts JOIN artifacts ON artifacts.first_name = firsts.name WHERE gone_at IS NULL`,
+    [names],
+  );
+  return found.map(({ name }) => name);
 }
 
 /**
@@ -143,10 +162,11 @@ async function markGone(queries: Queries, names: readonly string[], now: number)
   return marked;
 }
 
-/** Deletes the rows of deleted artifacts that no job refers to any more. */
+/** Deletes the rows of deleted artifacts that no job refers to any more, with those of the further pictures. */
 async function forget(queries: Queries, names: readonly string[]): Promise<void> {
   await queries.run(
-    'DELETE FROM artifacts WHERE name = ANY($1) AND gone_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs WHERE artifact_name = artifacts.name)',
+    `DELETE FROM artifacts WHERE name = ANY($1) AND first_name IS NULL AND gone_at IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM jobs WHERE artifact_name = artifacts.name)`,
     [names],
   );
 }

@@ -3,6 +3,8 @@
  * asks in this order: idempotency → cached result → identical job in flight → queue limit → credits. A rejection writes nothing, so it never
  * binds its idempotency key.
  */
+import type { CaptureData } from '../../contract/capture-data.js';
+import { asksForSeveral } from '../../contract/page-loads.js';
 import { periodEnd } from '../../contract/pricing.js';
 import { type Digests, type FoundJob, type JobRow, type Picture, type Source, toSnapshot } from '../rows.js';
 import type { Acceptance, LinkAnswer, NewJob } from '../store.js';
@@ -42,6 +44,13 @@ export function queueUpload<Found extends Source, Given extends { job: NewJob; d
   if (source.kept === null) return alone;
   const options = { ...job.options, upload: { ...upload, artifact: source.kept.artifactName } };
   return { ...alone, job: { ...job, options }, digests: { ...digests, cache: null } };
+}
+
+/** The names of a picture's file, and of the further ones of its job if the submission asks for several. */
+export function artifactsOf({ options }: NewJob, { artifactName, data }: Picture): string[] {
+  if (!asksForSeveral(options)) return [artifactName];
+  const { captures = [] } = JSON.parse(data) as CaptureData;
+  return [artifactName, ...captures.slice(1).map(({ artifact }) => artifact)];
 }
 
 /** Rejects a job when the queue is full, unless it is answered from a stored picture. */

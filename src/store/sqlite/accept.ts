@@ -15,6 +15,7 @@ import {
 } from '../rows.js';
 import {
   answerKnown,
+  artifactsOf,
   cacheDigestOf,
   digestsOf,
   entered,
@@ -62,10 +63,11 @@ export function findLinkAnswer(sql: Sql, vault: Vault, request: LinkRequest): Li
   return linkAnswerOf(found, found === null ? null : findJob(sql, found.jobId), inFlight);
 }
 
-/** Finds the artifact that `accept` would answer from; null if none, and for a repeated submission. */
-export function cachedArtifact(sql: Sql, vault: Vault, job: NewJob): string | null {
-  if (job.cacheTtl === 0 || findByIdempotencyKey(sql, job) !== null) return null;
-  return findKept(sql, job, { cacheDigest: cacheDigestOf(vault, job), missing: null })?.artifactName ?? null;
+/** Finds the artifacts that `accept` would answer from; none for a repeated submission. */
+export function cachedArtifacts(sql: Sql, vault: Vault, job: NewJob): string[] {
+  if (job.cacheTtl === 0 || findByIdempotencyKey(sql, job) !== null) return [];
+  const kept = findKept(sql, job, { cacheDigest: cacheDigestOf(vault, job), missing: null });
+  return kept === null ? [] : artifactsOf(job, kept);
 }
 
 export function findJob(sql: Sql, id: string): FoundJob | null {

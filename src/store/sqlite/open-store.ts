@@ -26,7 +26,7 @@ import type {
 } from '../store.js';
 import { StoreError } from '../store-error.js';
 import { markOf, openOrders, recognises, type Vault, vaultOf } from '../vault.js';
-import { accept, cachedArtifact, findJob, findLinkAnswer } from './accept.js';
+import { accept, cachedArtifacts, findJob, findLinkAnswer } from './accept.js';
 import { Checkpoints } from './checkpoints.js';
 import { claimNextJob, recover, release, retryLater } from './claim-job.js';
 import { connect, DATABASE_FILE, guardOpening, startRunning } from './connect.js';
@@ -37,7 +37,7 @@ import { endFollowers, endJob, isFollowed } from './end-job.js';
 import { DatabaseIntegrity, refuseReplaced } from './integrity.js';
 import { countersOf, countQueued, isPaused, queueStatus, settlement } from './ledger.js';
 import { LogSync } from './log-sync.js';
-import { databaseSize, deleteJobs, expireArtifacts, markGone, picturesBytes, shrinkDatabase } from './retention.js';
+import { databaseSize, deleteJobs, expireArtifacts, markMissing, picturesBytes, shrinkDatabase } from './retention.js';
 import { Writer } from './writer.js';
 
 const CLOCK_MARK = 'clock';
@@ -149,7 +149,7 @@ function accountSums({ connection: sql, writer, read }: Engine): AccountSums {
 
 function jobSteps({ connection: sql, vault, writer, read }: Engine): Omit<JobStore, keyof JobLookUps> {
   return {
-    cachedArtifact: (job) => read(() => cachedArtifact(sql, vault, job)),
+    cachedArtifacts: (job) => read(() => cachedArtifacts(sql, vault, job)),
     findLinkAnswer: (request) => read(() => findLinkAnswer(sql, vault, request)),
     accept: (job, rules) => writer.run(() => accept(sql, vault, { job, rules })),
     claimNextJobs: async ([claim]) => {
@@ -175,13 +175,19 @@ function jobSteps({ connection: sql, vault, writer, read }: Engine): Omit<JobSto
       writer.run(() => {
         const ending = { state: 'completed' as const, data: ownData(capture), error: null, now };
         if ('stored' in capture) return endJob(sql, claim, { ...ending, artifactName: capture.stored, isStored: true });
-        const { artifact, data } = capture;
+        const { artifact, data, further = [] } = capture;
         const accountId = accountOfHeld(sql, claim);
         if (accountId !== null) {
           sql.run('DELETE FROM removals WHERE name = $1', [artifact.name]);
           sql.run('INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, data) VALUES ($1, $2, $3, $4, $5, $6)', [
             ...[artifact.name, artifact.bytes, artifact.sha256, now, accountId, JSON.stringify(data)],
           ]);
+          for (const { name, bytes, sha256 } of further) {
+            sql.run('DELETE FROM removals WHERE name = $1', [name]);
+            sql.run('INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, first_name) VALUES ($1, $2, $3, $4, $5, $6)', [
+              ...[name, bytes, sha256, now, accountId, artifact.name],
+            ]);
+          }
         }
         return endJob(sql, claim, { ...ending, artifactName: artifact.name });
       }),
@@ -241,7 +247,7 @@ function retentionSteps({ connection, writer, read }: Engine, checkpoints: Check
         const values = [name, bytes, sha256, createdAt, accountId];
         sql.run('INSERT INTO artifacts (name, bytes, sha256, created_at, account_id) VALUES ($1, $2, $3, $4, $5)', values);
       }),
-    markGone: (name, now) => writer.run(() => markGone(sql, name, now)),
+    markGone: (name, now) => writer.run(() => markMissing(sql, name, now)),
     storageUse: () => read(() => ({ pictures: picturesBytes(sql), ...databaseSize(connection) })),
     shrinkDatabase: () => shrinkDatabase(connection, writer, checkpoints),
     expireArtifacts: (rules) => expireArtifacts(sql, writer, rules),

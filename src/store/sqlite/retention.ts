@@ -44,11 +44,13 @@ function expireSlice(sql: Sql, rules: Parameters<RetentionStore['expireArtifacts
     const isTooOld = oldest !== null && oldest.createdAt < rules.before;
     const next = isTooOld ? oldest : kept > rules.maxBytes ? (oldestOfLargest(sql) ?? oldest) : null;
     if (next === null) break;
-    markGone(sql, next.name, rules.now);
-    sql.run('INSERT INTO removals (name) VALUES ($1) ON CONFLICT DO NOTHING', [next.name]);
-    forget(sql, next.name);
-    expired.push(next.name);
-    kept -= next.bytes;
+    const first = firstOf(sql, next.name);
+    for (const { name, bytes } of markGone(sql, first, rules.now)) {
+      removeLater(sql, name);
+      expired.push(name);
+      kept -= bytes;
+    }
+    forget(sql, first);
   }
   return expired;
 }
@@ -68,11 +70,34 @@ function oldestOfLargest(sql: Sql): Expirable | null {
   );
 }
 
-export function markGone(sql: Sql, name: string, now: number): boolean {
-  return sql.run('UPDATE artifacts SET gone_at = $2 WHERE name = $1 AND gone_at IS NULL', [name, now]) === 1;
+/**
+ * Marks an artifact whose file is missing as deleted, and with it the other pictures of its job, whose files are then to be removed.
+ * @returns false if it is marked already, or has no row
+ */
+export function markMissing(sql: Sql, name: string, now: number): boolean {
+  const gone = markGone(sql, firstOf(sql, name), now);
+  for (const other of gone) if (other.name !== name) removeLater(sql, other.name);
+  return gone.length > 0;
 }
 
-/** Deletes the row of a deleted artifact that no job refers to any more. */
+/** The first picture of the job that an artifact belongs to. */
+function firstOf(sql: Sql, name: string): string {
+  return sql.one<{ firstName: string | null }>('SELECT first_name FROM artifacts WHERE name = $1', [name])?.firstName ?? name;
+}
+
+/** @returns the first picture and the further ones, unless they are marked already */
+function markGone(sql: Sql, first: string, now: number): Pick<Expirable, 'name' | 'bytes'>[] {
+  return sql.all('UPDATE artifacts SET gone_at = $2 WHERE gone_at IS NULL AND (name = $1 OR first_name = $1) RETURNING name, bytes', [
+    first,
+    now,
+  ]);
+}
+
+function removeLater(sql: Sql, name: string): void {
+  sql.run('INSERT INTO removals (name) VALUES ($1) ON CONFLICT DO NOTHING', [name]);
+}
+
+/** Deletes the row of a deleted artifact that no job refers to any more, with those of the further pictures. */
 function forget(sql: Sql, name: string): void {
   sql.run('DELETE FROM artifacts WHERE name = $1 AND gone_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs WHERE artifact_name = $1)', [
     name,

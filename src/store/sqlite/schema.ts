@@ -111,11 +111,14 @@ export const artifacts = sqliteTable(
     accountId: text().references(() => accounts.id),
     /** CaptureData as JSON, for all jobs with this picture; null if an older version created the row. */
     data: text(),
+    /** Of a further picture of a job: the job's first one, with which it is kept, deleted and forgotten. */
+    firstName: text().references((): AnySQLiteColumn => artifacts.name, { onDelete: 'cascade' }),
   },
   (t) => [
     check('artifacts_bytes', sql`bytes >= 0`),
     index('artifacts_oldest').on(t.createdAt).where(sql`gone_at IS NULL`),
     index('artifacts_of_account').on(t.accountId, t.createdAt).where(sql`gone_at IS NULL`),
+    index('artifacts_further').on(t.firstName).where(sql`first_name IS NOT NULL`),
   ],
 );
 

@@ -1,0 +1,94 @@
+/** The pictures that a request with `captures`, `viewports` or `color_schemes` asks for (extensions.md, Several pictures). */
+import type { CaptureOptions, PictureEntry } from './capture-request.js';
+import { PICTURES_MAX } from './limits.js';
+
+/** One picture, or one of each element that matches. */
+export interface PictureOrdered {
+  /** Null if the request has one picture. */
+  name: string | null;
+  /** Those of a request for this picture alone. */
+  options: CaptureOptions;
+  /** For `selector_all`, the greatest number of pictures; else null. */
+  all: number | null;
+}
+
+/** One load of the page, with the pictures that are taken of it. */
+export interface PageLoad {
+  /** Those of its first picture. */
+  options: CaptureOptions;
+  pictures: PictureOrdered[];
+}
+
+type Several = Pick<CaptureOptions, 'captures' | 'viewports' | 'colorSchemes'>;
+
+/** Whether a request asks for several pictures, or for named ones. Orders of older versions have none of the fields. */
+export function asksForSeveral({ captures, viewports, colorSchemes }: Several): boolean {
+  return (captures ?? viewports ?? colorSchemes ?? null) !== null;
+}
+
+/** The loads of a request in their order: by viewport, then by colour scheme. Each has all of `captures`. */
+export function pageLoadsOf(options: CaptureOptions): PageLoad[] {
+  if (!asksForSeveral(options)) return [{ options, pictures: [{ name: null, options, all: null }] }];
+  const { captures, viewports, colorSchemes } = options;
+  const alone = { ...options, captures: null, viewports: null, colorSchemes: null };
+  const share = freeShare(options);
+  return (viewports ?? [null]).flatMap((viewport) =>
+    (colorSchemes ?? [null]).map((scheme) => {
+      const page = {
+        ...alone,
+        ...(viewport === null ? {} : { view: viewport.view, device: viewport.device }),
+        ...(scheme === null ? {} : { colorScheme: scheme }),
+      };
+      const outer = [viewport === null ? null : viewportName(viewport), scheme];
+      const pictures = (captures ?? [null]).map((entry, index): PictureOrdered => {
+        const name = [...outer, entry === null ? null : (entry.name ?? `capture-${index + 1}`)].filter((part) => part !== null).join('-');
+        if (entry === null) return { name, options: page, all: null };
+        return { name, options: withEntry(page, entry), all: entry.selectorAll === null ? null : (entry.limit ?? share) };
+      });
+      return { options: pictures[0]?.options ?? page, pictures };
+    }),
+  );
+}
+
+function withEntry(page: CaptureOptions, entry: PictureEntry): CaptureOptions {
+  const format = entry.format ?? page.format;
+  return {
+    ...page,
+    selector: entry.selector ?? entry.selectorAll,
+    clip: entry.clip,
+    padding: entry.padding ?? 0,
+    fullPage: entry.fullPage ?? false,
+    fullWidth: entry.fullWidth ?? false,
+    maxHeight: entry.maxHeight,
+    format,
+    quality: entry.quality ?? page.quality,
+    // The request's own apply where the format has them.
+    resize: entry.resize ?? (format === 'pdf' ? null : page.resize),
+    omitBackground: entry.omitBackground ?? (format === 'png' || format === 'webp' ? page.omitBackground : false),
+  };
+}
+
+function viewportName({ name, device, view }: NonNullable<CaptureOptions['viewports']>[number]): string {
+  return name ?? device ?? `${view.width}x${view.height}`;
+}
+
+/** What is left of the pictures of a request for each `selector_all` without a `limit`; at least 1. */
+function freeShare({ captures, viewports, colorSchemes }: Several): number {
+  const entries = captures ?? [];
+  const loads = (viewports?.length ?? 1) * (colorSchemes?.length ?? 1);
+  const isOpen = ({ selectorAll, limit }: PictureEntry) => selectorAll !== null && limit === null;
+  const taken = entries.filter((entry) => !isOpen(entry)).reduce((sum, { limit }) => sum + (limit ?? 1), 0);
+  return Math.max(1, Math.floor((PICTURES_MAX / loads - taken) / Math.max(1, entries.filter(isOpen).length)));
+}
+
+/** The names that the pictures of a request may have; those of `selector_all` are numbered. */
+export function pictureNames(options: CaptureOptions): string[] {
+  return pageLoadsOf(options).flatMap(({ pictures }) =>
+    pictures.flatMap(({ name, all }) => (all === null ? [name ?? ''] : Array.from({ length: all }, (_, index) => numbered(name, index)))),
+  );
+}
+
+/** The name of one picture of `selector_all`. */
+export function numbered(name: string | null, index: number): string {
+  return `${name}-${index + 1}`;
+}
