@@ -1,6 +1,7 @@
 import { type CaptureData, type Inspection, toWireCaptureData } from '../contract/capture-data.js';
 import type { PageElement, PageFacts } from '../contract/page-facts.js';
 import { printable } from './operator-error.js';
+import { pathOfPicture } from './picture-file.js';
 
 export interface Captured {
   /** Path of the written file; null for standard output. */
@@ -10,8 +11,9 @@ export interface Captured {
 
 /** Builds the JSON that `--json` prints: the API's CaptureData with `file` in place of `cdn_url`. */
 export function toJsonReport({ file, data }: Captured): Record<string, unknown> {
-  const { cdn_url: _none, ...facts } = toWireCaptureData({ ...data, artifact: '' }, '');
-  return { ok: true, file, ...facts };
+  const { cdn_url: _none, captures, ...facts } = toWireCaptureData({ ...data, artifact: '' }, '');
+  const files = captures?.map((one, index) => ({ ...one, file: file === null ? null : pathOfPicture(file, one, index) }));
+  return { ok: true, file, ...facts, ...(files === undefined ? {} : { captures: files }) };
 }
 
 /** Describes the capture in one line of text, with a further line for each warning, and one if the picture is truncated. */
@@ -19,7 +21,16 @@ export function describeCapture({ file, data }: Captured): string {
   const { format, bytes, durationMs, diagnostics, notes } = data;
   const line = `${file ?? 'standard output'}: ${format}, ${describeExtent(data)}, ${describeBytes(bytes)}, ${(durationMs / 1_000).toFixed(1)} s`;
   const cut = diagnostics.truncated ? [`The page is longer than the picture (${diagnostics.stoppedReason}).`] : [];
-  return [line, ...cut, ...(notes?.warnings ?? []).map(({ message }) => message)].join('\n');
+  return [line, ...cut, ...(notes?.warnings ?? []).map(({ message }) => message), ...describeFurther({ file, data })].join('\n');
+}
+
+/** The pictures after the first, one per line. */
+function describeFurther({ file, data }: Captured): string[] {
+  return (data.captures ?? []).flatMap((one, index) => {
+    if (index === 0 || file === null) return [];
+    const extent = `${one.width}×${one.height} ${one.format === 'pdf' ? 'CSS px' : 'px'}`;
+    return [`${pathOfPicture(file, one, index)}: ${one.format}, ${extent}, ${describeBytes(one.bytes)}`];
+  });
 }
 
 function describeExtent({ format, width, height, diagnostics: { algorithm, sections, scrollHeight } }: Captured['data']): string {

@@ -47,8 +47,11 @@ export async function captureTarget(engine: Engine, order: TargetOrder, how: Cap
   await using server = await servePage(page, { zone, trusted: network.trusted });
   const local = localPassage(network, server.hosts, server.refused);
   try {
-    const { content, data } = await engine.capture({ ...options, url: server.url }, { ...how, local: { ...local, onRead: server.onRead } });
-    return { content, data: withPublicAddress(data, server) };
+    const { data, ...files } = await engine.capture(
+      { ...options, url: server.url },
+      { ...how, local: { ...local, onRead: server.onRead } },
+    );
+    return { ...files, data: withPublicAddress(data, server) };
   } catch (error) {
     throw error instanceof CaptureError ? withPublicName(error, server.host, name) : error;
   } finally {

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { ownLocale } from '../config.js';
+import { asksForSeveral } from '../contract/page-loads.js';
 import { printedOnPaper } from '../contract/pdf-schema.js';
 import { addNetworkFlags, localNetworkOf, type NetworkFlags } from './allowed-here.js';
 import { addCaptureFlags, parseRequest, readCaptureFlags } from './capture-flags.js';
@@ -79,6 +80,7 @@ async function readOrder(text: string | undefined, flags: CaptureFlags, command:
   const force = flags.force === true;
   const file = flags.output === '-' ? null : (flags.output ?? defaultName(target, options.url, options.format));
   if (file !== null) await checkWritable(file, force);
+  else if (asksForSeveral(options)) throw new UsageError('Several pictures are not written to standard output. Name a file with -o.');
   else if (process.stdout.isTTY) throw new UsageError('The picture is not written to a terminal. Name a file with -o, or pipe the output.');
   return {
     config,

@@ -114,6 +114,29 @@ export async function writePicture(path: string, content: Uint8Array, force: boo
   }
 }
 
+/**
+ * The path of one of several pictures: that of the first is the output, and the others are beside it, named after it and themselves.
+ * @param index its place among the pictures
+ */
+export function pathOfPicture(output: string, { name, format }: { name: string; format: string }, index: number): string {
+  return index === 0 ? output : join(dirname(output), `${basename(output, extname(output))}-${name}.${format}`);
+}
+
+/**
+ * Writes the pictures after the first beside it.
+ * @throws OperatorError as writePicture
+ */
+export async function writeFurther(
+  output: string,
+  { contents, captures }: { contents: readonly Uint8Array[]; captures: readonly { name: string; format: string }[] },
+  force: boolean,
+): Promise<void> {
+  for (const [index, picture] of captures.entries()) {
+    const content = contents[index];
+    if (index > 0 && content !== undefined) await writePicture(pathOfPicture(output, picture, index), content, force);
+  }
+}
+
 async function writeNew(path: string, content: Uint8Array): Promise<void> {
   try {
     await writeFile(path, content, { flag: 'wx' });

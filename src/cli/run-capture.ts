@@ -11,7 +11,7 @@ import { type CaptureTarget, isPrivate } from './capture-target.js';
 import { captureTarget, describeMissing, type LocalNetwork, localPageOf } from './capture-target-page.js';
 import { UsageError } from './operator-error.js';
 import { type LocalPage, newPageZone } from './page-server.js';
-import { writePicture } from './picture-file.js';
+import { writeFurther, writePicture } from './picture-file.js';
 import { describeProgress, StatusLine } from './status-line.js';
 
 const TIMELINE = 'timeline.jsonl';
@@ -42,9 +42,12 @@ export async function runCapture(order: CaptureOrder): Promise<Captured> {
   const { file, force, target } = order;
   const page = await localPageOf(target, readStdin);
   const began = performance.now();
-  const { content, data } = await render(order, page);
+  const { content, contents, data } = await render(order, page);
   if (file === null) process.stdout.write(content);
-  else await writePicture(file, content, force);
+  else {
+    await writePicture(file, content, force);
+    await writeFurther(file, { contents, captures: data.captures ?? [] }, force);
+  }
   return { file, data: { ...data, durationMs: Math.round(performance.now() - began) } };
 }
 

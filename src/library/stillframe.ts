@@ -16,10 +16,20 @@ import type { StillframeOptions } from './library-config.js';
 export type CaptureRequest = Omit<CaptureUrlRequest, 'webhook' | 'upload'> | Omit<CaptureHtmlRequest, 'webhook' | 'upload'>;
 
 /** The API's CaptureData, with the picture itself in `bytes`. */
-export interface Picture extends Omit<CaptureData, 'bytes' | 'cdn_url' | 'data_url'> {
+export interface Picture extends Omit<CaptureData, 'bytes' | 'cdn_url' | 'data_url' | 'captures'> {
   /** The encoded picture or PDF. */
   bytes: Uint8Array;
   /** Its media type, such as `image/webp`. */
+  contentType: string;
+  /** All pictures, the first included, if the request has `captures`, `viewports` or `color_schemes`. */
+  captures?: NamedPicture[];
+}
+
+/** One of several pictures of a capture. */
+export interface NamedPicture extends Omit<NonNullable<CaptureData['captures']>[number], 'bytes' | 'cdn_url'> {
+  /** The encoded picture or PDF. */
+  bytes: Uint8Array;
+  /** Its media type. */
   contentType: string;
 }
 
@@ -85,11 +95,12 @@ async function readOptions(request: CaptureRequest, config: Pick<Config, 'tolera
   return readCapture(request, { tolerate: config.tolerate, allowInsecureTls: config.allowInsecureTls });
 }
 
-async function picture({ content, data }: EngineCapture): Promise<Picture> {
+async function picture({ content, contents, data }: EngineCapture): Promise<Picture> {
   const [{ contentTypeOf }, { toWireCaptureData }] = await Promise.all([
     import('../contract/capture-data.js'),
     import('../contract/capture-data.js'),
   ]);
-  const { cdn_url: _none, ...facts } = toWireCaptureData({ ...data, artifact: '' }, '');
-  return { ...facts, bytes: content, contentType: contentTypeOf(data.format) };
+  const { cdn_url: _none, captures, ...facts } = toWireCaptureData({ ...data, artifact: '' }, '');
+  const named = captures?.map((one, index) => ({ ...one, bytes: contents[index] ?? content, contentType: contentTypeOf(one.format) }));
+  return { ...facts, bytes: content, contentType: contentTypeOf(data.format), ...(named === undefined ? {} : { captures: named }) };
 }

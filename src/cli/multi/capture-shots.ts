@@ -12,7 +12,7 @@ import { ownPortOf } from '../capture-target.js';
 import { captureTarget, describeMissing, type LocalNetwork, localPageOf } from '../capture-target-page.js';
 import { describeError, githubAnnotation, printable, toErrorObject } from '../operator-error.js';
 import { newPageZone } from '../page-server.js';
-import { writePicture } from '../picture-file.js';
+import { writeFurther, writePicture } from '../picture-file.js';
 import { describeCounts, StatusLine } from '../status-line.js';
 import { type Baseline, checkBaselines, compareShots, hasPassed, type ShotComparison } from './compare-shots.js';
 import { realPathOf, type Shot, type Shots } from './read-shots.js';
@@ -156,9 +156,14 @@ async function captureShot(shot: Shot, { engine, zone, network, signal, say }: S
   const onRefused = (line: string) => say(printable(`${name}: ${line}`));
   const began = performance.now();
   try {
-    const { content, data } = await captureTarget(engine, { page, name, options, zone, network, onMissing, onRefused }, { signal });
+    const { content, contents, data } = await captureTarget(
+      engine,
+      { page, name, options, zone, network, onMissing, onRefused },
+      { signal },
+    );
     await mkdir(dirname(path), { recursive: true });
     await writePicture(path, content, true);
+    await writeFurther(path, { contents, captures: data.captures ?? [] }, true);
     return { shot, status: 'captured', data: { ...data, durationMs: Math.round(performance.now() - began) } };
   } catch (error) {
     return signal.aborted ? null : { shot, status: 'failed', error };

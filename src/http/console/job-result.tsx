@@ -1,4 +1,4 @@
-import type { CaptureData, Inspection } from '../../contract/capture-data.js';
+import type { CaptureData, Inspection, NamedCapture } from '../../contract/capture-data.js';
 import { type ErrorDetails, toWireDetails } from '../../contract/capture-error.js';
 import { HTML_JOB_URL } from '../../contract/capture-request.js';
 import type { JobResult as Ended, JobSnapshot } from '../../contract/job.js';
@@ -96,7 +96,7 @@ function summaryOf({ state, result, progress }: JobSnapshot): string {
 }
 
 function Taken({ data, baseUrl }: { data: CaptureData; baseUrl: string }) {
-  const { inspection, notes, format, diagnostics } = data;
+  const { captures, inspection, notes, format, diagnostics } = data;
   return (
     <>
       {isDocument(format) ? (
@@ -120,6 +120,7 @@ function Taken({ data, baseUrl }: { data: CaptureData; baseUrl: string }) {
           ['Address', <code>{`${baseUrl}/artifacts/${data.artifact}`}</code>],
         ]}
       />
+      {captures === undefined ? null : <Further captures={captures.slice(1)} />}
       {notes?.warnings?.map(({ code, message }) => (
         <p class="notice">
           {message} ({code})
@@ -163,6 +164,28 @@ function PageFactsParts({ facts, elements }: Inspection) {
           <Text text={elements.map(({ ref, role, name }, index) => `${index + 1} ${role} ${JSON.stringify(name)} ${ref}`).join('\n')} />
         </details>
       )}
+    </>
+  );
+}
+
+/** The pictures after the first, each with its name and a link to its file. */
+function Further({ captures }: { captures: readonly NamedCapture[] }) {
+  return (
+    <>
+      {captures.map(({ name, artifact, format, width, height, bytes: size }) => (
+        <details>
+          <summary>{`${name}: ${amount(width)} × ${amount(height)} ${format === 'pdf' ? 'CSS px' : 'px'}, ${format}, ${bytes(size)}`}</summary>
+          {format === 'pdf' ? (
+            <a class="button" href={`pictures/${artifact}`}>
+              Open the PDF
+            </a>
+          ) : (
+            <a class="picture" href={`pictures/${artifact}`}>
+              <img src={`pictures/${artifact}`} alt={name} width={width} height={height} loading="lazy" />
+            </a>
+          )}
+        </details>
+      ))}
     </>
   );
 }

@@ -11,6 +11,9 @@ import type { McpBackend } from './backend.js';
 export const VIEWS = ['picture', 'markdown', 'accessibility', 'elements', 'facts'] as const;
 export type View = (typeof VIEWS)[number];
 
+/** Pictures after the first that an answer shows. */
+const FURTHER_SHOWN_MAX = 4;
+
 interface Look {
   view: View;
   /** Number of the first tile of the picture, counted from 1. */
@@ -59,7 +62,13 @@ export function jobFacts({ baseUrl }: Pick<McpBackend, 'baseUrl'>, job: JobSnaps
   }
   const data = toWireCaptureData(outcome.data, baseUrl ?? '');
   const told = Object.fromEntries(CAPTURE_FACTS.map((name) => [name, data[name]]));
-  return { ...ended, ...told, ...(baseUrl === null ? {} : { cdn_url: data.cdn_url }) };
+  const captures = data.captures?.map(({ render_diagnostics: _, warnings: __, ...facts }) => facts);
+  return {
+    ...ended,
+    ...told,
+    ...(baseUrl === null ? {} : { cdn_url: data.cdn_url }),
+    ...(captures === undefined ? {} : { captures }),
+  };
 }
 
 type Shown = Omit<AnswerParts, 'facts'>;
@@ -85,8 +94,25 @@ async function pictures(backend: McpBackend, job: JobSnapshot, { data, from }: {
         tile,
       ]),
       ...leftOver(job, view),
+      ...(from === 1 ? await furtherPictures(backend, data) : []),
     ],
   };
+}
+
+/** The top of the pictures after the first, as far as they are stored: what each shows, at the cost of one tile. */
+async function furtherPictures(backend: McpBackend, data: CaptureData): Promise<NonNullable<AnswerParts['further']>> {
+  const [first, ...others] = data.captures ?? [];
+  const shown = others.filter(({ artifact, format }) => artifact !== '' && format !== 'pdf').slice(0, FURTHER_SHOWN_MAX);
+  const tops = await Promise.all(
+    shown.map(async (one) => {
+      const { tiles, total } = await backend.tiles({ ...data, ...one }, 1);
+      const [top] = tiles;
+      return top === undefined ? [] : [`Picture "${one.name}"${total === 1 ? '' : ', its top'}`, top];
+    }),
+  );
+  const left = others.length - shown.length;
+  const more = first === undefined || left === 0 ? [] : [`${left} more in "captures": download them from their cdn_url.`];
+  return [...tops.flat(), ...more];
 }
 
 /** The capture exists and may have been charged, although it cannot be shown so. */
