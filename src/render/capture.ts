@@ -454,7 +454,7 @@ async function pictureDocument(shown: DocumentState, shooting: Shooting): Promis
   if (delay > 0) await deadlines.withBudgetPaused(() => advanceTime(page, delay, { realMs: delay }));
   if (waits) await clearBanners();
   await dropStalledStyleSheets(page, shown);
-  await facts?.readVitals();
+  await shooting.facts?.readVitals();
   const groups = groupPictures(load.pictures);
   const taken = new TakenPictures(shooting.heldBytes);
   for (const [index, group] of groups.entries()) {

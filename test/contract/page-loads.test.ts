@@ -101,6 +101,9 @@ describe('a request for several pictures', () => {
     ['captures.0.max_height', { captures: [{ max_height: 100 }] }],
     ['captures.0.omit_background', { captures: [{ omit_background: true, format: 'jpeg' }] }],
     ['pdf', { captures: [{}], pdf: {} }],
+    ['mask', { captures: [{}, { format: 'pdf' }], mask: ['.secret'] }],
+    ['upload', { captures: [{}], upload: { url: 'https://bucket.example.com/a' } }],
+    ['annotate', { color_schemes: ['dark'], annotate: true, inspect_page: true }],
   ])('does not combine `%s`: %j', (path, body) => {
     expect(refusal(body)).toEqual({ code: 'unsupported_option', paths: [path] });
   });

@@ -91,6 +91,14 @@ describe('several pictures of one load', () => {
   });
 });
 
+it('several pictures have the mask of the request', async () => {
+  const wish = { mask: ['h1', '.card'], captures: [{}, { selector: 'main' }, { full_page: true }] };
+  const several = await rig.capture(page(), wish);
+  const alone = [{}, { selector: 'main' }, { full_page: true }].map((entry) => rig.capture(page(), { mask: wish.mask, ...entry }));
+  for (const [index, { content }] of (await Promise.all(alone)).entries())
+    expect(Buffer.from(several.captures?.[index]?.content ?? []).equals(content)).toBe(true);
+});
+
 describe('a picture that cannot be taken', () => {
   it.each([
     ['gone', { captures: [{}, { name: 'gone', selector: '#gone' }] }],
