@@ -457,6 +457,138 @@ export interface CaptureData {
         error: string | null;
     };
     /**
+     * all pictures, the first included, if the request has `captures`, `viewports` or `color_schemes`
+     * @example [
+     *       {
+     *         "name": "hero",
+     *         "format": "webp",
+     *         "width": 2560,
+     *         "height": 840,
+     *         "bytes": 9310,
+     *         "cdn_url": "https://shots.example.com/artifacts/6J8hGk2Qw9ZrT4xYb1Lc0A.webp",
+     *         "render_diagnostics": {
+     *           "version": 1,
+     *           "algorithm": "by_sections",
+     *           "sections": 1,
+     *           "device_scale_factor": 2,
+     *           "scroll_height": 720,
+     *           "stopped_reason": "viewport",
+     *           "truncated": false
+     *         },
+     *         "warnings": [
+     *           {
+     *             "code": "target_error",
+     *             "message": "The target answered with status 404."
+     *           }
+     *         ]
+     *       }
+     *     ]
+     */
+    captures?: {
+        /**
+         * its name in the request, or what stands for it
+         * @example hero
+         */
+        name: string;
+        /**
+         * format of the artifact: png, jpeg, webp or pdf
+         * @example webp
+         */
+        format: string;
+        /**
+         * of the encoded artifact
+         * @example 2560
+         */
+        width: number;
+        /**
+         * height of the artifact, in the same unit as `width`
+         * @example 840
+         */
+        height: number;
+        /**
+         * size of the artifact
+         * @example 9310
+         */
+        bytes: number;
+        /**
+         * download location of the artifact
+         * @example https://shots.example.com/artifacts/6J8hGk2Qw9ZrT4xYb1Lc0A.webp
+         */
+        cdn_url?: string;
+        /**
+         * how the picture was made
+         * @example {
+         *       "version": 1,
+         *       "algorithm": "by_sections",
+         *       "sections": 1,
+         *       "device_scale_factor": 2,
+         *       "scroll_height": 720,
+         *       "stopped_reason": "viewport",
+         *       "truncated": false
+         *     }
+         */
+        render_diagnostics: {
+            /**
+             * version of these diagnostics
+             * @example 1
+             */
+            version: number;
+            /**
+             * how the page was captured
+             * @example by_sections
+             * @enum {string}
+             */
+            algorithm: "by_sections" | "native" | "element";
+            /**
+             * sections that were stitched
+             * @example 1
+             */
+            sections: number;
+            /**
+             * output pixels per CSS pixel
+             * @example 2
+             */
+            device_scale_factor: number;
+            /**
+             * height of the page in CSS pixels
+             * @example 720
+             */
+            scroll_height: number;
+            /**
+             * why the capture ended where it did: viewport, element, end_of_page, max_height, format_limit or time_limit
+             * @example viewport
+             */
+            stopped_reason: string;
+            /**
+             * whether the page is longer than the picture
+             * @example false
+             */
+            truncated: boolean;
+        };
+        /**
+         * failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)
+         * @example [
+         *       {
+         *         "code": "target_error",
+         *         "message": "The target answered with status 404."
+         *       }
+         *     ]
+         */
+        warnings?: {
+            /**
+             * the problem that was tolerated
+             * @example target_error
+             * @enum {string}
+             */
+            code: "target_error" | "blocked_by_target" | "render_incomplete" | "pdf_without_text" | "density_lowered" | "scaled_to_fit" | "missing_file" | "redirected_to_login" | "loaded_in_real_time" | "content_cut_right" | "content_cut_left" | "content_missing";
+            /**
+             * for people; may change
+             * @example The target answered with status 404.
+             */
+            message: string;
+        }[];
+    }[];
+    /**
      * the text of the page and facts about it, with `inspect_page`
      * @example {
      *       "markdown": "# Example Domain",
@@ -2146,6 +2278,197 @@ export interface CaptureRequest {
      * @example true
      */
     ignore_https_errors?: boolean;
+    /**
+     * pictures of one load of the page, at most 20: the view, or what an entry says
+     * @example [
+     *       {
+     *         "name": "view"
+     *       },
+     *       {
+     *         "name": "cards",
+     *         "selector_all": ".card",
+     *         "limit": 3
+     *       },
+     *       {
+     *         "name": "page",
+     *         "full_page": true,
+     *         "format": "jpeg"
+     *       }
+     *     ]
+     */
+    captures?: {
+        /**
+         * name of its pictures among `data.captures`
+         * @example hero
+         */
+        name?: string;
+        /**
+         * as `selector` of the request
+         * @example header
+         */
+        selector?: string;
+        /**
+         * a picture of each visible element that matches, named name-1, name-2, …
+         * @example .card
+         */
+        selector_all?: string;
+        /**
+         * greatest number of pictures of `selector_all`; default: as many as the request may still have
+         * @example 5
+         */
+        limit?: number;
+        /**
+         * as `clip` of the request
+         * @example {
+         *       "x": 0,
+         *       "y": 0,
+         *       "width": 640,
+         *       "height": 480
+         *     }
+         */
+        clip?: {
+            /**
+             * left edge, CSS px of the page
+             * @example 0
+             */
+            x: number;
+            /**
+             * top edge, CSS px of the page
+             * @example 0
+             */
+            y: number;
+            /**
+             * width, CSS px
+             * @example 640
+             */
+            width: number;
+            /**
+             * height, CSS px
+             * @example 480
+             */
+            height: number;
+        };
+        /**
+         * as `full_page` of the request
+         * @example true
+         */
+        full_page?: boolean;
+        /**
+         * as `full_width` of the request
+         * @example true
+         */
+        full_width?: boolean;
+        /**
+         * as `max_height` of the request
+         * @example 4000
+         */
+        max_height?: number;
+        /**
+         * as `padding` of the request; also for `selector_all`
+         * @example 16
+         */
+        padding?: number;
+        /**
+         * default: the request's
+         * @example png
+         * @enum {string}
+         */
+        format?: "png" | "jpeg" | "webp" | "pdf";
+        /**
+         * default: the request's
+         * @example 80
+         */
+        quality?: number;
+        /**
+         * default: the request's
+         * @example {
+         *       "width": 640
+         *     }
+         */
+        resize?: {
+            /**
+             * output px
+             * @example 640
+             */
+            width?: number;
+            /**
+             * output px
+             * @example 480
+             */
+            height?: number;
+            /**
+             * how the image is fitted into `width` and `height`; if only one of them is given, the other follows from it. Default: `inside`.
+             * @example inside
+             * @enum {string}
+             */
+            fit?: "inside" | "cover" | "contain";
+        };
+        /**
+         * default: the request's
+         * @example true
+         */
+        omit_background?: boolean;
+    }[];
+    /**
+     * viewports or devices in which the page is loaded and captured one after another, instead of `viewport` and `device`
+     * @example [
+     *       {
+     *         "name": "phone",
+     *         "device": "iphone_15_pro"
+     *       },
+     *       {
+     *         "name": "desktop",
+     *         "width": 1440,
+     *         "height": 900
+     *       }
+     *     ]
+     */
+    viewports?: {
+        /**
+         * name of its pictures among `data.captures`
+         * @example hero
+         */
+        name?: string;
+        /**
+         * device preset; takes precedence over the other members
+         * @example desktop_standard
+         * @enum {string}
+         */
+        device?: "desktop_standard" | "desktop_hd" | "desktop_2k" | "desktop_4k" | "iphone_15_pro" | "iphone_15_pro_max" | "iphone_17_pro_max" | "pixel_8" | "ipad_pro_11";
+        /**
+         * viewport width in CSS px. Default: `1280`.
+         * @example 1280
+         */
+        width?: number;
+        /**
+         * viewport height in CSS px. Default: `720`.
+         * @example 720
+         */
+        height?: number;
+        /**
+         * output pixels per CSS px. Default: `2`.
+         * @example 2
+         */
+        deviceScaleFactor?: number;
+        /**
+         * emulate a mobile browser: the viewport meta tag is honoured. Default: `false`.
+         * @example false
+         */
+        isMobile?: boolean;
+        /**
+         * emulate a touch screen. Default: `false`.
+         * @example false
+         */
+        hasTouch?: boolean;
+    }[];
+    /**
+     * colour schemes in which the page is loaded and captured one after another, instead of `color_scheme`
+     * @example [
+     *       "light",
+     *       "dark"
+     *     ]
+     */
+    color_schemes?: ("light" | "dark" | "no-preference")[];
 }
 
 export interface Comparison {
@@ -2422,6 +2745,31 @@ export interface JobSnapshot {
      *           "status": 200,
      *           "error": null
      *         },
+     *         "captures": [
+     *           {
+     *             "name": "hero",
+     *             "format": "webp",
+     *             "width": 2560,
+     *             "height": 840,
+     *             "bytes": 9310,
+     *             "cdn_url": "https://shots.example.com/artifacts/6J8hGk2Qw9ZrT4xYb1Lc0A.webp",
+     *             "render_diagnostics": {
+     *               "version": 1,
+     *               "algorithm": "by_sections",
+     *               "sections": 1,
+     *               "device_scale_factor": 2,
+     *               "scroll_height": 720,
+     *               "stopped_reason": "viewport",
+     *               "truncated": false
+     *             },
+     *             "warnings": [
+     *               {
+     *                 "code": "target_error",
+     *                 "message": "The target answered with status 404."
+     *               }
+     *             ]
+     *           }
+     *         ],
      *         "inspection": {
      *           "markdown": "# Example Domain",
      *           "accessible_tree": "- heading \"Example Domain\" [level=1]",
@@ -2614,6 +2962,31 @@ export interface JobSnapshot {
          *         "status": 200,
          *         "error": null
          *       },
+         *       "captures": [
+         *         {
+         *           "name": "hero",
+         *           "format": "webp",
+         *           "width": 2560,
+         *           "height": 840,
+         *           "bytes": 9310,
+         *           "cdn_url": "https://shots.example.com/artifacts/6J8hGk2Qw9ZrT4xYb1Lc0A.webp",
+         *           "render_diagnostics": {
+         *             "version": 1,
+         *             "algorithm": "by_sections",
+         *             "sections": 1,
+         *             "device_scale_factor": 2,
+         *             "scroll_height": 720,
+         *             "stopped_reason": "viewport",
+         *             "truncated": false
+         *           },
+         *           "warnings": [
+         *             {
+         *               "code": "target_error",
+         *               "message": "The target answered with status 404."
+         *             }
+         *           ]
+         *         }
+         *       ],
          *       "inspection": {
          *         "markdown": "# Example Domain",
          *         "accessible_tree": "- heading \"Example Domain\" [level=1]",
@@ -3158,6 +3531,31 @@ export interface CaptureCompletedEvent {
      *         "status": 200,
      *         "error": null
      *       },
+     *       "captures": [
+     *         {
+     *           "name": "hero",
+     *           "format": "webp",
+     *           "width": 2560,
+     *           "height": 840,
+     *           "bytes": 9310,
+     *           "cdn_url": "https://shots.example.com/artifacts/6J8hGk2Qw9ZrT4xYb1Lc0A.webp",
+     *           "render_diagnostics": {
+     *             "version": 1,
+     *             "algorithm": "by_sections",
+     *             "sections": 1,
+     *             "device_scale_factor": 2,
+     *             "scroll_height": 720,
+     *             "stopped_reason": "viewport",
+     *             "truncated": false
+     *           },
+     *           "warnings": [
+     *             {
+     *               "code": "target_error",
+     *               "message": "The target answered with status 404."
+     *             }
+     *           ]
+     *         }
+     *       ],
      *       "inspection": {
      *         "markdown": "# Example Domain",
      *         "accessible_tree": "- heading \"Example Domain\" [level=1]",
@@ -3394,4 +3792,4 @@ export interface CaptureFailedEvent {
 }
 
 /** Fields that a signed link must not have. */
-export const NO_LINK_FIELDS = ["proxy","custom_js","headers","sync","webhook","html","base_url","cookies","storage_state","annotate","upload","steps","wait_for_function","http_credentials"] as const;
+export const NO_LINK_FIELDS = ["proxy","custom_js","headers","sync","webhook","html","base_url","cookies","storage_state","annotate","upload","steps","wait_for_function","http_credentials","captures","viewports","color_schemes"] as const;

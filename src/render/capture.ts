@@ -474,10 +474,7 @@ interface GroupShooting extends Shooting {
 }
 
 /** Scrolls as the pictures need it, checks and stops the page, and takes them. */
-async function pictureGroup(
-  group: PictureGroup,
-  { page, shown, times, deps, taken, load, isLast, ...wait }: GroupShooting,
-): Promise<void> {
+async function pictureGroup(group: PictureGroup, { page, shown, times, deps, taken, load, isLast, ...wait }: GroupShooting): Promise<void> {
   const { deadlines } = page;
   const { options, scrolls } = group;
   const several = load.pictures[0]?.name !== null;

@@ -26,7 +26,9 @@ export function estimateBytes({ pictures }: Pick<PageLoad, 'pictures'>, alone: b
   const pixels = pictures.flatMap(({ options, all }) => Array.from({ length: all ?? 1 }, () => shotPixelsOf(options)));
   const largest = Math.max(...pixels);
   const others = pixels.reduce((sum, one) => sum + one, -largest);
-  const animated = pictures.flatMap(({ options: { animate } }) => (animate === null ? [] : [ANIMATION_BYTES + ANIMATION_FRAME_BYTES * frameCount(animate)]));
+  const animated = pictures.flatMap(({ options: { animate } }) =>
+    animate === null ? [] : [ANIMATION_BYTES + ANIMATION_FRAME_BYTES * frameCount(animate)],
+  );
   const held = HELD_BYTES_PER_PIXEL * others + animated.reduce((sum, one) => sum + one, 0);
   return PAGE_BYTES + BYTES_PER_PIXEL * largest + held + (alone ? OWN_BROWSER_BYTES : 0);
 }

@@ -4,7 +4,8 @@ import { estimateBytes, MemoryBudget } from '../../src/render/memory-budget.js';
 import { NEVER, someOptions } from './pool/fixture.js';
 
 const MB = 1_000_000;
-const estimate = (wish: Record<string, unknown>, alone = false) => estimateBytes({ pictures: pageLoadsOf(someOptions(wish))[0]?.pictures ?? [] }, alone) / MB;
+const estimate = (wish: Record<string, unknown>, alone = false) =>
+  estimateBytes({ pictures: pageLoadsOf(someOptions(wish))[0]?.pictures ?? [] }, alone) / MB;
 
 /** Notes in which order captures start. */
 function aBudget(bytes: number) {
