@@ -102,6 +102,8 @@ export interface RenderDeps {
   countries: EgressCountries;
   /** The process's one queue for encoding big pictures. */
   encodes: EncodeQueue;
+  /** That of animated pictures, each of which may take a minute. */
+  animations: EncodeQueue;
   /** STILLFRAME_FFMPEG, which makes mp4. */
   ffmpeg: string | null;
   inspect(session: PageSession, how: { timeoutMs: number }): Promise<Inspection>;
@@ -362,7 +364,7 @@ interface Shooting {
   page: OpenPage;
   guard: BlockGuard;
   times: StageTimes;
-  deps: Pick<RenderDeps, 'encodes' | 'ffmpeg'>;
+  deps: Pick<RenderDeps, 'encodes' | 'animations' | 'ffmpeg'>;
   load: PageLoad;
   /** Encoded bytes of earlier loads. */
   heldBytes: number;
@@ -515,7 +517,7 @@ async function pictureGroup(group: PictureGroup, { page, shown, times, deps, tak
   if (page.network.hasLoadedImages(DECODED_AFTER_MS)) await limited(page.world.call('frames.passFrames', 2, FRAMES_MAX_MS));
   times.enter('shoot', 80);
   if (several) await limited(page.world.call('undo.begin'));
-  const { encodes, ffmpeg } = deps;
+  const { encodes, animations, ffmpeg } = deps;
   const how = { deadline, scroll, encodes };
   // What can be acted on is listed as it is in the first picture.
   const arrangedOf = ({ place, index = 0 }: PictureToTake) =>
@@ -524,9 +526,8 @@ async function pictureGroup(group: PictureGroup, { page, shown, times, deps, tak
     for (const [index, picture] of pictures.entries()) {
       const { animate } = picture.options;
       if (animate !== null) {
-        const order = { deadline: deadlines.endsAt, encodes, animate, ffmpeg };
-        const taking = () => deadlines.withBudgetPaused(() => takeAnimation(page, picture.options, order));
-        await taken.add(picture, async () => ({ ...picture, picture: await taking(), tolerated: [] }));
+        const order = { deadline: deadlines.endsAt, encodes: animations, animate, ffmpeg };
+        await taken.add(picture, async () => ({ ...picture, picture: await takeAnimation(page, picture.options, order), tolerated: [] }));
         continue;
       }
       if (several && picture.kind === 'pdf') await setDensity(boundedPage(page.session, deadline), picture.options.view);
@@ -535,7 +536,8 @@ async function pictureGroup(group: PictureGroup, { page, shown, times, deps, tak
     }
   };
   // A navigation restarts the capture of a view, so its time limit covers all attempts.
-  await (scroll === null ? deadlines.orEnd(shoot()) : deadlines.withBudgetPaused(shoot));
+  const isBudgeted = scroll === null && options.animate === null;
+  await (isBudgeted ? deadlines.orEnd(shoot()) : deadlines.withBudgetPaused(shoot));
   await wait.facts?.clear();
 }
 

@@ -72,6 +72,7 @@ export class Renderer implements AsyncDisposable {
       countries,
       memory: new MemoryBudget(memoryBytes - SERVER_BYTES - browsers * BROWSER_BYTES),
       encodes: new EncodeQueue(),
+      animations: new EncodeQueue(),
       ffmpeg: config.ffmpeg,
       inspect: (session, how) => inspect(session, { ...how, worker: markdown }),
       log,

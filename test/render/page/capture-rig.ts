@@ -55,6 +55,7 @@ export async function openRig({ allow, executable, clock, ...parts }: Partial<Re
     memory: new MemoryBudget(Number.POSITIVE_INFINITY),
     countries: { observe: async () => 'US' },
     encodes: new EncodeQueue(),
+    animations: new EncodeQueue(),
     ffmpeg: null,
     inspect: async () => ({ markdown: '', accessibleTree: '' }),
     log,
