@@ -4,7 +4,7 @@ import { HTML_JOB_URL } from '../../contract/capture-request.js';
 import type { JobResult as Ended, JobSnapshot } from '../../contract/job.js';
 import { ErrorNotice, Facts } from './components.js';
 import { amount, bytes, duration } from './say.js';
-import { pictureAt, viewerOf } from './viewer.js';
+import { isDocument, pictureAt, viewerOf } from './viewer.js';
 
 interface JobResultProps {
   job: JobSnapshot;
@@ -81,11 +81,6 @@ function Again({ job, outcome, aboveForm }: { job: JobSnapshot; outcome: Ended['
       {outcome.ok && !isDocument(outcome.data.format) ? <a href={`compare?before=${job.id}`}>Compare with another picture</a> : null}
     </>
   );
-}
-
-/** Whether the result is no picture that a page can show. */
-function isDocument(format: string): boolean {
-  return format === 'pdf' || format === 'mp4';
 }
 
 /** Summarises a job for a heading and for announcements. */

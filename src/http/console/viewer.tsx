@@ -7,9 +7,14 @@ export function pictureAt(artifact: string): string {
   return `pictures/${artifact}`;
 }
 
-/** What a job has captured; null for a PDF, and for a job that has not succeeded. */
+/** Whether a result is no picture that a page can show. */
+export function isDocument(format: string): boolean {
+  return format === 'pdf' || format === 'mp4';
+}
+
+/** What a job has captured; null for a PDF or video, and for a job that has not succeeded. */
 export function pictureOf({ result }: JobSnapshot): CaptureData | null {
-  return result?.outcome.ok === true && result.outcome.data.format !== 'pdf' ? result.outcome.data : null;
+  return result?.outcome.ok === true && !isDocument(result.outcome.data.format) ? result.outcome.data : null;
 }
 
 /** A job's picture in small, or what it is instead. It repeats what stands beside it, so it has no text for screen readers. */
@@ -23,7 +28,7 @@ export function Thumb({ job }: { job: JobSnapshot }) {
     );
   }
   const outcome = job.result?.outcome;
-  const [look, text] = outcome === undefined ? ['busy', '…'] : outcome.ok ? ['pdf', 'PDF'] : ['failed', '✕'];
+  const [look, text] = outcome === undefined ? ['busy', '…'] : outcome.ok ? ['pdf', outcome.data.format.toUpperCase()] : ['failed', '✕'];
   return (
     <span class={`thumb none ${look}`} aria-hidden="true">
       {text}
