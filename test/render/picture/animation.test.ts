@@ -186,6 +186,20 @@ describe('an animated picture', () => {
     expect(format).toBe('webp');
   });
 
+  it('begins after the steps, which pass on the same clock', async () => {
+    const url = page(`<button onclick="setTimeout(() => { grown.style.width = '200px' }, 600)">Grow</button>
+      <div id="grown" style="${ROW}; top: 100px; width: 0; transition: width 1s linear"></div>`);
+    const steps = [
+      { action: 'click', selector: 'button' },
+      { action: 'wait_for', ms: 700 },
+    ];
+    const [one, two] = [await animation(url, {}, { steps }), await animation(url, {}, { steps })];
+    const widths = (await framesOf(one.content)).frames.map((frame) => barWidth(frame, 110));
+    expect(widths).toHaveLength(5);
+    expect(widths.map((width) => width - (widths[0] ?? 0))).toEqual([0, 20, 40, 60, 80]);
+    expect(Buffer.compare(one.content, two.content)).toBe(0);
+  });
+
   it('is mp4 only with an ffmpeg', async () => {
     const refused = await rig.failure(page(ALL), { viewport: VIEW, animate: { duration: 200, format: 'mp4' } });
     expect(refused.code).toBe('unsupported_option');
