@@ -28,7 +28,7 @@ interface Part {
 }
 
 const NODES_MAX = 2_000;
-const TOP_LAYER = ':modal, :popover-open, :fullscreen';
+export const TOP_LAYER = ':modal, :popover-open, :fullscreen';
 /** Boxes that clip nothing. */
 const CLIPLESS = /^(inline|contents|table-(row|.*group))$/;
 
@@ -133,6 +133,8 @@ export function shownPart({ left, top, right, bottom }: ElementBox, of: Element)
   for (let inner: Element = of, at = flatTreeParent(of); at !== null && !isPage(at); inner = at, at = flatTreeParent(at)) {
     // Nothing clips an element in the top layer.
     if (matches(inner, TOP_LAYER)) break;
+    // The legend of a fieldset stands on its border.
+    if (at.localName === 'fieldset' && inner.localName === 'legend') continue;
     const style = getComputedStyle(at);
     if (!isAround(at, style, position)) continue;
     position = style.position;

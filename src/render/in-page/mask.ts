@@ -1,6 +1,6 @@
-import { type ElementBox, isEmpty, partsOf, shownPart } from './boxes.js';
+import { type ElementBox, shownPart, TOP_LAYER } from './boxes.js';
 import { type Found, findDeep } from './deep-selector.js';
-import { pageScroller } from './dom.js';
+import { ancestry, flatTreeChildren, matches, pageScroller, textBox } from './dom.js';
 import { boxInFrames } from './element.js';
 
 /** The boxes to paint over, in CSS px of the page, and the part of the page that the view shows. */
@@ -52,13 +52,61 @@ function overlaps(box: ElementBox, part: ElementBox): boolean {
 
 /** Relative to the view. An element without a box of its own has those of its parts. */
 function boxesOf({ element, frames }: Found): ElementBox[] {
-  const own = element.getBoundingClientRect();
-  const isSeen = (at: Element) => at.checkVisibility({ opacityProperty: true });
-  if (frames.length > 0) {
-    if (isEmpty(own) || ![element, ...frames].every(isSeen)) return [];
-    const box = boxInFrames(own, frames);
-    return box.right > box.left && box.bottom > box.top ? [box] : [];
+  const isInFrames = frames.length > 0;
+  if (isInFrames && !frames.every(isSeen)) return [];
+  return partsOf(element).flatMap(({ box, at }) => {
+    const shown = isInFrames ? boxInFrames(box, frames) : shownPart(box, at);
+    return shown !== null && shown.right > shown.left && shown.bottom > shown.top ? [shown] : [];
+  });
+}
+
+interface Part {
+  box: ElementBox;
+  at: Element;
+}
+
+/** The outermost boxes of an element and what is inside of it. Their number is limited by the time of the call alone: none may be missed. */
+function partsOf(element: Element): Part[] {
+  const own = paintedBox(element);
+  if (!isThin(own)) return isSeen(element) ? [{ box: own, at: element }] : [];
+  return [...flatTreeChildren(element)].flatMap((node) => {
+    // Tested by type, since nodes in a frame are instances of that frame's classes.
+    if (node.nodeType === Node.ELEMENT_NODE) return partsOf(node as Element);
+    const box = node.nodeType === Node.TEXT_NODE ? textBox(node) : null;
+    return box !== null && !isThin(box) && isPainted(element) ? [{ box, at: element }] : [];
+  });
+}
+
+function isThin({ left, right, top, bottom }: ElementBox): boolean {
+  return right - left < 1 || bottom - top < 1;
+}
+
+/** The browser's box of a shape in an SVG is without its stroke, so that a straight line has none. */
+function paintedBox(element: Element): ElementBox {
+  const { left, top, right, bottom } = element.getBoundingClientRect();
+  const shape = element as Partial<SVGGeometryElement>;
+  const matrix = typeof shape.getTotalLength === 'function' ? shape.getScreenCTM?.() : null;
+  if (!matrix) return { left, top, right, bottom };
+  const { stroke, strokeWidth } = getComputedStyle(element);
+  const scale = Math.max(Math.hypot(matrix.a, matrix.b), Math.hypot(matrix.c, matrix.d));
+  const margin = stroke === 'none' ? 0 : (scale * Number.parseFloat(strokeWidth)) / 2 || 0;
+  return { left: left - margin, top: top - margin, right: right + margin, bottom: bottom + margin };
+}
+
+/** Whether a text of an element is seen, which may have no box to ask for that. */
+function isPainted(element: Element): boolean {
+  const holder = ancestry(element).find((at) => getComputedStyle(at).display !== 'contents');
+  return holder !== undefined && isSeen(holder) && getComputedStyle(element).visibility === 'visible';
+}
+
+/** Whether an element is rendered, and not fully transparent. */
+function isSeen(element: Element): boolean {
+  if (element.checkVisibility({ opacityProperty: true })) return true;
+  if (!element.checkVisibility()) return false;
+  for (const at of ancestry(element)) {
+    if (Number(getComputedStyle(at).opacity) === 0) return false;
+    // The transparency of what is around it does not apply to the top layer.
+    if (matches(at, TOP_LAYER)) return true;
   }
-  const parts = isEmpty(own) ? partsOf(element) : isSeen(element) ? [{ box: own, at: element }] : [];
-  return parts.map(({ box, at }) => shownPart(box, at)).filter((box) => box !== null);
+  return true;
 }
