@@ -87,7 +87,7 @@ export async function runSteps(page: OpenPage, how: StepsHow): Promise<void> {
       const problem = problemOf(error, step);
       if (problem === null) throw error;
       debug?.note({ step: 'step', index, action: step.action, failed: problem.message });
-      if (!step.optional) throw await failed(page, { index, step, problem, typed });
+      if (!step.optional) throw await failed(page, { index, step, problem, typed, options: how.options });
     }
   }
 }
@@ -332,14 +332,15 @@ interface Failure {
   problem: StepProblem | CaptureError;
   /** Secrets that the page may show. */
   typed: readonly string[];
+  options: CaptureOptions;
 }
 
 /** Contains nothing that the page has written, which could repeat a secret. */
-async function failed(page: OpenPage, { index, step, problem, typed }: Failure): Promise<CaptureError> {
+async function failed(page: OpenPage, { index, step, problem, typed, options }: Failure): Promise<CaptureError> {
   const { action, selector, hidden, key } = step;
   const object = selector ?? hidden ?? key;
   const what = object === undefined ? action : `${action} "${object.slice(0, SHOWN_MAX_CHARS)}"`;
-  const picture = await failurePicture(page, typed);
+  const picture = await failurePicture(page, options, typed);
   const own = problem instanceof CaptureError ? problem.details : { reason: problem.reason };
   const { message } = problem;
   return new CaptureError({

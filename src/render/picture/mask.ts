@@ -1,8 +1,9 @@
 import sharp from 'sharp';
+import type { CaptureOptions } from '../../contract/capture-request.js';
 import { MASK_MAX_BOXES } from '../../contract/limits.js';
 import { invalidRequest } from '../../contract/submission.js';
 import type { ElementBox } from '../in-page/boxes.js';
-import type { PictureOrder } from './picture.js';
+import type { BoundedPage } from './bounded-page.js';
 
 /** Paints over what must not be in a picture, in each shot before it is kept, so that no file has what it covers. */
 
@@ -14,7 +15,13 @@ export interface ShotPlace extends ElementBox {
 /** A rectangle in px of a shot; right and bottom are exclusive. */
 type Rectangle = ElementBox;
 
-export function isMasked({ options }: Pick<PictureOrder, 'options'>): boolean {
+/** The used parts of a picture's inputs. */
+interface MaskOrder {
+  page: Pick<BoundedPage, 'call'>;
+  options: Pick<CaptureOptions, 'mask' | 'maskColor' | 'view'>;
+}
+
+export function isMasked({ options }: { options: Pick<CaptureOptions, 'mask'> }): boolean {
   return options.mask.length > 0;
 }
 
@@ -25,7 +32,7 @@ export function isMasked({ options }: Pick<PictureOrder, 'options'>): boolean {
  * @returns the shot as PNG; the given one if there is nothing to paint
  * @throws CaptureError `invalid_request` for too many boxes, and those of BoundedPage
  */
-export async function paintMask({ page, options }: PictureOrder, png: Buffer, place?: ShotPlace): Promise<Buffer> {
+export async function paintMask({ page, options }: MaskOrder, png: Buffer, place?: ShotPlace): Promise<Buffer> {
   const { boxes, view } = await page.call('mask.boxes', options.mask, place ?? null, MASK_MAX_BOXES);
   if (boxes.length > MASK_MAX_BOXES) throw tooMany();
   if (boxes.length === 0) return png;

@@ -305,6 +305,30 @@ it('the picture of a failure does not show a secret, wherever the page has put i
   expect(JSON.stringify([error.message, error.details])).not.toContain('MMMM');
 });
 
+it('the picture of a failure shows nothing that the request masks, even if it moves', async () => {
+  const url = page(
+    '/masked-failure',
+    `<style>body { margin: 0; background: #fff } div { position: absolute; top: 40px; width: 200px; height: 80px; background: #00f; animation: move 2s infinite alternate linear }
+    @keyframes move { from { left: 0 } to { left: 500px } }</style><div></div>`,
+  );
+  const error = await rig.failure(url, {
+    steps: [{ action: 'click', selector: '#none' }],
+    mask: ['div'],
+    mask_color: 'black',
+    timeout: 4_000,
+  });
+  const { data } = await sharp(error.picture).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+  let blue = 0;
+  let black = 0;
+  for (let at = 0; at < data.length; at += 3) {
+    const [red = 0, , most = 0] = data.subarray(at, at + 3);
+    if (most - red > 100) blue++;
+    if (most < 50) black++;
+  }
+  expect(blue).toBe(0);
+  expect(black).toBeGreaterThan(200 * 80 * 0.9);
+});
+
 it('wait_for_function waits on the page’s clock, and fails by its name', async () => {
   await rig.capture(late, { wait_for_function: 'go.disabled === false' });
   const error = await rig.failure(form, { wait_for_function: 'window.never', timeout: 2_000 });
