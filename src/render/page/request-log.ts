@@ -22,6 +22,7 @@ export interface Sent {
 }
 
 interface LoggedRequest {
+  /** As plainUrl shows it. */
   url: string;
   type: string;
   startedAt: number;
@@ -54,11 +55,16 @@ export class RequestLog {
     if (type === 'document') this.#navigate(requestId, request.url, redirectResponse?.status ?? null);
     const before = this.#requests.get(requestId);
     if (before === undefined) this.#countOf(type).count += 1;
-    if (before === undefined && this.#requests.size >= LOGGED_MAX) return;
+    if (before === undefined && this.#requests.size >= LOGGED_MAX) {
+      const [oldest] = this.#requests.keys();
+      // That of another document is logged in any case, since what is logged begins with it.
+      if (type !== 'document' || oldest === undefined) return;
+      this.#requests.delete(oldest);
+    }
     this.#requests.delete(requestId);
     const startedAt = before?.startedAt ?? timestamp;
     const rest = { endedAt: null, status: null, bytes: 0, error: null, cancelled: false };
-    this.#requests.set(requestId, { url: request.url, type, startedAt, ...rest });
+    this.#requests.set(requestId, { url: copyOf(plainUrl(request.url)), type, startedAt, ...rest });
   }
 
   responded(requestId: string, { status }: Response): void {
@@ -138,11 +144,16 @@ export class RequestLog {
 }
 
 function described({ url, type, status }: LoggedRequest) {
-  return { url: plainUrl(url), type: type.slice(0, FACT_NAME_MAX_CHARS), ...(status === null ? {} : { status }) };
+  return { url, type: type.slice(0, FACT_NAME_MAX_CHARS), ...(status === null ? {} : { status }) };
 }
 
 function errorOf({ error, cancelled }: LoggedRequest): { error?: string } {
   return error === null || cancelled ? {} : { error };
+}
+
+/** A string of its own: one that was cut out of another keeps that in memory, and URLs can have megabytes. */
+function copyOf(text: string): string {
+  return Buffer.from(text).toString();
 }
 
 /** Without credentials, query and fragment, which may hold secrets. */
