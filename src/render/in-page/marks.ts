@@ -1,4 +1,4 @@
-import { allIn, forceAll, pageScroller, sheetOf } from './dom.js';
+import { adopt, allIn, forceAll, pageScroller, sheetOf } from './dom.js';
 
 /** Numbered boxes around elements, above everything else on the page, without a change of its layout. */
 
@@ -43,6 +43,8 @@ export function mark(marks: readonly Mark[]): void {
   const tree = box.attachShadow({ mode: 'closed' });
   tree.adoptedStyleSheets = [sheetOf(CSS_TEXT)];
   tree.append(...drawn(marks));
+  // Pages give all backdrops a colour, which would cover the page.
+  adopt(`[${MARKS}]::backdrop { display: none !important }`);
   document.documentElement.append(box);
   box.showPopover();
 }

@@ -1,4 +1,5 @@
 import { accessibleName, roleOf } from './accessible.js';
+import { type ElementBox, shownPart } from './boxes.js';
 import { findDeep } from './deep-selector.js';
 import { allIn, flatTreeParent, hasVisibleStyle, matches, pageScroller, scopeOf, trees } from './dom.js';
 import { type Mark, mark } from './marks.js';
@@ -50,6 +51,11 @@ interface Candidate {
   box: DOMRect;
 }
 
+/** What the boxes around an element show of it; null if they have scrolled it away. */
+interface Shown extends Candidate {
+  part: ElementBox | null;
+}
+
 /**
  * Lists visible elements, those in the picture first, each in the order of the document.
  * @param given.area the part of the page in the picture; null for the view
@@ -58,17 +64,19 @@ interface Candidate {
 export function list({ area, draws, limits }: { area: Area | null; draws: boolean; limits: ElementLimits }): ListedElement[] {
   const { scrollLeft, scrollTop } = pageScroller();
   const shown = area ?? { left: scrollLeft, top: scrollTop, right: scrollLeft + innerWidth, bottom: scrollTop + innerHeight };
-  const isShown = ({ box }: Candidate) =>
-    box.right + scrollLeft > shown.left &&
-    box.left + scrollLeft < shown.right &&
-    box.bottom + scrollTop > shown.top &&
-    box.top + scrollTop < shown.bottom;
-  const all = candidates();
+  const isShown = ({ part }: Shown) =>
+    part !== null &&
+    part.right + scrollLeft > shown.left &&
+    part.left + scrollLeft < shown.right &&
+    part.bottom + scrollTop > shown.top &&
+    part.top + scrollTop < shown.bottom;
+  const all = candidates().map((one): Shown => ({ ...one, part: shownPart(one.box, one.element) }));
   const ordered = [...all.filter(isShown), ...all.filter((one) => !isShown(one))];
   const elements: ListedElement[] = [];
   const marks: Mark[] = [];
   let charsLeft = limits.chars;
-  for (const { element, role, box } of ordered) {
+  for (const one of ordered) {
+    const { element, role, box, part } = one;
     if (elements.length >= limits.items) break;
     const name = accessibleName(element, limits.nameChars);
     const selector = selectorOf(element, limits.selectorChars);
@@ -76,9 +84,13 @@ export function list({ area, draws, limits }: { area: Area | null; draws: boolea
     charsLeft -= name.length + selector.length;
     if (charsLeft < 0) break;
     const number = elements.length + 1;
-    const at = { x: whole(box.left + scrollLeft), y: whole(box.top + scrollTop), width: whole(box.width), height: whole(box.height) };
+    const onPage = ({ left, top, right, bottom }: ElementBox) => ({
+      ...{ x: whole(left + scrollLeft), y: whole(top + scrollTop) },
+      ...{ width: whole(right - left), height: whole(bottom - top) },
+    });
+    const at = onPage(box);
     elements.push({ ref: `e${number}-${digest(`${role} ${name}`)}-${digest(selector)}`, role, name, box: at, selector });
-    marks.push({ number, box: at });
+    if (part !== null && isShown(one)) marks.push({ number, box: onPage(part) });
   }
   if (draws) mark(marks);
   return elements;

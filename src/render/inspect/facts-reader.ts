@@ -1,7 +1,7 @@
 import pTimeout from 'p-timeout';
 import type { z } from 'zod';
 import type { Inspection } from '../../contract/capture-data.js';
-import { CONSOLE_MAX_ITEMS, FACT_TEXT_MAX_CHARS, SHIFTED_MAX_ITEMS } from '../../contract/limits.js';
+import { CONSOLE_MAX_ITEMS, FACT_TEXT_MAX_CHARS, FACT_URL_MAX_CHARS, SHIFTED_MAX_ITEMS } from '../../contract/limits.js';
 import {
   type DocumentFacts,
   documentFactsSchema,
@@ -156,7 +156,7 @@ function textOf(args: readonly Remote[]): string {
 
 function valueText(remote: Remote | undefined): string | null {
   if (remote?.value === undefined || remote.value === null || typeof remote.value === 'object') return null;
-  return String(remote.value).slice(0, FACT_TEXT_MAX_CHARS);
+  return String(remote.value).slice(0, FACT_URL_MAX_CHARS);
 }
 
 function placeOf(place: Place | undefined): { url?: string; line?: number } {
@@ -164,8 +164,10 @@ function placeOf(place: Place | undefined): { url?: string; line?: number } {
   return place === undefined || url === '' ? {} : { url, line: Math.max(0, Math.trunc(place.lineNumber)) + 1 };
 }
 
+/** The browser's own messages repeat addresses with all that is in them. */
 function cut(text: string): string {
-  return text.slice(0, FACT_TEXT_MAX_CHARS).replace(/[\ud800-\udbff]$/, '');
+  const plain = text.slice(0, FACT_URL_MAX_CHARS).replaceAll(/\bhttps?:\/\/[^\s"'<>`]+/gi, plainUrl);
+  return plain.slice(0, FACT_TEXT_MAX_CHARS).replace(/[\ud800-\udbff]$/, '');
 }
 
 type Paint = NonNullable<Vitals['largest_contentful_paint']>;

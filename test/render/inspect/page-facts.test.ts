@@ -67,7 +67,8 @@ it('reports requests by type, those that failed, redirects and console errors, w
   site.route('/broken.js', (_request, response) => response.writeHead(404).end('no'));
   site.route('/throws.js', (_request, response) => response.writeHead(200, { 'content-type': 'text/javascript' }).end('\nnull.cart;'));
   const page = `<title>P</title><p>Text</p><script src="/broken.js?key=secret"></script><script src="/throws.js?key=secret"></script>
-    <script>console.error('cart', 3, new Error('is empty')); console.warn('careful'); Promise.reject(new TypeError('never'))</script>
+    <script>fetch('http://me:secret@127.0.0.2/?key=secret').catch((error) => console.error(error));
+    console.error('cart', 3, new Error('is empty')); console.warn('careful'); Promise.reject(new TypeError('never'))</script>
     <img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">`;
   site.route('/page', (_request, response) => html(response, page));
   const { facts } = await inspected('/moved?token=secret');
@@ -82,6 +83,7 @@ it('reports requests by type, those that failed, redirects and console errors, w
     expect.objectContaining({ text: expect.stringContaining('TypeError'), url: site.url('/throws.js'), line: 2 }),
     expect.objectContaining({ text: 'cart 3 Error: is empty', url: site.url('/page') }),
     expect.objectContaining({ text: 'TypeError: never' }),
+    expect.objectContaining({ text: expect.stringMatching(/includes credentials: http:\/\/127\.0\.0\.2\/$/) }),
   ]);
   expect(JSON.stringify(facts)).not.toContain('secret');
 });
@@ -141,6 +143,35 @@ it('draws the numbers of the elements on pictures of the view, the page, an elem
     const changed = await changedShare(plain.content, marked.content);
     expect(changed).toBeGreaterThan(0.000_5);
     expect(changed).toBeLessThan(0.1);
+  }
+});
+
+it('numbers only what is shown, and covers nothing with a backdrop', async () => {
+  const buttons = '<button style="flex:0 0 100px">S</button>'.repeat(5);
+  const body = (
+    style: string,
+    more: string,
+  ) => `<title>B</title><meta name=viewport content="width=device-width"><style>body{margin:0;background:#fff}${style}</style>
+    <div style="overflow:hidden;width:100%;height:60px"><div style="display:flex;gap:400px;width:3000px">${buttons}</div></div><h1>Page</h1>
+    <div style="height:900px"></div><div style="overflow:auto;height:40px">${more}</div><div style="height:900px"></div>`;
+  site.route('/none', (_request, response) => html(response, body('', '')));
+  site.route('/clipped', (_request, response) =>
+    html(response, body('::backdrop{background:#000}', '<a href="/x" style="display:block;height:30px">X</a>'.repeat(9))),
+  );
+  for (const wish of [{}, { full_page: true }]) {
+    const view = { viewport: { width: 390, height: 600, deviceScaleFactor: 1, isMobile: true }, ...wish };
+    const plain = await inspected('/none', view);
+    const marked = await inspected('/clipped', { ...view, annotate: true });
+    expect(marked.elements.length).toBe(14);
+    const right = async (png: Uint8Array) =>
+      sharp(await sharp(png).extract({ left: 300, top: 0, width: 90, height: 500 }).png().toBuffer()).stats();
+    expect((await right(marked.content)).channels.map(({ min }) => min)).toEqual(
+      (await right(plain.content)).channels.map(({ min }) => min),
+    );
+    if (!('full_page' in wish)) continue;
+    const below = async (png: Uint8Array) =>
+      sharp(await sharp(png).extract({ left: 0, top: 1_100, width: 390, height: 400 }).png().toBuffer()).stats();
+    expect((await below(marked.content)).channels.map(({ min }) => min)).toEqual([255, 255, 255]);
   }
 });
 
