@@ -87,7 +87,8 @@ export class RequestLog {
     const request = this.#requests.get(event.requestId);
     if (request === undefined) return;
     request.endedAt = event.timestamp;
-    request.error = event.errorText.slice(0, FACT_NAME_MAX_CHARS);
+    // Chromium names no error for an image with credentials.
+    request.error = (event.errorText || event.blockedReason || 'net::ERR_FAILED').slice(0, FACT_NAME_MAX_CHARS);
     request.cancelled = event.canceled === true || event.blockedReason === 'inspector' || event.errorText === 'net::ERR_BLOCKED_BY_CLIENT';
   }
 
