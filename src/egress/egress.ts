@@ -96,6 +96,7 @@ export interface PublicFetch {
   body: string | Uint8Array | null;
   /** ms for connect, TLS, headers and body together. */
   timeoutMs: number;
+  /** 0: the body is not waited for. */
   maxBytes: number;
   /** The proxy to use (egress checks); null: a direct connection. Redirects are never followed. */
   via: CaptureProxy | null;

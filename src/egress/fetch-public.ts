@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import pTimeout from 'p-timeout';
 import type { Dispatcher } from 'undici';
 import { lowerCaseNames } from '../contract/field-rules.js';
@@ -76,7 +77,7 @@ async function exchange(route: FetchRoute, { request, ca, signal }: Exchange): P
     });
     const answer = await pTimeout(asked, { milliseconds: Number.POSITIVE_INFINITY, signal });
     route.inAbsoluteForm?.judge(answer.statusCode, answer.headers);
-    const body = await readBody(answer.body, request.maxBytes);
+    const body = request.maxBytes === 0 ? leaveBody(answer.body) : await readBody(answer.body, request.maxBytes);
     return { status: answer.statusCode, headers: toHeaders(answer.headers), ...body };
   } finally {
     await client.destroy();
@@ -124,6 +125,11 @@ async function readBody(stream: AsyncIterable<Uint8Array>, maxBytes: number): Pr
     if (length > maxBytes) break;
   }
   return { body: Buffer.concat(chunks).subarray(0, maxBytes), truncated: length > maxBytes };
+}
+
+function leaveBody(stream: Readable): { body: Uint8Array; truncated: boolean } {
+  stream.on('error', () => undefined).destroy();
+  return { body: Buffer.alloc(0), truncated: true };
 }
 
 function toHeaders(raw: Record<string, string | string[] | undefined>): Headers {

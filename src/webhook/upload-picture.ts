@@ -7,7 +7,7 @@ import type { UploadResult } from '../contract/capture-data.js';
 import { webhookUrlProblem } from '../contract/read-url.js';
 import type { Egress } from '../egress/egress.js';
 import type { Log } from '../log.js';
-import { ANSWER_LIMIT_BYTES, answerProblem, isWorthRetrying, retryAfterMs, transportProblem } from './deliver.js';
+import { answerProblem, isWorthRetrying, retryAfterMs, transportProblem } from './deliver.js';
 
 /** Time limit of one attempt. */
 const ATTEMPT_MS = 20_000;
@@ -85,7 +85,8 @@ async function attempt(
       headers: { 'content-type': contentType, 'accept-encoding': 'identity', 'user-agent': `stillframe/${version}` },
       body: content,
       timeoutMs,
-      maxBytes: ANSWER_LIMIT_BYTES,
+      // The status says everything: a receiver whose answer drags on has the picture.
+      maxBytes: 0,
       via: null,
       allowedOrigins,
       signal,

@@ -50,6 +50,13 @@ describe('an upload', () => {
     expect(receiver.uploads).toHaveLength(3);
   });
 
+  it('ends with the status of an answer whose body never ends', async () => {
+    await using receiver = await startUploadReceiver('127.0.0.1', ['endless']);
+    await using deps = depsOf(receiver.origin, { totalMs: 2_000 });
+    expect(await uploadPicture(deps, order(`${receiver.origin}/x`), NEVER)).toMatchObject({ state: 'uploaded', attempts: 1, status: 200 });
+    expect(receiver.uploads).toHaveLength(1);
+  });
+
   it.each([
     ['a refusal', 403, 'The receiver answered 403.'],
     ['a redirect', { status: 307, location: '/elsewhere' }, 'The receiver answered 307. Redirects are not followed.'],
