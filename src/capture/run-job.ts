@@ -227,11 +227,21 @@ interface StoredPicture {
   content: Buffer;
 }
 
-/** Reads the picture that a job uploads instead of a new one; null if it has none, or the picture has been deleted. */
-async function readStored({ uploads }: Pick<RunJobDeps, 'uploads'>, { options }: ClaimedJob): Promise<StoredPicture | null> {
-  const name = options.upload?.artifact ?? null;
-  const opened = name === null ? null : await uploads.open(name);
-  return name === null || opened === null ? null : { name, content: await buffer(await opened.read()) };
+/**
+ * Reads the picture that a job uploads instead of a new one; null if it has none, or the picture has been deleted or is unreadable.
+ * @throws CaptureError while the storage is unavailable
+ */
+async function readStored({ uploads, log }: Pick<RunJobDeps, 'uploads' | 'log'>, job: ClaimedJob): Promise<StoredPicture | null> {
+  const name = job.options.upload?.artifact ?? null;
+  if (name === null) return null;
+  try {
+    const opened = await uploads.open(name);
+    return opened === null ? null : { name, content: await buffer(await opened.read()) };
+  } catch (error) {
+    if (error instanceof CaptureError) throw error;
+    log.warn({ err: error, job_id: job.id }, 'a stored picture could not be read for its upload, and is captured again');
+    return null;
+  }
 }
 
 async function uploadStored(deps: RunJobDeps, job: ClaimedJob, picture: StoredPicture & { stop: AbortSignal }): Promise<Conclusion> {

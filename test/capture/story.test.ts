@@ -237,6 +237,23 @@ describe('a capture that is uploaded', () => {
     expect(outcome?.ok === true && outcome.data.artifact).not.toBe(name);
   });
 
+  it('is captured again if its stored picture is deleted while it is read', async () => {
+    await using world = await aWorld();
+    const orders = uploads(world);
+    const { name } = await aPicture(world, 'https://example.com/');
+    const { open } = world.artifacts;
+    Object.assign(world.artifacts, {
+      open: async (asked: string) => {
+        const opened = await open.call(world.artifacts, asked);
+        return asked === name && opened !== null ? { ...opened, read: () => Promise.reject(new Error('ENOENT')) } : opened;
+      },
+    });
+    const { id } = await world.submit({ upload, cache_ttl: 60 });
+    await world.run(await world.claim(), draws);
+    expect(orders).toHaveLength(1);
+    expect(await endOf(world, id)).toMatchObject({ ok: true, data: { cached: false, upload: UPLOADED } });
+  });
+
   it('is not uploaded if it fails', async () => {
     await using world = await aWorld();
     const orders = uploads(world);
