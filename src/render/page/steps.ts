@@ -335,14 +335,14 @@ interface Failure {
   options: CaptureOptions;
 }
 
-/** Contains nothing that the page has written, which could repeat a secret. */
+/** Contains no secret, not even in the message of an exception that a script of the caller has met in the page. */
 async function failed(page: OpenPage, { index, step, problem, typed, options }: Failure): Promise<CaptureError> {
   const { action, selector, hidden, key } = step;
   const object = selector ?? hidden ?? key;
   const what = object === undefined ? action : `${action} "${object.slice(0, SHOWN_MAX_CHARS)}"`;
   const picture = await failurePicture(page, options, typed);
-  const own = problem instanceof CaptureError ? problem.details : { reason: problem.reason };
-  const { message } = problem;
+  const own = problem instanceof CaptureError ? withoutSecrets(problem.details, typed) : { reason: problem.reason };
+  const message = problem instanceof CaptureError ? withoutSecrets(problem.message, typed) : problem.message;
   return new CaptureError({
     code: problem.code,
     message: `\`steps.${index}\` (${what}) failed: ${message}${message.endsWith('.') ? '' : '.'}`,
@@ -351,4 +351,12 @@ async function failed(page: OpenPage, { index, step, problem, typed, options }: 
     ...(picture === null ? {} : { picture }),
     cause: problem,
   });
+}
+
+/** The same strings, in which each secret is replaced. */
+function withoutSecrets<T>(value: T, typed: readonly string[]): T {
+  if (typeof value === 'string') return typed.reduce((text, secret) => text.replaceAll(secret, '…'), value as string) as T;
+  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, typed)) as T;
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutSecrets(item, typed)])) as T;
 }

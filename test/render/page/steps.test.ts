@@ -25,6 +25,13 @@ async function colourAt(picture: Uint8Array, left: number, top: number): Promise
   return (await corner.removeAlpha().raw().toBuffer()).toString('hex');
 }
 
+/** The darkest value of a strip of a picture, 60 px high. */
+async function darkest(picture: Uint8Array | undefined, top: number): Promise<number> {
+  const strip = await sharp(picture).extract({ left: 0, top, width: 800, height: 60 }).png().toBuffer();
+  const { channels } = await sharp(strip).stats();
+  return channels[0]?.min ?? 255;
+}
+
 const form = page(
   '/form',
   `<style>#menu { display: none } nav:hover #menu { display: block } #log { white-space: pre }</style>
@@ -295,13 +302,10 @@ it('the picture of a failure does not show a secret, wherever the page has put i
     ],
     timeout: 5_000,
   });
-  const darkIn = async (top: number) => {
-    const strip = await sharp(error.picture).extract({ left: 0, top, width: 800, height: 60 }).png().toBuffer();
-    const { channels } = await sharp(strip).stats();
-    return channels[0]?.min ?? 255;
-  };
-  expect(await Promise.all([0, 100, 200].map(darkIn))).toEqual([255, 255, 255].map(() => expect.closeTo(255, -1)));
-  expect(await darkIn(300)).toBeLessThan(100);
+  expect(await Promise.all([0, 100, 200].map((top) => darkest(error.picture, top)))).toEqual(
+    [255, 255, 255].map(() => expect.closeTo(255, -1)),
+  );
+  expect(await darkest(error.picture, 300)).toBeLessThan(100);
   expect(JSON.stringify([error.message, error.details])).not.toContain('MMMM');
 });
 
@@ -347,3 +351,42 @@ it('a page in a busy loop fails the step that meets it within the limits', async
   });
   expect(performance.now() - began).toBeLessThan(20_000);
 });
+it('a secret does not show in the picture of a failure in several nodes, by an attribute, in a select, or in a transition', async () => {
+  const url = page(
+    '/spread',
+    `<style>* { font: 40px monospace; background: white; color: black; border: 0; transition: all 60s }
+    body > * { position: absolute; left: 0; width: 780px; height: 60px; margin: 0 } [data-copy]::before { content: attr(data-copy) }</style>
+    <input id="field" style="top: 0"><p id="parts" style="top: 100px"></p><input type="button" id="button" style="top: 200px">
+    <select id="list" style="top: 300px"></select><p id="attribute" style="top: 400px"></p><p style="top: 500px">visible</p>`,
+    `field.oninput = () => {
+      const { value } = field;
+      parts.innerHTML = [...value].map((one) => '<b>' + one + '</b>').join('');
+      button.value = value.toUpperCase();
+      list.innerHTML = '<option>' + value;
+      attribute.dataset.copy = value;
+    }`,
+  );
+  const error = await rig.failure(url, {
+    steps: [
+      { action: 'type', selector: '#field', secret: 'mmmmwwww' },
+      { action: 'click', selector: '#none' },
+    ],
+    timeout: 5_000,
+  });
+  expect(await Promise.all([0, 100, 200, 300, 400].map((top) => darkest(error.picture, top)))).toEqual(
+    Array.from({ length: 5 }, () => expect.closeTo(255, -1)),
+  );
+  expect(await darkest(error.picture, 500)).toBeLessThan(100);
+});
+
+it('the message of a script that fails does not repeat a secret', async () => {
+  const error = await rig.failure(form, {
+    steps: [
+      { action: 'type', selector: '#name', secret: 'swordfish' },
+      { action: 'evaluate', script: 'throw new Error("no user " + document.querySelector("#name").value)' },
+    ],
+  });
+  expect(error.message).toContain('no user …');
+  expect(JSON.stringify([error.message, error.details])).not.toContain('swordfish');
+});
+
