@@ -34,7 +34,7 @@ const LONG_WAIT_MS = 3_000;
 const REAL_MIN_MS = 1_000;
 /** Most actions end within this time, for which the page's clock is left alone. */
 const AT_ONCE_MS = 150;
-/** Real time for Playwright to look again, in ms. */
+/** Real time until the next look at what an action or a promise has come to, in ms. */
 const LOOK_MS = 30;
 const BANNERS_AFTER_MS = 500;
 const FRAME_MAX_MS = 100;
@@ -228,9 +228,13 @@ async function untilTrue(page: OpenPage, ms: number, test: () => Promise<boolean
   const { deadlines } = page;
   const began = monotonicNow();
   for (let passed = 0; ; ) {
-    const holds = await deadlines.withTimeout(unlessGone(test()), Math.max(1, deadlines.leftMs()));
+    // An expression may be a promise, which is kept only as the page's time passes.
+    const lookMs = asked === null ? AT_ONCE_MS : LOOK_MS;
+    asked ??= unlessGone(test());
+    const holds = await deadlines.withTimeout(asked, lookMs);
     if (holds === true) return true;
-    if (holds === TIMED_OUT || deadlines.leftMs() === 0) return false;
+    if (holds !== TIMED_OUT) asked = null;
+    if (deadlines.leftMs() === 0) return false;
     if (passed >= ms && monotonicNow() - began >= Math.min(ms, REAL_MIN_MS)) return false;
     passed += await pass(page, sliceAfter(passed), Math.min(deadlines.leftMs(), HOLD_MAX_MS));
   }
@@ -244,6 +248,7 @@ async function whileTimePasses(
   page: OpenPage,
   { step, how }: Running,
   act: (signal: AbortSignal) => Promise<unknown> | undefined,
+  let asked: Promise<boolean | null> | null = null;
 ): Promise<void> {
   const { deadlines } = page;
   const patienceMs = patienceOf(page, step);

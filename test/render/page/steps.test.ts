@@ -360,6 +360,22 @@ it('a secret does not show in the picture of a failure in several nodes, by an a
     <select id="list" style="top: 300px"></select><p id="attribute" style="top: 400px"></p><p style="top: 500px">visible</p>`,
     `field.oninput = () => {
       const { value } = field;
+it('keeps a promise on the page’s clock, and waits for one that is never kept no longer than for other things', async () => {
+  const began = performance.now();
+  const kept = 'new Promise((resolve) => setTimeout(resolve, 9_000, true))';
+  await shows(
+    form,
+    [
+      { action: 'wait_for', expression: kept },
+      { action: 'wait_for', expression: 'new Promise(() => {})', optional: true },
+      { action: 'click', selector: '#say' },
+    ],
+    ['old 0 false us'],
+    { wait_for_function: kept },
+  );
+  expect(performance.now() - began).toBeLessThan(14_000);
+});
+
       parts.innerHTML = [...value].map((one) => '<b>' + one + '</b>').join('');
       button.value = value.toUpperCase();
       list.innerHTML = '<option>' + value;
