@@ -59,10 +59,7 @@ function isOfDataUrl(method: string, head: string): boolean {
 /** Events that are kept only while they are read (CdpPipe, `readConsole`). */
 const CONSOLE_EVENTS = new Set(['Runtime.consoleAPICalled', 'Runtime.exceptionThrown']);
 
-/**
- * The events that Playwright or our code uses. Log and WebSocket events are not among them, nor are requests for navigations:
- * Playwright would wait for their end, which it is not told.
- */
+/** The events that Playwright or our code uses. Log and WebSocket events are not among them. */
 const USED_EVENTS = new Set([
   'Browser.downloadProgress',
   'Browser.downloadWillBegin',
@@ -85,6 +82,7 @@ const USED_EVENTS = new Set([
   'Page.frameAttached',
   'Page.frameDetached',
   'Page.frameNavigated',
+  'Page.frameRequestedNavigation',
   'Page.frameStoppedLoading',
   'Page.javascriptDialogClosed',
   'Page.javascriptDialogOpening',

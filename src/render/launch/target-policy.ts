@@ -235,10 +235,12 @@ export class TargetPolicy implements ConnectOverCDPTransport {
 
   /** Passes a message to our own session, or else to Playwright. Answers to this class's own commands are discarded. */
   private pass(message: CdpMessage): void {
-    const { id } = message;
+    const { id, method } = message;
     const isPlaywrights = id !== undefined && id < OWN_IDS_FROM;
     const receiver = isPlaywrights ? null : this.receiverOf(message);
     if (receiver !== null) receiver.receive(message);
+    // Playwright would wait for the end of the navigation, which it is not told.
+    else if (method === 'Page.frameRequestedNavigation') return;
     else if (id === undefined || isPlaywrights) this.onmessage?.(message);
   }
 

@@ -32,6 +32,8 @@ export class MainDocument {
   current: DocumentState | null = null;
   /** Whether a navigation of the main frame is pending. */
   navigating = false;
+  /** Whether the page has asked for a navigation of the main frame whose request has not been seen yet. */
+  requested = false;
   lastResponse: MainResponse | null = null;
   /** The failure of the last request, as Chromium's `net::ERR_…`, if no document was shown for it. */
   lastFailure: { url: string; error: string } | null = null;
@@ -54,6 +56,9 @@ export class MainDocument {
     cdp.on('Page.frameStoppedLoading', ({ frameId }) => {
       // Fired after load, or without it if loading was stopped by `window.stop()` or a link to another program.
       if (this.current?.frameId === frameId && !this.navigating) this.#mark({ parsed: true, loaded: true });
+    });
+    cdp.on('Page.frameRequestedNavigation', ({ frameId, url, disposition }) => {
+      if (frameId === mainFrameId && disposition === 'currentTab' && /^https?:/.test(url)) this.requested = true;
     });
     cdp.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId, type, request, redirectResponse }) => {
       if (redirectResponse !== undefined) this.#onResponse(requestId, redirectResponse);
@@ -91,6 +96,7 @@ export class MainDocument {
       loaded: false,
     };
     this.navigating = false;
+    this.requested = false;
     this.#shownId = this.#latestId;
     this.onCommit(frame.url);
     this.#notify();
@@ -107,6 +113,7 @@ export class MainDocument {
     this.#requests.set(id, url);
     this.#latestId = id;
     this.navigating = true;
+    this.requested = false;
     this.#notify();
   }
 

@@ -36,8 +36,14 @@ const REAL_MIN_MS = 1_000;
 const AT_ONCE_MS = 150;
 /** Real time until the next look at what an action or a promise has come to, in ms. */
 const LOOK_MS = 30;
+/** The last characters of a text that are typed key by key. */
+const KEYS_MAX = 50;
+const KEYED =
+  'textarea, [contenteditable], input:not([type]), input:is([type="" i], [type=email i], [type=password i], [type=search i], [type=tel i], [type=text i], [type=url i])';
 const BANNERS_AFTER_MS = 500;
 const FRAME_MAX_MS = 100;
+/** The real time until the request of a navigation that the page has asked for, in ms. */
+const REQUESTED_MAX_MS = 500;
 /** The page's time after requests that a step has caused, in ms. */
 const AFTER_REQUESTS_MS = 300;
 /** The real time that requests may hold the clock at each check, in ms. */
@@ -140,7 +146,7 @@ type LocatorAction = (locator: Locator, step: Step, how: ActionHow) => Promise<u
 const ACTIONS: Partial<Record<StepAction, LocatorAction>> = {
   click: (locator, _step, how) => locator.click({ ...how, noWaitAfter: true }),
   hover: (locator, _step, how) => locator.hover(how),
-  type: (locator, { text, secret }, how) => locator.fill(secret ?? text ?? '', how),
+  type: (locator, { text, secret }, how) => type(locator, secret ?? text ?? '', how),
   press: (locator, { key = '' }, how) => locator.press(key, { ...how, noWaitAfter: true }),
   select: (locator, { value = '' }, how) => locator.selectOption(value, how),
   check: (locator, { uncheck = false }, how) => locator.setChecked(!uncheck, how),
@@ -149,6 +155,17 @@ const ACTIONS: Partial<Record<StepAction, LocatorAction>> = {
 
 /**
  * The selector of a step; for the ref of an element that an earlier capture has listed, that of the element that fits it.
+/**
+ * Replaces the content of a field. The last KEYS_MAX characters are typed key by key, for pages that listen to keys. A text with
+ * line breaks, and a text for what has no keys, such as a date, or for a label, is put in as a whole.
+ */
+async function type(locator: Locator, text: string, how: ActionHow): Promise<void> {
+  const isKeyed = !/\p{Cc}/u.test(text) && (await locator.and(locator.page().locator(KEYED)).count()) > 0;
+  const keys = isKeyed ? [...text].slice(-KEYS_MAX).join('') : '';
+  await locator.fill(text.slice(0, text.length - keys.length), how);
+  if (keys !== '') await locator.pressSequentially(keys, how);
+}
+
  * @throws CaptureError render_incomplete if none fits
  */
 async function selectorOf(page: OpenPage, step: Step): Promise<string> {
@@ -299,16 +316,24 @@ async function unlessGone<T>(asked: Promise<T>): Promise<T | null> {
   });
 }
 
-/** Follows a navigation that a step has caused to its end, or else waits for its requests. */
+/** Waits for the requests that a step has caused, and follows a navigation to its end. */
 async function followEffects(page: OpenPage, { before, how }: { before: OpenPage['main']['current']; how: StepsHow }): Promise<void> {
-  const { deadlines, main, network, world } = page;
-  // The browser reports a navigation by the next frame.
+  const { deadlines, network, world } = page;
+  // The page asks for a navigation by the next frame; its request follows a little later.
   await deadlines.withTimeout(unlessGone(world.call('frames.passFrames', 1, FRAME_MAX_MS)), 2 * FRAME_MAX_MS);
-  if (main.navigating || main.current !== before) {
-    const { waitUntil: state } = how.options;
-    const shown = await waitUntil(page, state === 'networkidle' ? 'load' : state);
-    if (shown !== before) await how.settle();
-  } else if (network.isHolding()) await pass(page, AFTER_REQUESTS_MS, deadlines.leftMs());
+  if (!(await leaves(page, before)) && network.isHolding()) await pass(page, AFTER_REQUESTS_MS, deadlines.leftMs());
+  if (!(await leaves(page, before))) return;
+  const { waitUntil: state } = how.options;
+  const shown = await waitUntil(page, state === 'networkidle' ? 'load' : state);
+  if (shown !== before) await how.settle();
+}
+
+/** Whether the page is on its way to another document than `before`, or there. */
+async function leaves({ deadlines, main }: OpenPage, before: OpenPage['main']['current']): Promise<boolean> {
+  const begun = main.until(() => !main.requested);
+  // The page's policy may forbid what it has asked for.
+  if ((await deadlines.withTimeout(begun, REQUESTED_MAX_MS)) === TIMED_OUT) main.requested = false;
+  return main.navigating || main.current !== before;
 }
 
 /**

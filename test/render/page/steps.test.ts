@@ -122,6 +122,67 @@ it('waits for the requests of a step before the next one', async () => {
   );
 });
 
+it('waits for the page that a form leads to, and that a script leads to after its request', async () => {
+  const inAWhile = (answer: () => void) => void setTimeout(answer, 400);
+  site.route('/checked', (_request, response) => inAWhile(() => response.writeHead(303, { location: '/inside' }).end()));
+  site.route('/session', (_request, response) => inAWhile(() => response.end()));
+  page('/inside', '<h1>Inside</h1>');
+  const login = page(
+    '/login',
+    '<form method="post" action="/checked"><input name="user"><button>Send</button></form><a href="#">Script</a>',
+    `document.querySelector('a').onclick = async () => { await fetch('/session'); location.href = '/checked' }`,
+  );
+  for (const selector of ['button', 'a', 'button', 'a', 'button'])
+    await shows(
+      login,
+      [
+        { action: 'type', selector: 'input', text: 'Ada' },
+        { action: 'click', selector },
+        { action: 'evaluate', script: 'document.body.append("evaluated at " + location.pathname)' },
+      ],
+      ['evaluated at /inside'],
+    );
+});
+
+it('types with keys, after it has cleared the field, and puts in what has no keys', async () => {
+  const url = page(
+    '/keys',
+    `<input id="search" value="before"><ul></ul><textarea id="long"></textarea><div id="rich" contenteditable>old</div>
+    <label for="day">Day</label><input type="date" id="day"><input id="joined"><p id="state"></p>`,
+    `const keys = {};
+    onkeydown = ({ target, key }) => { keys[target.id] = (keys[target.id] ?? 0) + 1 };
+    let timer;
+    search.onkeyup = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => { document.querySelector('ul').innerHTML = '<li>' + search.value + ' Street</li>' }, 300);
+    };
+    document.querySelector('ul').onclick = ({ target }) => {
+      state.textContent = [target.textContent, long.value.length, keys.long > 40, rich.textContent, day.value, joined.value].join('|');
+    };`,
+  );
+  await shows(
+    url,
+    [
+      { action: 'type', selector: '#long', text: '😀'.repeat(500) },
+      { action: 'type', selector: '#rich', text: 'new é' },
+      { action: 'type', selector: 'text=Day', text: '2026-01-02' },
+      { action: 'type', selector: '#joined', text: 'one\ntwo' },
+      { action: 'type', selector: '#search', text: 'Main' },
+      { action: 'click', selector: 'li' },
+    ],
+    ['Main Street|1000|false|new é|2026-01-02|one two'],
+  );
+  await shows(
+    url,
+    [
+      { action: 'type', selector: '#long', text: 'x'.repeat(300) },
+      { action: 'type', selector: '#search', text: 'B' },
+      { action: 'click', selector: 'li' },
+    ],
+    ['B Street|300|true'],
+  );
+});
+
 it('follows links, forms and go_to to the page that they lead to', async () => {
   page('/second', '<h1>Second page</h1><form action="/third"><input name="q"></form>');
   page('/third', '<h1>Third page</h1>', 'document.querySelector("h1").textContent += location.search');
