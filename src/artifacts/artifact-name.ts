@@ -7,6 +7,7 @@ const NAME_CHARS = 32;
 
 const EXTENSIONS = ['png', 'jpeg', 'webp', 'gif', 'mp4', 'pdf'];
 const NAME_PATTERN = new RegExp(`^[a-z2-7]{${NAME_CHARS}}\\.(?:${EXTENSIONS.join('|')})$`);
+const PACK_PATTERN = new RegExp(`^[a-z2-7]{${NAME_CHARS}}\\.files$`);
 
 /**
  * Generates an unguessable name.
@@ -14,14 +15,32 @@ const NAME_PATTERN = new RegExp(`^[a-z2-7]{${NAME_CHARS}}\\.(?:${EXTENSIONS.join
  */
 export function newArtifactName(extension: string): string {
   if (!EXTENSIONS.includes(extension)) throw new Error(`"${extension}" is not one of ${EXTENSIONS.join(', ')}`);
+  return `${newStem()}.${extension}`;
+}
+
+/** Generates a name for the files of a request, which no artifact has. */
+export function newPackName(): string {
+  return `${newStem()}.files`;
+}
+
+function newStem(): string {
   let name = '';
   for (const byte of randomBytes(NAME_CHARS)) name += ALPHABET.charAt(byte & 31);
-  return `${name}.${extension}`;
+  return name;
 }
 
 /** Returns whether `newArtifactName` could have made the text; nothing else may become part of a path. */
 export function isArtifactName(text: string): boolean {
   return NAME_PATTERN.test(text);
+}
+
+export function isPackName(text: string): boolean {
+  return PACK_PATTERN.test(text);
+}
+
+/** Returns whether the text is the name of something that the storage keeps. */
+export function isStoredName(text: string): boolean {
+  return isArtifactName(text) || isPackName(text);
 }
 
 /** Returns the subdirectory of an artifact, so that no directory gets too large to list quickly. */

@@ -4,6 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import { CaptureError } from '../contract/capture-error.js';
+import type { PackSource } from './page-pack.js';
 
 export interface StoredArtifact {
   /** A name `<32 or more url-safe characters>.<ext>`. */
@@ -38,6 +39,9 @@ export interface OpenArtifact {
   link: ((shown: ShownHeaders) => Promise<string>) | null;
 }
 
+/** The stored files of a request, as they were written. */
+export type OpenPack = Pick<OpenArtifact, 'bytes' | 'read'>;
+
 /** Headers of the response that a link leads to. */
 export interface ShownHeaders {
   contentType: string;
@@ -66,13 +70,17 @@ export interface Artifacts extends AsyncDisposable {
   put(content: Uint8Array, extension: string, announce?: Announce): Promise<StoredArtifact>;
   /** Opens an artifact; null if it does not exist, or the name is not one that `put` makes. */
   open(name: string): Promise<OpenArtifact | null>;
-  /** Removes an artifact. A missing one is not an error. */
+  /** Stores the files of a request under a name of `newPackName`, durably. @throws CaptureError `internal_error` (503) */
+  putPack(name: string, pack: PackSource): Promise<void>;
+  /** Opens the files of a request; null if they do not exist. `open` never finds them. */
+  openPack(name: string): Promise<OpenPack | null>;
+  /** Removes an artifact, or the files of a request. A missing one is not an error. */
   remove(name: string): Promise<void>;
   /** Returns whether the storage itself exists, empty or not. */
   isPresent(): Promise<boolean>;
   /** Returns whether the next picture can probably be stored. Never rejects. */
   isReady(): Promise<boolean>;
-  /** Lists artifacts last modified before a time (Unix ms), in batches; a bucket leaves out those of the last day. */
+  /** Lists artifacts and files of requests last modified before a time (Unix ms), in batches; a bucket leaves out those of the last day. */
   list(before: number): AsyncIterable<string[]>;
   /**
    * Removes incomplete files that a crash has left; called at boot only.

@@ -28,7 +28,8 @@ export interface BucketCall {
   key: string | null;
   query?: Record<string, string>;
   headers?: Record<string, string>;
-  body?: Uint8Array;
+  /** A function makes it anew for each try. */
+  body?: Uint8Array | (() => Readable);
   /** Time limit of all tries, until the response begins. */
   limitMs: number;
   /** Default: TRIES. */
@@ -147,7 +148,8 @@ export class Bucket implements AsyncDisposable {
   }
 
   async #try(call: BucketCall, signal: AbortSignal): Promise<Answer> {
-    const { method, body = null } = call;
+    const { method } = call;
+    const body = typeof call.body === 'function' ? call.body() : (call.body ?? null);
     const { url, headers } = await this.#signer({ method, url: this.#urlOf(call), headers: call.headers ?? {} }).sign();
     let answer: Answer;
     try {

@@ -1,10 +1,12 @@
 import { constants, createReadStream, type Stats, statSync } from 'node:fs';
 import { access, mkdir, readdir, readFile, rename, stat, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { CaptureError } from '../contract/capture-error.js';
 import type { Log } from '../log.js';
-import { isArtifactName, newArtifactName, shardOf } from './artifact-name.js';
-import type { Artifacts, OpenArtifact, StoredArtifact } from './artifacts.js';
+import { isArtifactName, isPackName, isStoredName, newArtifactName, shardOf } from './artifact-name.js';
+import type { Artifacts, OpenArtifact, OpenPack, StoredArtifact } from './artifacts.js';
+import type { PackSource } from './page-pack.js';
 import { RecentFiles } from './recent-files.js';
 import { syncPath, writeSynced } from './write-synced.js';
 
@@ -54,6 +56,21 @@ class ArtifactDirectory implements Artifacts {
 
   async put(content: Uint8Array, extension: string): Promise<StoredArtifact> {
     const name = newArtifactName(extension);
+    return { name, bytes: content.byteLength, sha256: await this.#store(name, content) };
+  }
+
+  async putPack(name: string, pack: PackSource): Promise<void> {
+    await this.#store(name, pack.read());
+  }
+
+  async openPack(name: string): Promise<OpenPack | null> {
+    const path = this.#path(name);
+    const found = isPackName(name) ? findFile(path) : null;
+    return found && { bytes: found.size, read: async (range) => createReadStream(path, range) };
+  }
+
+  /** @returns the SHA-256 in hex */
+  async #store(name: string, content: Uint8Array | Readable): Promise<string> {
     const unfinished = join(this.#dir, UNFINISHED, name);
     try {
       const sha256 = await writeSynced(unfinished, content);
@@ -61,7 +78,7 @@ class ArtifactDirectory implements Artifacts {
       await rename(unfinished, this.#path(name));
       await syncPath(join(this.#dir, shardOf(name)));
       this.isFailing = false;
-      return { name, bytes: content.byteLength, sha256 };
+      return sha256;
     } catch (error) {
       // The subdirectory may have been removed, so the next put creates it again.
       this.#shards.delete(shardOf(name));
@@ -88,7 +105,7 @@ class ArtifactDirectory implements Artifacts {
   }
 
   async remove(name: string): Promise<void> {
-    if (!isArtifactName(name)) return;
+    if (!isStoredName(name)) return;
     this.#recent.forget(this.#path(name));
     await unlink(this.#path(name)).catch(nullIfMissing);
   }
@@ -151,7 +168,7 @@ class ArtifactDirectory implements Artifacts {
   async #listShard(shard: string): Promise<{ name: string; bytes: number; modifiedAt: number }[]> {
     const entries = await readdir(join(this.#dir, shard));
     const files = [];
-    for (const name of entries.filter(isArtifactName)) {
+    for (const name of entries.filter(isStoredName)) {
       const found = await stat(join(this.#dir, shard, name)).catch(nullIfMissing);
       if (found?.isFile()) files.push({ name, bytes: found.size, modifiedAt: Math.floor(found.mtimeMs) });
     }

@@ -4,18 +4,20 @@ import { LRUCache } from 'lru-cache';
 import pTimeout from 'p-timeout';
 import { contentTypeOf } from '../contract/capture-data.js';
 import type { Log } from '../log.js';
-import { isArtifactName, newArtifactName } from './artifact-name.js';
+import { isArtifactName, isPackName, isStoredName, newArtifactName } from './artifact-name.js';
 import {
   type Announce,
   type Artifacts,
   type ByteRange,
   LINK_SECONDS,
   type OpenArtifact,
+  type OpenPack,
   type ShownHeaders,
   type StoredArtifact,
 } from './artifacts.js';
-import { Bucket, type BucketOptions, readAll } from './bucket.js';
+import { Bucket, type BucketCall, type BucketOptions, readAll } from './bucket.js';
 import { asUnreachable, BucketError } from './bucket-error.js';
+import type { PackSource } from './page-pack.js';
 import { RecentFiles } from './recent-files.js';
 import { StorageHealth } from './storage-health.js';
 
@@ -88,12 +90,26 @@ class S3Artifacts implements Artifacts {
     const sha256 = await hashOf(content);
     await announce?.(name);
     const { byteLength: bytes } = content;
-    const limitMs = PUT_MS + Math.ceil(bytes / 1e6) * PUT_MS_PER_MB;
-    // The storage refuses a body that does not have this hash.
-    const headers = { 'content-type': contentTypeOf(name), 'content-length': String(bytes), 'x-amz-content-sha256': sha256 };
-    await this.#call('store', () => this.#bucket.read({ method: 'PUT', key: name, headers, body: content, limitMs }));
+    await this.#store(name, { type: contentTypeOf(name), bytes, sha256, body: content });
     this.#objects.set(name, { bytes, modifiedAt: Math.floor(Date.now() / 1000) * 1000 });
     return { name, bytes, sha256 };
+  }
+
+  async putPack(name: string, pack: PackSource): Promise<void> {
+    const { bytes, sha256 } = pack;
+    await this.#store(name, { type: 'application/octet-stream', bytes, sha256, body: () => pack.read() });
+  }
+
+  async openPack(name: string): Promise<OpenPack | null> {
+    const found = isPackName(name) ? await this.#stat(name) : null;
+    return found && { bytes: found.bytes, read: (range) => this.#stream(name, found.bytes, range) };
+  }
+
+  async #store(name: string, { type, bytes, sha256, body }: StoredContent): Promise<void> {
+    const limitMs = PUT_MS + Math.ceil(bytes / 1e6) * PUT_MS_PER_MB;
+    // The storage refuses a body that does not have this hash.
+    const headers = { 'content-type': type, 'content-length': String(bytes), 'x-amz-content-sha256': sha256 };
+    await this.#call('store', () => this.#bucket.read({ method: 'PUT', key: name, headers, body, limitMs }));
   }
 
   async open(name: string): Promise<OpenArtifact | null> {
@@ -111,7 +127,7 @@ class S3Artifacts implements Artifacts {
   }
 
   async remove(name: string): Promise<void> {
-    if (!isArtifactName(name)) return;
+    if (!isStoredName(name)) return;
     this.#objects.delete(name);
     this.#contents.forget(name);
     await this.#call('remove', () => this.#bucket.read({ method: 'DELETE', key: name, limitMs: CALL_MS }).catch(nullIfMissing));
@@ -298,11 +314,18 @@ async function* listOldObjects(bucket: Bucket, prefix: string, before: number): 
     const latest = Math.min(before, (Number.isFinite(now) ? now : Date.now()) - ORPHAN_AGE_MS);
     const own = objects.filter(({ key, modifiedAt }) => key.startsWith(prefix) && modifiedAt < latest);
     const old = own.map(({ key }) => key.slice(prefix.length));
-    const names = old.filter(isArtifactName);
+    const names = old.filter(isStoredName);
     // This yields even without names, so that the caller can end between two pages.
     for (let at = 0; at === 0 || at < names.length; at += BATCH) yield names.slice(at, at + BATCH);
     token = next;
   }
+}
+
+interface StoredContent {
+  type: string;
+  bytes: number;
+  sha256: string;
+  body: NonNullable<BucketCall['body']>;
 }
 
 interface KnownObject {

@@ -9,11 +9,11 @@ import type { Egress, Requester } from '../egress/egress.js';
  */
 export function refuseBlockedDestinations(
   egress: Pick<Egress, 'refusesLiterally' | 'proxyProblem'>,
-  { url, html, proxy, steps }: Pick<CaptureOptions, 'url' | 'html' | 'proxy' | 'steps'>,
+  { url, html, files, proxy, steps }: Pick<CaptureOptions, 'url' | 'html' | 'files' | 'proxy' | 'steps'>,
   requester: Requester,
 ): void {
   const issues: RequestIssue[] = [];
-  if (egress.refusesLiterally(url, requester))
+  if (files === null && egress.refusesLiterally(url, requester))
     issues.push({ path: html === null ? 'url' : 'base_url', message: `is not a public destination. ${ALLOW_OWN_NETWORK}` });
   for (const [index, step] of steps.entries())
     if (step.action === 'go_to' && step.url !== undefined && egress.refusesLiterally(step.url, requester))

@@ -11,6 +11,7 @@ import type { Claim, ClaimedJob, EndedJob, JobStore, RetentionStore } from '../s
 import type { AttemptTrace, Traces } from '../tracing/traces.js';
 import type { UploadOrder } from '../webhook/upload-picture.js';
 import { shouldRetry, type TimeLimit, timeLimit } from './capture-budget.js';
+import { openFiles } from './open-files.js';
 import { toCaptureData } from './to-capture-data.js';
 
 /** Delay between two tries of a step while the database or the storage is unavailable, doubled each time up to the longest. */
@@ -31,7 +32,7 @@ const PUT_AT_ONCE = 4;
 export interface RunJobDeps {
   store: Pick<JobStore, 'renewLease' | 'announceArtifact' | 'complete' | 'fail' | 'endFollowers' | 'retryLater' | 'release'> &
     Pick<RetentionStore, 'keptArtifacts' | 'keepArtifact'>;
-  artifacts: Pick<Artifacts, 'put' | 'remove' | 'isFailing' | 'isReady' | 'refusal'>;
+  artifacts: Pick<Artifacts, 'put' | 'remove' | 'isFailing' | 'isReady' | 'refusal' | 'openPack'>;
   render(order: RenderOrder, signal: AbortSignal): Promise<Rendering>;
   uploads: {
     open: Artifacts['open'];
@@ -75,10 +76,12 @@ export async function runJob(deps: RunJobDeps, job: ClaimedJob, stop: AbortSigna
       startedAt = performance.now();
       limit.begin();
     };
-    const order: RenderOrder = { id: job.id, account: job.accountId, options, onBegin, onProgress: lease.progress, onStages, kept };
     const stored = await readStored(deps, job);
     if (stored !== null) conclusion = await uploadStored(deps, job, { ...stored, stop });
     else {
+      const files = options.files === null ? undefined : await openFiles(deps.artifacts, options.files);
+      const progress = { onBegin, onProgress: lease.progress, onStages };
+      const order: RenderOrder = { id: job.id, account: job.accountId, options, files, ...progress, kept };
       const rendering = await deps.render(order, AbortSignal.any([limit.signal, stop]));
       conclusion = await traceStore(trace, storeRendering(deps, job, { rendering, startedAt, stop, onStored: resolveKept }));
     }

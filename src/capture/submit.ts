@@ -3,7 +3,9 @@
  * submission becomes a durable job, or is rejected.
  */
 import type { Principal } from '../account/authenticate.js';
+import { newPackName } from '../artifacts/artifact-name.js';
 import { type Artifacts, requireStorage } from '../artifacts/artifacts.js';
+import type { PackSource } from '../artifacts/page-pack.js';
 import { CaptureError } from '../contract/capture-error.js';
 import { newId } from '../contract/ids.js';
 import type { JobSnapshot } from '../contract/job.js';
@@ -18,8 +20,9 @@ import { isFileMissing, type MissingFileDeps } from './open-picture.js';
 import { refuseBlockedDestinations } from './refuse-blocked.js';
 
 export interface SubmitDeps {
-  store: Pick<JobStore, 'accept' | 'cachedArtifacts' | 'findJobByIdempotencyKey'> & Pick<RetentionStore, 'markGone'>;
-  artifacts: MissingFileDeps['artifacts'] & Pick<Artifacts, 'isFailing' | 'isReady' | 'refusal'>;
+  store: Pick<JobStore, 'accept' | 'cachedArtifacts' | 'findJobByIdempotencyKey'> &
+    Pick<RetentionStore, 'markGone' | 'announceFiles' | 'forgetRemovals'>;
+  artifacts: MissingFileDeps['artifacts'] & Pick<Artifacts, 'isFailing' | 'isReady' | 'refusal' | 'putPack' | 'remove'>;
   egress: Pick<Egress, 'refusesLiterally' | 'proxyProblem' | 'judgeHost'>;
   rules: AcceptRules;
   webhookAllow: readonly string[];
@@ -39,6 +42,8 @@ export interface SubmitContext {
   idempotencyKey: string | null;
   /** The `traceparent` of the submission's trace; null if captures are not traced. */
   traceparent: string | null;
+  /** The content of `options.files`. */
+  pack?: PackSource | null;
   /** Whether the submission comes from a signed link. Default: no. */
   link?: boolean;
 }
@@ -54,7 +59,7 @@ export async function submit(deps: SubmitDeps, submission: Submission, context: 
   await checkCallbacks(deps, submission, context);
   await refuseWithoutStorage(deps, context);
   const job: NewJob = {
-    id: newId('job'),
+    id: newId('job', deps.now()),
     accountId: context.principal.accountId,
     keyId: context.principal.keyId,
     requestId: context.requestId,
@@ -71,7 +76,8 @@ export async function submit(deps: SubmitDeps, submission: Submission, context: 
     enqueuedAt: deps.now(),
     traceparent: context.traceparent,
   };
-  return answerWith(deps, await accept(deps, job));
+  const { pack = null } = context;
+  return answerWith(deps, pack === null ? await accept(deps, job) : await acceptWithFiles(deps, job, { pack, context }));
 }
 
 /**
@@ -83,6 +89,39 @@ async function accept(deps: SubmitDeps, job: NewJob): Promise<Acceptance> {
   let missing: string | null = null;
   for (const name of names) if (missing === null && (await isFileMissing(deps, name))) missing = names[0] ?? null;
   return await deps.store.accept(job, { ...deps.rules, missing });
+}
+
+/**
+ * Stores the files of a submission for its job. Those of a repeated one are not stored again, and those of a job that needs none are
+ * removed at once.
+ */
+async function acceptWithFiles(
+  deps: SubmitDeps,
+  job: NewJob,
+  { pack, context }: { pack: PackSource; context: SubmitContext },
+): Promise<Acceptance> {
+  const { files } = job.options;
+  if (files === null || (await isRepeat(deps, context))) return await accept(deps, job);
+  const name = newPackName();
+  if (!(await deps.store.announceFiles({ name, jobId: job.id, accountId: job.accountId }))) return { kind: 'queue_full', waiting: 0 };
+  await deps.artifacts.putPack(name, pack).catch(async (error: unknown) => {
+    await removeFiles(deps, name);
+    throw error;
+  });
+  // If this fails, the job may have been accepted all the same, so the files are left to the sweep.
+  const acceptance = await accept(deps, { ...job, options: { ...job.options, files: { ...files, pack: name } } });
+  if (acceptance.kind !== 'queued' && acceptance.kind !== 'shared') await removeFiles(deps, name);
+  return acceptance;
+}
+
+/** Whatever cannot be removed now is left to the sweep. */
+async function removeFiles({ artifacts, store, log }: SubmitDeps, name: string): Promise<void> {
+  try {
+    await artifacts.remove(name);
+    await store.forgetRemovals([name]);
+  } catch (error) {
+    log.info({ err: error, artifact: name }, 'files of a request could not be removed; it will be retried');
+  }
 }
 
 /**

@@ -118,7 +118,7 @@ export async function findMissing(
 async function removeDue(deps: SweepDeps, signal: AbortSignal): Promise<void> {
   const until = performance.now() + REMOVE_MS;
   for (let after: string | undefined = ''; after !== undefined && !signal.aborted && performance.now() < until; ) {
-    const names: string[] = await deps.store.dueRemovals({ after, limit: BATCH });
+    const names: string[] = await deps.store.dueRemovals({ after, limit: BATCH, now: deps.now() });
     const removed = await removeFiles(deps, names).catch(nullIfUnreachable);
     if (removed === null) return;
     if (removed.length > 0) await deps.store.forgetRemovals(removed);

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { readHost } from '../egress/host-name.js';
 import { isPublicAddress } from '../egress/judge-address.js';
 import { UsageError } from './operator-error.js';
-import { pageTypeOf } from './page-server.js';
+import { pageTypeOf } from '../contract/page-files.js';
 
 /** The target of `stillframe capture`. */
 export type CaptureTarget = { kind: 'url'; url: string } | { kind: 'file'; path: string } | { kind: 'stdin' } | { kind: 'html' };

@@ -4,10 +4,11 @@ import { createReadStream } from 'node:fs';
 import { access, constants, readFile, realpath, stat } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { pathToFileURL } from 'node:url';
+import { fileNameOf, pageTypeOf, requestPath, withEncoding } from '../contract/page-files.js';
 import { portOf, readHost } from '../egress/host-name.js';
 import { OperatorError } from './operator-error.js';
 
@@ -55,50 +56,6 @@ const PIXELS = /^(image|audio|video)$/;
 const CSP_HOST = /^(\*\.)?[a-z0-9._-]+(:\d+)?$/i;
 /** Larger text files are served without a charset. */
 const TEXT_MAX_BYTES = 32_000_000;
-/** Number of bytes in which browsers look for the encoding that a document declares. */
-const DECLARATION_BYTES = 1_024;
-
-/**
- * The content types of the files that pages consist of. This is also an allow-list: a page captured from disk can read only files of these
- * types from its directory.
- */
-const PAGE_TYPES: Record<string, string> = {
-  html: 'text/html',
-  htm: 'text/html',
-  xhtml: 'application/xhtml+xml',
-  svg: 'image/svg+xml',
-  txt: 'text/plain',
-  md: 'text/plain',
-  css: 'text/css',
-  js: 'text/javascript',
-  mjs: 'text/javascript',
-  map: 'application/json',
-  json: 'application/json',
-  webmanifest: 'application/manifest+json',
-  xml: 'application/xml',
-  csv: 'text/csv',
-  vtt: 'text/vtt',
-  wasm: 'application/wasm',
-  png: 'image/png',
-  apng: 'image/apng',
-  jpg: 'image/jpeg',
-  jpeg: 'image/jpeg',
-  gif: 'image/gif',
-  webp: 'image/webp',
-  avif: 'image/avif',
-  bmp: 'image/bmp',
-  ico: 'image/x-icon',
-  woff: 'font/woff',
-  woff2: 'font/woff2',
-  ttf: 'font/ttf',
-  otf: 'font/otf',
-  mp4: 'video/mp4',
-  webm: 'video/webm',
-  mp3: 'audio/mpeg',
-  ogg: 'audio/ogg',
-  wav: 'audio/wav',
-};
-
 /** Makes a zone of names that only this process knows, so that all of its page servers can be allowed at once: `*.<zone>`. */
 export function newPageZone(): string {
   return `${randomBytes(16).toString('hex')}.localhost`;
@@ -145,7 +102,7 @@ export async function servePage(
 }
 
 function onlyHtml(html: Buffer): Find {
-  const document = { type: withEncoding('text/html', html), body: html };
+  const document = { type: textType('text/html', html), body: html };
   return async (path) => (path === '/' ? document : null);
 }
 
@@ -155,7 +112,7 @@ async function fileAndBelow(file: string): Promise<Find> {
   return async (path) => {
     // The file that the user named is served whatever its name, and even if it is a symbolic link.
     if (path === `/${basename(file)}`) return document;
-    const found = await findBelow(root, path.endsWith('/') ? `${path}index.html` : path);
+    const found = await findBelow(root, fileNameOf(path));
     return found === null ? null : await read(found, pageTypeOf(found) ?? 'application/octet-stream');
   };
 }
@@ -171,15 +128,15 @@ async function readDocument(file: string): Promise<Served> {
   }
   if (type !== null || !('body' in document)) return document;
   if (!isUtf8(document.body)) throw new OperatorError(`${file} is not a page that a browser can show.`);
-  return { ...document, type: withEncoding('text/html', document.body) };
+  return { ...document, type: textType('text/html', document.body) };
 }
 
 /**
  * Finds a page file.
  * @returns its real path if it is in the directory or below; null for everything else
  */
-async function findBelow(root: string, path: string): Promise<string | null> {
-  const segments = path.split('/').slice(1);
+async function findBelow(root: string, name: string): Promise<string | null> {
+  const segments = name.split('/');
   if (segments.some((segment) => segment === '' || segment.startsWith('.') || /[\\\0:]/.test(segment))) return null;
   try {
     const real = await realpath(join(root, ...segments));
@@ -200,13 +157,11 @@ async function read(path: string, type: string): Promise<Served> {
   const { size } = await stat(path);
   if (!type.startsWith('text/') || size > TEXT_MAX_BYTES) return { type, path, bytes: size };
   const body = await readFile(path);
-  return { type: withEncoding(type, body), body };
+  return { type: textType(type, body), body };
 }
 
-/** Adds a UTF-8 charset to text that is UTF-8 and declares no encoding, for which browsers would assume a legacy one. */
-function withEncoding(type: string, body: Buffer): string {
-  const declares = /charset/i.test(body.toString('latin1', 0, DECLARATION_BYTES));
-  return declares || !isUtf8(body) ? type : `${type}; charset=utf-8`;
+function textType(type: string, body: Buffer): string {
+  return withEncoding(type, { start: body, isUtf8: isUtf8(body) });
 }
 
 /**
@@ -247,7 +202,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, at: Or
   // A service worker can read files that the page only shows.
   if (dest === 'serviceworker') return void response.writeHead(403).end();
   if (request.method !== 'GET' && request.method !== 'HEAD') return void response.writeHead(405, { allow: 'GET, HEAD' }).end();
-  const path = pathOf(request.url ?? '');
+  const path = requestPath(request.url ?? '');
   const served = path === null ? null : await find(path);
   if (served === null) {
     if (path !== null && path !== '/favicon.ico' && missing.size < MISSING_MAX) missing.add(path);
@@ -281,27 +236,11 @@ async function noteReport(request: IncomingMessage, response: ServerResponse, re
   refused.add(url.hostname, portOf(url), 'not an image, style sheet, script, font or media');
 }
 
-/** Returns the decoded path; null if it is malformed. */
-function pathOf(target: string): string | null {
-  const [path = ''] = target.split('?', 1);
-  if (!path.startsWith('/') || /%2f/i.test(path)) return null;
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return null;
-  }
-}
-
 function close(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();
   });
-}
-
-/** Returns the content type of a page file; null for other files. */
-export function pageTypeOf(path: string): string | null {
-  return PAGE_TYPES[extname(path).slice(1).toLowerCase()] ?? null;
 }
 
 /** The hosts that a local page requested and was refused, with the reasons. */

@@ -2,18 +2,18 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { CaptureError } from '../contract/capture-error.js';
 import type { Comparison } from '../contract/comparison.js';
+import { Places } from '../contract/places.js';
 import type { CompareAnswer, CompareTask } from './compare-thread.js';
 
-/** Maximum number of comparisons that run, wait, or are being received; more are rejected. */
-const PLACES = 4;
-const PLACES_OF_ACCOUNT = 2;
+/** Comparisons that run, wait, or are being received. */
+const PLACES = { all: 4, ofAccount: 2, message: 'Too many pictures are being compared at the moment. Try again shortly.' };
 /** Two pictures of the largest size take about 5 s on a slow machine. */
 const TIMEOUT_MS = 30_000;
 const THREAD_MEMORY_MB = 256;
 
 /** Makes comparisons in a thread, one at a time, since each holds two decoded pictures. */
 export class CompareQueue {
-  readonly #places: string[] = [];
+  readonly #places = new Places(PLACES);
   #last: Promise<unknown> = Promise.resolve();
 
   /** @param thread URL of the bundled compare-thread */
@@ -24,12 +24,7 @@ export class CompareQueue {
    * @throws CaptureError `rate_limited` when all places, or those of the account, are taken
    */
   enter(accountId: string): Disposable {
-    if (this.#places.length >= PLACES || this.#places.filter((one) => one === accountId).length >= PLACES_OF_ACCOUNT) {
-      const message = 'Too many pictures are being compared at the moment. Try again shortly.';
-      throw new CaptureError({ code: 'rate_limited', message, retryAfterSeconds: 5 });
-    }
-    this.#places.push(accountId);
-    return { [Symbol.dispose]: () => void this.#places.splice(this.#places.indexOf(accountId), 1) };
+    return this.#places.enter(accountId);
   }
 
   /**

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DEVICE_PRESETS } from './device-presets.js';
 import { type CamelNames, camelName, canonicalTimezone, lowerCaseNames } from './field-rules.js';
 import { bareDomain, type SameSite } from './login-schema.js';
+import type { PageFilesOption } from './page-files.js';
 import { lengthToInches, PAPER_INCHES, pdfSchema, type WirePdf } from './pdf-schema.js';
 import { REGIONS } from './regions.js';
 import {
@@ -122,7 +123,7 @@ type PlainOptions = CamelNames<Omit<WireCaptureRequest, (typeof NO_OPTIONS)[numb
 
 /** The fields that have another form among the options. */
 interface ConvertedOptions {
-  /** Normalised, absolute. HTML_DOCUMENT_URL for `html` without a `base_url`. */
+  /** Normalised, absolute. HTML_DOCUMENT_URL for files, and for `html` without a `base_url`. */
   url: string;
   view: View;
   /** That of `animate`, if it is given. */
@@ -143,6 +144,8 @@ interface ConvertedOptions {
   resize: ResizeOption | null;
   captures: PictureEntry[] | null;
   viewports: ViewportEntry[] | null;
+  /** Null unless the request brought files along. */
+  files: PageFilesOption | null;
   /** Sorted, without duplicates. */
   tolerate: ToleratedCode[];
   upload: UploadOption | null;
@@ -191,6 +194,7 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
     resize: toResizeOption(wire.resize),
     captures: wire.captures?.map(toPictureEntry) ?? null,
     viewports: wire.viewports?.map(toViewportEntry) ?? null,
+    files: null,
     tolerate: TOLERATED_CODES.filter((code) => wire.tolerate?.includes(code)),
     upload: wire.upload === undefined ? null : { url: wire.upload.url, artifact: null },
     steps: (wire.steps ?? []).map(normalizedStep),
@@ -249,18 +253,30 @@ function inches(length: number | string): number {
   return lengthToInches(length) ?? 0;
 }
 
-/** URL of `html` without a `base_url`: the host cannot exist (RFC 2606), so its origin reaches nothing. */
+/** URL of files, and of `html` without a `base_url`: the host cannot exist (RFC 2606), so its origin reaches nothing. */
 export const HTML_DOCUMENT_URL = 'http://html.invalid/';
 
 /** Stands for the URL of an HTML document. */
 export const HTML_JOB_URL = 'about:html';
 
+type OwnDocument = Pick<CaptureOptions, 'html' | 'files'>;
+
+/** Whether the request itself has the document that is captured. */
+export function isOwnDocument({ html, files }: OwnDocument): boolean {
+  return html !== null || files !== null;
+}
+
+/** Whether that document is at the reserved origin. */
+export function isAtReservedOrigin(options: OwnDocument & Pick<CaptureOptions, 'baseUrl'>): boolean {
+  return isOwnDocument(options) && options.baseUrl === null;
+}
+
 /** `url` of a job: without its query and fragment, which may hold secrets. */
-export function jobUrl({ url, html }: Pick<CaptureOptions, 'url' | 'html'>): string {
-  return html === null ? (url.split(/[?#]/, 1)[0] ?? '') : HTML_JOB_URL;
+export function jobUrl(options: OwnDocument & Pick<CaptureOptions, 'url'>): string {
+  return isOwnDocument(options) ? HTML_JOB_URL : (options.url.split(/[?#]/, 1)[0] ?? '');
 }
 
 /** `url` of CaptureData. */
-export function shownUrl({ url, html, baseUrl }: Pick<CaptureOptions, 'url' | 'html' | 'baseUrl'>): string {
-  return html !== null && baseUrl === null ? HTML_JOB_URL : url;
+export function shownUrl(options: OwnDocument & Pick<CaptureOptions, 'url' | 'baseUrl'>): string {
+  return isAtReservedOrigin(options) ? HTML_JOB_URL : options.url;
 }

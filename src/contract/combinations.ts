@@ -15,29 +15,37 @@ interface Issue {
 type Body = Record<string, unknown>;
 type Rule = [path: string, isBroken: boolean, message: string];
 
-/** @param given as it was sent */
-export function combinationIssues(given: unknown): { invalid: Issue[]; unsupported: Issue[] } {
+/**
+ * @param given as it was sent
+ * @param hasFiles whether files came with it
+ */
+export function combinationIssues(given: unknown, hasFiles = false): { invalid: Issue[]; unsupported: Issue[] } {
   if (given === null || typeof given !== 'object' || Array.isArray(given)) return { invalid: [], unsupported: [] };
   const body = given as Body;
-  return { invalid: [...broken(invalid(body)), ...cookieIssues(body)], unsupported: broken([...unsupported(body), ...severalRules(body)]) };
+  return { invalid: [...broken(invalid(body, hasFiles)), ...cookieIssues(body)], unsupported: broken([...unsupported(body), ...severalRules(body)]) };
 }
 
 function broken(rules: readonly Rule[]): Issue[] {
   return rules.flatMap(([path, isBroken, message]) => (isBroken ? [{ path, message }] : []));
 }
 
-function invalid({ url, html, base_url: baseUrl, cookies, http_credentials: credentials, headers, referer }: Body): Rule[] {
+function invalid(
+  { url, html, base_url: baseUrl, cookies, http_credentials: credentials, headers, referer }: Body,
+  hasFiles: boolean,
+): Rule[] {
   const [hasUrl, hasHtml, hasBase] = [url !== undefined, html !== undefined, baseUrl !== undefined];
   const hasCookies = Array.isArray(cookies) && cookies.length > 0;
   const headerNames = headers !== null && typeof headers === 'object' ? Object.keys(headers).map((name) => name.toLowerCase()) : [];
   return [
-    ['url', !hasUrl && !hasHtml, 'is required'],
+    ['url', !hasUrl && !hasHtml && !hasFiles, 'is required'],
+    ['url', hasUrl && hasFiles, 'cannot be combined with files'],
+    ['html', hasHtml && hasFiles, 'cannot be combined with files: give the document as the file `index.html`'],
     ['html', hasUrl && hasHtml, 'cannot be combined with `url`: give exactly one of them'],
     ['base_url', hasBase && !hasHtml, 'needs `html`'],
-    ['cookies', hasCookies && hasHtml && !hasBase, 'need a `url` or a `base_url` with the host that they belong to'],
+    ['cookies', hasCookies && (hasHtml || hasFiles) && !hasBase, 'need a `url` or a `base_url` with the host that they belong to'],
     [
       'http_credentials',
-      credentials !== undefined && hasHtml && !hasBase,
+      credentials !== undefined && (hasHtml || hasFiles) && !hasBase,
       'need a `url` or a `base_url` with the host that they belong to',
     ],
     [
@@ -46,7 +54,7 @@ function invalid({ url, html, base_url: baseUrl, cookies, http_credentials: cred
       'cannot be combined with the header `Authorization`',
     ],
     ['referer', referer !== undefined && headerNames.includes('referer'), 'cannot be combined with the header `Referer`'],
-    ['referer', referer !== undefined && hasHtml, 'needs `url`'],
+    ['referer', referer !== undefined && (hasHtml || hasFiles), 'needs `url`'],
   ];
 }
 

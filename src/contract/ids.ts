@@ -18,6 +18,11 @@ export function newId(kind: keyof typeof ID_PREFIXES, now: number = Date.now()):
   return ID_PREFIXES[kind] + encodeTime(now) + encodeRandom();
 }
 
+/** The smallest id of a time (Unix ms): those that were made earlier come before it. */
+export function idAt(kind: keyof typeof ID_PREFIXES, time: number): string {
+  return ID_PREFIXES[kind] + encodeTime(time) + '0'.repeat(RANDOM_CHARS);
+}
+
 /** Whether the text has the form of such an id, existing or not. */
 export function isId(kind: keyof typeof ID_PREFIXES, text: string): boolean {
   const prefix = ID_PREFIXES[kind];

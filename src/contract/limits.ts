@@ -51,6 +51,14 @@ export const PDF_PAGE_MAX_PX = 19_200;
 
 /** extensions.md, Fields of CaptureRequest. */
 export const HTML_MAX_BYTES = 196_608;
+/** Files that a request brings along. */
+export const PAGE_FILES_MAX = 200;
+/** All files of a request together. */
+export const PAGE_FILES_MAX_BYTES = 50_000_000;
+export const PAGE_FILES_NAME_MAX_BYTES = 255;
+/** Unfinished jobs with files: each keeps up to PAGE_FILES_MAX_BYTES in the storage. */
+export const JOBS_WITH_FILES_MAX = 100;
+export const JOBS_WITH_FILES_OF_ACCOUNT_MAX = 50;
 export const COOKIES_MAX_ITEMS = 50;
 export const COOKIE_NAME_MAX_CHARS = 1_024;
 export const COOKIE_VALUE_MAX_CHARS = 4_096;

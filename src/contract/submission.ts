@@ -15,6 +15,7 @@ import { combinationIssues, severalIssues } from './combinations.js';
 import { FIELD_LIST, findField } from './field-list.js';
 import { camelName } from './field-rules.js';
 import { meantField, nearestName } from './meant-field.js';
+import type { PageFilesOption } from './page-files.js';
 import { webhookUrlProblem } from './read-url.js';
 import { TOLERATED_CODES, type ToleratedCode } from './request-fields.js';
 
@@ -50,6 +51,8 @@ export interface SubmissionRules {
   allowInsecureTls?: boolean;
   /** Whether `animate.format` may be mp4. Default: true; the renderer has the last word. */
   mp4?: boolean;
+  /** The files that came with the body. */
+  files?: PageFilesOption | null;
 }
 
 /**
@@ -61,7 +64,7 @@ export function parseSubmission(body: unknown, rules: SubmissionRules): Submissi
   const parsed = captureRequestSchema.safeParse(body);
   const issues = parsed.success ? [] : describeIssues(parsed.error.issues, body);
   issues.push(...callbackIssues(body, rules));
-  const { invalid, unsupported } = combinationIssues(body);
+  const { invalid, unsupported } = combinationIssues(body, rules.files != null);
   if (parsed.data?.ignore_https_errors === true && rules.allowInsecureTls !== true)
     unsupported.push({
       path: 'ignore_https_errors',
@@ -110,14 +113,14 @@ function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules): Submiss
     ...asked,
     tolerate: wire.tolerate === undefined ? TOLERATED_CODES.filter((code) => rules.tolerate?.includes(code)) : asked.tolerate,
     explain: rules.explain === true || wire.inspect_page,
+    files: rules.files ?? null,
   };
+  const files = options.files === null ? {} : { files: contentsOf(options.files) };
   // A repeated request stays equal even if the operator has changed a default since.
   const plain = pick(wire, (name) => name !== 'sync' && !EXTENSIONS.has(name));
-  const compared = { ...plain, headers: options.headers, ...pick(asked, isUsedExtension), mode };
-  const rendered = pick(
-    options,
-    (name, value) => name !== 'timeout' && name !== 'upload' && (!EXTENSION_OPTIONS.has(name) || isUsedExtension(name, value)),
-  );
+  const compared = { ...plain, headers: options.headers, ...pick(asked, isUsedExtension), ...files, mode };
+  const isCompared = (name: string, value: unknown) => !NOT_RENDERED.has(name) && (!EXTENSION_OPTIONS.has(name) || isUsedExtension(name, value));
+  const rendered = { ...pick(options, isCompared), ...files };
   return {
     options,
     mode,
@@ -135,6 +138,14 @@ function callbackIssues(body: unknown, rules: SubmissionRules): RequestIssue[] {
     const problem = webhookUrlProblem(url, rules.webhookAllow);
     return problem === null ? [] : [{ path: `${name}.url`, message: problem }];
   });
+}
+
+/** Compared as `contentsOf`, or not at all. */
+const NOT_RENDERED = new Set(['timeout', 'upload', 'files']);
+
+/** What counts of files, in whatever order they were sent. */
+function contentsOf({ list }: PageFilesOption): string[][] {
+  return list.map(({ name, sha256 }) => [name, sha256]).sort(([one = ''], [other = '']) => (one < other ? -1 : 1));
 }
 
 const EXTENSIONS = new Set(FIELD_LIST.filter(({ extension }) => extension).map(({ name }) => name));

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { Agent, type ClientRequestArgs, createServer, type IncomingMessage, type Server } from 'node:http';
+import { Agent, type ClientRequestArgs, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { readUrl } from '../contract/read-url.js';
 import { codeOf, DialFailure } from './dial.js';
-import { type CaptureProxy, EgressRefused, type Passage, type Refusal } from './egress.js';
+import { type CaptureProxy, EgressRefused, type OwnHost, type Passage, type Refusal } from './egress.js';
 import { exchangeCode, forwardRequest, HEADERS_LIMIT_BYTES, type PlainRoute, type PlainTarget } from './forward-request.js';
 import { portOf } from './host-name.js';
 import { OutboundRoute, type OutboundRules, type ProxyTarget } from './outbound-route.js';
@@ -89,6 +90,8 @@ export class LoopbackCaptureProxy implements CaptureProxy {
   refuses(url: string): boolean | Promise<boolean> {
     const destination = destinationOf(url);
     if (destination === null || this.#way === null) return false;
+    const { own } = this.#way.passage;
+    if (own !== undefined && isFor(own, url)) return false;
     const note = (refusal: Refusal | null): boolean => {
       if (refusal !== null) this.#ledger.refuse(refusal);
       return refusal !== null;
@@ -122,7 +125,11 @@ export class LoopbackCaptureProxy implements CaptureProxy {
     Object.assign(server, { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0, timeout: 0 });
     server.on('connection', (socket) => this.#hold(socket));
     server.on('clientError', (_error, socket) => socket.destroy());
-    server.on('request', (request, response) => void forwardRequest(this.#forwarding, request, response));
+    server.on('request', (request, response) => {
+      const { own } = this.#way?.passage ?? {};
+      if (own !== undefined && isFor(own, request.url)) void this.#answerItself(own, request, response);
+      else void forwardRequest(this.#forwarding, request, response);
+    });
     server.on('connect', (request, socket, head) => void this.#tunnel(request, socket, head));
     return server;
   }
@@ -149,6 +156,26 @@ export class LoopbackCaptureProxy implements CaptureProxy {
     } catch (error) {
       if (destination !== null && !abandoned.signal.aborted) this.#note(destination, error, codeOf(error));
       client.end('HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\nContent-Length: 0\r\n\r\n', () => client.destroy());
+    }
+  }
+
+  async #answerItself(own: OwnHost, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, search } = new URL(request.url ?? '');
+    const destination = { host: own.host, port: 80 };
+    try {
+      if (this.#ledger.over) throw new Error('over the limit');
+      const { status, headers, body } = await own.answer({
+        method: request.method ?? '',
+        path: pathname + search,
+        range: request.headers.range,
+      });
+      response.writeHead(status, headers);
+      if (body === null) return void response.end();
+      body.on('data', (chunk: Buffer) => this.#ledger.add(destination, chunk.length));
+      await pipeline(body, response);
+    } catch (error) {
+      this.#note(destination, error, codeOf(error));
+      response.destroy();
     }
   }
 
@@ -217,6 +244,11 @@ function codeOfProxied(error: unknown): string | null {
 function destinationOf(text: string): Destination | null {
   const url = /^https?:/i.test(text) ? readUrl(text) : null;
   return url === null ? null : { host: url.hostname, port: portOf(url) };
+}
+
+function isFor({ host }: OwnHost, url = ''): boolean {
+  const read = /^http:/i.test(url) ? readUrl(url) : null;
+  return read !== null && read.hostname === host && portOf(read) === 80;
 }
 
 function readAuthority(text: string): Destination | null {

@@ -3,6 +3,8 @@
  * Knows no jobs, pages or accounts.
  */
 
+import type { Readable } from 'node:stream';
+
 /** A refused destination. */
 export interface Refusal {
   host: string;
@@ -46,15 +48,38 @@ export interface LocalPassage {
   refused(refusal: Refusal): void;
 }
 
+/** A host that is not on the network: the proxy itself answers plain http for it, and refuses everything else. */
+export interface OwnHost {
+  host: string;
+  answer(request: OwnRequest): Promise<OwnAnswer>;
+}
+
+export interface OwnRequest {
+  method: string;
+  /** Path and query. */
+  path: string;
+  /** Value of Range. */
+  range: string | undefined;
+}
+
+export interface OwnAnswer {
+  status: number;
+  headers: Record<string, string | number>;
+  /** Null for an answer without content. */
+  body: Readable | null;
+}
+
 /** The capture that a proxy serves. */
 export interface Passage {
   proxy: CallerProxy | null;
   /**
    * The submitted URL: destinations that the operator allows are open only to a capture whose own URL is one of them. null for the caller's
-   * own HTML document, which may reach them too.
+   * own document, which may reach them too.
    */
   target: string | null;
   local?: LocalPassage | undefined;
+  /** Files that came with the request. */
+  own?: OwnHost | undefined;
   requester?: Requester;
 }
 

@@ -66,7 +66,7 @@ export class OutboundRoute {
   readonly #told = new Set<string>();
   readonly #refused = new LRUCache<string, Refusal>(KEPT);
   readonly #checked = new LRUCache<string, Check>(KEPT);
-  readonly #passage: Passage;
+  readonly passage: Passage;
   /** One answer per name of the capture, which is both checked and connected to. */
   readonly #resolve: Resolve;
   #reach: Promise<Reach> | null = null;
@@ -78,7 +78,7 @@ export class OutboundRoute {
   constructor(rules: OutboundRules, passage: Passage, keeping: Keeping) {
     this.#rules = rules;
     this.#keeping = keeping;
-    this.#passage = passage;
+    this.passage = passage;
     this.#resolve = rememberLookups(rules.resolve);
     // The caller chooses the proxy, not the page, so every capture may use a proxy that the operator allows.
     const judge = (host: string, port: number) => rules.judge(host, port, { reach: 'allowed', resolve: this.#resolve });
@@ -138,6 +138,7 @@ export class OutboundRoute {
     const key = `${host}:${port}:${exempt}`;
     const known = this.#refused.get(key);
     if (known !== undefined) throw new EgressRefused(known);
+    if (host === this.passage.own?.host) throw new EgressRefused({ host, port, reason: 'unresolvable' });
     if (this.#isShut({ host, port, exempt })) throw this.#refuse({ host, port, reason: 'has_read' }, 'the local page has read a file');
     const reach = exempt ? 'anywhere' : await this.#reachOfPages();
     const verdict = await this.#rules.judge(host, port, { reach, resolve: this.#resolve, since });
@@ -172,7 +173,7 @@ export class OutboundRoute {
 
   /** Determined once, before the page can make requests, so that a name that resolves differently later has no effect. */
   #reachOfPages(): Promise<Reach> {
-    const { target, local } = this.#passage;
+    const { target, local } = this.passage;
     if (local !== undefined) this.#reach ??= Promise.resolve(parseDestinations([...local.allow, ...local.trusted]));
     this.#reach ??=
       target === null
@@ -213,7 +214,7 @@ export class OutboundRoute {
     const key = `${refusal.host}:${refusal.port}`;
     if (this.#told.has(key) || this.#told.size >= TOLD_DESTINATIONS) return;
     this.#told.add(key);
-    const { local, requester = {} } = this.#passage;
+    const { local, requester = {} } = this.passage;
     if (local === undefined) logRefusal(this.#rules.log, refusal, { why, to: 'captures', requester });
     else local.refused(refusal);
   }

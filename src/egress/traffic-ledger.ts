@@ -60,6 +60,12 @@ export class TrafficLedger {
     this.#onOver();
   }
 
+  /** Counts bytes that pass no outgoing connection. */
+  add(destination: { host: string; port: number }, bytes: number): void {
+    this.#bytes += bytes;
+    this.check(destination, bytes);
+  }
+
   #count(socket: Socket): void {
     const now = socket.bytesRead + socket.bytesWritten;
     this.#bytes += now - (this.#open.get(socket) ?? now);

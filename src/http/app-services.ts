@@ -12,6 +12,7 @@ import type { Thumbnail } from '../capture/thumbnails.js';
 import type { Comparison, ComparisonOptions, PictureSource } from '../contract/comparison.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
 import type { ModelTiles, TileOrder } from '../contract/model-tiles.js';
+import type { Places } from '../contract/places.js';
 import type { ToleratedCode } from '../contract/request-fields.js';
 import type { Submission } from '../contract/submission.js';
 import type { Log } from '../log.js';
@@ -53,6 +54,12 @@ export interface AppServices {
       order: { before: FoundPicture; after: FoundPicture; options: ComparisonOptions },
       principal: Principal,
     ): Promise<{ comparison: Comparison; artifact: string | null }>;
+  };
+  /** Requests with files. */
+  uploads: {
+    places: Pick<Places, 'enter'>;
+    /** Where a request is kept while it is received. */
+    dir: string;
   };
   /** Called when there is a delivery to claim. */
   onDeliveryDue(): void;

@@ -3,7 +3,7 @@
 import { animationGraceMs } from '../contract/animation.js';
 import type { CaptureChanges, CaptureWarning, Inspection, RenderDiagnostics } from '../contract/capture-data.js';
 import { CaptureError } from '../contract/capture-error.js';
-import { type CaptureFormat, type CaptureOptions, HTML_DOCUMENT_URL } from '../contract/capture-request.js';
+import { type CaptureFormat, type CaptureOptions, HTML_DOCUMENT_URL, isAtReservedOrigin } from '../contract/capture-request.js';
 import { PICTURES_MAX_BYTES, TIMEOUT_MS } from '../contract/limits.js';
 import { numbered, type PageLoad, pageLoadsOf } from '../contract/page-loads.js';
 import type { LocalPassage, Passage } from '../egress/egress.js';
@@ -39,6 +39,7 @@ import { setDensity } from './picture/shoot.js';
 import { takePicture } from './picture/take-picture.js';
 import { browserNotReady, crashedAgain, isSharedLoss, translate } from './render-failure.js';
 import { type BlockedAndBanner, explain, pictureWarnings, warningsOf, watchMissingFiles } from './report.js';
+import { type FileContents, ownFiles } from './requests/own-files.js';
 
 export interface RenderOrder {
   options: CaptureOptions;
@@ -47,6 +48,8 @@ export interface RenderOrder {
   /** Identifies the account in the log. */
   account?: string;
   local?: LocalPassage | undefined;
+  /** The content of `options.files`. */
+  files?: FileContents | undefined;
   /** Called when memory is available for the capture, and again if it is repeated. Its timeout starts here. */
   onBegin?(): void;
   /** Receives the progress, 0–100, at the start of each stage. */
@@ -89,7 +92,7 @@ export interface Rendering extends RenderedPicture {
   timings: Record<string, number>;
 }
 
-type Acquire = (options: CaptureOptions, signal: AbortSignal, passage: Pick<Passage, 'requester' | 'local'>) => Promise<PageLease>;
+type Acquire = (options: CaptureOptions, signal: AbortSignal, passage: Pick<Passage, 'requester' | 'local' | 'own'>) => Promise<PageLease>;
 
 export interface RenderDeps {
   pool: {
@@ -234,7 +237,7 @@ async function captureOnce(
   order: RenderOrder,
   { load, signal, heldBytes, alone }: LoadOrder & { alone: boolean },
 ): Promise<Rendering> {
-  const { options, id, account, local } = order;
+  const { options, id, account, local, files } = order;
   const memory = await deps.memory.reserve(estimateBytes(load, alone) + heldBytes, signal);
   order.onBegin?.();
   const times = new StageTimes(order.onProgress);
@@ -243,7 +246,8 @@ async function captureOnce(
     times.enter('prepare', 5);
     const asked = monotonicNow();
     const ends = AbortSignal.any([signal, AbortSignal.timeout(alone ? OWN_BROWSER_START_MS : options.timeout)]);
-    lease = await deps.pool[alone ? 'acquireAlone' : 'acquire'](options, ends, { requester: { job_id: id, account }, local });
+    const own = options.files === null || files === undefined ? undefined : ownFiles(options.files.list, files);
+    lease = await deps.pool[alone ? 'acquireAlone' : 'acquire'](options, ends, { requester: { job_id: id, account }, local, own });
     const { session } = lease;
     // The start of a dedicated browser does not count towards the timeout: the capture did not cause the first crash.
     using deadlines = new Deadlines({ ...options, grace: animationGraceMs(options), began: alone ? monotonicNow() : asked }, [
@@ -657,9 +661,9 @@ async function loadInRealTime(page: OpenPage, shown: DocumentState): Promise<nev
 }
 
 /** The document's current address, including changes by scripts and the fragment. */
-function finalUrl(session: PageSession, shown: DocumentState, { html, baseUrl }: CaptureOptions): string {
+function finalUrl(session: PageSession, shown: DocumentState, options: CaptureOptions): string {
   const current = session.page.url();
   const url = /^https?:/.test(current) ? current : shown.url;
-  const ownAddress = html !== null && baseUrl === null && url.startsWith(HTML_DOCUMENT_URL);
+  const ownAddress = isAtReservedOrigin(options) && url.startsWith(HTML_DOCUMENT_URL);
   return ownAddress ? `about:html${new URL(url).hash}` : url;
 }

@@ -1,8 +1,9 @@
 /** The report of a finished capture besides its picture: warnings, and the changes made to the page. */
 
 import type { CaptureChanges, CaptureWarning } from '../contract/capture-data.js';
-import { type CaptureOptions, HTML_DOCUMENT_URL } from '../contract/capture-request.js';
+import { type CaptureOptions, HTML_DOCUMENT_URL, isAtReservedOrigin, isOwnDocument } from '../contract/capture-request.js';
 import { FULL_WIDTH_MAX_PX } from '../contract/limits.js';
+import { fileNameOf, requestPath } from '../contract/page-files.js';
 import type { PageChanges } from './in-page/changes.js';
 import { TIMED_OUT } from './page/deadline.js';
 import type { OpenPage } from './page/open-page.js';
@@ -44,11 +45,15 @@ export async function explain(page: OpenPage, guard: { explain(): Promise<Blocke
 }
 
 /** Names of the files that a document without a server of its own requests. Must be called before the navigation. */
-export function watchMissingFiles({ cdp }: Pick<PageSession, 'cdp'>, { html, baseUrl }: CaptureOptions): ReadonlySet<string> {
+export function watchMissingFiles({ cdp }: Pick<PageSession, 'cdp'>, options: CaptureOptions): ReadonlySet<string> {
   const missing = new Set<string>();
-  if (html === null || baseUrl !== null) return missing;
+  if (!isAtReservedOrigin(options)) return missing;
+  const names = new Set(options.files?.list.map(({ name }) => name));
   cdp.on('Network.requestWillBeSent', ({ request: { url } }) => {
-    const name = url.startsWith(HTML_DOCUMENT_URL) ? url.slice(HTML_DOCUMENT_URL.length, HTML_DOCUMENT_URL.length + FILE_MAX_CHARS) : '';
+    if (!url.startsWith(HTML_DOCUMENT_URL)) return;
+    const path = requestPath(url.slice(HTML_DOCUMENT_URL.length - 1));
+    if (path !== null && names.has(fileNameOf(path))) return;
+    const name = url.slice(HTML_DOCUMENT_URL.length, HTML_DOCUMENT_URL.length + FILE_MAX_CHARS);
     if (name !== '' && missing.size < FILES_NAMED_MAX) missing.add(name);
   });
   return missing;
@@ -65,7 +70,7 @@ export async function warningsOf(
 ): Promise<CaptureWarning[]> {
   const warnings = [
     ...pictureWarnings(picture, options),
-    missingFiles(missing),
+    missingFiles(missing, options),
     (await asksForPassword(page, options)) ? REDIRECTED_TO_LOGIN : null,
     page.realTime && !options.realTime ? LOADED_IN_REAL_TIME : null,
   ];
@@ -127,9 +132,13 @@ function contentMissing({ lacksContent, diagnostics }: Picture, { format }: Capt
   return { code: 'content_missing', message: fact + way };
 }
 
-function missingFiles(missing: ReadonlySet<string>): CaptureWarning | null {
+function missingFiles(missing: ReadonlySet<string>, { files }: CaptureOptions): CaptureWarning | null {
   if (missing.size === 0) return null;
-  const message = `\`html\` refers to files that it does not contain: ${[...missing].join(', ')}. Set \`base_url\` to the address that has them, or embed them as data URLs.`;
+  const names = [...missing].join(', ');
+  const message =
+    files === null
+      ? `\`html\` refers to files that it does not contain: ${names}. Set \`base_url\` to the address that has them, or embed them as data URLs.`
+      : `The page refers to files that were not sent with it: ${names}.`;
   return { code: 'missing_file', message };
 }
 
@@ -144,8 +153,8 @@ const REDIRECTED_TO_LOGIN: CaptureWarning = {
   message: 'The page shown is not the one requested, and asks for a password: the login may have expired.',
 };
 
-async function asksForPassword(page: OpenPage, { html, url }: CaptureOptions): Promise<boolean> {
-  if (html !== null || placeOf(page.session.page.url()) === placeOf(url)) return false;
+async function asksForPassword(page: OpenPage, options: CaptureOptions): Promise<boolean> {
+  if (isOwnDocument(options) || placeOf(page.session.page.url()) === placeOf(options.url)) return false;
   return await answerOr(page, page.world.call('documents.asksForPassword'), { ms: LOOK_MAX_MS, otherwise: false });
 }
 

@@ -2,6 +2,7 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { issueFirstKey } from '../account/issue-key.js';
 import { RateLimits } from '../account/rate-limits.js';
 import { hasRoom } from '../artifacts/directory.js';
@@ -17,6 +18,7 @@ import { waitForJob } from '../capture/wait-for-job.js';
 import { CompareQueue } from '../compare/compare-queue.js';
 import type { Config, Role } from '../config.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
+import { Places } from '../contract/places.js';
 import { createApp } from '../http/app.js';
 import type { AppServices, ConsoleServices } from '../http/app-services.js';
 import { type HttpServer, startHttp } from '../http/serve.js';
@@ -49,6 +51,8 @@ const DRAIN_MS = 30_000;
 /** Time to send the last responses after the captures have ended. */
 const LAST_ANSWERS_MS = 1_000;
 const HOUR_MS = 3_600_000;
+/** Requests with files that are being received. */
+const UPLOAD_PLACES = { all: 8, ofAccount: 4, message: 'Too many files are being received at the moment. Try again shortly.' };
 
 /** Facts about this server while it is starting. */
 const STARTING: Omit<NodeFacts, 'roles'> = {
@@ -310,6 +314,7 @@ export class Service implements AsyncDisposable {
         compare: (order, principal) =>
           compare({ ...deps, openPicture: open, queue, reserveMemory: this.memoryOfCaptures() }, order, principal),
       },
+      uploads: { places: new Places(UPLOAD_PLACES), dir: join(config.dataDir, 'uploads') },
       modelView: (name, order) => views.view(name, order),
       onDeliveryDue: () => this.deliveries.wake(),
       health: () => health.ask(),

@@ -400,8 +400,17 @@ export interface RetentionStore {
    * @returns their names
    */
   expireArtifacts(rules: { before: number; maxBytes: number; limit: number; now: number }): Promise<string[]>;
-  /** Lists artifacts that are to be removed from the storage, in order, after `after`, at most `limit`, without those of live claims. */
-  dueRemovals(page: { after: string; limit: number }): Promise<string[]>;
+  /**
+   * Records the name of the files of a request before they are stored, for a job that is about to be accepted. They are to be removed
+   * (`dueRemovals`) once that job has ended, or if it has not been accepted within ten minutes.
+   * @returns false if too many unfinished jobs have files
+   */
+  announceFiles(files: { name: string; jobId: string; accountId: string }): Promise<boolean>;
+  /**
+   * Lists artifacts and files of requests that are to be removed from the storage, in order, after `after`, at most `limit`, without those
+   * of live claims and of unfinished jobs.
+   */
+  dueRemovals(page: { after: string; limit: number; now: number }): Promise<string[]>;
   /** Forgets artifacts that have been removed. */
   forgetRemovals(names: readonly string[]): Promise<void>;
   /**
@@ -414,7 +423,7 @@ export interface RetentionStore {
    * @returns their number
    */
   deleteJobs(rules: { before: number; limit: number }): Promise<number>;
-  /** Returns those of these artifacts that have a row that is not marked as deleted. */
+  /** Returns those of these artifacts that have a row that is not marked as deleted, and those files of requests that are recorded. */
   keptArtifacts(names: string[]): Promise<Set<string>>;
   /** Lists artifacts that are not deleted, in order, after `after`, at most `limit`. */
   artifactNames(page: { after: string; limit: number }): Promise<string[]>;

@@ -99,8 +99,8 @@ export class OtlpTraces implements Traces {
 }
 
 /** Returns the only attributes that describe a caller's request. */
-function requestAttributes({ url, html, baseUrl, format, fullPage }: TracedOptions): Attributes {
-  const target = html === null ? url : baseUrl;
+function requestAttributes({ url, html, files, baseUrl, format, fullPage }: TracedOptions): Attributes {
+  const target = html === null && files === null ? url : baseUrl;
   const host = target === null ? {} : { 'stillframe.target_host': new URL(target).hostname };
   return { 'stillframe.format': format, 'stillframe.full_page': fullPage, ...host };
 }

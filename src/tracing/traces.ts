@@ -27,6 +27,7 @@ export interface SubmissionFacts {
 export interface TracedOptions {
   url: string;
   html: string | null;
+  files: object | null;
   baseUrl: string | null;
   format: string;
   fullPage: boolean;

@@ -25,7 +25,7 @@ import { aCaller, aStore, type Caller, claimOne, IS_POSTGRES, RULES } from '../s
 const LEASE_MS = 30_000;
 const DAY_MS = 86_400_000;
 const AWAY = { code: 'internal_error', status: 503, message: 'away' } as const;
-const READY = { isFailing: false, refusal: null, isReady: async () => true };
+const READY = { isFailing: false, refusal: null, isReady: async () => true, openPack: async () => null };
 const PICTURE = Buffer.from('the bytes of a picture');
 
 interface World extends AsyncDisposable {
@@ -748,6 +748,8 @@ describe('a sweep', () => {
     const { artifacts } = world;
     const { name } = await aPicture(world, 'https://example.com/');
     const away: SubmitDeps['artifacts'] = {
+      putPack: async () => undefined,
+      remove: async () => undefined,
       open: (wanted) => (isAway ? Promise.resolve(null) : artifacts.open(wanted)),
       isPresent: async () => !isAway,
       isLocal: true,
@@ -849,6 +851,6 @@ describe('a sweep', () => {
     expect(await countFiles(artifacts)).toBe(1);
     await sweep({ ...rules, store, artifacts, ...at(() => Date.now() + 1_500) }, signal);
     expect(await countFiles(artifacts)).toBe(0);
-    expect(await store.dueRemovals({ after: '', limit: 10 })).toEqual([]);
+    expect(await store.dueRemovals({ after: '', limit: 10, now: Date.now() })).toEqual([]);
   });
 });

@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { RateVerdict } from '../../src/account/rate-limits.js';
 import type { ApiKey, AppStore } from '../../src/capture/app-store.js';
@@ -7,6 +9,7 @@ import type { CaptureData } from '../../src/contract/capture-data.js';
 import type { DeliveryStatus } from '../../src/contract/delivery.js';
 import { newId } from '../../src/contract/ids.js';
 import type { JobSnapshot } from '../../src/contract/job.js';
+import { Places } from '../../src/contract/places.js';
 import type { Submission } from '../../src/contract/submission.js';
 import { createApp } from '../../src/http/app.js';
 import type { AppServices, RateMeter } from '../../src/http/app-services.js';
@@ -157,6 +160,7 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
     streams: 0,
     store: { ...fakeStore({ jobs, requests, deliveries }), ...store },
     limits: limitsOf({}),
+    uploads: { places: new Places({ all: 4, ofAccount: 4, message: 'full' }), dir: join(tmpdir(), 'stillframe-fake-uploads') },
     findLinkPicture: async () => ({ picture: null, inFlight: false }),
     submit: async (submission, context) => {
       submitted.push({ submission, context });

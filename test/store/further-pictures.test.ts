@@ -5,7 +5,7 @@ import { aCaller, aCapture, aNewJob, aStore, claimNext, claimOf, NOON, RULES, so
 const [FIRST, SECOND, THIRD] = ['a', 'b', 'c'].map((letter) => `${letter.repeat(32)}.webp`) as [string, string, string];
 const NAMES = [FIRST, SECOND, THIRD];
 const options = someOptions({ colorSchemes: ['light', 'dark', 'no-preference'] });
-const due = (store: Store) => store.dueRemovals({ after: '', limit: 10 });
+const due = (store: Store) => store.dueRemovals({ after: '', limit: 10, now: NOON });
 const RULE = { maxBytes: 1e9, limit: 10, now: NOON + 100 };
 
 /** A capture of three pictures of 1,000, 200 and 30 bytes. */

@@ -4,7 +4,7 @@ import { aCaller, aCapture, aNewJob, aStore, claimNext, claimOf, NOON, RULES } f
 
 const NAME = aCapture().artifact.name;
 const FAILURE = { code: 'internal_error', message: 'x', retriable: true, status: 503 } as const;
-const due = (store: Store) => store.dueRemovals({ after: '', limit: 10 });
+const due = (store: Store) => store.dueRemovals({ after: '', limit: 10, now: NOON });
 
 async function anAnnouncement() {
   const it = await aStore();
@@ -32,7 +32,7 @@ describe('an announced artifact', () => {
     await end(it.store, it.claim);
     expect(await due(it.store)).toEqual([NAME]);
     expect(await it.store.announceArtifact(it.claim, 'another')).toBe(false);
-    expect(await it.store.dueRemovals({ after: NAME, limit: 10 })).toEqual([]);
+    expect(await it.store.dueRemovals({ after: NAME, limit: 10, now: NOON })).toEqual([]);
     await it.store.forgetRemovals([NAME]);
     expect(await due(it.store)).toEqual([]);
   });

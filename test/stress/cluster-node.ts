@@ -56,6 +56,7 @@ const artifacts = {
   isFailing: false,
   refusal: null,
   isReady: async () => true,
+  openPack: async () => null,
 };
 
 const loop: Loop<ClaimedJob> = jobLoop({

@@ -9,6 +9,8 @@ import { answerData } from '../envelope.js';
 import { SUBMISSIONS } from '../guard.js';
 import { formatOfAccept, negotiate } from '../negotiate.js';
 import { readJson } from '../read-body.js';
+import { isForm } from '../read-form.js';
+import { receiveForm } from '../receive-form.js';
 import type { Description, Route } from '../route.js';
 import { answerPicture, PICTURE_HEADERS } from '../send-artifact.js';
 import { CAPTURE_FAILURES, failedAnswer, refuseWhenDraining, submitAndWait } from '../submit-and-wait.js';
@@ -27,10 +29,11 @@ export const submitScreenshot: Route = {
     const explain = hasQuery && readSwitch(c.req.queries('explain'), 'explain', '1');
     refuseWhenDraining(services);
     const { accept } = c.env.incoming.headers;
-    const body = withFormat(await readJson(c.env.incoming), accept);
-    const submission = parseSubmission(body, { ...services.config, forceAsync, explain });
+    await using received = isForm(c.env.incoming) ? await receiveForm(services, c) : null;
+    const body = withFormat(received === null ? await readJson(c.env.incoming) : received.body, accept);
+    const submission = parseSubmission(body, { ...services.config, forceAsync, explain, files: received?.files ?? null });
     const form = negotiate(accept, submission.options.format);
-    const job = await submitAndWait(services, c, { submission, idempotencyKey });
+    const job = await submitAndWait(services, c, { submission, idempotencyKey, submit: received?.submit ?? services.submit });
     if (job.result === null) {
       const handle = toWireAcceptedJob(job);
       exchange.headers.location = handle.poll_url;

@@ -7,7 +7,7 @@ import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pTimeout from 'p-timeout';
 import { CaptureError } from '../../contract/capture-error.js';
-import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../contract/capture-request.js';
+import { type CaptureOptions, captureRequestSchema, isOwnDocument, toCaptureOptions } from '../../contract/capture-request.js';
 import type { Egress, Passage } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import { type Emulation, emulationOf } from '../emulate/emulation.js';
@@ -68,8 +68,8 @@ export interface PageLease {
   release(): Promise<void>;
 }
 
-/** The capture's identity, and the local files that only its page may reach. */
-type CapturePassage = Pick<Passage, 'requester' | 'local'>;
+/** The capture's identity, and the files that only its page may reach. */
+type CapturePassage = Pick<Passage, 'requester' | 'local' | 'own'>;
 
 export class BrowserPool implements AsyncDisposable {
   /** Whether renderers run in Chromium's sandbox, as reported by the kernel. */
@@ -378,8 +378,8 @@ export class BrowserPool implements AsyncDisposable {
   }
 }
 
-function begin(lease: PageLease, { proxy, html, url }: CaptureOptions, passage: CapturePassage): PageLease {
-  lease.session.captureProxy.begin({ proxy, target: html === null ? url : null, ...passage });
+function begin(lease: PageLease, options: CaptureOptions, passage: CapturePassage): PageLease {
+  lease.session.captureProxy.begin({ proxy: options.proxy, target: isOwnDocument(options) ? null : options.url, ...passage });
   return lease;
 }
 

@@ -1,5 +1,5 @@
 import type { Queries } from '../rows.js';
-import { DUE_REMOVALS, inSlices, JOB_BYTES } from '../rules/retention.js';
+import { ANNOUNCE_FILES, DUE_REMOVALS, dueValues, inSlices, JOB_BYTES, RECORDED_FILES } from '../rules/retention.js';
 import type { RetentionStore } from '../store.js';
 import { type Database, LOCKS } from './connect.js';
 import { expireDeliveries } from './deliveries.js';
@@ -28,11 +28,14 @@ export function retentionSteps(database: Database): RetentionStore {
     // PostgreSQL's own autovacuum reuses the space.
     shrinkDatabase: async () => undefined,
     expireArtifacts: (rules) => expireArtifacts(database, rules),
-    dueRemovals: ({ after, limit }) => names(DUE_REMOVALS, [after, limit]),
+    announceFiles: async ({ name, jobId, accountId }) => (await database.run(ANNOUNCE_FILES, [name, jobId, accountId])) === 1,
+    dueRemovals: (page) => names(DUE_REMOVALS, dueValues(page)),
     forgetRemovals: async (removed) => void (await database.run('DELETE FROM removals WHERE name = ANY($1)', [removed])),
     expireDeliveries: (rules) => expireDeliveries(database, rules),
     deleteJobs: ({ before, limit }) => inSlices(limit, SLICE_ROWS, (rows) => deleteSlice(database, before, rows)),
-    keptArtifacts: async (asked) => new Set(await names('SELECT name FROM artifacts WHERE name = ANY($1) AND gone_at IS NULL', [asked])),
+    keptArtifacts: async (asked) => new Set(
+        await names(`SELECT name FROM artifacts WHERE name = ANY($1) AND gone_at IS NULL UNION ALL ${RECORDED_FILES} = ANY($1)`, [asked]),
+      ),
     artifactNames: ({ after, limit }) =>
       names('SELECT name FROM artifacts WHERE gone_at IS NULL AND name COLLATE "C" > $1 ORDER BY name COLLATE "C" LIMIT $2', [
         after,

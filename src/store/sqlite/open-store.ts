@@ -11,7 +11,7 @@ import { ANY_KEY, accountSteps, consoleSteps, INSERT_KEY, keySteps, keyValues, r
 import { type JobLookUps, jobLookUps } from '../job-look-ups.js';
 import { FOUND_JOB, type FoundJob, IS_HELD, ownData, type Queries } from '../rows.js';
 import { toProgress } from '../rules/claims.js';
-import { DUE_REMOVALS } from '../rules/retention.js';
+import { ANNOUNCE_FILES, DUE_REMOVALS, dueValues, RECORDED_FILES } from '../rules/retention.js';
 import type {
   AccountStore,
   AccountUsage,
@@ -251,15 +251,18 @@ function retentionSteps({ connection, writer, read }: Engine, checkpoints: Check
     storageUse: () => read(() => ({ pictures: picturesBytes(sql), ...databaseSize(connection) })),
     shrinkDatabase: () => shrinkDatabase(connection, writer, checkpoints),
     expireArtifacts: (rules) => expireArtifacts(sql, writer, rules),
-    dueRemovals: ({ after, limit }) => names(DUE_REMOVALS, [after, limit]),
+    announceFiles: ({ name, jobId, accountId }) => writer.run(() => sql.run(ANNOUNCE_FILES, [name, jobId, accountId]) === 1),
+    dueRemovals: (page) => names(DUE_REMOVALS, dueValues(page)),
     forgetRemovals: (removed) => writer.run(() => removed.forEach((name) => void sql.run('DELETE FROM removals WHERE name = $1', [name]))),
     expireDeliveries: (rules) => writer.run(() => expireDeliveries(sql, rules)),
     deleteJobs: (rules) => deleteJobs(sql, writer, rules),
     keptArtifacts: async (asked) =>
       new Set(
-        await names('SELECT name FROM artifacts WHERE gone_at IS NULL AND name IN (SELECT value FROM json_each($1))', [
-          JSON.stringify(asked),
-        ]),
+        await names(
+          `SELECT name FROM artifacts WHERE gone_at IS NULL AND name IN (SELECT value FROM json_each($1))
+            UNION ALL ${RECORDED_FILES} IN (SELECT value FROM json_each($1))`,
+          [JSON.stringify(asked)],
+        ),
       ),
     artifactNames: ({ after, limit }) =>
       names('SELECT name FROM artifacts WHERE gone_at IS NULL AND name > $1 ORDER BY name LIMIT $2', [after, limit]),

@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { NewPack, type PackSource } from '../artifacts/page-pack.js';
+import { CaptureError } from '../contract/capture-error.js';
+import { BODY_LIMIT_BYTES, PAGE_FILES_MAX, PAGE_FILES_MAX_BYTES } from '../contract/limits.js';
+import {
+  DECLARATION_BYTES,
+  fileNameProblem,
+  type PageFile,
+  type PageFilesOption,
+  pageFilesProblem,
+  pageTypeOf,
+  withEncoding,
+} from '../contract/page-files.js';
+import { bodyTooLarge, readRequestJson, refusedBody } from '../contract/request-json.js';
+import { invalidRequest } from '../contract/submission.js';
+
+/** A request with files. Disposal closes the pack, and is repeatable. */
+export interface ReceivedForm extends AsyncDisposable {
+  /** The value of the part `request`; an empty object without one. */
+  body: unknown;
+  files: PageFilesOption;
+  pack: PackSource;
+}
+
+/** Name of the part with the JSON, and of the parts with files. */
+const REQUEST_PART = 'request';
+const FILES_PART = 'files';
+/** Headers of one part: a name of the longest kind, percent-encoded, and some more. */
+const PART_HEADER_MAX_BYTES = 4_096;
+const PART_HEADERS_MAX = 16;
+/** The whole body: what the parts may have, and what separates them. */
+const FORM_MAX_BYTES = PAGE_FILES_MAX_BYTES + BODY_LIMIT_BYTES + (PAGE_FILES_MAX + 1) * PART_HEADER_MAX_BYTES;
+/** Part of an unknown name that an error repeats. */
+const NAME_SHOWN_CHARS = 60;
+
+export function isForm({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  return /^multipart\/form-data(;|$)/i.test(headers['content-type'] ?? '');
+}
+
+/**
+ * Reads a form with the part `request` (JSON) and files, which go to a file, never into memory.
+ * @param dir for that file
+ * @throws CaptureError `invalid_request`; `internal_error` (503) for a full disk
+ */
+export async function readForm(incoming: IncomingMessage, dir: string): Promise<ReceivedForm> {
+  const pack = await NewPack.open(dir);
+  try {
+    const parts = new Parts(pack);
+    await parse(incoming, parts);
+    const problem = pageFilesProblem(parts.list.map(({ name }) => name));
+    if (problem !== null) throw refusedBody(problem);
+    const body = parts.request === null ? {} : readRequestJson(parts.request);
+    const files = { pack: null, key: pack.key, list: parts.list };
+    return { body, files, pack, [Symbol.asyncDispose]: () => pack[Symbol.asyncDispose]() };
+  } catch (error) {
+    await pack[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** The parts of a form, in the order of arrival. */
+class Parts {
+  request: Buffer | null = null;
+  readonly list: PageFile[] = [];
+  readonly #names = new Set<string>();
+
+  constructor(private readonly pack: NewPack) {}
+
+  async take(part: string | undefined, fileName: string | undefined, content: Readable): Promise<void> {
+    if (part === REQUEST_PART) return await this.#takeRequest(content);
+    if (part !== FILES_PART) {
+      const shown = (part ?? '').slice(0, NAME_SHOWN_CHARS);
+      throw refusedBody(`Unknown part \`${shown}\`. Known parts: \`${REQUEST_PART}\`, \`${FILES_PART}\`.`);
+    }
+    const name = fileName ?? '';
+    const problem = fileNameProblem(name) ?? (this.#names.has(name) ? 'must not have the name of another file' : null);
+    if (problem !== null) throw invalidRequest([{ path: `files.${this.list.length}`, message: problem }]);
+    if (this.list.length === PAGE_FILES_MAX) throw refusedBody(`There are more than ${PAGE_FILES_MAX} files.`);
+    this.#names.add(name);
+    this.list.push(await this.#store(name, content));
+  }
+
+  async #takeRequest(content: Readable): Promise<void> {
+    if (this.request !== null) throw refusedBody(`There is more than one part \`${REQUEST_PART}\`.`);
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of content as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > BODY_LIMIT_BYTES) throw bodyTooLarge();
+      chunks.push(chunk);
+    }
+    this.request = Buffer.concat(chunks);
+  }
+
+  async #store(name: string, content: Readable): Promise<PageFile> {
+    const at = this.pack.bytes;
+    const hash = createHash('sha256');
+    const type = pageTypeOf(name) ?? 'application/octet-stream';
+    const text = type.startsWith('text/') ? new TextCheck() : null;
+    for await (const chunk of content as AsyncIterable<Buffer>) {
+      if (this.pack.bytes + chunk.length > PAGE_FILES_MAX_BYTES) throw tooLarge();
+      hash.update(chunk);
+      text?.add(chunk);
+      await this.pack.write(chunk);
+    }
+    const bytes = this.pack.bytes - at;
+    return { name, type: text === null ? type : withEncoding(type, text.end()), at, bytes, sha256: hash.digest('hex') };
+  }
+}
+
+/** What decides the charset of a text, without the text in memory. */
+class TextCheck {
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
+  #start = Buffer.alloc(0);
+  #isUtf8 = true;
+
+  add(chunk: Buffer): void {
+    if (this.#start.length < DECLARATION_BYTES) this.#start = Buffer.concat([this.#start, chunk.subarray(0, DECLARATION_BYTES)]);
+    this.#decode(chunk);
+  }
+
+  end(): { start: Buffer; isUtf8: boolean } {
+    this.#decode();
+    return { start: this.#start, isUtf8: this.#isUtf8 };
+  }
+
+  #decode(chunk?: Buffer): void {
+    if (!this.#isUtf8) return;
+    try {
+      this.#decoder.decode(chunk, { stream: chunk !== undefined });
+    } catch {
+      this.#isUtf8 = false;
+    }
+  }
+}
+
+function tooLarge(): CaptureError {
+  return refusedBody(`The files are larger than ${PAGE_FILES_MAX_BYTES} bytes together.`);
+}
+
+/** Gives the parts of a body to `parts`, one after the other. */
+async function parse(incoming: IncomingMessage, parts: Parts): Promise<void> {
+  const { Busboy } = await import('@fastify/busboy');
+  const limits = { headerPairs: PART_HEADERS_MAX, headerSize: PART_HEADER_MAX_BYTES, parts: PAGE_FILES_MAX + 2 };
+  let form: InstanceType<typeof Busboy>;
+  try {
+    const headers = { ...incoming.headers, 'content-type': incoming.headers['content-type'] ?? '' };
+    form = new Busboy({ headers, isPartAFile: () => true, preservePath: true, limits });
+  } catch {
+    throw malformed();
+  }
+  const stop = new AbortController();
+  const fail = (error: unknown): void => stop.abort(error instanceof CaptureError ? error : malformed());
+  let taken: Promise<void> = Promise.resolve();
+  form.on('file', (part, content, fileName) => {
+    content.on('error', fail);
+    // Nothing more comes for it then, so whoever reads it would wait for ever.
+    stop.signal.addEventListener('abort', () => content.destroy(), { once: true });
+    taken = taken.then(() => (stop.signal.aborted ? undefined : parts.take(part, fileName, content))).catch(fail);
+  });
+  form.on('partsLimit', () => fail(refusedBody(`There are more than ${PAGE_FILES_MAX} files.`)));
+  form.on('error', fail);
+  const finished = once(form, 'finish', { signal: stop.signal });
+  finished.catch(() => undefined);
+  try {
+    let bytes = 0;
+    // The rest is left to the server, which discards it, so that the client can read the response.
+    for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+      bytes += (chunk as Buffer).length;
+      if (bytes > FORM_MAX_BYTES) throw tooLarge();
+      if (!form.write(chunk)) await once(form, 'drain', { signal: stop.signal });
+      stop.signal.throwIfAborted();
+    }
+    form.end();
+    await finished;
+    await taken;
+    stop.signal.throwIfAborted();
+  } catch (thrown) {
+    fail(thrown);
+    form.destroy();
+    await taken;
+    throw stop.signal.reason;
+  }
+}
+
+function malformed(): CaptureError {
+  return refusedBody('The body is incomplete, or no valid multipart/form-data.');
+}

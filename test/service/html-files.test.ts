@@ -1,0 +1,101 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { describe, expect, it } from 'vitest';
+import { startService, type TestService } from '../fixtures/start-service.js';
+
+type Files = Record<string, string | Uint8Array>;
+
+const GREEN = await sharp({ create: { width: 40, height: 40, channels: 3, background: '#00ff00' } })
+  .png()
+  .toBuffer();
+const PAGE = '<!doctype html><link rel=stylesheet href=css/page.css><body><img src="img/l%C3%B6go%20a.png?v=1">';
+const SITE: Files = { 'index.html': PAGE, 'css/page.css': 'body{margin:0;background:blue}', 'img/lögo a.png': GREEN };
+const SMALL = { format: 'png', viewport: { width: 320, height: 240, deviceScaleFactor: 1 } };
+
+function formOf(files: Files, request: unknown = SMALL): FormData {
+  const form = new FormData();
+  form.append('request', JSON.stringify(request));
+  for (const [name, content] of Object.entries(files)) form.append('files', new Blob([content as BlobPart]), name);
+  return form;
+}
+
+async function send({ url, key }: TestService, body: FormData, headers = {}, query = '') {
+  const init = { method: 'POST', body, headers: { authorization: `Bearer ${key}`, ...headers } };
+  const response = await fetch(`${url}/v1/screenshot${query}`, init);
+  // biome-ignore lint/suspicious/noExplicitAny: a client's view of JSON
+  return { status: response.status, headers: response.headers, body: (await response.json()) as any };
+}
+
+async function pixelAt(png: Buffer, x: number, y: number): Promise<number[]> {
+  const { data, info } = await sharp(png).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+  return [...data.subarray((y * info.width + x) * 3, (y * info.width + x) * 3 + 3)];
+}
+
+/** The files that the storage and the uploads still have, besides pictures. */
+function leftOf({ dataDir }: TestService): string[] {
+  const all = readdirSync(dataDir, { recursive: true, encoding: 'utf8' });
+  return all.filter((path) => path.endsWith('.files') || path.startsWith(join('uploads', '')) || path.includes('.unfinished/'));
+}
+
+async function untilRemoved(service: TestService): Promise<void> {
+  while (leftOf(service).length > 0) await new Promise((resolve) => setTimeout(resolve, 100));
+}
+
+describe('HTML with its files', { timeout: 60_000 }, () => {
+  it('is captured with its styles and pictures, and leaves nothing behind', async () => {
+    await using service = await startService();
+    const answer = await send(service, formOf(SITE));
+    expect(answer).toMatchObject({ status: 200, body: { data: { url: 'about:html', final_url: 'about:html' } } });
+    expect(answer.body.data.diagnostics?.warnings ?? []).toEqual([]);
+    const png = await service.picture(answer);
+    expect([await pixelAt(png, 20, 20), await pixelAt(png, 70, 20)]).toEqual([
+      [0, 255, 0],
+      [0, 0, 255],
+    ]);
+    await untilRemoved(service);
+    expect((await service.get(`/v1/jobs/${answer.headers.get('x-job-id')}`)).body.data.url).toBe('about:html');
+  });
+
+  it('answers 404 for a missing file, names it in a warning, and sends nothing for the reserved host to the network', async () => {
+    await using service = await startService();
+    const index = `<!doctype html><title></title><script>
+      const codes = await Promise.all(['gone.js', 'http://html.invalid:81/', 'https://html.invalid/']
+        .map((url) => fetch(url).then((answer) => answer.status, () => 0)));
+      document.body.append(codes.join(' '));
+    </script><img src="logo.png">`.replace('<script>', '<script type=module>');
+    const answer = await send(service, formOf({ 'index.html': index }, { ...SMALL, inspect_page: true }));
+    expect(answer.status).toBe(200);
+    expect(answer.body.data.inspection.markdown).toContain('404 0 0');
+    const [warning] = answer.body.data.diagnostics.warnings;
+    expect(warning).toMatchObject({ code: 'missing_file', message: expect.stringContaining('logo.png') });
+  });
+
+  it('counts what the files contain for idempotency and for the cache, and not their order', async () => {
+    await using service = await startService();
+    const key = { 'idempotency-key': 'page-1' };
+    const first = await send(service, formOf(SITE), key);
+    const again = await send(service, formOf(Object.fromEntries(Object.entries(SITE).reverse())), key);
+    expect([first.status, again.headers.get('x-job-id')]).toEqual([200, first.headers.get('x-job-id')]);
+    expect((await send(service, formOf({ ...SITE, 'css/page.css': 'body{}' }), key)).status).toBe(409);
+    expect((await send(service, formOf({ ...SITE, 'more.txt': '' }), key)).status).toBe(409);
+    const cached = { ...SMALL, cache_ttl: 60 };
+    const flags = [];
+    for (const files of [SITE, SITE, { ...SITE, 'css/page.css': 'body{margin:9px}' }]) {
+      flags.push((await send(service, formOf(files, cached))).body.data.cached);
+    }
+    expect(flags).toEqual([false, true, false]);
+    await untilRemoved(service);
+  });
+
+  it('serves parts of a media file', async () => {
+    await using service = await startService();
+    const index = `<!doctype html><body><script type=module>
+      const answer = await fetch('a/clip.mp4', { headers: { range: 'bytes=20-29' } });
+      document.body.append([answer.status, answer.headers.get('content-range'), answer.headers.get('content-type'), await answer.text()].join(' '));
+    </script>`;
+    const clip = Buffer.from('0123456789abcdefghijklmnopqrstuvwxyz');
+    const answer = await send(service, formOf({ 'x.bin': 'xxx', 'index.html': index, 'a/clip.mp4': clip }, { ...SMALL, inspect_page: true }));
+    expect(answer.body.data.inspection.markdown).toContain('206 bytes 20-29/36 video/mp4 klmnopqrst');
+  });
+});
