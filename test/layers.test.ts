@@ -44,6 +44,7 @@ const FENCES: Record<string, RegExp> = {
   pdfkit: /^render\//,
   'p-queue': /^work\//,
   aws4fetch: /^artifacts\//,
+  '@fastify/busboy': /^http\//,
   commander: /^cli\//,
   '@opentelemetry/api': /^tracing\//,
   '@opentelemetry/sdk-trace': /^tracing\//,

@@ -8,6 +8,7 @@ import { isArtifactName, isPackName, isStoredName, newArtifactName, shardOf } fr
 import type { Artifacts, OpenArtifact, OpenPack, StoredArtifact } from './artifacts.js';
 import type { PackSource } from './page-pack.js';
 import { RecentFiles } from './recent-files.js';
+import { asStorageError } from './storage-error.js';
 import { syncPath, writeSynced } from './write-synced.js';
 
 export interface ArtifactDirectoryOptions {
@@ -185,22 +186,6 @@ function findFile(path: string): Stats | null {
 function nullIfMissing(error: unknown): null {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
   throw error;
-}
-
-/**
- * Turns a failure of the disk or the directory into a temporary server error, 503; the path is only logged. A too large file stays
- * unchanged.
- */
-export function asStorageError(error: unknown): unknown {
-  const { code, syscall } = error as NodeJS.ErrnoException;
-  if (code === undefined || syscall === undefined || code === 'EFBIG') return error;
-  return new CaptureError({
-    code: 'internal_error',
-    status: 503,
-    message: 'The server could not store the picture: its storage cannot be written to at the moment. Try again later.',
-    retryAfterSeconds: 30,
-    cause: error,
-  });
 }
 
 /** Returns whether a directory can be written to, and its disk has space for the next picture. Never rejects. */

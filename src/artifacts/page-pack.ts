@@ -7,7 +7,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { asStorageError } from './directory.js';
+import { asStorageError } from './storage-error.js';
 
 /** AES in counter mode can be read from any block. */
 const CIPHER = 'aes-256-ctr';

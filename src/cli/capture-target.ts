@@ -2,10 +2,10 @@ import { existsSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { pageTypeOf } from '../contract/page-files.js';
 import { readHost } from '../egress/host-name.js';
 import { isPublicAddress } from '../egress/judge-address.js';
 import { UsageError } from './operator-error.js';
-import { pageTypeOf } from '../contract/page-files.js';
 
 /** The target of `stillframe capture`. */
 export type CaptureTarget = { kind: 'url'; url: string } | { kind: 'file'; path: string } | { kind: 'stdin' } | { kind: 'html' };

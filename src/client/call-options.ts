@@ -56,13 +56,22 @@ export interface CaptureHtmlRequest extends Omit<Fields, 'url' | 'html'> {
   url?: undefined;
 }
 
-/** A capture request. Exactly one of `url` and `html` is required. */
-export type CaptureRequest = CaptureUrlRequest | CaptureHtmlRequest;
+/** A capture of a document with its files. */
+export interface CaptureFilesRequest extends Omit<Fields, 'url' | 'html' | 'base_url'> {
+  /** Contents by relative path, one of them `index.html`: at most 200 files, 50 MB together. A text is sent as UTF-8. */
+  files: Record<string, string | Blob | Uint8Array<ArrayBuffer>>;
+  url?: undefined;
+  html?: undefined;
+  base_url?: undefined;
+}
+
+/** A capture request. Exactly one of `url`, `html` and `files` is required. */
+export type CaptureRequest = CaptureUrlRequest | CaptureHtmlRequest | CaptureFilesRequest;
 
 /** Two pictures to compare, each the id of a job, the address of a picture, a picture in base64, or a capture. */
 export interface CompareRequest extends Omit<Comparing, 'before' | 'after'> {
-  before: string | CaptureRequest;
-  after: string | CaptureRequest;
+  before: string | CaptureUrlRequest | CaptureHtmlRequest;
+  after: string | CaptureUrlRequest | CaptureHtmlRequest;
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 export type {
   CallOptions,
+  CaptureFilesRequest,
   CaptureHtmlRequest,
   CaptureRequest,
   CaptureUrlRequest,

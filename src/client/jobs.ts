@@ -1,5 +1,5 @@
 /** Captures, their jobs, and the deliveries of their webhooks. */
-import type { CaptureRequest } from './call-options.js';
+import { type CaptureRequest, checkedObject } from './call-options.js';
 import { type Deadline, pause } from './deadline.js';
 import { type Answer, readAnswer, retryAfterOf } from './read-answer.js';
 import { reportedError, StillframeError } from './stillframe-error.js';
@@ -53,12 +53,22 @@ function post(transport: Transport, { submission, query }: { submission: Submiss
       method: 'POST',
       to: `/v1/screenshot${query}`,
       headers: { 'idempotency-key': submission.idempotencyKey },
-      body: JSON.stringify(submission.request),
+      body: bodyOf(submission.request),
       repeatable: true,
       read: readAnswer,
     },
     deadline,
   );
+}
+
+/** Files are sent as a form, with the other fields as its part `request`. */
+function bodyOf(request: CaptureRequest): string | FormData {
+  if (!('files' in request) || request.files === undefined) return JSON.stringify(request);
+  const { files, ...fields } = request;
+  const form = new FormData();
+  form.append('request', JSON.stringify(fields));
+  for (const [name, content] of Object.entries(checkedObject(files, 'files'))) form.append('files', new Blob([content]), name);
+  return form;
 }
 
 function isJob(data: CaptureData | AcceptedJob): data is AcceptedJob {

@@ -19,7 +19,7 @@ export interface Call<T> {
   /** Path below `baseUrl`, starting with a slash; or, for downloads, a URL. */
   to: string;
   headers?: Record<string, string>;
-  body?: string;
+  body?: string | FormData;
   /** Whether it may be sent again after a failure that leaves open whether it arrived. */
   repeatable: boolean;
   /** Statuses other than 2xx that `read` understands. */
@@ -81,7 +81,8 @@ export class Transport {
     const all = {
       accept: 'application/json',
       authorization: `Bearer ${this.options.apiKey}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      // A form brings a content type of its own.
+      ...(typeof body === 'string' ? { 'content-type': 'application/json' } : {}),
       ...headers,
     };
     return [this.options.baseUrl + to, { method, headers: all, redirect: 'manual', signal, ...(body === undefined ? {} : { body }) }];

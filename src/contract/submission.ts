@@ -119,7 +119,8 @@ function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules): Submiss
   // A repeated request stays equal even if the operator has changed a default since.
   const plain = pick(wire, (name) => name !== 'sync' && !EXTENSIONS.has(name));
   const compared = { ...plain, headers: options.headers, ...pick(asked, isUsedExtension), ...files, mode };
-  const isCompared = (name: string, value: unknown) => !NOT_RENDERED.has(name) && (!EXTENSION_OPTIONS.has(name) || isUsedExtension(name, value));
+  const isCompared = (name: string, value: unknown) =>
+    !NOT_RENDERED.has(name) && (!EXTENSION_OPTIONS.has(name) || isUsedExtension(name, value));
   const rendered = { ...pick(options, isCompared), ...files };
   return {
     options,

@@ -153,12 +153,17 @@ async function parse(incoming: IncomingMessage, parts: Parts): Promise<void> {
     throw malformed();
   }
   const stop = new AbortController();
-  const fail = (error: unknown): void => stop.abort(error instanceof CaptureError ? error : malformed());
+  const open = new Set<Readable>();
+  const fail = (error: unknown): void => {
+    stop.abort(error instanceof CaptureError ? error : malformed());
+    // Nothing more comes for them, so whoever reads them would wait for ever.
+    for (const content of open) content.destroy();
+  };
   let taken: Promise<void> = Promise.resolve();
   form.on('file', (part, content, fileName) => {
     content.on('error', fail);
-    // Nothing more comes for it then, so whoever reads it would wait for ever.
-    stop.signal.addEventListener('abort', () => content.destroy(), { once: true });
+    open.add(content);
+    content.once('close', () => open.delete(content));
     taken = taken.then(() => (stop.signal.aborted ? undefined : parts.take(part, fileName, content))).catch(fail);
   });
   form.on('partsLimit', () => fail(refusedBody(`There are more than ${PAGE_FILES_MAX} files.`)));

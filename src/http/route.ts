@@ -13,7 +13,13 @@ export interface Description {
   query?: z.ZodObject;
   /** Headers of the request, besides those that any request may have. */
   headers?: z.ZodObject;
-  body?: { description: string; schema: z.ZodType; example: unknown };
+  body?: {
+    description: string;
+    schema: z.ZodType;
+    example: unknown;
+    /** The same as multipart/form-data. */
+    form?: z.ZodType;
+  };
   /** By status. */
   answers: Record<number, Answer>;
   /** By status, besides those of every endpoint that needs a key. */

@@ -78,7 +78,10 @@ function register(registry: Registry, { method, path, access, describe }: Route)
   const { description = '', params, query, headers, body, answers, failures, ...described } = describe();
   const text = `${access === null ? '' : `Scope: \`${access.scope}\`.`} ${description}`.trim();
   const allHeaders = access === null ? headers : ANY_HEADERS.extend(headers?.shape ?? {});
-  const content = body === undefined ? undefined : { 'application/json': { schema: body.schema, example: body.example } };
+  const content = body && {
+    'application/json': { schema: body.schema, example: body.example },
+    ...(body.form && { 'multipart/form-data': { schema: body.form } }),
+  };
   registry.registerPath({
     ...described,
     ...(text === '' ? {} : { description: text }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { captureDataSchema, toWireCaptureData } from '../../contract/capture-data.js';
 import { captureRequestSchema } from '../../contract/capture-request.js';
 import { acceptedJobSchema, toWireAcceptedJob } from '../../contract/job.js';
-import { IDEMPOTENCY_KEY_PATTERN, IDEMPOTENCY_KEY_RULE } from '../../contract/limits.js';
+import { IDEMPOTENCY_KEY_PATTERN, IDEMPOTENCY_KEY_RULE, PAGE_FILES_MAX, PAGE_FILES_MAX_BYTES } from '../../contract/limits.js';
 import { EXTENSION } from '../../contract/request-fields.js';
 import { invalidRequest, parseSubmission } from '../../contract/submission.js';
 import { answerData } from '../envelope.js';
@@ -68,6 +68,24 @@ function readSwitch(values: string[] | undefined, name: string, on: string): boo
   throw invalidRequest([{ path: name, message: `must be \`${on}\` when it is given` }]);
 }
 
+/** Parts of a request with files. */
+const formSchema = z
+  .object({
+    request: z.string().optional().meta({
+      description: 'CaptureRequest as JSON, without `url`, `html` and `base_url`. Default: `{}`',
+      example: '{"format":"pdf"}',
+    }),
+    files: z
+      .array(z.string().meta({ format: 'binary' }))
+      .min(1)
+      .max(PAGE_FILES_MAX)
+      .meta({
+        description: `the page's files, each a part \`files\` whose file name is its relative path; one is \`index.html\`. At most ${PAGE_FILES_MAX_BYTES} bytes together`,
+        example: ['<!doctype html><img src="img/logo.png">'],
+      }),
+  })
+  .meta(EXTENSION);
+
 function describe(): Description {
   return {
     operationId: 'submitScreenshot',
@@ -122,8 +140,9 @@ function describe(): Description {
         }),
     }),
     body: {
-      description: 'At most 256 KiB and 32 levels of nesting.',
+      description: 'At most 256 KiB and 32 levels of nesting. A page is sent with its files as multipart/form-data.',
       schema: captureRequestSchema,
+      form: formSchema,
       example: { url: 'https://example.com/', format: 'png', full_page: true },
     },
   };

@@ -33,7 +33,8 @@ export function retentionSteps(database: Database): RetentionStore {
     forgetRemovals: async (removed) => void (await database.run('DELETE FROM removals WHERE name = ANY($1)', [removed])),
     expireDeliveries: (rules) => expireDeliveries(database, rules),
     deleteJobs: ({ before, limit }) => inSlices(limit, SLICE_ROWS, (rows) => deleteSlice(database, before, rows)),
-    keptArtifacts: async (asked) => new Set(
+    keptArtifacts: async (asked) =>
+      new Set(
         await names(`SELECT name FROM artifacts WHERE name = ANY($1) AND gone_at IS NULL UNION ALL ${RECORDED_FILES} = ANY($1)`, [asked]),
       ),
     artifactNames: ({ after, limit }) =>
