@@ -383,6 +383,12 @@ export function readConfig(flags: ConfigFlags, env: NodeJS.ProcessEnv = process.
 /** Variables of this name that the documentation uses for callers of the API. */
 const CALLERS_VARIABLES = new Set(['STILLFRAME_KEY', 'STILLFRAME_URL']);
 const PREFIX = 'STILLFRAME_';
+
+/** The API key with which commands call a server; null if there is none. */
+export function callersKey(env: NodeJS.ProcessEnv = process.env): string | null {
+  return env.STILLFRAME_KEY || null;
+}
+
 const VARIABLE_MAX_CHARS = 60;
 
 /** A sentence for each variable that looks like a setting and is none, such as a misspelt one. */

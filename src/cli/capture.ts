@@ -1,15 +1,16 @@
 import { type Command, Option } from 'commander';
-import { ownLocale } from '../config.js';
+import { callersKey, ownLocale } from '../config.js';
 import { asksForSeveral } from '../contract/page-loads.js';
 import { printedOnPaper } from '../contract/pdf-schema.js';
 import { addNetworkFlags, localNetworkOf, type NetworkFlags } from './allowed-here.js';
 import { addCaptureFlags, parseRequest, readCaptureFlags } from './capture-flags.js';
+import { captureOnServer, describePicture } from './capture-on-server.js';
 import { type Captured, describeCapture, describeInspection, toJsonReport } from './capture-report.js';
 import { type CaptureTarget, readTarget } from './capture-target.js';
 import { LOCAL_PAGE } from './capture-target-page.js';
 import { printable, toErrorObject, UsageError } from './operator-error.js';
 import { checkWritable, defaultName, readFormat, withFormat } from './picture-file.js';
-import { type CaptureOrder, runCapture } from './run-capture.js';
+import { type CaptureOrder, readStdin, runCapture } from './run-capture.js';
 import { addSettings, CAPTURE_SETTINGS, readSettings } from './settings-flags.js';
 
 interface CaptureFlags extends NetworkFlags {
@@ -19,6 +20,7 @@ interface CaptureFlags extends NetworkFlags {
   html?: string;
   json?: boolean;
   debug?: string;
+  server?: string;
 }
 
 const EXAMPLES = `
@@ -54,10 +56,15 @@ export function addCaptureCommand(program: Command): void {
     .addHelpText('after', EXAMPLES);
   addCaptureFlags(capture);
   addNetworkFlags(capture.optionsGroup('Network:'));
+  capture.option(
+    '--server <url>',
+    'capture on this server, with the API key of STILLFRAME_KEY; a local page is sent with the files that it refers to',
+  );
   addSettings(capture, CAPTURE_SETTINGS).action(async (url: string | undefined, flags: CaptureFlags, command: Command) => {
     const printJson = (value: unknown) => (flags.output === '-' ? process.stderr : process.stdout).write(`${JSON.stringify(value)}\n`);
     try {
-      const captured = await runCapture(await readOrder(url, flags, command));
+      if (flags.server !== undefined) return await runOnServer(flags.server, { url, flags, command, printJson });
+      const captured = await runCapture((await readOrder(url, flags, command)).order);
       if (flags.json) printJson(toJsonReport(captured));
       else report(captured);
     } catch (error) {
@@ -67,7 +74,33 @@ export function addCaptureCommand(program: Command): void {
   });
 }
 
-async function readOrder(text: string | undefined, flags: CaptureFlags, command: Command): Promise<CaptureOrder> {
+interface ServerRun {
+  url: string | undefined;
+  flags: CaptureFlags;
+  command: Command;
+  printJson(value: unknown): void;
+}
+
+async function runOnServer(server: string, { url, flags, command, printJson }: ServerRun): Promise<void> {
+  if (flags.debug !== undefined || flags.publicOnly === true || (flags.allowNetwork ?? []).length > 0)
+    throw new UsageError('--debug, --public-only and --allow-network have no effect on a server: leave them out.');
+  const { order, body } = await readOrder(url, flags, command);
+  const { target, file, force } = order;
+  if (asksForSeveral(order.options)) throw new UsageError('Several pictures are not taken from a server: leave --server out, or use the client.');
+  const { url: _placeholder, ...fields } = body;
+  const picture = await captureOnServer({ server, key: callersKey(), target, body: fields, file, force, readStdin });
+  const { cdn_url: _where, ...data } = picture;
+  if (flags.json) printJson({ ok: true, file, ...data });
+  else process.stderr.write(`${printable(describePicture(file, picture))}\n`);
+}
+
+interface ReadOrder {
+  order: CaptureOrder;
+  /** The request that the flags stand for. */
+  body: Record<string, unknown>;
+}
+
+async function readOrder(text: string | undefined, flags: CaptureFlags, command: Command): Promise<ReadOrder> {
   const config = readSettings(command);
   const target = targetOf(text, flags, command);
   const format = readFormat(flags.output, flags.format);
@@ -82,7 +115,7 @@ async function readOrder(text: string | undefined, flags: CaptureFlags, command:
   if (file !== null) await checkWritable(file, force);
   else if (asksForSeveral(options)) throw new UsageError('Several pictures are not written to standard output. Name a file with -o.');
   else if (process.stdout.isTTY) throw new UsageError('The picture is not written to a terminal. Name a file with -o, or pipe the output.');
-  return {
+  const order: CaptureOrder = {
     config,
     target,
     options,
@@ -92,6 +125,7 @@ async function readOrder(text: string | undefined, flags: CaptureFlags, command:
     network: localNetworkOf(config, flags),
     debug: flags.debug ?? null,
   };
+  return { order, body };
 }
 
 function targetOf(text: string | undefined, { html }: CaptureFlags, command: Command): CaptureTarget {

@@ -56,7 +56,8 @@ export async function renderTarget(order: CaptureOrder): Promise<EngineCapture> 
   return await render(order, await localPageOf(order.target, readStdin));
 }
 
-async function readStdin(): Promise<Buffer> {
+/** Reads the HTML of standard input. @throws UsageError if there is none, or too much */
+export async function readStdin(): Promise<Buffer> {
   if (process.stdin.isTTY) throw new UsageError('HTML is expected on standard input. Pipe it in, or name a file.');
   const chunks: Buffer[] = [];
   let bytes = 0;
