@@ -10,6 +10,7 @@ const STORE = [
   'console',
   'deliveries',
   'model',
+  'page-files',
   'recover',
   'further-pictures',
   'removals',

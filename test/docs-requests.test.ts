@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -37,6 +37,9 @@ beforeAll(async () => {
   bucket = await startUploadReceiver('127.0.0.2');
   service = await startService({ webhookAllow: [receiver.origin, bucket.origin] });
   directory = await mkdtemp(join(tmpdir(), 'readme-'));
+  // The page that docs/html-files.md sends.
+  await mkdir(join(directory, 'report', 'img'), { recursive: true });
+  for (const file of ['index.html', 'style.css', 'img/logo.png']) await writeFile(join(directory, 'report', file), 'p { color: teal }');
 });
 afterAll(async () => {
   await service[Symbol.asyncDispose]();

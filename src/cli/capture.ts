@@ -86,7 +86,8 @@ async function runOnServer(server: string, { url, flags, command, printJson }: S
     throw new UsageError('--debug, --public-only and --allow-network have no effect on a server: leave them out.');
   const { order, body } = await readOrder(url, flags, command);
   const { target, file, force } = order;
-  if (asksForSeveral(order.options)) throw new UsageError('Several pictures are not taken from a server: leave --server out, or use the client.');
+  if (asksForSeveral(order.options))
+    throw new UsageError('Several pictures are not taken from a server: leave --server out, or use the client.');
   const { url: _placeholder, ...fields } = body;
   const picture = await captureOnServer({ server, key: callersKey(), target, body: fields, file, force, readStdin });
   const { cdn_url: _where, ...data } = picture;

@@ -22,7 +22,10 @@ type Rule = [path: string, isBroken: boolean, message: string];
 export function combinationIssues(given: unknown, hasFiles = false): { invalid: Issue[]; unsupported: Issue[] } {
   if (given === null || typeof given !== 'object' || Array.isArray(given)) return { invalid: [], unsupported: [] };
   const body = given as Body;
-  return { invalid: [...broken(invalid(body, hasFiles)), ...cookieIssues(body)], unsupported: broken([...unsupported(body), ...severalRules(body)]) };
+  return {
+    invalid: [...broken(invalid(body, hasFiles)), ...cookieIssues(body)],
+    unsupported: broken([...unsupported(body), ...severalRules(body)]),
+  };
 }
 
 function broken(rules: readonly Rule[]): Issue[] {

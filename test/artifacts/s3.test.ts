@@ -1,14 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { newArtifactName } from '../../src/artifacts/artifact-name.js';
+import { newArtifactName, newPackName } from '../../src/artifacts/artifact-name.js';
 import type { Artifacts } from '../../src/artifacts/artifacts.js';
 import { Bucket, type BucketOptions } from '../../src/artifacts/bucket.js';
+import { openArtifactDirectory } from '../../src/artifacts/directory.js';
+import { NewPack, unpack } from '../../src/artifacts/page-pack.js';
 import { openS3 } from '../../src/artifacts/s3.js';
 import { StorageHealth } from '../../src/artifacts/storage-health.js';
 import { silentLog } from '../../src/log.js';
@@ -46,6 +51,41 @@ async function read(artifacts: Artifacts, name: string, range?: { start: number;
   if (opened === null) throw new Error(`${name} is missing`);
   return await buffer(await opened.read(range));
 }
+
+test.each(['bucket', 'directory'])(
+  'the files of a request are kept encrypted in a %s, read from any byte, and never opened as an artifact',
+  async (kind) => {
+    await using world = await aWorld();
+    const dir = mkdtempSync(join(tmpdir(), 'stillframe-packs-'));
+    const artifacts = kind === 'bucket' ? world.artifacts : await openArtifactDirectory({ dir, log: silentLog() });
+    try {
+      await using pack = await NewPack.open(join(dir, 'uploads'));
+      const content = randomBytes(100_003);
+      for (const [start, end] of [[0, 7], [7, 70_001], [70_001]] as const) await pack.write(content.subarray(start, end));
+      const name = newPackName();
+      await artifacts.putPack(name, pack);
+      expect([await artifacts.open(name), await artifacts.openPack(newPackName())]).toEqual([null, null]);
+      const stored = await artifacts.openPack(name);
+      if (stored === null) throw new Error('the pack is missing');
+      expect(stored.bytes).toBe(content.length);
+      expect((await buffer(await stored.read())).equals(content)).toBe(false);
+      for (const [start, end] of [
+        [0, 100_002],
+        [15, 16],
+        [16, 16],
+        [33_333, 70_000],
+      ] as const) {
+        const part = await buffer(unpack(await stored.read({ start, end }), pack.key, start));
+        expect(part.equals(content.subarray(start, end + 1))).toBe(true);
+      }
+      await artifacts.remove(name);
+      expect(await (kind === 'bucket' ? another(world.server) : artifacts).openPack(name)).toBeNull();
+      expect(readdirSync(join(dir, 'uploads'))).toEqual([]);
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
+  },
+);
 
 async function listAll(artifacts: Artifacts, before = Date.now() + 60_000): Promise<string[]> {
   const names: string[] = [];

@@ -1,6 +1,11 @@
-import { readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
+import { silentLog } from '../../src/log.js';
+import { STORE_FILES } from '../../src/package-files.js';
+import { openStore } from '../../src/store/sqlite/open-store.js';
 import { startService, type TestService } from '../fixtures/start-service.js';
 
 type Files = Record<string, string | Uint8Array>;
@@ -37,10 +42,18 @@ function leftOf({ dataDir }: TestService): string[] {
   return all.filter((path) => /^artifacts\/.*\.files$|^(uploads|artifacts\/\.unfinished)\/./.test(path));
 }
 
-async function untilRemoved(service: TestService): Promise<void> {
-  const until = performance.now() + 15_000;
-  while (leftOf(service).length > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 100));
-  expect(leftOf(service)).toEqual([]);
+/** As another process does, like `stillframe queue pause`. */
+async function pauseQueue(dataDir: string, paused: boolean): Promise<void> {
+  await using store = await openStore({ dataDir, ...STORE_FILES, migrates: 'no', log: silentLog() });
+  await store.setQueuePaused(paused);
+}
+
+async function untilTrue(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 100));
+}
+
+function untilRemoved(service: TestService): Promise<void> {
+  return untilTrue(() => leftOf(service).length === 0);
 }
 
 describe('HTML with its files', { timeout: 60_000 }, () => {
@@ -100,5 +113,38 @@ describe('HTML with its files', { timeout: 60_000 }, () => {
       formOf({ 'x.bin': 'xxx', 'index.html': index, 'a/clip.mp4': clip }, { ...SMALL, inspect_page: true }),
     );
     expect(answer.body.data.inspection.markdown).toContain('206 bytes 20-29/36 video/mp4 klmnopqrst');
+  });
+
+  it('is captured by the server that starts after the one that accepted it, and fails if its files are gone', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-files-'));
+    try {
+      const first = await startService({}, dataDir);
+      await pauseQueue(dataDir, true);
+      const ids: string[] = [];
+      for (const name of ['one', 'two']) {
+        const answer = await send(first, formOf({ ...SITE, 'name.txt': name }), {}, '?mode=async');
+        expect(answer.status).toBe(202);
+        ids.push(answer.body.data.job_id);
+        expect(leftOf(first)).toHaveLength(1);
+        if (name === 'one') for (const path of leftOf(first)) rmSync(join(dataDir, path));
+      }
+      const { key } = first;
+      await first.service.stop();
+      await using service = await startService({}, dataDir);
+      await pauseQueue(dataDir, false);
+      const results = [];
+      for (const id of ids) {
+        const headers = { authorization: `Bearer ${key}` };
+        await untilTrue(async () => (await service.get(`/v1/jobs/${id}`, headers)).body.data.result !== undefined);
+        results.push((await service.get(`/v1/jobs/${id}`, headers)).body.data.result);
+      }
+      expect(results).toMatchObject([
+        { ok: false, error: { code: 'internal_error', message: expect.stringContaining('no longer in') } },
+        { ok: true },
+      ]);
+      await untilRemoved(service);
+    } finally {
+      rmSync(dataDir, { recursive: true, force: true });
+    }
   });
 });
