@@ -154,8 +154,6 @@ const ACTIONS: Partial<Record<StepAction, LocatorAction>> = {
 };
 
 /**
- * The selector of a step; for the ref of an element that an earlier capture has listed, that of the element that fits it.
-/**
  * Replaces the content of a field. The last KEYS_MAX characters are typed key by key, for pages that listen to keys. A text with
  * line breaks, and a text for what has no keys, such as a date, or for a label, is put in as a whole.
  */
@@ -166,6 +164,8 @@ async function type(locator: Locator, text: string, how: ActionHow): Promise<voi
   if (keys !== '') await locator.pressSequentially(keys, how);
 }
 
+/**
+ * The selector of a step; for the ref of an element that an earlier capture has listed, that of the element that fits it.
  * @throws CaptureError render_incomplete if none fits
  */
 async function selectorOf(page: OpenPage, step: Step): Promise<string> {
@@ -244,6 +244,7 @@ function patienceOf({ deadlines }: OpenPage, { optional }: Step): number {
 async function untilTrue(page: OpenPage, ms: number, test: () => Promise<boolean>): Promise<boolean> {
   const { deadlines } = page;
   const began = monotonicNow();
+  let asked: Promise<boolean | null> | null = null;
   for (let passed = 0; ; ) {
     // An expression may be a promise, which is kept only as the page's time passes.
     const lookMs = asked === null ? AT_ONCE_MS : LOOK_MS;
@@ -265,7 +266,6 @@ async function whileTimePasses(
   page: OpenPage,
   { step, how }: Running,
   act: (signal: AbortSignal) => Promise<unknown> | undefined,
-  let asked: Promise<boolean | null> | null = null;
 ): Promise<void> {
   const { deadlines } = page;
   const patienceMs = patienceOf(page, step);

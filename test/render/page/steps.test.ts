@@ -336,6 +336,22 @@ it('go_to reaches no private address, and an error page fails the step', async (
   await rig.capture(form, { steps: [{ action: 'go_to', url: site.url('/status/404') }], tolerate: ['target_error'] });
 });
 
+it('keeps a promise on the page’s clock, and waits for one that is never kept no longer than for other things', async () => {
+  const began = performance.now();
+  const kept = 'new Promise((resolve) => setTimeout(resolve, 9_000, true))';
+  await shows(
+    form,
+    [
+      { action: 'wait_for', expression: kept },
+      { action: 'wait_for', expression: 'new Promise(() => {})', optional: true },
+      { action: 'click', selector: '#say' },
+    ],
+    ['old 0 false us'],
+    { wait_for_function: kept },
+  );
+  expect(performance.now() - began).toBeLessThan(14_000);
+});
+
 it('an optional step that fails is left out, without using up the time limit', async () => {
   const began = performance.now();
   await shows(
@@ -394,24 +410,6 @@ it('the picture of a failure shows nothing that the request masks, even if it mo
   expect(black).toBeGreaterThan(200 * 80 * 0.9);
 });
 
-it('wait_for_function waits on the page’s clock, and fails by its name', async () => {
-  await rig.capture(late, { wait_for_function: 'go.disabled === false' });
-  const error = await rig.failure(form, { wait_for_function: 'window.never', timeout: 2_000 });
-  expect(error).toMatchObject({ code: 'render_timeout', details: { waited_for: 'function' } });
-});
-
-it('a page in a busy loop fails the step that meets it within the limits', async () => {
-  const url = page('/busy', '<button>Hang</button>', 'document.querySelector("button").onclick = () => { for (;;); }');
-  const began = performance.now();
-  await rig.failure(url, {
-    steps: [
-      { action: 'click', selector: 'button' },
-      { action: 'click', selector: 'button' },
-    ],
-    timeout: 3_000,
-  });
-  expect(performance.now() - began).toBeLessThan(20_000);
-});
 it('a secret does not show in the picture of a failure in several nodes, by an attribute, in a select, or in a transition', async () => {
   const url = page(
     '/spread',
@@ -421,22 +419,6 @@ it('a secret does not show in the picture of a failure in several nodes, by an a
     <select id="list" style="top: 300px"></select><p id="attribute" style="top: 400px"></p><p style="top: 500px">visible</p>`,
     `field.oninput = () => {
       const { value } = field;
-it('keeps a promise on the page’s clock, and waits for one that is never kept no longer than for other things', async () => {
-  const began = performance.now();
-  const kept = 'new Promise((resolve) => setTimeout(resolve, 9_000, true))';
-  await shows(
-    form,
-    [
-      { action: 'wait_for', expression: kept },
-      { action: 'wait_for', expression: 'new Promise(() => {})', optional: true },
-      { action: 'click', selector: '#say' },
-    ],
-    ['old 0 false us'],
-    { wait_for_function: kept },
-  );
-  expect(performance.now() - began).toBeLessThan(14_000);
-});
-
       parts.innerHTML = [...value].map((one) => '<b>' + one + '</b>').join('');
       button.value = value.toUpperCase();
       list.innerHTML = '<option>' + value;
@@ -467,3 +449,21 @@ it('the message of a script that fails does not repeat a secret', async () => {
   expect(JSON.stringify([error.message, error.details])).not.toContain('swordfish');
 });
 
+it('wait_for_function waits on the page’s clock, and fails by its name', async () => {
+  await rig.capture(late, { wait_for_function: 'go.disabled === false' });
+  const error = await rig.failure(form, { wait_for_function: 'window.never', timeout: 2_000 });
+  expect(error).toMatchObject({ code: 'render_timeout', details: { waited_for: 'function' } });
+});
+
+it('a page in a busy loop fails the step that meets it within the limits', async () => {
+  const url = page('/busy', '<button>Hang</button>', 'document.querySelector("button").onclick = () => { for (;;); }');
+  const began = performance.now();
+  await rig.failure(url, {
+    steps: [
+      { action: 'click', selector: 'button' },
+      { action: 'click', selector: 'button' },
+    ],
+    timeout: 3_000,
+  });
+  expect(performance.now() - began).toBeLessThan(20_000);
+});
