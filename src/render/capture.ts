@@ -530,7 +530,7 @@ async function pictureGroup(group: PictureGroup, { page, shown, times, deps, tak
     for (const [index, picture] of pictures.entries()) {
       const { animate } = picture.options;
       if (animate !== null) {
-        const order = { deadline: deadlines.endsAt, encodes: animations, animate, ffmpeg };
+        const order = { deadline: deadlines.endsAt, encodes: animations, animate, ffmpeg, signal: deadlines.signal };
         await taken.add(picture, async () => ({ ...picture, picture: await takeAnimation(page, picture.options, order), tolerated: [] }));
         continue;
       }

@@ -32,6 +32,8 @@ export interface AnimationOrder {
   animate: AnimateOption;
   /** STILLFRAME_FFMPEG. */
   ffmpeg: string | null;
+  /** Aborted when the capture ends: frames that still wait to be encoded are given up. */
+  signal: AbortSignal;
 }
 
 /**
@@ -39,7 +41,7 @@ export interface AnimationOrder {
  * @throws CaptureError `render_timeout`, `render_crashed`, `render_incomplete`, `unsupported_option`; DocumentReplaced
  */
 export async function takeAnimation(timed: OpenPage, options: PictureOrder['options'], order: AnimationOrder): Promise<Picture> {
-  const { animate, deadline, encodes, ffmpeg } = order;
+  const { animate, deadline, encodes, ffmpeg, signal } = order;
   const { session } = timed;
   const begun = performance.now();
   const page = boundedPage(session, deadline);
@@ -58,7 +60,7 @@ export async function takeAnimation(timed: OpenPage, options: PictureOrder['opti
     ffmpeg,
     deadline,
     dir: store.folder,
-    signal: session.lost,
+    signal,
   };
   const content = await encodes.run(width * height * frames.shown.length, () => encodeAnimation(frames, how));
   const metrics = await page.send('Page.getLayoutMetrics');

@@ -113,8 +113,9 @@ function noFfmpeg(): CaptureError {
   return new CaptureError({ code: 'unsupported_option', message, details: { issues: [{ path: 'animate.format', message }] } });
 }
 
-function tooLate(): CaptureError {
-  const message = 'The video was not encoded in time. A lower `animate.fps`, a shorter `animate.duration` or a smaller viewport may help.';
+/** The error of an animated picture whose encoding has reached its time limit. */
+export function tooLate(): CaptureError {
+  const message = 'The animated picture was not encoded in time. A lower `animate.fps`, a shorter `animate.duration` or a smaller viewport may help.';
   return new CaptureError({ code: 'render_timeout', message, details: { pending: 'picture' } });
 }
 

@@ -73,6 +73,28 @@ describe('the times of the frames', () => {
   });
 });
 
+describe('an encoding', () => {
+  it.each(['webp', 'gif', 'mp4'] as const)('to %s does not begin once its capture has ended', async (format) => {
+    const ffmpeg = await program(`import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(join(dir, 'begun'))}, '');`);
+    const signal = AbortSignal.abort(new Error('The capture has ended.'));
+    const made = encodeAnimation(await store(['red', 'blue'], 10), how({ format, ffmpeg, signal }));
+    await expect(made).rejects.toThrow('The capture has ended.');
+    await expect(readFile(join(dir, 'begun'))).rejects.toThrow('ENOENT');
+  });
+
+  it('that takes too long is stopped at its deadline', async () => {
+    const pixels = Buffer.alloc(1_600 * 1_200 * 3, Uint8Array.from({ length: 8_191 }, (_, at) => (at * at * 7_919) >> 3));
+    const noise = sharp(pixels, { raw: { width: 1_600, height: 1_200, channels: 3 } });
+    const frames = await FrameStore.open(dir, { resize: null });
+    for (let at = 0; at < 60; at++) {
+      const hue = noise.clone().linear(1, at + 1);
+      await frames.add(await hue.png({ compressionLevel: 0 }).toBuffer(), at * 100);
+    }
+    const made = encodeAnimation(await frames.frames(6_000), how({ format: 'gif', deadline: monotonicNow() }));
+    await expect(made).rejects.toMatchObject({ code: 'render_timeout', details: { pending: 'picture' } });
+  });
+});
+
 describe('an mp4', () => {
   it('is made by the ffmpeg of the operator, which gets each frame as often as it is shown, and no environment', async () => {
     const frames = await store(['red', 'red', 'blue'], 10);
