@@ -115,7 +115,8 @@ function noFfmpeg(): CaptureError {
 
 /** The error of an animated picture whose encoding has reached its time limit. */
 export function tooLate(): CaptureError {
-  const message = 'The animated picture was not encoded in time. A lower `animate.fps`, a shorter `animate.duration` or a smaller viewport may help.';
+  const message =
+    'The animated picture was not encoded in time. A lower `animate.fps`, a shorter `animate.duration` or a smaller viewport may help.';
   return new CaptureError({ code: 'render_timeout', message, details: { pending: 'picture' } });
 }
 
