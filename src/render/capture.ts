@@ -30,7 +30,6 @@ import {
 } from './page/waits.js';
 import { DocumentReplaced } from './page/world.js';
 import type { DebugSink, PageSession } from './page-session.js';
-import { takeAnimation } from './picture/animation.js';
 import { boundedPage } from './picture/bounded-page.js';
 import type { EncodeQueue } from './picture/picture.js';
 import { groupPictures, type PictureGroup } from './picture/picture-groups.js';
@@ -500,19 +499,17 @@ async function pictureGroup(group: PictureGroup, { page, shown, times, deps, tak
   if (several) await limited(page.world.call('undo.begin'));
   const { encodes, animations, ffmpeg } = deps;
   const how = { deadline, scroll, encodes };
+  const animation = { deadline: deadlines.endsAt, encodes: animations, ffmpeg, signal: deadlines.signal };
   // What can be acted on is listed as it is in the first picture.
   const arrangedOf = ({ place, index = 0 }: PictureToTake) =>
     wait.facts !== null && place === 0 && index === 0 ? { arranged: wait.facts.readElements.bind(wait.facts) } : {};
   const shoot = async () => {
     for (const [index, picture] of pictures.entries()) {
-      const { animate } = picture.options;
-      if (animate !== null) {
-        const order = { deadline: deadlines.endsAt, encodes: animations, animate, ffmpeg, signal: deadlines.signal };
-        await taken.add(picture, async () => ({ ...picture, picture: await takeAnimation(page, picture.options, order), tolerated: [] }));
-        continue;
-      }
       if (several && picture.kind === 'pdf') await setDensity(boundedPage(page.session, deadline), picture.options.view);
-      await taken.add(picture, (onShot) => takeOne(page, picture, { ...how, ...arrangedOf(picture), ...(several ? { onShot } : {}) }));
+      await taken.add(picture, (onShot) => {
+        const still = { ...how, ...arrangedOf(picture), ...(several ? { onShot } : {}) };
+        return takeOne(page, picture, { still, animation });
+      });
       if (several && !(isLast && index === pictures.length - 1)) await undoPicture(page, picture, deadline);
     }
   };

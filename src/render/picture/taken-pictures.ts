@@ -5,6 +5,7 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import { PICTURES_MAX_BYTES } from '../../contract/limits.js';
 import { numbered } from '../../contract/page-loads.js';
 import type { OpenPage } from '../page/open-page.js';
+import { takeAnimation } from './animation.js';
 import { boundedPage } from './bounded-page.js';
 import type { Picture } from './picture.js';
 import type { PlannedPicture } from './picture-groups.js';
@@ -41,20 +42,31 @@ export async function findElements({ world }: OpenPage, pictures: readonly Plann
   return found;
 }
 
-export async function takeOne(page: OpenPage, { name, options, index }: PictureToTake, how: Omit<TakeHow, 'index'>): Promise<TakenPicture> {
+interface TakeHow {
+  still: Parameters<typeof takePicture>[2];
+  animation: Omit<Parameters<typeof takeAnimation>[2], 'animate'>;
+}
+
+export async function takeOne(
+  page: OpenPage,
+  { name, options, index }: PictureToTake,
+  { still, animation }: TakeHow,
+): Promise<TakenPicture> {
   const tolerated: CaptureWarning[] = [];
-  const picture = await takePicture(page, options, index === undefined ? how : { ...how, index }).catch((error: unknown) => {
+  const take = (wanted: CaptureOptions, how: TakeHow['still']) => {
+    const { animate } = wanted;
+    return animate === null ? takePicture(page, wanted, how) : takeAnimation(page, wanted, { ...animation, animate });
+  };
+  const picture = await take(options, index === undefined ? still : { ...still, index }).catch((error: unknown) => {
     // `tolerate` allows an element or clip that does not exist: the view is captured instead.
     const { warnings } = page.tolerance;
     const before = warnings.length;
     page.tolerance.orThrow(naming(error, name));
     tolerated.push(...warnings.slice(before));
-    return takePicture(page, { ...options, selector: null, clip: null }, { ...how, scroll: options.fullPage ? how.scroll : null });
+    return take({ ...options, selector: null, clip: null }, { ...still, scroll: options.fullPage ? still.scroll : null });
   });
   return { name, options, picture, tolerated };
 }
-
-type TakeHow = Parameters<typeof takePicture>[2];
 
 /** Pictures that were taken, of which the last two may still be encoded while the browser takes the next. */
 export class TakenPictures {

@@ -200,6 +200,15 @@ describe('an animated picture', () => {
     expect(Buffer.compare(one.content, two.content)).toBe(0);
   });
 
+  it('is of the view if its element or clip does not exist, and that is tolerated', async () => {
+    const url = page(ALL);
+    for (const missing of [{ selector: '#nowhere' }, { clip: { x: 0, y: 90_000, width: 20, height: 20 } }]) {
+      const { width, height, warnings } = await animation(url, {}, { ...missing, tolerate: ['render_incomplete'] });
+      expect([width, height]).toEqual([VIEW.width, VIEW.height]);
+      expect(warnings.map(({ code }) => code)).toEqual(['render_incomplete']);
+    }
+  });
+
   it('is mp4 only with an ffmpeg', async () => {
     const refused = await rig.failure(page(ALL), { viewport: VIEW, animate: { duration: 200, format: 'mp4' } });
     expect(refused.code).toBe('unsupported_option');

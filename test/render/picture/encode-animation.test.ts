@@ -83,15 +83,18 @@ describe('an encoding', () => {
   });
 
   it('that takes too long is stopped at its deadline', async () => {
-    const pixels = Buffer.alloc(1_600 * 1_200 * 3, Uint8Array.from({ length: 8_191 }, (_, at) => (at * at * 7_919) >> 3));
+    const pixels = Buffer.alloc(
+      1_600 * 1_200 * 3,
+      Uint8Array.from({ length: 8_191 }, (_, at) => (at * at * 7_919) >> 3),
+    );
     const noise = sharp(pixels, { raw: { width: 1_600, height: 1_200, channels: 3 } });
     const frames = await FrameStore.open(dir, { resize: null });
-    for (let at = 0; at < 60; at++) {
+    for (let at = 0; at < 30; at++) {
       const hue = noise.clone().linear(1, at + 1);
       await frames.add(await hue.png({ compressionLevel: 0 }).toBuffer(), at * 100);
     }
-    const made = encodeAnimation(await frames.frames(6_000), how({ format: 'gif', deadline: monotonicNow() }));
-    await expect(made).rejects.toMatchObject({ code: 'render_timeout', details: { pending: 'picture' } });
+    const made = encodeAnimation(await frames.frames(3_000), how({ format: 'gif', deadline: monotonicNow() }));
+    await expect(made.then(({ length }) => length)).rejects.toMatchObject({ code: 'render_timeout', details: { pending: 'picture' } });
   });
 });
 
