@@ -51,7 +51,9 @@ async function requestOf({ target, body, readStdin }: ServerOrder): Promise<Reco
 }
 
 /** Describes the picture in one line, with a further line for each warning. */
-export function describePicture(file: string | null, { format, width, height, bytes, duration_ms: ms, diagnostics }: Picture): string {
+export function describePicture(file: string | null, picture: Picture): string {
+  const { format, width, height, bytes, duration_ms: ms, diagnostics, upload } = picture;
   const line = `${file ?? 'standard output'}: ${format}, ${width}×${height} px, ${bytes} bytes, ${(ms / 1_000).toFixed(1)} s`;
-  return [line, ...(diagnostics?.warnings ?? []).map(({ message }) => message)].join('\n');
+  const uploaded = upload === undefined ? [] : [upload.error === null ? `uploaded to ${upload.url}` : `not uploaded: ${upload.error}`];
+  return [line, ...uploaded, ...(diagnostics?.warnings ?? []).map(({ message }) => message)].join('\n');
 }

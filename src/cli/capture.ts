@@ -21,6 +21,7 @@ interface CaptureFlags extends NetworkFlags {
   json?: boolean;
   debug?: string;
   server?: string;
+  uploadUrl?: string;
 }
 
 const EXAMPLES = `
@@ -60,9 +61,12 @@ export function addCaptureCommand(program: Command): void {
     '--server <url>',
     'capture on this server, with the API key of STILLFRAME_KEY; a local page is sent with the files that it refers to',
   );
+  capture.option('--upload-url <url>', 'with --server: presigned URL to which the server also uploads the picture');
   addSettings(capture, CAPTURE_SETTINGS).action(async (url: string | undefined, flags: CaptureFlags, command: Command) => {
     const printJson = (value: unknown) => (flags.output === '-' ? process.stderr : process.stdout).write(`${JSON.stringify(value)}\n`);
     try {
+      if (flags.uploadUrl !== undefined && flags.server === undefined)
+        throw new UsageError('--upload-url needs --server: without a server, -o writes the picture to a file.');
       if (flags.server !== undefined) return await runOnServer(flags.server, { url, flags, command, printJson });
       const captured = await runCapture((await readOrder(url, flags, command)).order);
       if (flags.json) printJson(toJsonReport(captured));
@@ -89,7 +93,8 @@ async function runOnServer(server: string, { url, flags, command, printJson }: S
   if (asksForSeveral(order.options))
     throw new UsageError('Several pictures are not taken from a server: leave --server out, or use the client.');
   const { url: _placeholder, ...fields } = body;
-  const picture = await captureOnServer({ server, key: callersKey(), target, body: fields, file, force, readStdin });
+  const upload = flags.uploadUrl === undefined ? {} : { upload: { url: flags.uploadUrl } };
+  const picture = await captureOnServer({ server, key: callersKey(), target, body: { ...fields, ...upload }, file, force, readStdin });
   const { cdn_url: _where, ...data } = picture;
   if (flags.json) printJson({ ok: true, file, ...data });
   else process.stderr.write(`${printable(describePicture(file, picture))}\n`);
