@@ -141,6 +141,9 @@ export interface FakeServices extends AppServices {
 
 const SQUARE = { width: 10, height: 10 };
 
+/** The directory for files that are being received. A test that sends files removes it. */
+export const UPLOADS_DIR = join(tmpdir(), `stillframe-fake-uploads-${process.pid}`);
+
 /** Services with nothing behind them but maps; every function can be replaced. */
 export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServices {
   const jobs = new Map<string, JobSnapshot>();
@@ -160,7 +163,7 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
     streams: 0,
     store: { ...fakeStore({ jobs, requests, deliveries }), ...store },
     limits: limitsOf({}),
-    uploads: { places: new Places({ all: 4, ofAccount: 4, message: 'full' }), dir: join(tmpdir(), 'stillframe-fake-uploads') },
+    uploads: { places: new Places({ all: 4, ofAccount: 4, message: 'full' }), dir: UPLOADS_DIR },
     findLinkPicture: async () => ({ picture: null, inFlight: false }),
     submit: async (submission, context) => {
       submitted.push({ submission, context });

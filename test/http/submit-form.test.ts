@@ -1,7 +1,9 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { request as sendHttp } from 'node:http';
-import { describe, expect, it } from 'vitest';
-import { type FakeServices, fakeServices, KEYS, serveApp } from './fake-services.js';
+import { afterAll, describe, expect, it } from 'vitest';
+import { type FakeServices, fakeServices, KEYS, serveApp, UPLOADS_DIR } from './fake-services.js';
+
+afterAll(() => rmSync(UPLOADS_DIR, { recursive: true, force: true }));
 
 type Part = [disposition: string, content: string | Buffer];
 
