@@ -1,7 +1,7 @@
 import type { AnimateOption, CaptureOptions } from './capture-request.js';
 import { ANIMATION_FRAME_MAX_MS, ANIMATION_GRACE_MS, ANIMATION_MAX_PIXELS } from './limits.js';
 
-/** What follows from `animate`: how many frames there are, and how long they may take. */
+/** The consequences of `animate`: the number of frames, and the time that they may take. */
 
 /** A problem of a request that its fields have together. */
 interface Problem {

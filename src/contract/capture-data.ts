@@ -71,7 +71,7 @@ export interface CaptureData
   inspection: Inspection | null;
 }
 
-/** What became of an upload. */
+/** The outcome of an upload. */
 export interface UploadResult extends CamelNames<NonNullable<Wire['upload']>> {}
 
 /** One of several pictures. Its file is kept and deleted together with those of the others. */

@@ -111,7 +111,7 @@ function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage
   ];
 }
 
-/** What only one picture has, and what a list of several replaces. */
+/** Fields that belong to a single picture, and fields that a list of several replaces. */
 function severalRules(body: Body): Rule[] {
   const has = (name: string) => body[name] !== undefined;
   const [inEntries, instead] = ['cannot be combined with `captures`: give it in an entry.', 'cannot be combined with'];

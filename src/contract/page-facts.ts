@@ -1,4 +1,7 @@
-/** What `inspect_page` tells about a page besides its text: facts and the elements that can be acted on. The limits hold for what a page answers, too. */
+/**
+ * The results of `inspect_page` besides the page's text: facts and the elements that can be acted on. The limits also apply to a page's own
+ * answers.
+ */
 import { z } from 'zod';
 import * as limits from './limits.js';
 
@@ -14,7 +17,7 @@ export const TWITTER_NAME = /^twitter:[\w:.-]+$/;
 /** `e12-` and what the element is (its role and name), and where. */
 export const REF_PATTERN = /^e\d{1,3}-[0-9a-z]{7}-[0-9a-z]{7}$/;
 
-/** What the document itself says. */
+/** Facts that the document itself states. */
 export const documentFactsSchema = z.object({
   title: text().meta({ description: 'title of the document', example: 'Tea – Shop' }),
   description: text().optional().meta({ description: 'its `meta` description', example: 'Teas from small gardens' }),

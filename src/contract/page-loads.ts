@@ -72,7 +72,7 @@ function viewportName({ name, device, view }: NonNullable<CaptureOptions['viewpo
   return name ?? device ?? `${view.width}x${view.height}`;
 }
 
-/** What is left of the pictures of a request for each `selector_all` without a `limit`; at least 1. */
+/** The number of pictures that each `selector_all` without a `limit` may still have; at least 1. */
 function freeShare({ captures, viewports, colorSchemes }: Several): number {
   const entries = captures ?? [];
   const loads = (viewports?.length ?? 1) * (colorSchemes?.length ?? 1);

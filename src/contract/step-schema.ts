@@ -8,7 +8,7 @@ import { normalizeTargetUrl } from './read-url.js';
 type Member = 'selector' | 'hidden' | 'text' | 'secret' | 'key' | 'value' | 'uncheck' | 'url' | 'expression' | 'script' | 'ms';
 
 interface Form {
-  /** Of each group, exactly one member is given. */
+  /** Exactly one member of each group is given. */
   needs: readonly (readonly Member[])[];
   may?: readonly Member[];
 }

@@ -144,7 +144,7 @@ function callbackIssues(body: unknown, rules: SubmissionRules): RequestIssue[] {
 /** Compared as `contentsOf`, or not at all. */
 const NOT_RENDERED = new Set(['timeout', 'upload', 'files']);
 
-/** What counts of files, in whatever order they were sent. */
+/** The names and contents of files, in any order, as part of a request's identity. */
 function contentsOf({ list }: PageFilesOption): string[][] {
   return list.map(({ name, sha256 }) => [name, sha256]).sort(([one = ''], [other = '']) => (one < other ? -1 : 1));
 }

@@ -111,7 +111,7 @@ class Parts {
   }
 }
 
-/** What decides the charset of a text, without the text in memory. */
+/** Determines the charset of a text without keeping the text in memory. */
 class TextCheck {
   readonly #decoder = new TextDecoder('utf-8', { fatal: true });
   #start = Buffer.alloc(0);

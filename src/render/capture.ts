@@ -425,7 +425,7 @@ async function pictureDocument(shown: DocumentState, shooting: Shooting): Promis
     if (banner !== TIMED_OUT && banner.outcome !== 'none') await idleAgain();
   };
   times.enter('run', 40);
-  // What moves is shown from its beginning, unless all of the page is.
+  // Moving content is shown from its beginning, unless the whole page is shown.
   if (animate !== null && !animate.scroll) await waitForAssets(page);
   else if (options.waitForIdle) await waitForIdle(page);
   const isRepeatable = options.customJs === null && options.steps.length === 0;
@@ -500,7 +500,7 @@ async function pictureGroup(group: PictureGroup, { page, shown, times, deps, tak
   const { encodes, animations, ffmpeg } = deps;
   const how = { deadline, scroll, encodes };
   const animation = { deadline: deadlines.endsAt, encodes: animations, ffmpeg, signal: deadlines.signal };
-  // What can be acted on is listed as it is in the first picture.
+  // Elements that can be acted on are listed as they are in the first picture.
   const arrangedOf = ({ place, index = 0 }: PictureToTake) =>
     wait.facts !== null && place === 0 && index === 0 ? { arranged: wait.facts.readElements.bind(wait.facts) } : {};
   const shoot = async () => {

@@ -6,7 +6,7 @@ import type { JobPage, JobPageRequest, JobStore } from './store.js';
 /** Number of jobs that one page examines, so that a rare state needs no scan of all jobs. */
 export const EXAMINED_JOBS_MAX = 1_000;
 
-/** Of an account's jobs with the same URL, as there is no index for it. */
+/** Limits of a search for earlier pictures of a URL, for which there is no index: jobs of the account examined, and pictures found. */
 const EARLIER = { examined: 5_000, found: 20 };
 
 export type JobLookUps = Pick<

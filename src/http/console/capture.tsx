@@ -98,7 +98,7 @@ function Preview({ job }: { job: JobSnapshot }) {
   );
 }
 
-/** What the page takes from the answer (in-browser/islands.ts). */
+/** The part of the answer that the page inserts (in-browser/islands.ts). */
 function PreviewResult({ children }: { children?: Child }) {
   return <div id="preview-result">{children}</div>;
 }

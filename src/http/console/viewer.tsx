@@ -12,7 +12,7 @@ export function isDocument(format: string): boolean {
   return format === 'pdf' || format === 'mp4';
 }
 
-/** What a job has captured; null for a PDF or video, and for a job that has not succeeded. */
+/** The picture of a job; null for a PDF or video, and for a job that has not succeeded. */
 export function pictureOf({ result }: JobSnapshot): CaptureData | null {
   return result?.outcome.ok === true && !isDocument(result.outcome.data.format) ? result.outcome.data : null;
 }

@@ -1,5 +1,5 @@
 /**
- * What `inspect_page` runs inside pages, and a ref of a step. It is built to a script of its own, so that other captures do not load it.
+ * The program that `inspect_page` and refs of steps run inside pages. It is a separate script, so that other captures do not load it.
  */
 
 export { clear } from './marks.js';

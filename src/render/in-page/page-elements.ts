@@ -51,7 +51,7 @@ interface Candidate {
   box: DOMRect;
 }
 
-/** What the boxes around an element show of it; null if they have scrolled it away. */
+/** The part of an element that the boxes around it show; null if they have scrolled it away. */
 interface Shown extends Candidate {
   part: ElementBox | null;
 }

@@ -1,7 +1,7 @@
 import { textOf, tidy } from './accessible.js';
 import { all, allIn, documentProperty, isVisible, trees } from './dom.js';
 
-/** What a document says about itself: its head, headings, links and fonts. */
+/** The facts that a document states about itself: its head, headings, links and fonts. */
 
 export interface FactLimits {
   textChars: number;

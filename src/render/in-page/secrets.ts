@@ -1,6 +1,6 @@
 import { trees } from './dom.js';
 
-/** What a page could show of secrets that were typed into it, in a picture for whoever reads an error. */
+/** Hides secrets that were typed into a page, for a picture that readers of an error see. */
 
 const NO_TEXT = new Set(['button', 'checkbox', 'image', 'radio', 'reset', 'submit']);
 /** Elements whose content cannot be read from here. */

@@ -52,7 +52,7 @@ async function checkAll(page: OpenPage, shown: DocumentState, options: CaptureOp
     answer(world.call('edits.apply')),
     tolerated(refuseWall()),
     refuseUnreadable(world, shown.mimeType, answer),
-    // What moves may begin with nothing.
+    // Moving content may begin with a blank view.
     options.animate === null ? tolerated(refuseBlank(page, { ms, mayBeCovered })) : undefined,
   ]);
   if (options.failIfIncomplete) await tolerated(refuseIncomplete(world, answer));

@@ -13,7 +13,7 @@ interface Response {
   status: number;
 }
 
-/** What starts: the used parts of Network.requestWillBeSent. Times are in seconds, on a clock of the browser. */
+/** A request that starts: the used parts of Network.requestWillBeSent. Times are in seconds, on a clock of the browser. */
 export interface Sent {
   requestId: string;
   timestamp: number;
@@ -40,7 +40,7 @@ const LOGGED_MAX = 2_000;
 /** Types are Chromium's, and few. */
 const OTHER = 'other';
 
-/** What the requests of a document came to, for `inspect_page`. NetworkTracker reports them, so nothing is watched twice. */
+/** The outcomes of a document's requests, for `inspect_page`. NetworkTracker reports them, so nothing is watched twice. */
 export class RequestLog {
   #requests = new Map<string, LoggedRequest>();
   #counts = new Map<string, { count: number; bytes: number }>();

@@ -19,7 +19,7 @@ export const ADVANCE_AGAIN_MS = 300;
 const COUNTING_MAX_MS = 3_200;
 /** The time limit of `wait_for_idle` (decisions.md, Capture semantics). */
 const IDLE_MAX_MS = 5_000;
-/** What has loaded may load more, such as a style sheet its fonts. */
+/** Loaded files may load others, as a style sheet loads fonts. */
 const ASSET_ROUNDS = 3;
 /** The real time between two runs of a clock that is otherwise held. */
 const TICK_MS = 50;

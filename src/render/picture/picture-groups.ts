@@ -2,7 +2,7 @@
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { PictureOrdered } from '../../contract/page-loads.js';
 
-/** What a picture needs of its page, from the least to the most. */
+/** The changes that a picture needs in its page, from the fewest to the most. */
 type Kind = 'view' | 'element' | 'clip' | 'clip below' | 'full page' | 'pdf';
 const KINDS: readonly Kind[] = ['view', 'element', 'clip', 'clip below', 'full page', 'pdf'];
 
@@ -16,7 +16,7 @@ export interface PlannedPicture extends PictureOrdered {
 /** Pictures that are taken of the page while it is stopped once. */
 export interface PictureGroup {
   pictures: PlannedPicture[];
-  /** What the page is scrolled, checked and stopped with. */
+  /** The options with which the page is scrolled, checked and stopped. */
   options: CaptureOptions;
   /** Whether the page is scrolled through before. */
   scrolls: boolean;
@@ -43,7 +43,7 @@ function kindOf({ selector, clip, fullPage, format, view, animate }: CaptureOpti
   if (animate?.scroll === true) return 'full page';
   if (selector !== null) return 'element';
   if (format === 'pdf') return 'pdf';
-  // What lies below the view may load only when it is scrolled to.
+  // Content below the view may load only when it is scrolled to.
   if (clip !== null && animate !== null) return 'clip';
   if (clip !== null) return fullPage || clip.y + clip.height > view.height ? 'clip below' : 'clip';
   return fullPage ? 'full page' : 'view';

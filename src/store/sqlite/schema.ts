@@ -111,7 +111,7 @@ export const artifacts = sqliteTable(
     accountId: text().references(() => accounts.id),
     /** CaptureData as JSON, for all jobs with this picture; null if an older version created the row. */
     data: text(),
-    /** Of a further picture of a job: the job's first one, with which it is kept, deleted and forgotten. */
+    /** For a further picture of a job: the job's first picture, with which it is kept, deleted and forgotten. */
     firstName: text().references((): AnySQLiteColumn => artifacts.name, { onDelete: 'cascade' }),
   },
   (t) => [
