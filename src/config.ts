@@ -7,7 +7,9 @@ import { isIP, isIPv6 } from 'node:net';
 import { availableParallelism, homedir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { isApiKey } from './contract/api-key.js';
 import { ConfigError } from './contract/config-error.js';
+import { DOOR_NAMES } from './contract/door-names.js';
 import { nearestName } from './contract/meant-field.js';
 import { TOLERATED_CODES } from './contract/request-fields.js';
 import { parseTracing, type TracingConfig } from './tracing-config.js';
@@ -76,6 +78,8 @@ const roles = listOf(`a comma-separated list of ${ROLES.join(', ')}`, (item) => 
 const toleratedCodes = listOf(`a comma-separated list of ${TOLERATED_CODES.join(', ')}`, (item) =>
   TOLERATED_CODES.find((code) => code === item),
 );
+const doors = listOf(`a comma-separated list of ${DOOR_NAMES.join(', ')}`, (item) => DOOR_NAMES.find((name) => name === item));
+const apiKey = written('an API key, as `stillframe keys create` prints it', (given) => (isApiKey(given) ? given : undefined));
 const postgresUrl = written('a URL such as postgres://user:password@host:5432/stillframe', (given) =>
   /^postgres(ql)?:\/\/[^/]/i.test(given) && URL.canParse(given) ? given : undefined,
 );
@@ -270,6 +274,27 @@ const BUCKET = {
   }),
 };
 
+const DOORS = {
+  doors: doors
+    .transform((given) => [...new Set(given)])
+    .default([])
+    .meta({
+      argument: '<list>',
+      help: `comma-separated services whose HTTP interface is served, too: ${DOOR_NAMES.join(', ')}`,
+      note: 'See the page "Coming from another service".',
+    }),
+  doorKey: optional(apiKey).meta({
+    help: 'API key of the requests to these interfaces that have none',
+    note: 'Whoever reaches the server can then capture with this key: its rate and the credits of its account are the limit.',
+    defaultText: 'none: such requests are refused',
+  }),
+  gotenbergUpstream: optional(webUrl).meta({
+    argument: '<url>',
+    help: 'URL of a Gotenberg to which its interface passes on what is not captured here, such as the conversion of office documents',
+    defaultText: 'none: such requests are refused',
+  }),
+};
+
 const FILTER_LISTS = {
   lists: onOff.default(true).meta({ help: 'do not fetch filter lists; use only the built-in rules' }),
 };
@@ -296,6 +321,7 @@ const GROUPS = {
   Retention: RETENTION,
   'Several servers': SEVERAL_SERVERS,
   'Pictures in a bucket': BUCKET,
+  'Interfaces of other services': DOORS,
   'Filter lists': FILTER_LISTS,
   Logging: LOGGING,
 };
@@ -310,6 +336,7 @@ const schema = z.object({
   ...RETENTION,
   ...SEVERAL_SERVERS,
   ...BUCKET,
+  ...DOORS,
   ...FILTER_LISTS,
   ...LOGGING,
 });

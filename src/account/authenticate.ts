@@ -17,14 +17,18 @@ export interface Principal {
 /** The `Authorization` value (interface.md, Authentication). The scheme's name is case-insensitive (RFC 9110, 11.1). */
 const BEARER = /^Bearer +([^\s,]{1,200}) *$/i;
 
+/** Authenticates the key of an `Authorization` header, as `authenticateKey`. */
+export async function authenticate(store: Pick<KeyStore, 'findKeyByHash'>, authorization: string | undefined): Promise<Principal> {
+  return await authenticateKey(store, BEARER.exec(authorization ?? '')?.[1] ?? null);
+}
+
 /**
- * Authenticates the key of an `Authorization` header by its hash, so that the look-up's duration reveals nothing about stored keys. The
- * database is queried for well-formed keys only, but every time, so that a revocation by another process takes effect at once.
+ * Authenticates a key by its hash, so that the look-up's duration reveals nothing about stored keys. The database is queried for
+ * well-formed keys only, but every time, so that a revocation by another process takes effect at once.
  * @throws CaptureError `unauthorized`, the same for a missing, malformed, unknown or revoked key
  */
-export async function authenticate(store: Pick<KeyStore, 'findKeyByHash'>, authorization: string | undefined): Promise<Principal> {
-  const secret = BEARER.exec(authorization ?? '')?.[1];
-  if (secret === undefined || !isApiKey(secret)) throw unauthorized();
+export async function authenticateKey(store: Pick<KeyStore, 'findKeyByHash'>, secret: string | null): Promise<Principal> {
+  if (secret === null || !isApiKey(secret)) throw unauthorized();
   const key = await store.findKeyByHash(hashApiKey(secret));
   if (key === null || key.revokedAt !== null) throw unauthorized();
   return { keyId: key.id, accountId: key.accountId, scopes: key.scopes };

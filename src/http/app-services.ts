@@ -10,6 +10,7 @@ import type { LinkPicture } from '../capture/open-picture.js';
 import type { SubmitContext } from '../capture/submit.js';
 import type { Thumbnail } from '../capture/thumbnails.js';
 import type { Comparison, ComparisonOptions, PictureSource } from '../contract/comparison.js';
+import type { DoorName } from '../contract/door-names.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
 import type { ModelTiles, TileOrder } from '../contract/model-tiles.js';
 import type { Places } from '../contract/places.js';
@@ -116,6 +117,12 @@ export interface AppConfig {
   artifactMaxAgeSeconds: number;
   /** False for a server that leaves the API to others: it has health and metrics only. */
   servesApi: boolean;
+  /** STILLFRAME_DOORS. */
+  doors: readonly DoorName[];
+  /** STILLFRAME_DOOR_KEY. Secret. */
+  doorKey: string | null;
+  /** STILLFRAME_GOTENBERG_UPSTREAM. */
+  gotenbergUpstream: string | null;
   /** null: `/metrics` is served to loopback only. */
   metricsToken: string | null;
 }

@@ -5,6 +5,7 @@
 import { Hono } from 'hono';
 import { notFound } from '../contract/capture-error.js';
 import type { AppEnv, AppServices } from './app-services.js';
+import { doorRoutes } from './doors/doors.js';
 import { answerError } from './envelope.js';
 import { openExchange } from './exchange.js';
 import { guard, refuseOtherMethods } from './guard.js';
@@ -17,8 +18,9 @@ export function createApp(services: AppServices): Hono<AppEnv> {
   app.use(openExchange(services));
   app.onError((thrown, c) => answerError(services, c.var.exchange, thrown));
   app.notFound((c) => answerError(services, c.var.exchange, notFound('No such path')));
-  const { servesApi } = services.config;
-  for (const { method, path, access, before, handle } of ROUTES.filter(({ onEveryServer }) => servesApi || onEveryServer)) {
+  const { servesApi, doors } = services.config;
+  const routes = servesApi ? [...ROUTES, ...doorRoutes(doors)] : ROUTES.filter(({ onEveryServer }) => onEveryServer);
+  for (const { method, path, access, before, handle } of routes) {
     app.use(path, async (c, next) => {
       c.var.exchange.route = path;
       refuseOtherMethods(c, [method]);

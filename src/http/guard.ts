@@ -1,5 +1,5 @@
 import type { Context, MiddlewareHandler } from 'hono';
-import { authenticate as authenticateKey, type Principal, requireScope } from '../account/authenticate.js';
+import { authenticate as authenticateHeader, type Principal, requireScope } from '../account/authenticate.js';
 import type { RateVerdict } from '../account/rate-limits.js';
 import type { Scope } from '../contract/api-key.js';
 import { CaptureError } from '../contract/capture-error.js';
@@ -92,7 +92,7 @@ export function principalOf(c: Context<AppEnv>): Principal {
 
 async function authenticate(services: AppServices, c: Context<AppEnv>): Promise<Principal> {
   try {
-    return await authenticateKey(services.store, c.env.incoming.headers.authorization);
+    return await authenticateHeader(services.store, c.env.incoming.headers.authorization);
   } catch (thrown) {
     throw failureOf(services, c, thrown, 'unauthorized');
   }

@@ -22,6 +22,8 @@ export interface NamedArtifact {
   conditional: boolean;
   /** Whether the client may be sent to the storage. */
   mayRedirect: boolean;
+  /** The header `Content-Disposition`. Default: inline, with the name of the artifact. */
+  disposition?: string;
 }
 
 /** @throws CaptureError `invalid_request` (404, or 410 for one that has been deleted) */
@@ -48,7 +50,7 @@ export const PICTURE_HEADERS = {
 export async function answerPicture(
   services: AppServices,
   c: Context<AppEnv>,
-  { data, ...how }: { data: CaptureData } & Pick<NamedArtifact, 'cacheControl' | 'conditional'>,
+  { data, ...how }: { data: CaptureData } & Pick<NamedArtifact, 'cacheControl' | 'conditional' | 'disposition'>,
 ): Promise<Response> {
   const artifact = await services.openPicture(data.artifact);
   if (artifact === null || artifact === 'deleted') throw pictureDeleted();
@@ -81,7 +83,8 @@ export async function sendArtifact(services: AppServices, c: Context<AppEnv>, wa
   };
   const answer = (status: number, more: Record<string, string>) => new Response(null, { status, headers: Object.assign(headers, more) });
   if (conditional && isUnchanged(incoming.headers, validators)) return answer(304, common);
-  const content = { 'content-type': contentTypeOf(name), 'content-disposition': `inline; filename="${name}"` };
+  const { disposition = `inline; filename="${name}"` } = wanted;
+  const content = { 'content-type': contentTypeOf(name), 'content-disposition': disposition };
   if (isGet && wanted.mayRedirect && artifact.link !== null) {
     return answer(302, {
       location: await artifact.link({

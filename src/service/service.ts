@@ -333,6 +333,9 @@ export class Service implements AsyncDisposable {
         allowInsecureTls: config.allowInsecureTls,
         mp4: config.ffmpeg !== null,
         artifactMaxAgeSeconds: Math.floor((config.artifactTtlH * HOUR_MS) / 1000),
+        doors: config.doors,
+        doorKey: config.doorKey,
+        gotenbergUpstream: config.gotenbergUpstream,
         metricsToken: config.metricsToken,
       },
     };

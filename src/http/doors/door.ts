@@ -1,0 +1,145 @@
+/**
+ * What the doors share: an interface of another service that maps its fields onto a capture request, and the capture onto bytes
+ * (STILLFRAME_DOORS). A field that is not honoured is refused by its name.
+ */
+import type { Context } from 'hono';
+import { z } from 'zod';
+import { authenticateKey } from '../../account/authenticate.js';
+import type { CaptureData } from '../../contract/capture-data.js';
+import { CaptureError, type StoredError } from '../../contract/capture-error.js';
+import { isTerminal, type JobSnapshot } from '../../contract/job.js';
+import { nearestName } from '../../contract/meant-field.js';
+import { invalidRequest, parseSubmission, type RequestIssue } from '../../contract/submission.js';
+import type { AppEnv, AppServices } from '../app-services.js';
+import { noteError } from '../envelope.js';
+import { enforceLimits, failureOf, SUBMISSIONS } from '../guard.js';
+import type { SubmittableForm } from '../receive-form.js';
+import type { Route } from '../route.js';
+import { refuseWhenDraining, submitAndWait } from '../submit-and-wait.js';
+
+/** Fields of a capture request, whose defaults behind a door are those of a browser that nobody has configured. */
+export type Draft = Record<string, unknown>;
+
+const NAME_SHOWN_CHARS = 60;
+
+/** The capture request that a door's fields are written into: density 1, nothing blocked, no cached result, motion as in a browser. */
+export function newDraft(): Draft {
+  return {
+    viewport: { deviceScaleFactor: 1 },
+    block_ads: false,
+    block_cookie_banners: false,
+    block_chats: false,
+    block_trackers: false,
+    verify_egress: false,
+    cache_ttl: 0,
+  };
+}
+
+export interface DoorRoute {
+  method: 'GET' | 'POST';
+  path: string;
+  /** The API key that a request brings; null for none. */
+  keyOf(c: Context<AppEnv>): string | null;
+  /** Answers an authenticated request. */
+  handle(services: AppServices, c: Context<AppEnv>): Promise<Response>;
+  /** Answers a failure as the service does whose door it is. */
+  refuse(error: StoredError, c: Context<AppEnv>): Response;
+}
+
+/** A route of a door. Its key is that of the request or, if it has none, STILLFRAME_DOOR_KEY. */
+export function doorRoute({ method, path, keyOf, handle, refuse }: DoorRoute): Route {
+  return {
+    method,
+    path,
+    access: null,
+    handle: (services) => async (c) => {
+      try {
+        await authenticate(services, c, keyOf(c) ?? services.config.doorKey);
+        refuseWhenDraining(services);
+        return await handle(services, c);
+      } catch (thrown) {
+        return refuse(noteError(services, c.var.exchange, thrown), c);
+      }
+    },
+  };
+}
+
+/** @throws CaptureError `unauthorized`, `forbidden`, `rate_limited` */
+async function authenticate(services: AppServices, c: Context<AppEnv>, key: string | null): Promise<void> {
+  try {
+    enforceLimits(services, c, { principal: await authenticateKey(services.store, key), protection: SUBMISSIONS });
+  } catch (thrown) {
+    throw failureOf(services, c, thrown, 'unauthorized');
+  }
+}
+
+/** A capture behind a door: its request, and the files that came with it. */
+export interface DoorOrder {
+  draft: Draft;
+  form?: Pick<SubmittableForm, 'files' | 'submit'>;
+}
+
+/**
+ * Captures, and waits for the end as long as the client does, as the other services do.
+ * @throws CaptureError also for a capture that fails
+ */
+export async function capture(services: AppServices, c: Context<AppEnv>, { draft, form }: DoorOrder): Promise<CaptureData> {
+  const submission = parseSubmission(draft, { ...services.config, forceAsync: false, files: form?.files ?? null });
+  let job = await submitAndWait(services, c, { submission, idempotencyKey: null, submit: form?.submit ?? services.submit });
+  while (!isTerminal(job.state) && !c.req.raw.signal.aborted && !services.draining()) {
+    job = await services.waitForJob(job, c.req.raw.signal);
+  }
+  return dataOf(job);
+}
+
+/** @throws CaptureError */
+function dataOf(job: JobSnapshot): CaptureData {
+  if (job.result === null) throw new CaptureError({ code: 'internal_error', status: 503, message: 'The capture has not ended yet.' });
+  const { outcome } = job.result;
+  if (outcome.ok) return outcome.data;
+  throw new CaptureError({ ...outcome.error, details: { ...outcome.error.details, job_id: job.id } });
+}
+
+/** Reads one field of a door, and writes it into `Into`. */
+export interface DoorField<Into> {
+  /** @returns why the value is refused; null if it is honoured */
+  read(value: unknown, into: Into): string | null;
+}
+
+/** A field that is honoured. `write` may return why a valid value is refused. */
+export function field<Into, Value>(schema: z.ZodType<Value>, write: (value: Value, into: Into) => string | undefined): DoorField<Into> {
+  return {
+    read: (value, into) => {
+      const { data, error } = schema.safeParse(value);
+      if (error !== undefined) return z.prettifyError(error);
+      return write(data as Value, into) ?? null;
+    },
+  };
+}
+
+/** A field that is not honoured, and what to do instead. */
+export function refused(instead: string): DoorField<unknown> {
+  return { read: () => `is not supported here: ${instead}` };
+}
+
+/**
+ * Reads the fields of a request in the order in which the table has them.
+ * @throws CaptureError `invalid_request` that names every field that is unknown, not valid or refused
+ */
+export function readFields<Into>(given: Record<string, unknown>, table: Record<string, DoorField<Into>>, into: Into): Into {
+  const known = Object.keys(table);
+  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(table, name));
+  const issues: RequestIssue[] = unknown.map((name) => ({ path: name.slice(0, NAME_SHOWN_CHARS), message: unknownField(name, known) }));
+  for (const [name, { read }] of Object.entries(table)) {
+    if (!Object.hasOwn(given, name)) continue;
+    const message = read(given[name], into);
+    if (message !== null) issues.push({ path: name, message });
+  }
+  if (issues.length > 0) throw invalidRequest(issues);
+  return into;
+}
+
+function unknownField(name: string, known: readonly string[]): string {
+  const near = nearestName(name, known);
+  return `is not a field of this interface${near === null ? '' : `: did you mean \`${near}\`?`}`;
+}
