@@ -103,6 +103,7 @@ describe('the settings', () => {
     const secrets = Object.values(SETTINGS).filter(({ flag }) => flag === null);
     expect(secrets.map(({ env }) => env).sort()).toEqual([
       'DATABASE_URL',
+      'DOOR_KEY',
       'METRICS_TOKEN',
       'PROXY_PASSWORD',
       'S3_ACCESS_KEY_ID',
