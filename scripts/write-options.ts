@@ -39,7 +39,9 @@ function rowsOf(field: Field): string[] {
 }
 
 function valuesOf({ type, choices, item, min, max, members }: Field): string {
-  if (choices.length > 0) return `${item === null ? '' : 'list of '}${choices.map((choice) => `\`${choice}\``).join(', ')}`;
+  const listed = choices.map((choice) => `\`${choice}\``).join(', ');
+  if (type === 'union' && item !== null) return `${listed}, or list of texts`;
+  if (choices.length > 0) return `${item === null ? '' : 'list of '}${listed}`;
   if (type === 'number') return min === null ? `up to ${max}` : max === null ? `${min} or more` : `${min} to ${max}`;
   if (type === 'array') return item?.type === 'string' ? 'list of texts' : 'list of objects';
   if (type === 'union') return members.length > 0 ? 'text or object' : 'length';

@@ -2,6 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import type { OpenArtifact } from '../artifacts/artifacts.js';
 import { CaptureError } from '../contract/capture-error.js';
 import type { ModelTiles, TileOrder } from '../contract/model-tiles.js';
+import { withoutBmp } from '../render/picture/indexed-file.js';
 import { modelTiles } from '../render/picture/model-tiles.js';
 import type { EncodeQueue } from '../render/picture/picture.js';
 import { pictureDeleted } from './open-picture.js';
@@ -52,6 +53,7 @@ export class ModelViews {
       const message = `The picture has ${Math.round(artifact.bytes / 1e6)} MB, more than can be shown: capture the page as webp, or a part of it.`;
       throw new CaptureError({ code: 'invalid_request', message });
     }
-    return await modelTiles(this.#deps.encodes, await buffer(await artifact.read()), order);
+    const content = await withoutBmp(await buffer(await artifact.read()));
+    return await modelTiles(this.#deps.encodes, content, order);
   }
 }

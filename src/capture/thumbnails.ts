@@ -1,6 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { LRUCache } from 'lru-cache';
 import type { OpenArtifact } from '../artifacts/artifacts.js';
+import { withoutBmp } from '../render/picture/indexed-file.js';
 import type { EncodeQueue } from '../render/picture/picture.js';
 import { makeThumbnail, thumbnailMemory } from '../render/picture/thumbnail.js';
 
@@ -59,7 +60,7 @@ export class Thumbnails {
   }
 
   async #make(artifact: OpenArtifact): Promise<Thumbnail> {
-    const content = await buffer(await artifact.read());
+    const content = await withoutBmp(await buffer(await artifact.read()));
     const bytes = await thumbnailMemory(content);
     if (bytes === null) return 'not shown';
     const reserve = this.#deps.reserveMemory();

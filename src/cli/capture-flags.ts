@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import { FIELD_LIST, type Field, flagNameOf } from '../contract/field-list.js';
+import { numberOrList } from '../contract/field-rules.js';
 import { FIELD_GROUPS } from '../contract/request-fields.js';
 import { parseSubmission, type RequestIssue } from '../contract/submission.js';
 import { UsageError } from './operator-error.js';
@@ -91,7 +92,7 @@ function flags(): Flag[] {
 function toFlag(field: Field): Flag {
   const { short, help: ownHelp, each } = settingsOf(field);
   const help = ownHelp ?? helpOf(field);
-  const long = flagNameOf(field.name);
+  const long = flagNameOf(field);
   const option = (value: string, text = help) => new Option(`${short === undefined ? '' : `${short}, `}${long}${value}`, text);
   const plain = (made: Option): Flag => ({ field, option: made, isJson: false });
   switch (field.type) {
@@ -99,13 +100,16 @@ function toFlag(field: Field): Flag {
       if (field.defaultValue !== true) return plain(option(''));
       return plain(new Option(long.replace('--', '--no-'), ownHelp ?? `not: ${help}`));
     case 'number':
-      return plain(option(' <n>').argParser(number));
+      return plain(field.choices.length > 0 ? oneOf(option(' <n>'), field.choices) : option(' <n>').argParser(number));
     case 'enum':
       return plain(option(' <choice>').choices(field.choices));
     case 'string':
       return plain(option(' <text>'));
     case 'record':
       return plain(new Option(`${short}, --header <name: value>`, help).argParser(collectHeader));
+    case 'union':
+      if (field.item !== null) return plain(option(' <n|list>').argParser(numberOrList));
+      break;
     case 'array':
       if (each !== undefined) return { field, option: new Option(`${each} <step>`, help).argParser(readStep), isJson: true };
       if (field.item?.members.length === 0) return plain(option(' <text>', `${help}; repeat for more`).argParser(collect));
@@ -127,7 +131,8 @@ function helpOf({ description, defaultValue }: Field): string {
 function flagNamed(_: string, name: string): string {
   if (name === 'url') return 'the URL';
   if (name === 'viewport') return '--viewport-*';
-  return FIELD_LIST.some((field) => field.name === name) ? flagNameOf(name) : name;
+  const field = FIELD_LIST.find((each) => each.name === name);
+  return field === undefined ? name : flagNameOf(field);
 }
 
 /** The members of an object, or of the objects in a list, one per line. */
@@ -144,6 +149,12 @@ function membersOf({ item, members, opaque }: Field): string {
 function place(body: Record<string, unknown>, name: string, value: unknown): void {
   const [parent = name, key] = name.split('.');
   body[parent] = key === undefined ? value : { ...(body[parent] as Record<string, unknown> | undefined), [key]: value };
+}
+
+/** An option for one of several numbers. */
+function oneOf(option: Option, choices: readonly string[]): Option {
+  const check = option.choices(choices).parseArg;
+  return option.argParser((value) => number(String(check?.(value, undefined))));
 }
 
 function number(value: string): number {

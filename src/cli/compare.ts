@@ -112,7 +112,7 @@ async function checkOutput(output: string, force: boolean): Promise<void> {
 
 /** Reads a picture file, or captures a page. */
 async function readPicture(text: string, flags: CompareFlags, command: Command): Promise<Buffer> {
-  if (/\.(png|jpe?g|webp|gif)$/i.test(text) && !/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
+  if (/\.(png|jpe?g|webp|bmp|gif)$/i.test(text) && !/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
     return await readFile(text).catch((error: Error) => {
       throw new OperatorError(`${text} cannot be read: ${error.message}`);
     });
@@ -121,7 +121,8 @@ async function readPicture(text: string, flags: CompareFlags, command: Command):
   const config = readSettings(command);
   const body = { format: 'png', ...readCaptureFlags(command, config.proxyPassword) };
   if ('animate' in body) throw new UsageError('--animate-* cannot be used here: animated pictures are not compared.');
-  if (body.format === 'pdf') throw new UsageError('--format must be png, jpeg or webp: PDFs are not compared.');
+  if (body.format === 'pdf' || body.format === 'bmp')
+    throw new UsageError('--format must be png, jpeg or webp: PDFs and BMPs are not compared.');
   const url = target.kind === 'url' ? target.url : LOCAL_PAGE;
   const { renderTarget } = await import('./run-capture.js');
   const { content } = await renderTarget({

@@ -6,12 +6,21 @@ import type { CaptureFormat } from '../contract/capture-request.js';
 import type { CaptureTarget } from './capture-target.js';
 import { OperatorError, UsageError } from './operator-error.js';
 
-const FORMATS: Record<string, CaptureFormat> = { png: 'png', jpg: 'jpeg', jpeg: 'jpeg', webp: 'webp', gif: 'gif', mp4: 'mp4', pdf: 'pdf' };
+const FORMATS: Record<string, CaptureFormat> = {
+  png: 'png',
+  jpg: 'jpeg',
+  jpeg: 'jpeg',
+  webp: 'webp',
+  bmp: 'bmp',
+  gif: 'gif',
+  mp4: 'mp4',
+  pdf: 'pdf',
+};
 /** Maximum length of a name: at most 240 bytes of UTF-8, since file systems allow 255, extension included. */
 const NAME_MAX_CHARS = 80;
 
 /** Message about another extension, which follows "it" or the field's name. */
-export const EXTENSIONS = 'must end in .png, .jpg, .jpeg, .webp, .gif, .mp4 or .pdf, or have no extension';
+export const EXTENSIONS = 'must end in .png, .jpg, .jpeg, .webp, .bmp, .gif, .mp4 or .pdf, or have no extension';
 
 /** Returns the format that a file's extension names; null for no extension, undefined for one that names none. */
 export function formatOfName(path: string): CaptureFormat | null | undefined {

@@ -15,7 +15,7 @@ export interface CaptureData {
      */
     final_url: string;
     /**
-     * format of the artifact: png, jpeg, webp or pdf; gif or mp4 with `animate`
+     * format of the artifact: png, jpeg, webp, bmp or pdf; gif or mp4 with `animate`
      * @example webp
      */
     format: string;
@@ -491,7 +491,7 @@ export interface CaptureData {
          */
         name: string;
         /**
-         * format of the artifact: png, jpeg, webp or pdf
+         * format of the artifact: png, jpeg, webp, bmp or pdf
          * @example webp
          */
         format: string;
@@ -1485,7 +1485,7 @@ export interface CaptureRequest {
      * @example webp
      * @enum {string}
      */
-    format?: "png" | "jpeg" | "webp" | "pdf";
+    format?: "png" | "jpeg" | "webp" | "bmp" | "pdf";
     /**
      * encoding quality; jpeg and webp only. Default: `90`.
      * @example 90
@@ -2073,6 +2073,30 @@ export interface CaptureRequest {
         fit?: "inside" | "cover" | "contain";
     };
     /**
+     * turn the finished picture clockwise, in degrees
+     * @example 90
+     */
+    rotate?: 90 | 180 | 270;
+    /**
+     * reduce the finished picture to these colours, for e-paper and other small screens; png, bmp and webp
+     * @example {
+     *       "colors": 2
+     *     }
+     */
+    palette?: {
+        /**
+         * 2, 4, 16 or 256 greys from black to white, the 7 colours of ACeP e-paper, or a list of 2 to 256 colours as #rrggbb
+         * @example 2
+         */
+        colors: 2 | 4 | 7 | 16 | 256 | string[];
+        /**
+         * how colours in between are imitated by dots; `none` takes the nearest colour, which suits text. Default: `floyd_steinberg`.
+         * @example floyd_steinberg
+         * @enum {string}
+         */
+        dither?: "floyd_steinberg" | "atkinson" | "none";
+    };
+    /**
      * an animated picture of the view: of what moves in it, or of the page as it scrolls
      * @example {
      *       "duration": 3000,
@@ -2373,7 +2397,7 @@ export interface CaptureRequest {
          * @example png
          * @enum {string}
          */
-        format?: "png" | "jpeg" | "webp" | "pdf";
+        format?: "png" | "jpeg" | "webp" | "bmp" | "pdf";
         /**
          * default: the request's
          * @example 80
@@ -2408,6 +2432,30 @@ export interface CaptureRequest {
          * @example true
          */
         omit_background?: boolean;
+        /**
+         * default: the request's
+         * @example 90
+         */
+        rotate?: 90 | 180 | 270;
+        /**
+         * default: the request's
+         * @example {
+         *       "colors": 2
+         *     }
+         */
+        palette?: {
+            /**
+             * 2, 4, 16 or 256 greys from black to white, the 7 colours of ACeP e-paper, or a list of 2 to 256 colours as #rrggbb
+             * @example 2
+             */
+            colors: 2 | 4 | 7 | 16 | 256 | string[];
+            /**
+             * how colours in between are imitated by dots; `none` takes the nearest colour, which suits text. Default: `floyd_steinberg`.
+             * @example floyd_steinberg
+             * @enum {string}
+             */
+            dither?: "floyd_steinberg" | "atkinson" | "none";
+        };
     }[];
     /**
      * viewports or devices in which the page is loaded and captured one after another, instead of `viewport` and `device`

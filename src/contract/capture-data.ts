@@ -173,7 +173,7 @@ const warningsSchema = z
 
 const namedPictureSchema = z.object({
   name: z.string().meta({ description: 'its name in the request, or what stands for it', example: 'hero' }),
-  format: z.string().meta({ description: 'format of the artifact: png, jpeg, webp or pdf', example: 'webp' }),
+  format: z.string().meta({ description: 'format of the artifact: png, jpeg, webp, bmp or pdf', example: 'webp' }),
   width: z.number().meta({ description: 'of the encoded artifact', example: 2560 }),
   height: z.number().meta({ description: 'height of the artifact, in the same unit as `width`', example: 840 }),
   bytes: z.number().meta({ description: 'size of the artifact', example: 9_310 }),
@@ -192,7 +192,9 @@ export const captureDataSchema = z
   .object({
     url: z.string().meta({ description: 'the requested URL, normalized', example: 'https://example.com/' }),
     final_url: z.string().meta({ description: 'the URL after redirects', example: 'https://example.com/' }),
-    format: z.string().meta({ description: 'format of the artifact: png, jpeg, webp or pdf; gif or mp4 with `animate`', example: 'webp' }),
+    format: z
+      .string()
+      .meta({ description: 'format of the artifact: png, jpeg, webp, bmp or pdf; gif or mp4 with `animate`', example: 'webp' }),
     width: z.number().meta({ description: 'of the encoded artifact', example: 2560 }),
     height: z.number().meta({ description: 'height of the artifact, in the same unit as `width`', example: 1440 }),
     bytes: z.number().meta({ description: 'size of the artifact', example: 21_044 }),
@@ -317,6 +319,7 @@ const CONTENT_TYPES: Record<string, string> = {
   jpeg: 'image/jpeg',
   jpg: 'image/jpeg',
   webp: 'image/webp',
+  bmp: 'image/bmp',
   gif: 'image/gif',
   mp4: 'video/mp4',
   pdf: 'application/pdf',

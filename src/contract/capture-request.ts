@@ -30,7 +30,7 @@ export type CaptureFormat = StillFormat | AnimationFormat;
 export type ImageFormat = Exclude<StillFormat, 'pdf'>;
 
 export function isImageFormat(format: CaptureFormat): format is ImageFormat {
-  return format === 'png' || format === 'jpeg' || format === 'webp';
+  return format !== 'pdf' && format !== 'gif' && format !== 'mp4';
 }
 export type WaitUntil = WireCaptureRequest['wait_until'];
 export type ExecutionMode = 'sync' | 'async';
@@ -102,10 +102,12 @@ type WireEntry = NonNullable<WireCaptureRequest['captures']>[number];
 
 /** One of `captures`; null stands for what an entry does not say. */
 export type PictureEntry = {
-  [Name in keyof Required<CamelNames<Omit<WireEntry, 'resize'>>>]: CamelNames<Omit<WireEntry, 'resize'>>[Name] extends infer Value
+  [Name in keyof Required<CamelNames<PlainEntry>>]: CamelNames<PlainEntry>[Name] extends infer Value
     ? Exclude<Value, undefined> | null
     : never;
-} & { resize: ResizeOption | null };
+} & { resize: ResizeOption | null } & Pick<WireEntry, (typeof LATER_ENTRY_FIELDS)[number]>;
+
+type PlainEntry = Omit<WireEntry, 'resize' | (typeof LATER_ENTRY_FIELDS)[number]>;
 
 /** One of `viewports`. */
 export interface ViewportEntry {
@@ -213,10 +215,13 @@ function toResizeOption(wire: WireCaptureRequest['resize']): ResizeOption | null
   return wire === undefined ? null : { width: null, height: null, ...wire };
 }
 
-const ENTRY_FIELDS = Object.keys(pictureEntrySchema.shape);
+/** Absent unless they are used, so that entries without them keep the identity that they had before. */
+const LATER_ENTRY_FIELDS = ['rotate', 'palette'] as const;
+const ENTRY_FIELDS = Object.keys(pictureEntrySchema.shape).filter((name) => !LATER_ENTRY_FIELDS.some((later) => later === name));
 
 function toPictureEntry(wire: WireEntry): PictureEntry {
-  return { ...(renamed(wire, ENTRY_FIELDS) as PictureEntry), resize: toResizeOption(wire.resize) };
+  const later = Object.fromEntries(LATER_ENTRY_FIELDS.flatMap((name) => (wire[name] === undefined ? [] : [[name, wire[name]]])));
+  return { ...(renamed(wire, ENTRY_FIELDS) as PictureEntry), resize: toResizeOption(wire.resize), ...later };
 }
 
 function toViewportEntry({ name, device, ...view }: NonNullable<WireCaptureRequest['viewports']>[number]): ViewportEntry {

@@ -62,7 +62,7 @@ function invalid(
 }
 
 const MASK_NEEDS_PIXELS =
-  'cannot be combined with a printed PDF, which would keep the text below the boxes. Use png, jpeg or webp, `full_page` with `full_page_algorithm` `by_sections` and without `pdf`, or `hide_selectors`.';
+  'cannot be combined with a printed PDF, which would keep the text below the boxes. Use png, jpeg, webp or bmp, `full_page` with `full_page_algorithm` `by_sections` and without `pdf`, or `hide_selectors`.';
 
 function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage, max_height: maxHeight, ...others }: Body): Rule[] {
   const isPdf = format === 'pdf';
@@ -71,20 +71,25 @@ function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage
   const isFullPage = fullPage === true && !hasSelector && !hasClip;
   const hasMask = Array.isArray(others.mask) && others.mask.length > 0;
   const isAnimated = others.animate !== undefined;
+  const hasPalette = others.palette !== undefined;
   const scrolls = (others.animate as { scroll?: unknown } | null | undefined)?.scroll === true;
   const notAnimated = 'cannot be combined with `animate`.';
   const notWithPdf = 'cannot be combined with format `pdf`.';
   return [
-    ['selector', isPdf && hasSelector, 'cannot be combined with format `pdf`. Use png, jpeg or webp, or leave `selector` out.'],
+    ['selector', isPdf && hasSelector, 'cannot be combined with format `pdf`. Use png, jpeg, webp or bmp, or leave `selector` out.'],
     ['pdf', !isPdf && !hasPdfEntry && hasPdf, 'needs format `pdf`.'],
     ['clip', isPdf && hasClip, notWithPdf],
     ['clip', hasSelector && hasClip, 'cannot be combined with `selector`.'],
     ['padding', padding !== undefined && padding !== 0 && !hasSelector, 'needs `selector`.'],
-    ['omit_background', others.omit_background === true && (isPdf || format === 'jpeg'), 'needs format `png` or `webp`.'],
+    [
+      'omit_background',
+      others.omit_background === true && (isPdf || format === 'jpeg' || format === 'bmp'),
+      'needs format `png` or `webp`.',
+    ],
     [
       'full_width',
       others.full_width === true && (!isFullPage || isPdf),
-      'needs `full_page` and format `png`, `jpeg` or `webp`, without `selector` and `clip`.',
+      'needs `full_page` and format `png`, `jpeg`, `webp` or `bmp`, without `selector` and `clip`.',
     ],
     ['max_height', maxHeight !== undefined && (!isFullPage || hasPdf), 'needs `full_page`, without `selector`, `clip` and `pdf`.'],
     ['mask', isPdf && hasMask && (!isFullPage || hasPdf || others.full_page_algorithm === 'native'), MASK_NEEDS_PIXELS],
@@ -92,9 +97,16 @@ function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage
     [
       'annotate',
       others.annotate === true && (isPdf || others.inspect_page !== true),
-      'needs `inspect_page` and format `png`, `jpeg` or `webp`.',
+      'needs `inspect_page` and format `png`, `jpeg`, `webp` or `bmp`.',
     ],
     ['resize', isPdf && others.resize !== undefined, notWithPdf],
+    ['rotate', isPdf && others.rotate !== undefined, notWithPdf],
+    [
+      'palette',
+      hasPalette && (isPdf || format === 'jpeg'),
+      'needs format `png`, `bmp` or `webp`: a jpeg would blur its colours, and a PDF has others.',
+    ],
+    ['omit_background', hasPalette && others.omit_background === true, 'cannot be combined with `palette`, whose colours are opaque.'],
     ['format', isAnimated && format !== undefined, 'cannot be combined with `animate`: set `animate.format` to webp, gif or mp4.'],
     [
       'full_page',
@@ -105,6 +117,8 @@ function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage
     ['reduce_motion', isAnimated && others.reduce_motion === true, notAnimated],
     ['mask', isAnimated && hasMask, notAnimated],
     ['annotate', isAnimated && others.annotate === true, notAnimated],
+    ['palette', isAnimated && hasPalette, notAnimated],
+    ['rotate', isAnimated && others.rotate !== undefined, notAnimated],
     ['real_time', isAnimated && others.real_time === true, notAnimated],
     ['animate.scroll', scrolls && hasSelector, 'cannot be combined with `selector`.'],
     ['animate.scroll', scrolls && hasClip, 'cannot be combined with `clip`.'],

@@ -179,7 +179,7 @@ function readCapture(side: 'before' | 'after', given: Record<string, unknown>, r
   try {
     if (given.animate !== undefined) throw invalidRequest([{ path: 'animate', message: 'is not possible in a comparison' }]);
     const submission = parseSubmission({ format: 'png', ...given, sync: true }, { ...rules, forceAsync: false });
-    if (submission.options.format === 'pdf')
+    if (/^(pdf|bmp)$/.test(submission.options.format))
       throw invalidRequest([{ path: 'format', message: 'must be png, jpeg or webp in a comparison' }]);
     return submission;
   } catch (error) {

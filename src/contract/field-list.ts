@@ -18,11 +18,11 @@ export interface Field extends Partial<FieldMeta> {
   extension: boolean;
   /** Whether it is never shown again. */
   writeOnly: boolean;
-  /** The values of an enumeration, or of a list of them. */
+  /** The values of an enumeration, of a list of them, or of a number that has fixed ones. */
   choices: readonly string[];
   /** The members of an object, or of a union's object form. */
   members: readonly Field[];
-  /** The entries of a list; null for other types. */
+  /** The entries of a list, or of a union's list form; null for other types. */
   item: Field | null;
 }
 
@@ -40,7 +40,8 @@ export function findField([name, ...rest]: readonly string[]): Field | null {
 }
 
 /** The flag of a field: `full_page` has `--full-page`. */
-export function flagNameOf(name: string): string {
+export function flagNameOf({ name, cli }: Pick<Field, 'name' | 'cli'>): string {
+  if (typeof cli === 'object' && cli.long !== undefined) return cli.long;
   return `--${name.replaceAll(/[_.]/g, '-').replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
@@ -62,18 +63,19 @@ function describe(name: string, schema: z.ZodType, inherited: z.GlobalMeta): Fie
   }
   const { description = '', example, writeOnly, 'x-stillframe-extension': extension, ...own } = meta;
   const { group, links } = own;
-  const item = inner instanceof z.ZodArray ? describe(name, inner.element as z.ZodType, { group, links }) : null;
+  const list = formsOf(inner).find((form) => form instanceof z.ZodArray);
+  const item = list === undefined ? null : describe(name, list.element as z.ZodType, { group, links });
   return {
     ...(own as Partial<FieldMeta>),
     name,
-    type: inner.def.type,
+    type: formsOf(inner).every((form) => form instanceof z.ZodLiteral) ? 'number' : inner.def.type,
     description,
     example,
     defaultValue,
     ...rangeOf(inner),
     extension: extension === true,
     writeOnly: writeOnly === true,
-    choices: inner instanceof z.ZodEnum ? inner.options.map(String) : (item?.choices ?? []),
+    choices: inner instanceof z.ZodEnum ? inner.options.map(String) : [...literalsOf(inner), ...(item?.choices ?? [])],
     members: fieldsOf(shapeOf(inner), name, { group, links }),
     item,
   };
@@ -93,6 +95,14 @@ function wrappedBy(schema: z.ZodType): unknown {
 }
 
 function shapeOf(schema: z.ZodType): object {
-  if (schema instanceof z.ZodObject) return schema.shape;
-  return schema instanceof z.ZodUnion ? (schema.options.find((form) => form instanceof z.ZodObject)?.shape ?? {}) : {};
+  return formsOf(schema).find((form) => form instanceof z.ZodObject)?.shape ?? {};
+}
+
+function literalsOf(schema: z.ZodType): string[] {
+  return formsOf(schema).flatMap((form) => (form instanceof z.ZodLiteral ? [...form.values].map(String) : []));
+}
+
+/** The alternatives of a union, or else the schema itself. */
+function formsOf(schema: z.ZodType): readonly unknown[] {
+  return schema instanceof z.ZodUnion ? schema.options : [schema];
 }

@@ -58,6 +58,11 @@ export function forbiddenHeader(name: string): string | null {
   return null;
 }
 
+/** Reads a number, or a list whose entries are separated by commas, as forms and flags write them. */
+export function numberOrList(text: string): number | string[] {
+  return /^\d{1,15}$/.test(text.trim()) ? Number(text) : text.split(',').map((entry) => entry.trim());
+}
+
 export function hasControlCharacter(text: string): boolean {
   return /[\u0000-\u001f\u007f]/.test(text);
 }

@@ -45,7 +45,7 @@ export const IDEMPOTENCY_KEY_PATTERN = /^[A-Za-z0-9._-]{1,128}$/;
 export const IDEMPOTENCY_KEY_RULE = 'must be 1 to 128 letters, digits, dots, underscores or hyphens';
 
 /** Largest side of one encoded picture, in output pixels. PNG's own limit is far beyond what Chromium paints. */
-export const FORMAT_MAX_SIDE_PX = { webp: 16_383, jpeg: 65_535, png: 2_147_483_647 } as const;
+export const FORMAT_MAX_SIDE_PX = { webp: 16_383, jpeg: 65_535, png: 2_147_483_647, bmp: 2_147_483_647 } as const;
 /** Largest side of a PDF page: 14,400 pt at 72 pt per inch and 96 CSS px per inch. */
 export const PDF_PAGE_MAX_PX = 19_200;
 
@@ -124,6 +124,10 @@ export const OPTIONAL_STEP_MS = 3_000;
 export const BLOCK_REQUESTS_MAX_ITEMS = 100;
 export const BLOCK_PATTERN_MAX_CHARS = 2_048;
 export const CREDENTIAL_MAX_CHARS = 1_024;
+/** Colours of a `palette`: as many as one byte tells apart. */
+export const PALETTE_COLORS_MAX = 256;
+/** Largest number of pixels of a picture that is turned, has a palette or is a BMP: all of it is kept in memory. */
+export const WHOLE_PICTURE_MAX_PIXELS = 40_000_000;
 /** Pictures of one request with `captures`, `viewports` or `color_schemes`. */
 export const PICTURES_MAX = 20;
 export const COLOR_SCHEMES_MAX = 3;

@@ -52,6 +52,7 @@ export function pageLoadsOf(options: CaptureOptions): PageLoad[] {
 
 function withEntry(page: CaptureOptions, entry: PictureEntry): CaptureOptions {
   const format = entry.format ?? page.format;
+  const palette = entry.palette ?? (format === 'pdf' || format === 'jpeg' ? null : page.palette);
   return {
     ...page,
     selector: entry.selector ?? entry.selectorAll,
@@ -64,7 +65,9 @@ function withEntry(page: CaptureOptions, entry: PictureEntry): CaptureOptions {
     quality: entry.quality ?? page.quality,
     // The request's own apply where the format has them.
     resize: entry.resize ?? (format === 'pdf' ? null : page.resize),
-    omitBackground: entry.omitBackground ?? (format === 'png' || format === 'webp' ? page.omitBackground : false),
+    omitBackground: entry.omitBackground ?? ((format === 'png' || format === 'webp') && palette === null ? page.omitBackground : false),
+    rotate: entry.rotate ?? (format === 'pdf' ? null : page.rotate),
+    palette,
   };
 }
 

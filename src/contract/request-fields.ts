@@ -8,6 +8,7 @@ import { DEVICE_NAMES } from './device-presets.js';
 import { forbiddenHeader, hasLineBreak, isLocale, isTimezone, limited } from './field-rules.js';
 import * as limits from './limits.js';
 import { cookieSchema, storageStateSchema } from './login-schema.js';
+import { paletteSchema } from './palette.js';
 import { pdfSchema } from './pdf-schema.js';
 import { normalizeTargetUrl } from './read-url.js';
 import { REGION_NAMES } from './regions.js';
@@ -51,6 +52,8 @@ export interface FieldMeta {
 
 interface FlagMeta {
   short?: `-${string}`;
+  /** Replaces the flag that the name makes. */
+  long?: `--${string}`;
   /** The flag stands for one entry of a list, and is repeated. */
   each?: `--${string}`;
   /** Replaces the description; of a switch that is on by default, it describes `--no-…`. */
@@ -130,6 +133,7 @@ const viewportMembers = () => ({
   isMobile: z.boolean().default(false).meta({ description: 'emulate a mobile browser: the viewport meta tag is honoured' }),
   hasTouch: z.boolean().default(false).meta({ description: 'emulate a touch screen' }),
 });
+const rotate = () => z.union([z.literal(90), z.literal(180), z.literal(270)], { error: 'must be 90, 180 or 270' });
 const pictureName = () =>
   limited(limits.PICTURE_NAME_CHARS)
     .regex(/^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$/, 'must be letters and digits, with hyphens and underscores in between')
@@ -154,12 +158,14 @@ export const pictureEntrySchema = z.strictObject({
   padding: whole({ min: 0, max: limits.PADDING_MAX_PX })
     .optional()
     .meta({ description: 'as `padding` of the request; also for `selector_all`', example: 16 }),
-  format: z.enum(['png', 'jpeg', 'webp', 'pdf']).optional().meta({ description: "default: the request's" }),
+  format: z.enum(['png', 'jpeg', 'webp', 'bmp', 'pdf']).optional().meta({ description: "default: the request's" }),
   quality: whole(limits.QUALITY).optional().meta({ description: "default: the request's", example: 80 }),
   resize: resize()
     .optional()
     .meta({ description: "default: the request's", example: { width: 640 } }),
   omit_background: z.boolean().optional().meta({ description: "default: the request's", example: true }),
+  rotate: rotate().optional().meta({ description: "default: the request's", example: 90 }),
+  palette: paletteSchema.optional().meta({ description: "default: the request's", example: { colors: 2 } }),
 });
 
 const targetUrl = () =>
@@ -240,7 +246,7 @@ export const requestFields = {
       cli: { help: 'let animations and transitions run' },
     }),
   format: z
-    .enum(['png', 'jpeg', 'webp', 'pdf'])
+    .enum(['png', 'jpeg', 'webp', 'bmp', 'pdf'])
     .default('webp')
     .meta({ group: 'Output', description: 'format of the picture', price: { pdf: 3 }, cli: { short: '-f' } }),
   quality: whole(limits.QUALITY)
@@ -614,6 +620,16 @@ export const requestFields = {
   resize: resize()
     .optional()
     .meta({ group: 'What to capture', description: 'scale the finished image down, never up', example: { width: 640 }, ...EXTENSION }),
+  rotate: rotate()
+    .optional()
+    .meta({ group: 'Output', description: 'turn the finished picture clockwise, in degrees', example: 90, ...EXTENSION }),
+  palette: paletteSchema.optional().meta({
+    group: 'Output',
+    description: 'reduce the finished picture to these colours, for e-paper and other small screens; png, bmp and webp',
+    example: { colors: 2 },
+    cli: 'members',
+    ...EXTENSION,
+  }),
   animate: z
     .strictObject({
       duration: whole(limits.ANIMATION_MS)

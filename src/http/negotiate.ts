@@ -31,7 +31,7 @@ export function negotiate(accept: string | undefined, format: CaptureFormat): 'j
   });
 }
 
-const FORMATS = new Map((['png', 'jpeg', 'webp', 'pdf'] as const).map((format) => [contentTypeOf(format), format]));
+const FORMATS = new Map((['png', 'jpeg', 'webp', 'bmp', 'pdf'] as const).map((format) => [contentTypeOf(format), format]));
 
 /** With these, JSON or the default format is as good as a picture's own media type. */
 const WIDE_TYPES = new Set(['image/*', '*/*', 'application/json', 'application/*']);

@@ -73,6 +73,7 @@ const NESTED: Record<string, [base: Body, changes: Body]> = {
     { name: 'c', value: 'd', domain: 'example.com', path: '/x', secure: true, http_only: true, same_site: 'Lax', expires: 2e9 },
   ],
   animate: [{}, { duration: 1_000, fps: 5, scroll: true, format: 'gif', scale: 'device' }],
+  palette: [{ colors: 2 }, { colors: ['#000000', '#ffffff'], dither: 'none' }],
   clip: [CLIP, { x: 1, y: 1, width: 101, height: 101 }],
   resize: [
     { width: 100, height: 100 },
@@ -151,7 +152,7 @@ export const PAIRS: Record<string, [Body, Body]> = {
     { html: '<p>', base_url: 'https://example.org/', sync: false },
   ],
   ...inList('captures', { name: 'one', selector: 'a', selector_all: 'p', clip: CLIP, full_page: true, format: 'pdf', quality: 40 }),
-  ...inList('captures', { resize: { width: 10 }, omit_background: true }),
+  ...inList('captures', { resize: { width: 10 }, omit_background: true, rotate: 90, palette: { colors: 2 } }),
   ...inList('captures', { limit: 2, padding: 8 }, { selector_all: 'p' }),
   ...inList('captures', { full_width: true, max_height: 100 }, { full_page: true }),
   ...inList('viewports', { name: 'one', device: 'pixel_8', width: 400, height: 300, deviceScaleFactor: 1, isMobile: true, hasTouch: true }),
@@ -173,6 +174,7 @@ export const PAIRS: Record<string, [Body, Body]> = {
     { ...TARGET, mask: ['.name'] },
     { ...TARGET, mask: ['.name'], mask_color: 'black' },
   ],
+  rotate: [TARGET, { ...TARGET, rotate: 90 }],
   omit_background: [TARGET, { ...TARGET, omit_background: true }],
   real_time: [TARGET, { ...TARGET, real_time: true }],
   'upload.url': [

@@ -14,6 +14,10 @@ const PRESETS: readonly (readonly [name: string, options: Record<string, string>
   ['Phone', { device: 'iphone_15_pro' }],
   ['Full page', { full_page: 'on' }],
   ['PDF invoice', { format: 'pdf', 'pdf.paper': 'a4', 'pdf.margin': '15mm' }],
+  [
+    'E-paper',
+    { format: 'png', 'palette.colors': '2', 'viewport.width': '800', 'viewport.height': '480', 'viewport.deviceScaleFactor': '1' },
+  ],
   ['Open Graph card', { format: 'png', 'viewport.width': '1200', 'viewport.height': '630', 'viewport.deviceScaleFactor': '1' }],
 ];
 
@@ -217,6 +221,7 @@ function placeholderOf({ name, kind, defaultValue, example }: FormField): string
   if (name === 'pdf.paper') return 'default: a4, or letter in the US and Canada';
   if (typeof defaultValue === 'number' || typeof defaultValue === 'string') return `default: ${defaultValue}`;
   if (kind === 'lines') return 'one per line';
+  if (kind === 'number or list') return `such as ${example}, or a list with commas`;
   if (kind === 'pairs') return 'X-Name: value';
   if (kind === 'json') return 'JSON';
   return typeof example === 'string' || typeof example === 'number' ? `such as ${example}` : undefined;

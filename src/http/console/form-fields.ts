@@ -1,4 +1,5 @@
 import { FIELD_LIST, type Field } from '../../contract/field-list.js';
+import { numberOrList } from '../../contract/field-rules.js';
 import { readRequestJson } from '../../contract/request-json.js';
 import type { Form } from './form.js';
 
@@ -21,6 +22,8 @@ export type FieldKind =
   | 'pairs'
   /** JSON, or a text that is none. */
   | 'value'
+  /** A number, or a list with commas. */
+  | 'number or list'
   | 'json';
 
 export interface FormField extends Field {
@@ -45,9 +48,11 @@ function toFormFields(field: Field): FormField[] {
   return [{ ...field, kind: kindOf(field) }];
 }
 
-function kindOf({ type, writeOnly, form, item }: Field): FieldKind {
+function kindOf({ type, writeOnly, form, item, choices }: Field): FieldKind {
   if (writeOnly) return 'secret';
   if (form === 'long') return 'long';
+  if (type === 'union' && item !== null) return 'number or list';
+  if (type === 'number' && choices.length > 0) return 'choice';
   if (item?.type === 'enum') return 'choices';
   return item?.type === 'string' ? 'lines' : (KINDS[type] ?? 'json');
 }
@@ -68,7 +73,7 @@ export function readCaptureForm(form: Form): Record<string, unknown> {
   return body;
 }
 
-function readField({ name, kind, defaultValue }: FormField, form: Form): unknown {
+function readField({ name, kind, type, defaultValue }: FormField, form: Form): unknown {
   if (kind === 'switch') return form.has(name) === (defaultValue ?? false) ? undefined : form.has(name);
   if (kind === 'choices') return form.has(name) ? form.values(name) : undefined;
   const text = form.value(name).trim();
@@ -77,6 +82,8 @@ function readField({ name, kind, defaultValue }: FormField, form: Form): unknown
   switch (kind) {
     case 'number':
       return toNumber(text);
+    case 'number or list':
+      return numberOrList(text);
     case 'lines':
       return lines;
     case 'pairs':
@@ -87,7 +94,7 @@ function readField({ name, kind, defaultValue }: FormField, form: Form): unknown
     case 'json':
       return toJson(text);
     default:
-      return form.value(name);
+      return type === 'number' ? toNumber(text) : form.value(name);
   }
 }
 

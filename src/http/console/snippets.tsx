@@ -127,14 +127,16 @@ function cliLine(body: Record<string, unknown>): string {
   return [`stillframe capture ${target.join('')}`.trim(), ...flags].join(' \\\n  ');
 }
 
-function flagsOf({ name, type, item, cli, writeOnly }: (typeof FIELD_LIST)[number], value: unknown): string[] {
+function flagsOf(field: (typeof FIELD_LIST)[number], value: unknown): string[] {
+  const { type, item, cli, writeOnly } = field;
   if (value === undefined || writeOnly) return [];
-  const flag = flagNameOf(name);
+  const flag = flagNameOf(field);
   if (type === 'boolean') return [value === true ? flag : flag.replace('--', '--no-')];
   if (type === 'record' && isObject(value)) {
     const short = typeof cli === 'object' ? cli.short : undefined;
     return Object.entries(value).map(([header, text]) => `${short ?? flag} ${quoted(`${header}: ${text}`)}`);
   }
+  if (Array.isArray(value) && type === 'union') return [`${flag} ${quoted(value.join(','))}`];
   if (Array.isArray(value) && item?.members.length === 0) return value.map((one) => `${flag} ${quoted(String(one))}`);
   return [`${flag} ${quoted(typeof value === 'object' ? JSON.stringify(value) : String(value))}`];
 }

@@ -71,7 +71,7 @@ const FAILURE_HEADERS: Record<string, Record<string, string>> = {
   503: RETRY_AFTER,
 };
 const INTEGER_HEADERS = new Set(['retry-after', 'x-width', 'x-height']);
-const PICTURE_TYPES = ['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'video/mp4', 'application/pdf'];
+const PICTURE_TYPES = ['image/png', 'image/jpeg', 'image/webp', 'image/bmp', 'image/gif', 'video/mp4', 'application/pdf'];
 
 function register(registry: Registry, { method, path, access, describe }: Route): void {
   if (describe === undefined) return;

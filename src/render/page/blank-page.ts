@@ -87,11 +87,8 @@ async function colourOfView({ cdp }: OpenPage['session']): Promise<number[] | nu
  * @param mayBeWhite called for such a picture; returns whether the page has painted the white itself
  * @throws CaptureError render_incomplete with `details.check: "blank"`
  */
-export async function refuseWhite(
-  picture: EncodedPicture & { whiteBeforeResize?: boolean },
-  mayBeWhite: () => Promise<boolean>,
-): Promise<void> {
-  if (!(picture.whiteBeforeResize ?? (await isAllWhite(picture))) || (await mayBeWhite())) return;
+export async function refuseWhite(picture: EncodedPicture & { wasWhite?: boolean }, mayBeWhite: () => Promise<boolean>): Promise<void> {
+  if (!(picture.wasWhite ?? (await isAllWhite(picture))) || (await mayBeWhite())) return;
   throw blank('The picture is completely white: the page shows nothing.', 'white');
 }
 

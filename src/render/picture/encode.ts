@@ -1,7 +1,9 @@
 import sharp, { type Sharp } from 'sharp';
 import type { CaptureOptions, ImageFormat, ResizeOption } from '../../contract/capture-request.js';
+import type { PaletteOption } from '../../contract/palette.js';
 import type { Picture } from './picture.js';
 import type { Shot } from './shoot.js';
+import { encodeBmp, encodePalette, isAllWhitePixels, turned, wholePicture } from './whole-picture.js';
 
 // Caching or several threads would only use memory: no picture is read twice, and several are encoded at once.
 sharp.cache(false);
@@ -18,11 +20,16 @@ export interface Encoding {
   transparent: boolean;
   /** How to resize the finished picture; null keeps its size. */
   resize: ResizeOption | null;
+  /** Degrees clockwise by which the resized picture is turned. */
+  rotate: CaptureOptions['rotate'];
+  /** The only colours of the turned picture, which is opaque. */
+  palette: PaletteOption | null;
 }
 
 /** The encoding of the image that a capture requests. */
 export function encodingOf(options: CaptureOptions, format: ImageFormat): Encoding {
-  return { format, quality: options.quality, transparent: options.omitBackground, resize: options.resize };
+  const { quality, omitBackground: transparent, resize, rotate, palette } = options;
+  return { format, quality, transparent, resize, rotate, palette };
 }
 
 /** A captured picture as PNGs, in memory or as paths: strips of equal height, one below the other, of which the last may be shorter. */
@@ -38,16 +45,16 @@ export interface Encoded {
   /** Width in px, as written by the encoder. */
   width: number;
   height: number;
-  /** True if the picture was all white before it was resized, absent if it was not resized. */
-  whiteBeforeResize?: boolean;
+  /** Whether the picture was all white before it was resized or got its palette; absent if its content says so itself. */
+  wasWhite?: boolean;
 }
 
 /**
  * The shot that needs no further encoding; null if the browser cannot make it. Its webp encoder would block the browser
  * process for longer than png and sharp's webp take together.
  */
-export function finalShot({ format, quality, resize }: Encoding): Shot | null {
-  if (format === 'webp' || resize !== null) return null;
+export function finalShot({ format, quality, resize, rotate, palette }: Encoding): Shot | null {
+  if (format === 'webp' || format === 'bmp' || resize !== null || rotate !== null || palette !== null) return null;
   return format === 'jpeg' ? { format, quality } : { format };
 }
 
@@ -62,7 +69,7 @@ export async function readFinal(content: Buffer): Promise<Encoded> {
  * @param rows the part to encode, in px; by default, all
  */
 export async function encodeStrips({ pngs, width, height }: Strips, encoding: Encoding, rows = { top: 0, height }): Promise<Encoded> {
-  const { format, quality, transparent, resize } = encoding;
+  const { format, transparent, resize, rotate, palette } = encoding;
   const open = { limitInputPixels: false, sequentialRead: true };
   const [only = '', ...others] = pngs;
   // Joined strips all get the height of the tallest, so the surplus of the last one is cut off.
@@ -70,11 +77,29 @@ export async function encodeStrips({ pngs, width, height }: Strips, encoding: En
   const image = joined.extract({ left: 0, width, ...rows });
   const shown = transparent ? image : image.removeAlpha();
   const sized = resize === null ? shown : scaledDown(shown, { resize, transparent, size: { width, height: rows.height } });
-  const isLarge = width * rows.height > WEBP_QUICK_PIXELS;
-  const { data, info } = await encoder(sized, { format, quality, isLarge }).toBuffer({ resolveWithObject: true });
-  const encoded = { content: data, width: info.width, height: info.height };
+  const size = { width, height: rows.height };
+  if (format === 'bmp' || rotate !== null || palette !== null) {
+    const whole = await wholePicture(sized, size, encoding);
+    const encoded = await encodeWhole(turned(whole, encoding), size, encoding);
+    const isWhite = isAllWhitePixels(whole, WHITE_MIN);
+    return { ...encoded, wasWhite: isWhite && (resize === null || (await hasWhiteStats(image))) };
+  }
+  const encoded = await encodeImage(sized, size, { ...encoding, format });
   // The picture before resizing is judged, since scaling averages thin content away, and `cover` cuts it off.
-  return resize === null ? encoded : { ...encoded, whiteBeforeResize: (await isAllWhite(encoded)) && (await hasWhiteStats(image)) };
+  return resize === null ? encoded : { ...encoded, wasWhite: (await isAllWhite(encoded)) && (await hasWhiteStats(image)) };
+}
+
+async function encodeWhole(image: Sharp, size: Size, encoding: Encoding): Promise<Encoded> {
+  const { format, palette } = encoding;
+  if (palette !== null) return await encodePalette(image, palette, format);
+  return format === 'bmp' ? await encodeBmp(image) : await encodeImage(image, size, { ...encoding, format });
+}
+
+/** @param size before it was resized */
+async function encodeImage(image: Sharp, { width, height }: Size, how: ImageEncoding): Promise<Encoded> {
+  const encoding = { ...how, isLarge: width * height > WEBP_QUICK_PIXELS };
+  const { data, info } = await encoder(image, encoding).toBuffer({ resolveWithObject: true });
+  return { content: data, width: info.width, height: info.height };
 }
 
 /**
@@ -91,7 +116,17 @@ export function scaledDown(
   return image.resize({ width, height, fit: resize.fit, background, withoutEnlargement: true });
 }
 
-function encoder(image: Sharp, { format, quality, isLarge }: { format: ImageFormat; quality: number; isLarge: boolean }): Sharp {
+interface Size {
+  width: number;
+  height: number;
+}
+
+interface ImageEncoding {
+  format: Exclude<ImageFormat, 'bmp'>;
+  quality: number;
+}
+
+function encoder(image: Sharp, { format, quality, isLarge }: ImageEncoding & { isLarge: boolean }): Sharp {
   switch (format) {
     case 'png':
       return image.png({ compressionLevel: 6, adaptiveFiltering: false });

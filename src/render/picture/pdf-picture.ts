@@ -122,7 +122,7 @@ async function packPixels(order: PictureOrder, scroll: ScrollReport): Promise<Pi
 }
 
 /** interface.md has `quality` for jpeg and webp only. */
-const PDF_JPEG_QUALITY = 90;
+const PDF_ENCODING = { format: 'jpeg', quality: 90, transparent: false, resize: null, rotate: null, palette: null } as const;
 const POINTS_PER_CSS_PX = 72 / 96;
 
 /**
@@ -147,7 +147,7 @@ async function pixelPdf(
   const mostRows = Math.floor(PDF_PAGE_MAX_PX * density);
   for (let top = 0; top < strips.height; top += mostRows) {
     const rows = { top, height: Math.min(mostRows, strips.height - top) };
-    const { content } = await encodeStrips(strips, { format: 'jpeg', quality: PDF_JPEG_QUALITY, transparent: false, resize: null }, rows);
+    const { content } = await encodeStrips(strips, PDF_ENCODING, rows);
     const [width, height] = [strips.width, rows.height].map((px) => (px / density) * POINTS_PER_CSS_PX) as [number, number];
     document.addPage({ size: [width, height], margin: 0 });
     document.image(content, 0, 0, { width, height });

@@ -9,8 +9,8 @@ export interface Picture {
   /** Output px, read from the encoded bytes. For a PDF, CSS px of its first page. */
   width: number;
   height: number;
-  /** True if the picture was all white before it was resized, absent if it was not resized. */
-  whiteBeforeResize?: boolean;
+  /** Whether the picture was all white before it was resized or got its palette; absent if its content says so itself. */
+  wasWhite?: boolean;
   /** How a page wider than its paper was printed; absent for other pages. */
   fitted?: { scale: number; isCut: boolean };
   /** Whether the page has content that it shows only while scrolled there, and that the picture lacks. */

@@ -21,7 +21,7 @@ export async function thumbnailMemory(content: Buffer): Promise<number | null> {
   return pixels > DECODED_MAX_PIXELS ? null : pixels * 4;
 }
 
-/** Makes a thumbnail as webp. Rejects for a picture that is damaged. @param content png, jpeg or webp */
+/** Makes a thumbnail as webp. Rejects for a picture that is damaged. @param content png, jpeg, webp or gif */
 export async function makeThumbnail(content: Buffer): Promise<Buffer> {
   const image = sharp(content, { limitInputPixels: false, sequentialRead: true });
   const { width, height } = await image.metadata();

@@ -7,7 +7,7 @@ import { encodeStrips } from '../../../src/render/picture/encode.js';
 import { SectionStore } from '../../../src/render/picture/section-store.js';
 
 const WIDTH = 4;
-const PNG = { format: 'png', quality: 80, transparent: false, resize: null } as const;
+const PNG = { format: 'png', quality: 80, transparent: false, resize: null, rotate: null, palette: null } as const;
 
 /** Rows of these shades of grey. */
 function strip(shades: number[]): Promise<Buffer> {

@@ -29,7 +29,7 @@ it.each([
   const deadline = monotonicNow() + 60_000;
   const page = boundedPage(session, deadline);
   const order = { ...timedPage(session, deadlines), page, options: wanted, deadline, begun: 0, encodes: new EncodeQueue() };
-  const encoding = { format: wanted.format as 'png', quality: 100, transparent: false, resize: null };
+  const encoding = { format: wanted.format as 'png', quality: 100, transparent: false, resize: null, rotate: null, palette: null };
   const whole = await takeView(order, encoding);
   const inStrips = await takeView(order, encoding, 640 * 110 * deviceScaleFactor ** 2);
   expect(inStrips).toMatchObject({ width: whole.width, height: whole.height, diagnostics: whole.diagnostics });
