@@ -71,10 +71,13 @@ function inMember(path: string, message: string): string {
 
 /** Replaces field names by flags: `full_page` becomes --full-page. A member of an option that is given as JSON keeps its name, as in `pdf.margin`. */
 function namingFlags(text: string): string {
-  const byName = new Map(flags().map((flag) => [flag.field.name, flag]));
+  const all = flags();
+  const byName = new Map(all.map((flag) => [flag.field.name, flag]));
   const flagOf = (name: string) => {
     if (name === 'url') return 'the URL';
-    const flag = byName.get(name) ?? byName.get(name.split('.', 1)[0] ?? name);
+    const long = `--${name}`;
+    const flag =
+      byName.get(name.replace(/\.\d+$/, '')) ?? byName.get(name.split('.', 1)[0] ?? name) ?? all.find(({ option }) => option.long === long);
     return flag === undefined || (flag.isJson && flag.field.name !== name) ? name : (flag.option.long ?? name);
   };
   const formats = text.replace(/format `(\w+)`(?: or `(\w+)`)?/g, (_, one: string, other?: string) =>

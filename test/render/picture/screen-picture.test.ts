@@ -1,0 +1,314 @@
+import sharp, { type Sharp } from 'sharp';
+import { describe, expect, it, test } from 'vitest';
+import type { PaletteOption } from '../../../src/contract/palette.js';
+import { type Encoding, encodeStrips, finalShot } from '../../../src/render/picture/encode.js';
+import { withoutBmp } from '../../../src/render/picture/indexed-file.js';
+
+const PNG: Encoding = { format: 'png', quality: 80, transparent: false, resize: null, rotate: null, palette: null };
+const RED = [255, 0, 0];
+const GREEN = [0, 255, 0];
+const BLUE = [0, 0, 255];
+const WHITE = [255, 255, 255];
+/** A list of 256 colours, which contains white. */
+const MANY = Array.from({ length: 256 }, (_, index) => `#${(0xffffff - index * 12_345).toString(16).padStart(6, '0')}`);
+
+function palette(colors: PaletteOption['colors'], dither: PaletteOption['dither'] = 'floyd_steinberg'): PaletteOption {
+  return { colors, dither };
+}
+
+/** A picture of these pixels: greys, or red, green and blue. */
+async function pixelsAsPng(rows: number[][] | number[][][]): Promise<Encodable> {
+  const width = rows[0]?.length ?? 0;
+  const data = Buffer.from(rows.flat().flatMap((pixel) => (typeof pixel === 'number' ? [pixel, pixel, pixel] : pixel)));
+  return await asPng(sharp(data, { raw: { width, height: rows.length, channels: 3 } }));
+}
+
+async function plain(width: number, height: number, background: string): Promise<Encodable> {
+  return await asPng(sharp({ create: { width, height, channels: 3, background } }));
+}
+
+interface Encodable {
+  pngs: Buffer[];
+  width: number;
+  height: number;
+}
+
+async function asPng(image: Sharp): Promise<Encodable> {
+  const { data, info } = await image.png().toBuffer({ resolveWithObject: true });
+  return { pngs: [data], width: info.width, height: info.height };
+}
+
+/** The rows of a decoded picture, as red, green and blue. */
+async function rowsOf(content: Buffer): Promise<number[][][]> {
+  const { data, info } = await sharp(await withoutBmp(content))
+    .toColourspace('srgb')
+    .removeAlpha()
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  const pixel = (at: number) => [...data.subarray(at * 3, at * 3 + 3)];
+  return Array.from({ length: info.height }, (_, y) => Array.from({ length: info.width }, (_, x) => pixel(y * info.width + x)));
+}
+
+async function encoded(picture: Encodable, encoding: Partial<Encoding>): Promise<Buffer> {
+  return (await encodeStrips(picture, { ...PNG, ...encoding })).content;
+}
+
+/** Grey values of the first row. */
+async function firstRow(picture: Encodable, encoding: Partial<Encoding>): Promise<number[]> {
+  const [row = []] = await rowsOf(await encoded(picture, encoding));
+  return row.map(([red = -1]) => red);
+}
+
+async function meanOf(content: Buffer): Promise<number> {
+  const { channels } = await sharp(content).stats();
+  return channels[0]?.mean ?? -1;
+}
+
+describe('the colours of a palette', () => {
+  it.each([
+    [2, [0, 255]],
+    [4, [0, 85, 170, 255]],
+    [16, Array.from({ length: 16 }, (_, index) => index * 17)],
+    [256, Array.from({ length: 256 }, (_, index) => index)],
+  ] as const)('are %d greys, evenly spread from black to white', async (colors, greys) => {
+    const ramp = await pixelsAsPng([Array.from({ length: 256 }, (_, index) => index)]);
+    const row = await firstRow(ramp, { palette: palette(colors, 'none') });
+    expect([...new Set(row)]).toEqual(greys);
+  });
+
+  it('are those of 7-colour e-paper', async () => {
+    const seven = [[0, 0, 0], WHITE, GREEN, BLUE, RED, [255, 255, 0], [255, 128, 0]];
+    const shades = seven.map((color) => color.map((value) => Math.min(250, value + 20)));
+    expect(await rowsOf(await encoded(await pixelsAsPng([shades]), { palette: palette(7, 'none') }))).toEqual([seven]);
+  });
+
+  it.each(['none', 'floyd_steinberg', 'atkinson'] as const)('stay what they are with dither %s', async (dither) => {
+    const colors = [...MANY.slice(0, 30), '#ffffff', '#000000'].filter((color, index, all) => all.indexOf(color) === index);
+    const pixels = colors.map((color) => [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16)));
+    const picture = await pixelsAsPng([pixels, pixels.toReversed(), pixels]);
+    expect(await rowsOf(await encoded(picture, { palette: palette(colors, dither) }))).toEqual([pixels, pixels.toReversed(), pixels]);
+  });
+
+  it('are greys by brightness, so that a green is lighter than a blue', async () => {
+    expect(await firstRow(await pixelsAsPng([[GREEN, BLUE]]), { palette: palette(2, 'none') })).toEqual([255, 0]);
+  });
+});
+
+describe('dithering', () => {
+  it('spreads the error of Floyd and Steinberg to the right in one row, and to the left in the next', async () => {
+    // 100 is black, and 7/16 of it make the next pixel 143.75, which is white; 3/16, 5/16 and 1/16 go to the row below.
+    const picture = await pixelsAsPng([
+      [100, 100, 100],
+      [0, 0, 100],
+    ]);
+    const rows = await rowsOf(await encoded(picture, { palette: palette(2) }));
+    expect(rows.map((row) => row.map(([red]) => red))).toEqual([
+      [0, 255, 0],
+      [0, 0, 0],
+    ]);
+    const bright = await pixelsAsPng([
+      [100, 100, 100],
+      [0, 60, 150],
+    ]);
+    // From the right: 150 + 51 × 5/16 - 111 × 1/16 is white, and its error of -96 × 7/16 keeps the next pixel black.
+    const [, second] = await rowsOf(await encoded(bright, { palette: palette(2) }));
+    expect(second?.map(([red]) => red)).toEqual([0, 0, 255]);
+  });
+
+  it.each([20, 64, 128, 200, 250])('keeps the brightness of grey %d with Floyd and Steinberg', async (grey) => {
+    const content = await encoded(await plain(200, 200, `rgb(${grey}, ${grey}, ${grey})`), { palette: palette(2) });
+    expect(Math.abs((await meanOf(content)) - grey)).toBeLessThan(3);
+  });
+
+  it('leaves the lightest greys white with Atkinson', async () => {
+    const light = await plain(100, 100, '#fafafa');
+    expect(await meanOf(await encoded(light, { palette: palette(2, 'atkinson') }))).toBe(255);
+    expect(await meanOf(await encoded(light, { palette: palette(2) }))).toBeLessThan(252);
+    const grey = await meanOf(await encoded(await plain(100, 100, '#808080'), { palette: palette(2, 'atkinson') }));
+    expect(Math.abs(grey - 128)).toBeLessThan(4);
+  });
+
+  it('lets the server do other work in between', async () => {
+    const picture = await plain(1_000, 1_000, '#808080');
+    let turns = 0;
+    const next = () => {
+      turns += 1;
+      turning = setImmediate(next);
+    };
+    let turning = setImmediate(next);
+    await encoded(picture, { palette: palette(2) });
+    clearImmediate(turning);
+    expect(turns).toBeGreaterThan(20);
+  });
+});
+
+describe('a file with a palette', () => {
+  it.each([
+    [2, 'b-w', 1],
+    [4, 'b-w', 2],
+    [16, 'b-w', 4],
+    [256, 'b-w', 8],
+    [['#000000', '#ffffff'], 'b-w', 1],
+    [7, 'srgb', 4],
+    [['#ffffff', '#000000'], 'srgb', 1],
+    [['#000000', '#ffffff', '#ff0000'], 'srgb', 2],
+    [MANY, 'srgb', 8],
+  ] as const)('is a PNG of the least depth: %j', async (colors, space, bitsPerSample) => {
+    const content = await encoded(await plain(21, 13, '#808080'), { palette: palette(colors as PaletteOption['colors']) });
+    expect(await sharp(content).metadata()).toMatchObject({ format: 'png', width: 21, height: 13, space, bitsPerSample });
+  });
+
+  it.each([
+    [2, 1, 2],
+    [4, 4, 4],
+    [7, 4, 7],
+    [16, 4, 16],
+    [MANY, 8, 256],
+    [null, 24, 0],
+  ])('is a BMP with as many bits as it needs: %j', async (colors, bits, count) => {
+    const picture = await asPng(sharp(await noise(21, 13), { raw: { width: 21, height: 13, channels: 3 } }));
+    const chosen = colors === null ? null : palette(colors as PaletteOption['colors']);
+    const bmp = await encoded(picture, { format: 'bmp', palette: chosen });
+    const rowBytes = Math.ceil((21 * bits) / 32) * 4;
+    expect(bmp.toString('latin1', 0, 2)).toBe('BM');
+    expect([2, 10, 14, 18, 22, 30, 34, 46].map((at) => bmp.readUInt32LE(at))).toEqual([
+      ...[bmp.length, 54 + 4 * count, 40, 21, 13, 0],
+      ...[rowBytes * 13, count],
+    ]);
+    expect([bmp.readUInt16LE(26), bmp.readUInt16LE(28), bmp.length]).toEqual([1, bits, 54 + 4 * count + rowBytes * 13]);
+    expect(bmpRows(bmp)).toEqual(await rowsOf(await encoded(picture, { palette: chosen })));
+    expect(await rowsOf(bmp)).toEqual(bmpRows(bmp));
+  });
+
+  it('is the BMP that TRMNL shows', async () => {
+    const bmp = await encoded(await plain(800, 480, '#fff'), { format: 'bmp', palette: palette(2) });
+    // What its firmware requires: offset, size, depth, bytes of pixels, number of colours, and black before white.
+    expect([10, 18, 22, 34, 46].map((at) => bmp.readUInt32LE(at))).toEqual([62, 800, 480, 48_000, 2]);
+    expect([bmp.length, bmp.readUInt16LE(28), bmp.toString('hex', 54, 62)]).toEqual([48_062, 1, '00000000ffffff00']);
+    expect(bmp.subarray(62).every((byte) => byte === 0xff)).toBe(true);
+  });
+
+  it('is a webp without losses', async () => {
+    const picture = await asPng(sharp(await noise(40, 30), { raw: { width: 40, height: 30, channels: 3 } }));
+    const webp = await encoded(picture, { format: 'webp', palette: palette(7) });
+    expect((await sharp(webp).metadata()).format).toBe('webp');
+    expect(await rowsOf(webp)).toEqual(await rowsOf(await encoded(picture, { palette: palette(7) })));
+  });
+});
+
+describe('a turned picture', () => {
+  const quarters = [
+    [RED, GREEN],
+    [BLUE, WHITE],
+  ];
+  it.each([
+    [null, quarters],
+    [
+      90,
+      [
+        [BLUE, RED],
+        [WHITE, GREEN],
+      ],
+    ],
+    [
+      180,
+      [
+        [WHITE, BLUE],
+        [GREEN, RED],
+      ],
+    ],
+    [
+      270,
+      [
+        [GREEN, WHITE],
+        [RED, BLUE],
+      ],
+    ],
+  ] as const)('is turned clockwise by %s', async (rotate, expected) => {
+    for (const format of ['png', 'bmp'] as const) {
+      for (const chosen of [null, palette(7)]) {
+        expect(await rowsOf(await encoded(await pixelsAsPng(quarters), { format, rotate, palette: chosen }))).toEqual(expected);
+      }
+    }
+  });
+
+  it('is joined from its parts and resized before', async () => {
+    const [top] = (await plain(300, 200, '#f00')).pngs;
+    const [bottom] = (await plain(300, 200, '#00f')).pngs;
+    const strips = { pngs: [top ?? '', bottom ?? ''], width: 300, height: 390 };
+    const resize = { width: 100, height: null, fit: 'inside' } as const;
+    const { content, width, height } = await encodeStrips(strips, { ...PNG, resize, rotate: 90 });
+    expect([width, height]).toEqual([130, 100]);
+    const [row = []] = await rowsOf(content);
+    expect([row[0], row.at(-1)]).toEqual([BLUE, RED]);
+    expect(await sharp(content).metadata()).toMatchObject({ width, height });
+  });
+
+  it('keeps its transparent parts', async () => {
+    const picture = await asPng(sharp({ create: { width: 4, height: 2, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 0 } } }));
+    const content = await encoded(picture, { rotate: 90, transparent: true });
+    expect(await sharp(content).metadata()).toMatchObject({ width: 2, height: 4, hasAlpha: true });
+  });
+});
+
+test('the browser makes no picture that is turned, has a palette or is a BMP', () => {
+  expect(finalShot(PNG)).toEqual({ format: 'png' });
+  const others: Partial<Encoding>[] = [{ rotate: 90 }, { palette: palette(2) }, { format: 'bmp' }];
+  expect(others.map((other) => finalShot({ ...PNG, ...other }))).toEqual([null, null, null]);
+});
+
+test('a picture is judged as white before it gets its palette', async () => {
+  const wasWhite = async (background: string, encoding: Partial<Encoding>) =>
+    (await encodeStrips(await plain(30, 20, background), { ...PNG, ...encoding })).wasWhite;
+  const dark = palette(['#000000', '#ff0000']);
+  expect(await wasWhite('#fff', { palette: dark })).toBe(true);
+  expect(await wasWhite('#fff', { format: 'bmp' })).toBe(true);
+  expect(await wasWhite('#ffffe0', { palette: palette(2, 'none') })).toBe(false);
+  // Thin content, which the smaller picture lacks.
+  const thin = await pixelsAsPng(Array.from({ length: 400 }, (_, y) => Array.from({ length: 400 }, (_, x) => (x + y === 0 ? 0 : 255))));
+  const resize = { width: 10, height: null, fit: 'inside' } as const;
+  expect((await encodeStrips(thin, { ...PNG, resize, palette: palette(2) })).wasWhite).toBe(false);
+});
+
+test('a picture that is too large for it is refused by the name of the option, and its size after resizing counts', async () => {
+  const large = { ...(await plain(10, 10, '#fff')), width: 8_000, height: 5_001 };
+  const refused = (encoding: Partial<Encoding>, path: string) =>
+    expect(encoded(large, encoding)).rejects.toMatchObject({ code: 'invalid_request', details: { issues: [{ path }] } });
+  await refused({ palette: palette(2) }, 'palette');
+  await refused({ rotate: 90 }, 'rotate');
+  await refused({ format: 'bmp' }, 'format');
+  await refused({ format: 'bmp', resize: { width: 8_000, height: 5_001, fit: 'cover' } }, 'format');
+  const content = await encoded(await plain(8_000, 5_001, '#fff'), {
+    palette: palette(2),
+    resize: { width: 80, height: null, fit: 'inside' },
+  });
+  expect(await sharp(content).metadata()).toMatchObject({ width: 80, height: 50 });
+});
+
+test('a file that is no BMP of this program is left as it is', async () => {
+  const bmp = await encoded(await plain(10, 10, '#fff'), { format: 'bmp', palette: palette(2) });
+  const cut = bmp.subarray(0, -1);
+  const wide = Buffer.from(bmp);
+  wide.writeUInt32LE(1_000_000, 18);
+  for (const other of [cut, wide, Buffer.from('BM'), (await plain(3, 3, '#fff')).pngs[0] ?? Buffer.alloc(0)]) {
+    expect(await withoutBmp(other)).toBe(other);
+  }
+});
+
+async function noise(width: number, height: number): Promise<Buffer> {
+  return Buffer.from(Array.from({ length: width * height * 3 }, (_, index) => (index * 7_919 + (index % 13) * 104_729) % 256));
+}
+
+/** Reads a BMP by its definition: rows from the bottom, padded to four bytes, of table indexes or of blue, green and red. */
+function bmpRows(bmp: Buffer): number[][][] {
+  const [start, width, height, bits] = [bmp.readUInt32LE(10), bmp.readUInt32LE(18), bmp.readUInt32LE(22), bmp.readUInt16LE(28)];
+  const rowBytes = Math.ceil((width * bits) / 32) * 4;
+  const colorAt = (at: number) => [bmp[at + 2] ?? 0, bmp[at + 1] ?? 0, bmp[at] ?? 0];
+  return Array.from({ length: height }, (_, y) => {
+    const row = start + (height - 1 - y) * rowBytes;
+    const binary = [...bmp.subarray(row, row + rowBytes)].map((byte) => byte.toString(2).padStart(8, '0')).join('');
+    return Array.from({ length: width }, (_, x) =>
+      bits === 24 ? colorAt(row + 3 * x) : colorAt(54 + 4 * Number.parseInt(binary.slice(x * bits, (x + 1) * bits), 2)),
+    );
+  });
+}
