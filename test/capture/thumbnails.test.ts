@@ -3,6 +3,8 @@ import sharp from 'sharp';
 import { expect, test } from 'vitest';
 import type { OpenArtifact } from '../../src/artifacts/artifacts.js';
 import { Thumbnails } from '../../src/capture/thumbnails.js';
+import type { PaletteOption } from '../../src/contract/palette.js';
+import { encodeStrips } from '../../src/render/picture/encode.js';
 import { EncodeQueue } from '../../src/render/picture/picture.js';
 
 const NAME = `${'a'.repeat(32)}.webp`;
@@ -49,6 +51,24 @@ test('a PDF and a damaged picture are not shown, and a PDF is not read', async (
   files.set(pdf, Buffer.from('%PDF')).set(damaged, PICTURE.subarray(0, 60));
   expect([await thumbnails.of(pdf), await thumbnails.of(damaged)]).toEqual(['not shown', 'not shown']);
   expect(reads).toEqual([damaged]);
+});
+
+test('a BMP has one', async () => {
+  const { files, thumbnails } = aGallery();
+  const [trueColor, twoColors] = [`${'e'.repeat(32)}.bmp`, `${'f'.repeat(32)}.bmp`];
+  const png = await sharp(PICTURE).png().toBuffer();
+  const encoding = { format: 'bmp', quality: 80, transparent: false, resize: null, rotate: null, palette: null } as const;
+  const asBmp = async (palette: PaletteOption | null) => {
+    const strips = { pngs: [png], width: 640, height: 360 };
+    return (await encodeStrips(strips, { ...encoding, palette })).content;
+  };
+  files.set(trueColor, await asBmp(null)).set(twoColors, await asBmp({ colors: ['#000000', '#00aa00'], dither: 'none' }));
+  for (const name of [trueColor, twoColors]) {
+    const thumbnail = sharp((await thumbnails.of(name)) as Buffer);
+    expect(await thumbnail.metadata()).toMatchObject({ format: 'webp', width: 320, height: 180 });
+    const [red, green] = (await thumbnail.stats()).channels.map(({ mean }) => mean);
+    expect([red, green], name).toEqual([expect.closeTo(0, -1), expect.closeTo(170, -1)]);
+  }
 });
 
 test('memory is reserved for the decoded picture, and without it the thumbnail is made later', async () => {

@@ -18,6 +18,7 @@ describe('the format of a picture', () => {
     ['b.jpg', 'jpeg', 'jpeg'],
     ['a.b/c.pdf', undefined, 'pdf'],
     ['b.gif', undefined, 'gif'],
+    ['b.bmp', undefined, 'bmp'],
     ['b', 'png', 'png'],
     ['b', undefined, null],
     ['-', 'png', 'png'],
@@ -29,7 +30,7 @@ describe('the format of a picture', () => {
   it.each([
     ['b.png', 'webp'],
     ['b.jpg', 'png'],
-    ['b.bmp', undefined],
+    ['b.tiff', undefined],
     ['b.gif', 'png'],
   ])('-o %s with --format %s is refused', (output, format) => {
     expect(() => readFormat(output, format)).toThrow(UsageError);

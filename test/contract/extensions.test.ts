@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { CaptureError } from '../../src/contract/capture-error.js';
+import { pageLoadsOf } from '../../src/contract/page-loads.js';
+import { priceOf } from '../../src/contract/pricing.js';
 import { parseSubmission, type SubmissionRules } from '../../src/contract/submission.js';
 
 const RULES = { forceAsync: false, webhookAllow: [] };
@@ -22,6 +24,12 @@ describe('a request that uses no extension', () => {
   // Digests of the texts as they were before there were extensions: jobs and cached pictures of then are found by them.
   it.each([
     [{ url: 'https://example.com/' }, 'c956f3d9df78291e', '735e59f89c0616cc'],
+    [
+      { url: 'https://example.com/', captures: [{ name: 'one', selector: 'p', resize: { width: 100 } }, {}] },
+      'a00d66f7f5c39253',
+      'd51762b79570daed',
+    ],
+    [{ url: 'https://example.com/', format: 'pdf', pdf: { margin: 10 } }, '944ef052069c61cc', '23b1d29605e3da39'],
     [{ url: 'example.com', format: 'pdf', full_page: true, headers: { 'X-A': '1' } }, '79011c81ff77fabc', 'ac9dbe39380fff5c'],
   ])('keeps its identity: %j', (body, identity, cache) => {
     const digest = (text: string | null) =>
@@ -53,6 +61,8 @@ describe('extensions in the identity', () => {
     { omit_background: true },
     { mask: ['.name'] },
     { resize: { width: 100 } },
+    { format: 'png', palette: { colors: 2 } },
+    { rotate: 90 },
     { tolerate: ['target_error'] },
   ])('tells %j apart', (extension) => {
     const [plain, used] = [parse(URL_ONLY), parse({ ...URL_ONLY, ...extension })];
@@ -293,6 +303,15 @@ describe('fields that exclude each other', () => {
     [{ format: 'jpeg', omit_background: true }, 'omit_background'],
     [{ format: 'pdf', omit_background: true }, 'omit_background'],
     [{ format: 'pdf', resize: { width: 100 } }, 'resize'],
+    [{ format: 'bmp', omit_background: true }, 'omit_background'],
+    [{ format: 'png', palette: { colors: 2 }, omit_background: true }, 'omit_background'],
+    [{ format: 'jpeg', palette: { colors: 2 } }, 'palette'],
+    [{ format: 'pdf', palette: { colors: 2 } }, 'palette'],
+    [{ format: 'pdf', rotate: 90 }, 'rotate'],
+    [{ animate: {}, palette: { colors: 2 } }, 'palette'],
+    [{ animate: {}, rotate: 90 }, 'rotate'],
+    [{ captures: [{ format: 'jpeg', palette: { colors: 2 } }] }, 'captures.0.palette'],
+    [{ captures: [{ format: 'pdf', rotate: 90 }] }, 'captures.0.rotate'],
     [{ annotate: true }, 'annotate'],
     [{ format: 'pdf', inspect_page: true, annotate: true }, 'annotate'],
     [{ animate: {}, format: 'png' }, 'format'],
@@ -325,6 +344,16 @@ describe('fields that exclude each other', () => {
     ...['', '#ff', '#ff00ff80', 'transparent', 'rgb(256, 0, 0)', 'rgba(0,0,0,.5)', 'url(x)', 'no-such-colour'].map(
       (color): [object, string] => [{ mask: ['p'], mask_color: color }, 'mask_color'],
     ),
+    [{ rotate: 45 }, 'rotate'],
+    [{ rotate: '90' }, 'rotate'],
+    [{ palette: {} }, 'palette.colors'],
+    [{ palette: { colors: 3 } }, 'palette.colors'],
+    [{ palette: { colors: '2' } }, 'palette.colors'],
+    [{ palette: { colors: ['#000000'] } }, 'palette.colors'],
+    [{ palette: { colors: ['#FF0000', '#ff0000'] } }, 'palette.colors'],
+    [{ palette: { colors: ['#000000', '#fff'] } }, 'palette.colors.1'],
+    [{ palette: { colors: Array.from({ length: 257 }, (_, index) => `#${String(index).padStart(6, '0')}`) } }, 'palette.colors'],
+    [{ palette: { colors: 2, dither: 'bayer' } }, 'palette.dither'],
     [{ animate: { duration: 20_001 } }, 'animate.duration'],
     [{ animate: { fps: 31 } }, 'animate.fps'],
     [{ animate: { format: 'png' } }, 'animate.format'],
@@ -391,6 +420,29 @@ describe('an animated picture', () => {
     expect(() => options({ format: 'mp4' }, { ...RULES, mp4: false })).toThrow(
       expect.objectContaining({ code: 'unsupported_option', message: expect.stringContaining('STILLFRAME_FFMPEG') }),
     );
+  });
+});
+
+describe('palette and rotate', () => {
+  it('apply to the entries of `captures` whose format has them, unless an entry has its own', () => {
+    const several = parse({
+      ...URL_ONLY,
+      format: 'png',
+      palette: { colors: ['#FFFFFF', '#000000'] },
+      rotate: 90,
+      captures: [{}, { format: 'bmp', palette: { colors: 7, dither: 'none' }, rotate: 180 }, { format: 'jpeg' }, { format: 'pdf' }],
+    }).options;
+    const pictures = pageLoadsOf(several).flatMap((load) => load.pictures.map(({ options: { palette, rotate } }) => [palette, rotate]));
+    expect(pictures).toEqual([
+      [{ colors: ['#ffffff', '#000000'], dither: 'floyd_steinberg' }, 90],
+      [{ colors: 7, dither: 'none' }, 180],
+      [null, 90],
+      [null, null],
+    ]);
+  });
+
+  it('cost nothing', () => {
+    expect(priceOf(parse({ ...URL_ONLY, format: 'bmp', palette: { colors: 2 }, rotate: 270 }).options)).toBe(1);
   });
 });
 

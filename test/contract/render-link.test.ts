@@ -52,7 +52,7 @@ describe('a signed link', () => {
 describe('flat fields', () => {
   it('take the type of their field', () => {
     const query =
-      'url=https%3A%2F%2Fexample.com%2F&viewport.width=800&viewport.deviceScaleFactor=1.5&full_page=true&hide_selectors=.a&hide_selectors=.b&tolerate=target_error&pdf.paper=a4&pdf.margin.top=10mm&clip.x=5&key=k&expires=1&signature=s';
+      'url=https%3A%2F%2Fexample.com%2F&viewport.width=800&viewport.deviceScaleFactor=1.5&full_page=true&hide_selectors=.a&hide_selectors=.b&tolerate=target_error&pdf.paper=a4&pdf.margin.top=10mm&clip.x=5&palette.colors=16&rotate=90&key=k&expires=1&signature=s';
     expect(bodyOf(read(query))).toEqual({
       body: {
         url: 'https://example.com/',
@@ -62,9 +62,17 @@ describe('flat fields', () => {
         tolerate: ['target_error'],
         pdf: { paper: 'a4', margin: { top: '10mm' } },
         clip: { x: 5 },
+        palette: { colors: 16 },
+        rotate: 90,
       },
       refused: [],
     });
+  });
+
+  it('are colours of a palette, too, whose name is repeated', () => {
+    const palette = { colors: ['#000000', '#ffffff'], dither: 'none' };
+    expect(bodyOf(read('palette.colors=%23000000&palette.dither=none&palette.colors=%23ffffff')).body).toEqual({ palette });
+    expect(bodyOf(pairsOf({ palette })).body).toEqual({ palette });
   });
 
   it('stay text, or a list, where they do not fit', () => {

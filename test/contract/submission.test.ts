@@ -97,7 +97,7 @@ describe('a capture request', () => {
   });
 
   it('names the valid values of a choice', () => {
-    expect(refusal({ ...URL_ONLY, format: 'gif' }).message).toBe('`format` must be one of png, jpeg, webp, pdf, not "gif"');
+    expect(refusal({ ...URL_ONLY, format: 'gif' }).message).toBe('`format` must be one of png, jpeg, webp, bmp, pdf, not "gif"');
   });
 
   it.each([

@@ -81,6 +81,20 @@ describe('GET /v1/render', () => {
     expect(await sharp(Buffer.from(await answer.arrayBuffer())).metadata()).toMatchObject({ format: 'png', width: 400, height: 300 });
   });
 
+  it('shows a picture for a screen with two colours, named as flat fields', async () => {
+    const screen = { viewport: { width: 800, height: 480, deviceScaleFactor: 1 }, format: 'bmp', palette: { colors: 2 }, rotate: 180 };
+    const url = link(screen);
+    expect(new URL(url).search).toContain('palette.colors=2&rotate=180');
+    const answer = await fetch(url);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/bmp']);
+    const bmp = Buffer.from(await answer.arrayBuffer());
+    expect([bmp.length, bmp.readUInt16LE(28)]).toEqual([48_062, 1]);
+    const custom = await fetch(link({ ...SMALL, palette: { colors: ['#ffffff', '#008000'], dither: 'none' } }));
+    expect(await sharp(Buffer.from(await custom.arrayBuffer())).stats()).toMatchObject({
+      channels: [{ min: 0 }, { min: 128 }, { min: 0 }],
+    });
+  });
+
   it('answers 304 to a client that has the picture, and lets it be cached no longer than the link is valid', async () => {
     const url = link(SMALL, { expires: Math.floor(Date.now() / 1000) + 60 });
     const first = await fetch(url);

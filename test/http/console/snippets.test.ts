@@ -13,6 +13,8 @@ const BODY = {
   hide_selectors: ['.a b', '#c'],
   clip: { x: 0, y: 10, width: 64, height: 48 },
   cookies: [{ name: 'a', value: '</code><script>' }],
+  rotate: 90,
+  palette: { colors: ['#000000', '#ffffff'], dither: 'atkinson' },
   custom_css: 'a {\n  color: "red";\n}',
   proxy: { server: 'http://proxy.example.com:3128', password: 'SECRET' },
 };
