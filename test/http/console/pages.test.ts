@@ -58,6 +58,8 @@ describe('the form of a capture', () => {
       tolerate: ['target_error', 'render_incomplete'],
       cookies: '[{"name": "a", "value": "b"}]',
       'resize.width': '640',
+      rotate: '90',
+      'palette.colors': '#000000, #ffffff',
       'proxy.server': 'http://proxy.example.com:3128',
       'proxy.password': 'the proxy password',
       custom_css: 'a {}\r\nb {}',
@@ -68,6 +70,7 @@ describe('the form of a capture', () => {
     expect(it.services.submitted[0]?.submission.options).toMatchObject({
       ...{ fullPage: true, blockAds: true, blockChats: false, hideSelectors: ['.a', '#b'], customCss: 'a {}\nb {}' },
       ...{ view: { width: 800, height: 720 }, headers: { 'x-one': '1', 'x-two': 'a:b' }, resize: { width: 640, fit: 'inside' } },
+      ...{ rotate: 90, palette: { colors: ['#000000', '#ffffff'], dither: 'floyd_steinberg' } },
       ...{ tolerate: ['target_error', 'render_incomplete'], proxy: { password: 'the proxy password' } },
     });
     const line = unescaped(/<code id="curl">([\s\S]*?)<\/code>/.exec(taken.text)?.[1] ?? '');
