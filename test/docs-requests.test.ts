@@ -18,7 +18,7 @@ const EXAMPLES = DOCUMENTS.flatMap((document) =>
     .map((example) => ({ file: document.file, example })),
 );
 /** How a file of each type begins. */
-const BEGINS: Record<string, string> = { pdf: '%PDF-', png: '\u0089PNG' };
+const BEGINS: Record<string, string> = { pdf: '%PDF-', png: '\u0089PNG', bmp: 'BM' };
 
 let site: Server;
 let service: TestService;

@@ -142,7 +142,7 @@ describe('a PDF of a local page', () => {
 describe('an invalid capture', () => {
   it.each([
     [['example.com', '-o', 'b.png', '--format', 'webp'], '-o is "b.png" and --format is webp'],
-    [['example.com', '-o', 'b.bmp'], 'must end in .png'],
+    [['example.com', '-o', 'b.tiff'], 'must end in .png'],
     [['example.com', '-o', 'page'], 'a directory'],
     [['example.com', '-o', 'missing/b.png'], 'there is no directory missing'],
     [['missing.html'], 'There is no file missing.html'],

@@ -99,7 +99,7 @@ describe("each problem of a shots file is reported with its line and the API's m
     ['- url: example.com\n  webhook: { url: "https://example.com/", secret: 0123456789abcdef }', '`webhook` needs a server'],
     ['- url: example.com\n  output: a.pdf\n  selector: h1', 'shots.yml:3: `selector` cannot be combined with format `pdf`'],
     ['- file: ROOT/none.html', 'shots.yml:1: `file` is "ROOT/none.html". There is no file ROOT/none.html.'],
-    ['- url: example.com\n  output: a.bmp', 'shots.yml:2: `output` is "a.bmp": it must end in .png'],
+    ['- url: example.com\n  output: a.tiff', 'shots.yml:2: `output` is "a.tiff": it must end in .png'],
     ['- url: example.com\n  output: a.png\n  format: jpeg', 'shots.yml:3: `format` is jpeg, and `output` is "a.png"'],
     [
       '- url: example.com\n  storage_state: ROOT/none.json',

@@ -226,7 +226,7 @@ describe('the capture page', () => {
     const visitor = await it.signIn();
     const { text } = await visitor.get('/console/capture');
     const presets = [...text.matchAll(/data-preset="[^"]*" href="capture\?([^"]+)"/g)].map(([, query = '']) => unescaped(query));
-    expect(presets).toHaveLength(4);
+    expect(presets).toHaveLength(5);
     for (const preset of presets) {
       const fields = { ...ON, ...Object.fromEntries(new URLSearchParams(preset)), url: 'https://example.com' };
       const shown = await visitor.post('/console/snippets', fields);
