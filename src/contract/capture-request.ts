@@ -215,13 +215,13 @@ function toResizeOption(wire: WireCaptureRequest['resize']): ResizeOption | null
   return wire === undefined ? null : { width: null, height: null, ...wire };
 }
 
-/** Absent unless they are used, so that entries without them keep the identity that they had before. */
+/** Left undefined unless they are used, so that entries without them keep the identity that they had before. */
 const LATER_ENTRY_FIELDS = ['rotate', 'palette'] as const;
 const ENTRY_FIELDS = Object.keys(pictureEntrySchema.shape).filter((name) => !LATER_ENTRY_FIELDS.some((later) => later === name));
 
 function toPictureEntry(wire: WireEntry): PictureEntry {
-  const later = Object.fromEntries(LATER_ENTRY_FIELDS.flatMap((name) => (wire[name] === undefined ? [] : [[name, wire[name]]])));
-  return { ...(renamed(wire, ENTRY_FIELDS) as PictureEntry), resize: toResizeOption(wire.resize), ...later };
+  const { rotate, palette } = wire;
+  return { ...(renamed(wire, ENTRY_FIELDS) as PictureEntry), resize: toResizeOption(wire.resize), rotate, palette };
 }
 
 function toViewportEntry({ name, device, ...view }: NonNullable<WireCaptureRequest['viewports']>[number]): ViewportEntry {

@@ -101,11 +101,7 @@ function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage
     ],
     ['resize', isPdf && others.resize !== undefined, notWithPdf],
     ['rotate', isPdf && others.rotate !== undefined, notWithPdf],
-    [
-      'palette',
-      hasPalette && (isPdf || format === 'jpeg'),
-      'needs format `png`, `bmp` or `webp`: a jpeg would blur its colours, and a PDF has others.',
-    ],
+    ['palette', hasPalette && !isAnimated && format !== 'png' && format !== 'bmp', 'needs format `png` or `bmp`, which keep its colours.'],
     ['omit_background', hasPalette && others.omit_background === true, 'cannot be combined with `palette`, whose colours are opaque.'],
     ['format', isAnimated && format !== undefined, 'cannot be combined with `animate`: set `animate.format` to webp, gif or mp4.'],
     [

@@ -52,7 +52,7 @@ export function pageLoadsOf(options: CaptureOptions): PageLoad[] {
 
 function withEntry(page: CaptureOptions, entry: PictureEntry): CaptureOptions {
   const format = entry.format ?? page.format;
-  const palette = entry.palette ?? (format === 'pdf' || format === 'jpeg' ? null : page.palette);
+  const palette = entry.palette ?? (format === 'png' || format === 'bmp' ? page.palette : null);
   return {
     ...page,
     selector: entry.selector ?? entry.selectorAll,

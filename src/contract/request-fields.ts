@@ -625,7 +625,7 @@ export const requestFields = {
     .meta({ group: 'Output', description: 'turn the finished picture clockwise, in degrees', example: 90, ...EXTENSION }),
   palette: paletteSchema.optional().meta({
     group: 'Output',
-    description: 'reduce the finished picture to these colours, for e-paper and other small screens; png, bmp and webp',
+    description: 'reduce the finished picture to these colours, for e-paper and other small screens; png and bmp only',
     example: { colors: 2 },
     cli: 'members',
     ...EXTENSION,

@@ -109,6 +109,8 @@ const NESTED: Record<string, [base: Body, changes: Body]> = {
   ],
 };
 
+const NEEDED_FORMATS: Record<string, string> = { pdf: 'pdf', palette: 'png' };
+
 const CLICK = { action: 'click', selector: '#a' };
 const TYPED = { action: 'type', selector: '#a' };
 
@@ -152,7 +154,8 @@ export const PAIRS: Record<string, [Body, Body]> = {
     { html: '<p>', base_url: 'https://example.org/', sync: false },
   ],
   ...inList('captures', { name: 'one', selector: 'a', selector_all: 'p', clip: CLIP, full_page: true, format: 'pdf', quality: 40 }),
-  ...inList('captures', { resize: { width: 10 }, omit_background: true, rotate: 90, palette: { colors: 2 } }),
+  ...inList('captures', { resize: { width: 10 }, omit_background: true, rotate: 90 }),
+  ...inList('captures', { palette: { colors: 2 } }, { format: 'png' }),
   ...inList('captures', { limit: 2, padding: 8 }, { selector_all: 'p' }),
   ...inList('captures', { full_width: true, max_height: 100 }, { full_page: true }),
   ...inList('viewports', { name: 'one', device: 'pixel_8', width: 400, height: 300, deviceScaleFactor: 1, isMobile: true, hasTouch: true }),
@@ -207,7 +210,8 @@ function withSteps(...steps: Body[]): Body {
 }
 
 function withNested(outer: string, value: Body): Body {
-  return { ...TARGET, ...(outer === 'pdf' ? { format: 'pdf' } : {}), [outer]: outer === 'cookies' ? [value] : value };
+  const format = NEEDED_FORMATS[outer];
+  return { ...TARGET, ...(format === undefined ? {} : { format }), [outer]: outer === 'cookies' ? [value] : value };
 }
 
 /** Every field as `CHANGES` has it, the webhook's address aside; `undefined` means left out. */

@@ -52,10 +52,7 @@ export async function encodePalette(image: Sharp, palette: PaletteOption, format
   const size = sizeOf(info);
   const values = isGrey ? colors.map((color) => color.slice(0, 1)) : colors;
   const indexed = { indexes: await dithered({ data, ...size }, values, palette.dither), palette: colors, ...size };
-  if (format === 'bmp') return { content: indexedBmp(indexed), ...size };
-  const png = await indexedPng(indexed);
-  const isWebp = format === 'webp';
-  return { content: isWebp ? await sharp(png, { limitInputPixels: false }).webp({ lossless: true, effort: 2 }).toBuffer() : png, ...size };
+  return { content: format === 'bmp' ? indexedBmp(indexed) : await indexedPng(indexed), ...size };
 }
 
 interface Size {

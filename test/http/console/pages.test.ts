@@ -58,6 +58,7 @@ describe('the form of a capture', () => {
       tolerate: ['target_error', 'render_incomplete'],
       cookies: '[{"name": "a", "value": "b"}]',
       'resize.width': '640',
+      format: 'png',
       rotate: '90',
       'palette.colors': '#000000, #ffffff',
       'proxy.server': 'http://proxy.example.com:3128',
