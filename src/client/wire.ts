@@ -2078,7 +2078,7 @@ export interface CaptureRequest {
      */
     rotate?: 90 | 180 | 270;
     /**
-     * reduce the finished picture to these colours, for e-paper and other small screens; png, bmp and webp
+     * reduce the finished picture to these colours, for e-paper and other small screens; png and bmp only
      * @example {
      *       "colors": 2
      *     }
