@@ -98,7 +98,7 @@ function rowDitherer(palette: readonly number[][], kernel: (typeof KERNELS)['non
 
 /** @returns finds the place of the nearest colour by the bytes of a pixel in one number, and remembers it */
 function nearestIn(colors: Uint8Array, channels: number): (key: number) => number {
-  // Of 33 MB for three channels, only the parts that are written take memory.
+  // 33 MB for three channels, of which only the parts that are written take memory.
   const known = new Uint16Array(2 ** (8 * channels));
   return (key) => {
     const found = known[key] ?? 0;
