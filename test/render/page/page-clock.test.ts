@@ -115,7 +115,7 @@ describe.concurrent('a page is captured in its final state', () => {
   });
 
   it('after the responses that it waits for, however late', async () => {
-    const script = `setTimeout(async () => { await fetch('/image/9x9/ff0000.png?wait=2500'); setTimeout(() => { out.textContent = 'all done' }, 1000) }, 300)`;
+    const script = `setTimeout(async () => { await fetch('/image/9x9/ff0000.png?wait=1500'); setTimeout(() => { out.textContent = 'all done' }, 1000) }, 300)`;
     await shows(page(script), 'all done');
   });
 
@@ -169,13 +169,6 @@ it('a page whose server refuses requests from the future is loaded again in real
   const { warnings } = await shows(page(script), 'welcome');
   expect(warnings).toMatchObject([{ code: 'loaded_in_real_time' }]);
   expect((await shows(page(script), 'welcome', { real_time: true })).warnings).toEqual([]);
-});
-
-describe.concurrent('delay', () => {
-  it('passes on the page’s clock', async () => {
-    const { aheadMs } = await delayRun(page(`setTimeout(() => { out.textContent = 'all done' }, 9000)`), 'all done');
-    expect(aheadMs).toBeGreaterThan(1_000);
-  });
 });
 
 describe.concurrent('the clock of a page', () => {
@@ -248,22 +241,6 @@ describe.concurrent('the clock of a page', () => {
     expect(told[0]).toEqual(told[1]);
   });
 
-  it('waits for our session to be attached to a new worker', async () => {
-    const askedAt: number[] = [];
-    site.route('/clock/asked', (_request, response) => {
-      askedAt.push(performance.now());
-      response.end();
-    });
-    const script = `setTimeout(() => {
-      new Worker('data:,');
-      fetch('/clock/asked');
-      setTimeout(async () => { await fetch('/clock/asked'); out.textContent = 'asked twice' }, 1000);
-    }, 500)`;
-    await shows(page(script), 'asked twice');
-    const [madeAt = 0, laterAt = 0] = askedAt;
-    expect(laterAt - madeAt).toBeGreaterThan(200);
-  });
-
   it('runs timers in the order of their times', async () => {
     const script = `const seen = []; for (const ms of [300, 100, 200, 100, 0]) setTimeout(() => seen.push(ms), ms);
       setTimeout(() => { out.textContent = 'order ' + seen.join(' ') }, 600)`;
@@ -274,12 +251,10 @@ describe.concurrent('the clock of a page', () => {
 describe.concurrent('a hostile page', () => {
   it.each([
     ['a flood of timers', `(function f() { setTimeout(f, 0); setTimeout(f, 0) })()`],
-    ['a flood of frames', `for (let i = 0; i < 2000; i++) (function f() { requestAnimationFrame(f) })()`],
     [
       'frames that take long',
       `(function f() { const end = performance.now() + 80; while (performance.now() < end); requestAnimationFrame(f) })()`,
     ],
-    ['messages without end', `const c = new MessageChannel(); c.port1.onmessage = () => c.port2.postMessage(0); c.port2.postMessage(0)`],
     [
       'replaced natives',
       `for (const p of [Map, Promise, EventTarget, MessagePort, Event, CustomEvent, Array, Reflect, Object])

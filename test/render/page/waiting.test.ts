@@ -1,15 +1,9 @@
-import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { document, html } from '../../fixtures/site/answer.js';
+import { colourAt } from '../picture/blots.js';
 import { siteAndRig } from './capture-rig.js';
 
 const { site, rig } = await siteAndRig();
-
-/** Colour at a point, as `rrggbb`. */
-async function colourAt(png: Uint8Array, left: number, top: number): Promise<string> {
-  const { data } = await sharp(png).extract({ left, top, width: 1, height: 1 }).removeAlpha().raw().toBuffer({ resolveWithObject: true });
-  return data.toString('hex').slice(0, 6);
-}
 
 /** ms in which the page's clock was run, and the page was looked at. */
 function settledMs({ run = 0, settle = 0 }: Record<string, number>): number {
@@ -26,9 +20,9 @@ function serve(path: string, body: string, head = ''): string {
 
 describe.concurrent('wait_until', () => {
   it('names the pending requests, and a state that would not have waited for them', async () => {
-    const error = await rig.failure(site.url('/hung-image'), { timeout: 4_000 });
+    const error = await rig.failure(site.url('/hung-image'), { timeout: 2_000 });
     expect(error).toMatchObject({ code: 'render_timeout', retriable: true });
-    expect(error.message).toContain('`wait_until: load` was not reached within `timeout` (4000 ms)');
+    expect(error.message).toContain('`wait_until: load` was not reached within `timeout` (2000 ms)');
     expect(error.message).toContain(`1 image from ${new URL(site.origin).host} was still pending`);
     expect(error.message).toContain('`wait_until: domcontentloaded` would not have waited');
     expect(error.details).toEqual({ waited_for: 'load', pending: [{ kind: 'image', host: new URL(site.origin).host, count: 1 }] });
@@ -38,17 +32,10 @@ describe.concurrent('wait_until', () => {
     expect((await rig.capture(site.url('/hung-image'), { wait_until: 'domcontentloaded', wait_for_idle: false })).width).toBe(800);
   });
 
-  it('networkidle waits for requests that load ignores, and names load as reached earlier', async () => {
-    const error = await rig.failure(site.url('/long-poll'), { wait_until: 'networkidle', timeout: 4_000 });
-    expect(error.code).toBe('render_timeout');
-    expect(error.message).toContain('`wait_until: load` would not have waited');
-    expect((await rig.capture(site.url('/streams'), { wait_until: 'networkidle', wait_for_idle: false })).width).toBe(800);
-  });
-
   it('networkidle names the last of the requests that keep the network busy', async () => {
     site.route('/tick', (_request, response) => response.end('tick'));
     const url = serve('/ticks', '<h1>Ticking</h1><script>setInterval(() => fetch("/tick"), 50)</script>');
-    const error = await rig.failure(url, { wait_until: 'networkidle', timeout: 4_000 });
+    const error = await rig.failure(url, { wait_until: 'networkidle', timeout: 2_000 });
     const { host } = new URL(site.origin);
     // The end may come while one or more of them are in flight.
     const told = /the last one a request by script from |(\d) requests? by script from .* (?:was|were) still pending/;
@@ -59,8 +46,8 @@ describe.concurrent('wait_until', () => {
   });
 
   it('fails as render_timeout when a target sends nothing', async () => {
-    const error = await rig.failure(site.url('/hang'), { timeout: 4_000 });
-    expect(error).toMatchObject({ code: 'render_timeout', message: `127.0.0.1:${site.port} did not answer within \`timeout\` (4000 ms).` });
+    const error = await rig.failure(site.url('/hang'), { timeout: 2_000 });
+    expect(error).toMatchObject({ code: 'render_timeout', message: `127.0.0.1:${site.port} did not answer within \`timeout\` (2000 ms).` });
   });
 
   it('is delayed, but never failed, by a font that never loads', async () => {
@@ -70,7 +57,7 @@ describe.concurrent('wait_until', () => {
   });
 });
 
-describe('wait_for_selector', () => {
+describe.concurrent('wait_for_selector', () => {
   it('waits until a match is visible, even if it existed but was hidden', async () => {
     const url = serve(
       '/selector',
@@ -87,13 +74,13 @@ describe('wait_for_selector', () => {
   });
 
   it('fails as render_timeout that names it', async () => {
-    const error = await rig.failure(site.url('/static'), { wait_for_selector: '#never', timeout: 4_000 });
+    const error = await rig.failure(site.url('/static'), { wait_for_selector: '#never', timeout: 2_000 });
     expect(error).toMatchObject({ code: 'render_timeout', details: { waited_for: 'selector', selector: '#never' } });
     expect(error.message).toContain('`wait_for_selector`: no visible element matched "#never"');
   });
 });
 
-describe('wait_for_idle', () => {
+describe.concurrent('wait_for_idle', () => {
   it('does not run the clock of a page without scripts', async () => {
     const stepsOf = async (url: string) => {
       const steps: unknown[] = [];
@@ -113,12 +100,12 @@ describe('wait_for_idle', () => {
     expect(await rig.failure(url, { ...wish, wait_for_idle: false })).toMatchObject({ code: 'render_incomplete' });
   });
 
-  it.concurrent('does not wait for streams, and only briefly for hung pixels', async () => {
-    expect(settledMs((await rig.capture(site.url('/streams'))).timings)).toBeLessThan(HOLD_MS);
+  it('does not wait for streams, and only briefly for hung pixels', async () => {
+    expect(settledMs((await rig.capture(site.url('/streams'), { wait_until: 'networkidle' })).timings)).toBeLessThan(HOLD_MS);
     expect(settledMs((await rig.capture(site.url('/hung-pixel'))).timings)).toBeLessThan(HOLD_MS);
   });
 
-  it.concurrent('does not wait for workers that have loaded, including shared ones', async () => {
+  it('does not wait for workers that have loaded, including shared ones', async () => {
     site.route('/worker.js', (_request, response) =>
       response.writeHead(200, { 'content-type': 'text/javascript' }).end('onconnect = () => {}'),
     );
@@ -128,37 +115,11 @@ describe('wait_for_idle', () => {
     }
   });
 
-  it.concurrent('waits at most 5 s for a request without a response', async () => {
+  it('waits at most 5 s for a request without a response', async () => {
     expect(settledMs((await rig.capture(site.url('/long-poll'), { timeout: 60_000 })).timings)).toBeLessThan(30_000);
   });
 
-  it.concurrent('waits for a slow response while the page shows that it is loading', async () => {
-    const code = `fetch('/image/9x9/ff0000.png?wait=2500').then(() => { it.textContent = 'The awaited content, all of it' })`;
-    const url = serve(
-      '/loading',
-      `<nav>Home, products, about us and where to find us</nav><main id="it" style="margin-top:200px">Loading…</main><script>${code}</script>`,
-    );
-    expect((await rig.capture(url, { fail_if_content_missing: ['awaited content'] })).width).toBe(800);
-  });
-
-  it.concurrent('gives a page that polls its server two seconds of real time', async () => {
-    site.route('/beat', (_request, response) => response.end('beat'));
-    const { timings } = await rig.capture(serve('/beats', '<h1>Beating</h1><script>setInterval(() => fetch("/beat"), 100)</script>'), {
-      timeout: 60_000,
-    });
-    expect(settledMs(timings)).toBeGreaterThan(1_900);
-    expect(settledMs(timings)).toBeLessThan(30_000);
-  });
-
-  it.concurrent('waits for images in view', async () => {
-    const url = serve(
-      '/lazy',
-      '<h1>Page</h1><img loading="lazy" src="/image/400x400/ff0000.png?wait=1200" width="400" height="400" style="position:absolute;top:100px;left:0">',
-    );
-    expect(await colourAt((await rig.capture(url)).content, 200, 300)).toBe('ff0000');
-  });
-
-  it.concurrent('does not wait for a hung pixel added after load, nor counts it as incomplete', async () => {
+  it('does not wait for a hung pixel added after load, nor counts it as incomplete', async () => {
     const code = 'onload = () => { const it = new Image(1, 1); it.src = "/hang?pixel"; document.body.append(it) }';
     const url = serve('/late-pixel', `<h1>A page that counts its visitors</h1><script>${code}</script>`);
     expect(settledMs((await rig.capture(url, { fail_if_incomplete: true })).timings)).toBeLessThan(HOLD_MS);
@@ -166,25 +127,26 @@ describe('wait_for_idle', () => {
 
   const background = (place: string, image: string) =>
     `<h1>Page</h1><script>onload = () => document.body.insertAdjacentHTML('beforeend', '<div style="position:absolute;${place};width:800px;height:600px;background:url(${image})"></div>')</script>`;
+  const IMAGE = '/image/800x600/ff0000.png?wait=1500';
 
-  it.concurrent('waits for a background in view', async () => {
-    const url = serve('/background-in-view', background('left:0;top:0', '/image/800x600/ff0000.png?wait=2500'));
-    expect(await colourAt((await rig.capture(url)).content, 400, 300)).toBe('ff0000');
+  it.each([
+    ['a lazy image in view', `<img loading="lazy" src="${IMAGE}" width="800" height="600" style="position:absolute;top:0;left:0">`],
+    ['a background in view', background('left:0;top:0', IMAGE)],
+    [
+      'an image whose size is unknown until it loads',
+      `<h1>Page</h1><script>onload = () => { const it = new Image(); it.src = "${IMAGE}"; it.style.cssText = "position:absolute;left:0;top:0"; document.body.append(it) }</script>`,
+    ],
+  ])('waits for %s', async (what, body) => {
+    const { content } = await rig.capture(serve(`/awaited/${what.length}`, body));
+    expect(await colourAt(content, 400, 300)).toBe('ff0000');
   });
 
-  it.concurrent('does not wait for a background below the view', async () => {
+  it('does not wait for a background below the view', async () => {
     const { timings } = await rig.capture(serve('/background-below', background('left:0;top:2000px', '/hang?background')));
     expect(settledMs(timings)).toBeLessThan(HOLD_MS);
   });
 
-  it.concurrent('waits for an image whose size is unknown until it loads', async () => {
-    const code =
-      'onload = () => { const it = new Image(); it.src = "/image/800x600/ff0000.png?wait=2500"; it.style.cssText = "position:absolute;left:0;top:0"; document.body.append(it) }';
-    const url = serve('/unsized', `<h1>Page</h1><script>${code}</script>`);
-    expect(await colourAt((await rig.capture(url)).content, 400, 300)).toBe('ff0000');
-  });
-
-  it.concurrent('works on a page that has replaced all standard functions', async () => {
+  it('works on a page that has replaced all standard functions', async () => {
     const { timings } = await rig.capture(site.url('/prototypes'), { fail_if_incomplete: true, fail_if_content_missing: ['Enough words'] });
     expect(settledMs(timings)).toBeLessThan(HOLD_MS);
     expect((await rig.capture(site.url('/clobbered'), { fail_if_content_missing: ['ordinary page'] })).width).toBe(800);
@@ -192,18 +154,15 @@ describe('wait_for_idle', () => {
 });
 
 describe.concurrent('wait_for_content', () => {
-  it('waits while the page shows that it is loading', async () => {
-    const missing = { fail_if_content_missing: ['the content that was awaited'] };
-    const code = `fetch('/image/9x9/ff0000.png?wait=7000').then(() => { it.textContent = 'The content that was awaited' })`;
-    const url = serve('/says-loading', `<main id="it">Loading…</main><script>${code}</script>`);
-    expect((await rig.capture(url, { ...missing, wait_for_content: true, timeout: 60_000 })).width).toBe(800);
-  });
+  const wish = { wait_for_content: true, timeout: 60_000 };
 
-  it('waits for a pending request of a page without content', async () => {
-    const code = `fetch('/image/9x9/ff0000.png?wait=7000').then(() => setTimeout(() => { it.textContent = 'The awaited content, all of it' }, 300))`;
-    const url = serve('/slow-answer', `<header>Acme</header><main id="it"></main><script>${code}</script>`);
-    const wish = { wait_for_content: true, timeout: 60_000, fail_if_content_missing: ['the awaited content'] };
-    const { timings } = await rig.capture(url, wish);
+  it.each([
+    ['while the page shows that it is loading', '<main id="it">Loading…</main>'],
+    ['of a page without content', '<header>Acme</header><main id="it"></main>'],
+  ])('waits for a request %s', async (what, body) => {
+    const code = `fetch('/image/9x9/ff0000.png?wait=6000').then(() => setTimeout(() => { it.textContent = 'The awaited content, all of it' }, 300))`;
+    const url = serve(`/slow-answer/${what.length}`, `${body}<script>${code}</script>`);
+    const { timings } = await rig.capture(url, { ...wish, fail_if_content_missing: ['the awaited content'] });
     expect(settledMs(timings)).toBeLessThan(40_000);
   });
 
@@ -214,30 +173,24 @@ describe.concurrent('wait_for_content', () => {
       if (i === 8) { it.append(' That is all.'); clearInterval(timer); }
     }, 500)`;
     const url = serve('/growing', `<main id="it" style="margin-top:200px">Loading…</main><script>${code}</script>`);
-    const wish = { wait_for_content: true, timeout: 60_000, fail_if_content_missing: ['that is all.'] };
-    expect(settledMs((await rig.capture(url, wish)).timings)).toBeLessThan(40_000);
+    const { timings } = await rig.capture(url, { ...wish, fail_if_content_missing: ['that is all.'] });
+    expect(settledMs(timings)).toBeLessThan(40_000);
   });
 
-  it('does not wait for text that is written and deleted repeatedly', async () => {
-    const code = 'const all = "typed words"; let i = 0; setInterval(() => { it.textContent = all.slice(0, Math.max(1, i++ % 20)) }, 100)';
-    const url = serve('/typing', `<h1>A page with a heading</h1><p id="it">w</p><script>${code}</script>`);
-    expect(settledMs((await rig.capture(url, { wait_for_content: true, timeout: 60_000 })).timings)).toBeLessThan(40_000);
-  });
-
-  it('does not wait forever for a small page', async () => {
-    const { timings } = await rig.capture(serve('/small', '<b>Hi</b><script>1</script>'), { wait_for_content: true, timeout: 60_000 });
+  it.each([
+    [
+      'text that is written and deleted repeatedly',
+      `<h1>A page with a heading</h1><p id="it">w</p><script>const all = "typed words"; let i = 0; setInterval(() => { it.textContent = all.slice(0, Math.max(1, i++ % 20)) }, 100)</script>`,
+    ],
+    ['a small page', '<b>Hi</b><script>1</script>'],
+  ])('does not wait forever for %s', async (what, body) => {
+    const { timings } = await rig.capture(serve(`/as-it-is/${what.length}`, body), wish);
     expect(settledMs(timings)).toBeLessThan(40_000);
   });
 });
 
 describe.concurrent('delay', () => {
-  it('is added to the timeout', async () => {
-    const url = serve('/delayed', '<h1>Page</h1><script>setTimeout(() => { document.body.style.background = "#0000ff" }, 4500)</script>');
-    const { content } = await rig.capture(url, { delay: 5_000, timeout: 4_000 });
-    expect(await colourAt(content, 790, 590)).toBe('0000ff');
-  });
-
-  it('leaves the rest of the timeout for later steps', async () => {
+  it('is added to the timeout, whose rest is left for later steps', async () => {
     const url = serve('/leaves-late', '<h1>Page</h1><script>onload = () => setTimeout(() => { location = "/slow?ms=900" }, 4600)</script>');
     // Longer than the timeout; when it is over, the page is on its way to another that takes most of a second.
     const { finalUrl } = await rig.capture(url, { delay: 5_000, timeout: 4_000, wait_for_idle: false });

@@ -37,6 +37,11 @@ export async function blotOf(content: Uint8Array, colour: readonly [number, numb
   return { left, top, width: right - left + 1, height: bottom - top + 1, pixels, inner };
 }
 
+/** The colour of a pixel, as hex. */
+export async function colourAt(content: Uint8Array, left: number, top: number): Promise<string> {
+  return (await sharp(content).extract({ left, top, width: 1, height: 1 }).removeAlpha().raw().toBuffer()).toString('hex');
+}
+
 function samplesOf(content: Uint8Array): ReturnType<typeof decode> {
   const decoded = samples.get(content) ?? decode(content);
   samples.set(content, decoded);
