@@ -1,6 +1,6 @@
-import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { document, html } from '../../fixtures/site/answer.js';
+import { colourAt } from '../picture/blots.js';
 import { siteAndRig } from './capture-rig.js';
 
 const { site, rig } = await siteAndRig();
@@ -10,9 +10,7 @@ const STYLE = '<style>body{margin:0;font:20px sans-serif}#box{height:600px;backg
 /** The colour at the middle of the view, as hex. */
 async function middleOf(body: string, wish: Record<string, unknown> = {}): Promise<string> {
   site.route('/moving', (_request, response) => html(response, document('Moving', body, STYLE)));
-  const { content } = await rig.capture(site.url('/moving'), wish);
-  const middle = sharp(content).extract({ left: 400, top: 300, width: 1, height: 1 });
-  return (await middle.removeAlpha().raw().toBuffer()).toString('hex');
+  return await colourAt((await rig.capture(site.url('/moving'), wish)).content, 400, 300);
 }
 
 const GREEN = '008000';

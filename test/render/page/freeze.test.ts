@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
-import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { aPageSession, browserOfFile, options } from '../picture/a-page-session.js';
+import { colourAt } from '../picture/blots.js';
 
 const browser = await browserOfFile();
 
@@ -18,11 +18,6 @@ function begin(page: Page, sinceMs: number): Promise<void> {
   }, sinceMs);
 }
 
-async function colourOf(page: Page): Promise<string> {
-  const pixel = sharp(await page.screenshot()).extract({ left: 10, top: 10, width: 1, height: 1 });
-  return (await pixel.removeAlpha().raw().toBuffer()).toString('hex');
-}
-
 it('an endless animation is drawn at its start, even if it has just begun and the compositor is a frame ahead', async () => {
   await using session = await aPageSession(browser, {
     html: STYLE,
@@ -33,7 +28,7 @@ it('an endless animation is drawn at its start, even if it has just begun and th
   for (let time = 0; time < TRIES; time++) {
     await begin(page, DELAY_MS - 5 + time);
     await world.call('freeze.freezePage', { motion: true, beyondView: false });
-    colours.add(await colourOf(page));
+    colours.add(await colourAt(await page.screenshot(), 10, 10));
   }
   expect([...colours]).toEqual(['224466']);
 });
