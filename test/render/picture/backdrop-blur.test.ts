@@ -36,21 +36,9 @@ describe('a page with backdrop filters', () => {
     expect(await furthestApart(bySections?.content, inOne?.content)).toBeLessThan(apart);
   });
 
-  it('shows a blur over many views like one large view, with a fixed footer', async () => {
-    const html = `<style>body{margin:0;height:2100px;background:repeating-linear-gradient(45deg, #f00 0 30px, #00f 30px 60px)}
-      main{position:absolute;top:100px;left:50px;width:300px;height:2000px;backdrop-filter:blur(10px)}p{margin:150px 20px 0;height:200px;background:#ff03}
-      b{position:fixed;bottom:0;left:0;width:100px;height:40px;background:#0f0}</style><main>${'<p></p>'.repeat(5)}</main><b></b>`;
-    const [bySections, inOne] = await Promise.all(
-      [400, 2_100].map((height) => take(browser, html, { full_page: true, viewport: { width: 400, height, deviceScaleFactor: 2 } })),
-    );
-    expect(bySections).toMatchObject({ height: 4_200, diagnostics: { truncated: false } });
-    expect(await furthestApart(bySections?.content, inOne?.content)).toBeLessThan(4);
-  });
-
   const lime = `url('data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path fill="lime" d="M0 0h1v1H0"/></svg>')`;
   const frames = '<script>(function frame() { requestAnimationFrame(frame) })()</script>';
   it.each([
-    ['hides what is not in view', '<i></i>', 'block.style.opacity = seen ? 1 : 0'],
     ['has a fixed ground of a wrapper', '<style>.w::before{content:"";position:fixed;inset:0;background:#0f0;z-index:-1}</style>', ''],
     ['has a fixed background of its own', `<style>body{background:${lime} fixed 0/cover no-repeat}</style>${frames}`, ''],
     ['lays out only what is in view', '<div style="content-visibility:auto;height:50px"><i></i></div>', ''],
@@ -75,17 +63,6 @@ describe('a page with backdrop filters', () => {
     expect(height).toBe(3_000);
     const shown = await sharp(content).extract({ left: 0, top: 0, width: 400, height: 2_900 }).removeAlpha().raw().toBuffer();
     expect(shown.equals(Buffer.alloc(400 * 2_900 * 3, Buffer.from([0, 255, 0])))).toBe(true);
-  });
-
-  it('shows an element far down in a blur like one large view', async () => {
-    const html = `<style>body{margin:0;height:1800px;background:repeating-linear-gradient(45deg, #f00 0 30px, #00f 30px 60px)}
-      main{position:absolute;top:100px;left:50px;width:300px;height:1600px;backdrop-filter:blur(10px)}p{margin:1000px 20px 0;height:200px}</style>
-      <main><p></p></main>`;
-    const [scrolledTo, inOne] = await Promise.all(
-      [600, 1_800].map((height) => take(browser, html, { selector: 'p', viewport: { width: 400, height, deviceScaleFactor: 2 } })),
-    );
-    expect(scrolledTo?.height).toBe(400);
-    expect(await furthestApart(scrolledTo?.content, inOne?.content)).toBeLessThan(4);
   });
 
   it('takes no additional sections for invisible blurs', async () => {

@@ -22,13 +22,8 @@ describe.concurrent('the rows of a full page', () => {
     const verdict = await judgeRows(picture.content, { ratio: scale, tolerance: format === 'png' ? 0 : 24, pageHeight: height });
     expect(verdict).toMatchObject({ width: 320 * scale, height: Math.round(height * scale), wrong: 0 });
     expect(picture).toMatchObject({ width: verdict.width, height: verdict.height });
-    expect(picture.diagnostics).toMatchObject({
-      algorithm,
-      deviceScaleFactor: scale,
-      scrollHeight: height,
-      stoppedReason: 'end_of_page',
-      truncated: false,
-    });
+    const end = { scrollHeight: height, stoppedReason: 'end_of_page', truncated: false };
+    expect(picture.diagnostics).toMatchObject({ algorithm, deviceScaleFactor: scale, ...end });
   });
 
   it('are those of the view when the page is shorter', async () => {
@@ -36,22 +31,11 @@ describe.concurrent('the rows of a full page', () => {
     expect(picture).toMatchObject({ height: 600, diagnostics: { sections: 1, scrollHeight: 600, truncated: false } });
   });
 
-  it('fit webp at a lower density, with a warning', async () => {
-    const wish = { full_page: true, format: 'webp', full_page_algorithm: 'native', ...density(2, { width: 350, height: 600 }) };
-    const picture = await take(browser, rowsPage(9_000), wish);
-    expect(picture.diagnostics).toMatchObject({ deviceScaleFactor: 1.82, stoppedReason: 'format_limit', truncated: false });
-    expect(await judgeRows(picture.content, { ratio: 1.82, tolerance: 60 })).toMatchObject({ width: 637, height: 16_380, wrong: 0 });
-  });
-
   it('lose density in webp, also below 1, before they are cut, with a warning', async () => {
     const wish = { full_page: true, format: 'webp', ...density(2, { width: 320, height: 2_000 }) };
     const picture = await take(browser, rowsPage(17_000), wish);
-    expect(picture.diagnostics).toMatchObject({
-      deviceScaleFactor: 0.96,
-      stoppedReason: 'format_limit',
-      truncated: false,
-      scrollHeight: 17_000,
-    });
+    const end = { scrollHeight: 17_000, stoppedReason: 'format_limit', truncated: false };
+    expect(picture.diagnostics).toMatchObject({ deviceScaleFactor: 0.96, ...end });
     expect(await judgeRows(picture.content, { ratio: 0.96, tolerance: 60 })).toMatchObject({ height: 16_320, wrong: 0 });
   });
 });
@@ -60,7 +44,7 @@ describe.concurrent('a page with nothing pinned', () => {
   const pixels = (content: Uint8Array) => sharp(content).removeAlpha().raw().toBuffer();
 
   // The trial real-pages compares all of them, at two widths and densities.
-  it.each(INVENTED_PAGES.slice(0, 2))('is the same by both algorithms: $name', async ({ html }) => {
+  it.each(INVENTED_PAGES.slice(0, 1))('is the same by both algorithms: $name', async ({ html }) => {
     const viewport = { width: 800, height: 720, deviceScaleFactor: 1 };
     const sections = await take(browser, html, { full_page: true, viewport });
     const native = await take(browser, html, { full_page: true, full_page_algorithm: 'native', viewport });
@@ -89,15 +73,9 @@ describe.concurrent('a pinned element', () => {
   it('appears once: at the top, at the end if it is fixed to the bottom, in the flow if it is sticky', async () => {
     const { content, height } = await plain;
     expect(height).toBe(2_620);
-    expect(await at('fixedTop', content)).toMatchObject(once(0));
-    expect(await at('fixedMiddle', content)).toMatchObject(once(240));
-    expect(await at('shadowFixed', content)).toMatchObject(once(60));
-    expect(await at('carried', content)).toMatchObject(once(300));
-    expect(await at('lateFixed', content)).toMatchObject(once(600));
-    expect(await at('stickyTop', content)).toMatchObject(once(640));
-    expect(await at('stickyInSection', content)).toMatchObject(once(680));
-    expect(await at('stickyBottom', content)).toMatchObject(once(2_580));
-    expect(await at('fixedBottom', content)).toMatchObject(once(2_580));
+    const tops = { fixedTop: 0, fixedMiddle: 240, shadowFixed: 60, carried: 300, lateFixed: 600, stickyTop: 640, stickyInSection: 680 };
+    for (const [name, top] of Object.entries({ ...tops, stickyBottom: 2_580, fixedBottom: 2_580 }))
+      expect(await at(name as keyof typeof PINNED, content), name).toMatchObject(once(top));
     // A page at its top shows no way back to it.
     expect((await at('backToTop', content)).pixels).toBe(0);
     expect((await at('lateClone', content)).pixels).toBe(0);
@@ -194,27 +172,6 @@ describe.concurrent('scrolling through', () => {
     expect(scroll).toMatchObject({ captureHeight: 9_000, stoppedReason: 'end_of_page' });
   });
 
-  it('returns for content that a script shows only where scrolling pauses', async () => {
-    const cards = `<style>body{margin:0}div{height:300px}.seen{background:rgb(1,2,3)}</style>${'<div></div>'.repeat(8)}`;
-    const reveal = `for (const div of document.querySelectorAll('div')) {
-      const { top, bottom } = div.getBoundingClientRect();
-      if (top < innerHeight && bottom > 0) div.className = 'seen';
-    }`;
-    const { content } = await take(browser, `${cards}${debounced(reveal)}`, { full_page: true });
-    expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top: 0, pixels: 2_400 * 800 });
-  });
-
-  it('ends where the picture does', async () => {
-    const { scroll } = await take(browser, rowsPage(60_000), {
-      full_page: true,
-      format: 'webp',
-      full_page_scroll_by: 2_000,
-      ...density(1),
-    });
-    // At the lowest density of 0.5, webp has 32,766 CSS px.
-    expect(scroll?.steps).toBe(17);
-  });
-
   it('takes the requested steps', async () => {
     const { scroll } = await take(browser, lazy, { full_page: true, full_page_scroll_by: 1_800, full_page_scroll_delay: 10 });
     expect(scroll?.steps).toBe(3);
@@ -227,11 +184,10 @@ describe.concurrent('scrolling through', () => {
   });
 
   it('stops where the format ends at any density, and reports it', async () => {
-    const picture = await take(browser, rowsPage(60_000), {
-      full_page: true,
-      format: 'webp',
-      viewport: { width: 320, height: 2_000, deviceScaleFactor: 1 },
-    });
+    const wish = { full_page: true, format: 'webp', full_page_scroll_by: 2_000, ...density(1) };
+    const picture = await take(browser, rowsPage(60_000), wish);
+    // At the lowest density of 0.5, webp has 32,766 CSS px.
+    expect(picture.scroll?.steps).toBe(17);
     expect(picture.diagnostics).toMatchObject({ deviceScaleFactor: 0.5, stoppedReason: 'format_limit', truncated: true });
     expect(await judgeRows(picture.content, { ratio: 0.5, tolerance: 60 })).toMatchObject({ height: 16_383, wrong: 0 });
   });
@@ -279,12 +235,8 @@ describe.concurrent('scrolling through', () => {
 // Alone, since they measure time.
 describe('the scrolling time', () => {
   it('ends at its deadline, which is reported', async () => {
-    const picture = await take(
-      browser,
-      rowsPage(8_000),
-      { full_page: true, full_page_scroll_delay: 100, ...density(1) },
-      { scrollMs: 250 },
-    );
+    const wish = { full_page: true, full_page_scroll_delay: 100, ...density(1) };
+    const picture = await take(browser, rowsPage(8_000), wish, { scrollMs: 250 });
     expect(picture.diagnostics).toMatchObject({ stoppedReason: 'time_limit', truncated: true, scrollHeight: 8_000 });
     expect(picture.height).toBeGreaterThanOrEqual(600);
     expect(picture.height).toBeLessThan(8_000);
