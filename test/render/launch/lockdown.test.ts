@@ -147,12 +147,6 @@ describe('on a system that', () => {
     await expect(aPool({ executable: home.executable, sandbox: 'required' })).rejects.toThrow(/STILLFRAME_SANDBOX=required/);
   });
 
-  it('fails the first start for another reason, the browser runs in its sandbox', async () => {
-    using home = aWrapper(`case "$*" in *--version*) exit 1;; esac; mkdir "$0.once" 2>/dev/null && exit 1; exec "$BROWSER" "$@"`);
-    await using test = await aPool({ executable: home.executable });
-    expect(test.pool.sandboxed).toBe(true);
-  });
-
   it('fails every start for another reason, there is no browser, and the attempts leave nothing behind', async () => {
     using home = aWrapper("echo 'no space left on device' >&2; exit 1");
     const runDir = mkdtempSync(join(tmpdir(), 'stillframe-test-'));
@@ -175,14 +169,6 @@ function aWrapper(script: string): { executable: Executable } & Disposable {
     [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true }),
   };
 }
-
-it('a browser runs without the sandbox when the operator says so, and this is logged', async () => {
-  await using test = await aPool({ sandbox: false });
-  expect(test.pool.sandboxed).toBe(false);
-  const lease = await test.pool.acquire(someOptions(), NEVER);
-  await lease.session.page.goto(site.url);
-  await lease.release();
-});
 
 it.runIf(root)('a browser in a directory that is closed to others runs, and nothing else of it is opened', async () => {
   const home = mkdtempSync(join('/var/tmp', 'stillframe-test-'));

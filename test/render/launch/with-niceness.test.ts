@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';
-import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { BROWSER_NICENESS, browserCommand } from '../../../src/render/launch/process-priority.js';
+import { BROWSER_NICENESS } from '../../../src/render/launch/process-priority.js';
 import { processGroup, roleOf } from '../../../src/render/launch/process-table.js';
 import { aPool, browserPids, NEVER, someOptions } from '../pool/fixture.js';
 
@@ -33,15 +31,4 @@ it('every thread of a browser has a lower priority than the server, including th
   expect(all.length).toBeGreaterThan(ofPages.length);
   expect(Math.min(...all)).toBeGreaterThanOrEqual(getPriority() + BROWSER_NICENESS);
   await lease.release();
-});
-
-it('a missing browser is reported by its own path', async () => {
-  const whole = browserCommand('/nonexistent/chromium', ['--headless']);
-  const child = spawn(whole.command, whole.args, { detached: whole.detached, stdio: ['ignore', 'ignore', 'pipe'] });
-  expect(await text(child.stderr)).toMatch(/\/nonexistent\/chromium/);
-});
-
-it('a browser is started unchanged if no program can lower its priority', () => {
-  const plain = { command: '/bin/chromium', args: ['--headless'], detached: true };
-  expect(browserCommand('/bin/chromium', ['--headless'], { nice: ['/nonexistent/nice'], perl: '/nonexistent/perl' })).toEqual(plain);
 });

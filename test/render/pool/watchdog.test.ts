@@ -27,6 +27,13 @@ const site = await ofFile(aSite({ '/layers': LAYERS, '/busy': '<!doctype html><t
 /** One browser with one page: many tests leave it, or its successor, as they found it. */
 const shared = await ofFile(aPool());
 
+/** That a capture after it has a page. */
+async function works({ pool }: TestPool): Promise<void> {
+  const next = await pool.acquire(someOptions(), NEVER);
+  await next.session.page.goto(site.url);
+  await next.release();
+}
+
 /** A page of the shared pool, and its browser. */
 async function aVisit() {
   await until(() => browserPids(shared.runDir).length === 1);
@@ -63,9 +70,7 @@ describe('a browser that gets', () => {
     expect(other.session.lost.aborted).toBe(false);
     expect(await other.session.page.title()).toBe('fixture');
     await Promise.all([one.release(), two.release()]);
-    const next = await test.pool.acquire(someOptions(), NEVER);
-    await next.session.page.goto(site.url);
-    await next.release();
+    await works(test);
     expect(readProcess(victim)).toBeNull();
   });
 });
@@ -83,10 +88,9 @@ describe.each([
     for (const pid of victims) process.kill(pid, signal);
     await lost;
     expect(lease.session.lost.reason).toMatchObject({ code: 'render_crashed', retriable: true });
-    const next = await shared.pool.acquire(someOptions(), NEVER);
-    await next.session.page.goto(site.url);
+    await works(shared);
     expect(browserPids(shared.runDir)).not.toContain(browser);
-    await Promise.all([lease.release(), next.release()]);
+    await lease.release();
   });
 });
 
@@ -129,24 +133,8 @@ it('a browser that responds but no longer draws is replaced', async () => {
   skew = 60_000;
   await new Promise((resolve) => lease.session.lost.addEventListener('abort', resolve));
   expect(lease.session.lost.reason).toMatchObject({ code: 'render_crashed' });
-  const next = await test.pool.acquire(someOptions(), NEVER);
-  await next.session.page.goto(site.url);
-  await Promise.all([lease.release(), next.release()]);
-});
-
-it('a crashed renderer loses its own capture, and the browser stays', async () => {
-  await using test = await aPool({ browsers: 1, pagesPerBrowser: 2 });
-  const [one, two] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
-  await Promise.all([one.session.page.goto(site.url), two.session.page.goto(site.url)]);
-  const before = browserPids(test.runDir);
-  const crashed = new Promise((resolve) => one.session.lost.addEventListener('abort', resolve));
-  await one.session.page.goto('chrome://crash').catch(() => {});
-  await crashed;
-  expect(one.session.lost.reason).toMatchObject({ code: 'render_crashed' });
-  expect(two.session.lost.aborted).toBe(false);
-  expect(await two.session.page.title()).toBe('fixture');
-  await Promise.all([one.release(), two.release()]);
-  expect(browserPids(test.runDir)).toEqual(before);
+  await works(test);
+  await lease.release();
 });
 
 /** Half of it for one process. */
@@ -213,20 +201,7 @@ it.each(EACH_KIND)('a page in an endless loop is released in bounded time ($kind
   await lease.release();
   expect(performance.now() - asked).toBeLessThan(GENEROUS_MS);
   await until(() => before.some((pid) => readProcess(pid) === null));
-  const next = await test.pool.acquire(someOptions(), NEVER);
-  await next.session.page.goto(site.url);
-  await next.release();
-});
-
-it('a page whose renderer is stopped is released in bounded time', async () => {
-  const { lease, browser } = await aVisit();
-  for (const pid of renderersOf(browser)) process.kill(pid, 'SIGSTOP');
-  const asked = performance.now();
-  await lease.release();
-  expect(performance.now() - asked).toBeLessThan(GENEROUS_MS);
-  const next = await shared.pool.acquire(someOptions(), NEVER);
-  await next.session.page.goto(site.url);
-  await next.release();
+  await works(test);
 });
 
 describe('a killed server', () => {
@@ -304,18 +279,7 @@ it('a browser whose profile was removed is replaced, and its captures are lost',
   rmSync(profilesRoot(shared.runDir), { recursive: true });
   lease.verify();
   expect(lease.session.lost.reason).toMatchObject({ code: 'render_crashed' });
-  const next = await shared.pool.acquire(someOptions(), NEVER);
-  await next.session.page.goto(site.url);
-  await Promise.all([lease.release(), next.release()]);
-});
-
-it('a sweep keeps the profiles of a running server', async () => {
-  const { lease } = await aVisit();
-  const root = profilesRoot(shared.runDir);
-  const [profile = ''] = readdirSync(root);
-  expect(await sweepProfiles(root)).toBe(0);
-  expect(existsSync(join(root, profile))).toBe(true);
-  await lease.session.page.goto(site.url);
+  await works(shared);
   await lease.release();
 });
 
