@@ -74,15 +74,6 @@ export const ELEMENTS: Report[] = [
     right: isMark(80, 20),
   },
   {
-    source: 'https://github.com/puppeteer/puppeteer/issues/143',
-    title: 'an element that a script adds to a shadow tree is waited for',
-    page: page(
-      `<x-late></x-late><script>setTimeout(() => { document.querySelector('x-late').attachShadow({ mode: 'open' }).innerHTML = '${marked('b', 70, 30)}' }, 500)</script>`,
-    ),
-    request: { wait_for_selector: 'x-late >>> b', wait_for_idle: false, selector: 'x-late >>> b' },
-    right: isMark(70, 30),
-  },
-  {
     source: 'https://github.com/microsoft/playwright/issues/152',
     title: 'elements in shadow trees and frames are hidden and removed',
     page: {

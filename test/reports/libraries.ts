@@ -152,13 +152,6 @@ export const LIBRARIES: Report[] = [
     right: () => {},
   },
   {
-    source: 'https://inorganik.github.io/countUp.js/',
-    title: 'A number that CountUp.js counts up is printed at its end.',
-    page: page('countup.js/dist/countUp.umd.js', '<p id="n">0</p>', COUNT_UP),
-    request: { fail_if_content_missing: ['98,765'], format: 'pdf' },
-    right: () => {},
-  },
-  {
     source: 'https://mattboldt.com/demos/typed-js/',
     title: 'A text that Typed.js types is pictured when it is typed.',
     page: page(

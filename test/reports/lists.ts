@@ -101,13 +101,6 @@ export const VIRTUALISED_LISTS: Report[] = [
     right: showsAll(60),
   },
   {
-    source: 'https://github.com/bvaughn/react-virtualized/issues/1509',
-    title: 'A native picture of a list that draws no more than fit into the height it was given tells so',
-    page: REACT_WINDOW,
-    request: NATIVE,
-    right: tellsLack,
-  },
-  {
     source: 'https://github.com/angular/components/issues/10125',
     title: 'A printed page without most rows of a virtualised list tells so',
     page: IN_DOCUMENT,

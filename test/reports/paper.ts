@@ -84,15 +84,6 @@ export const PAPER: Report[] = [
     },
   },
   {
-    source: 'https://github.com/puppeteer/puppeteer/issues/3672',
-    title: 'a template that only takes a margin away is placed as one without styles',
-    page: PAGES,
-    request: print({ header_template: '<p style="margin:0;padding:2px">Head</p>' }),
-    async right(rendering) {
-      expect(await find(rendering, 'Head')).toMatchObject({ left: near(LEFT + 2 * POINTS_PER_PX) });
-    },
-  },
-  {
     source: 'https://github.com/puppeteer/puppeteer/issues/2089',
     title: 'the first page has neither header nor footer, and is counted',
     page: PAGES,
@@ -139,27 +130,11 @@ export const PAPER: Report[] = [
     },
   },
   {
-    source: 'https://github.com/puppeteer/puppeteer/issues/2926',
-    title: 'a blank header and no margins leave the first page as it is',
-    page: PAGES,
-    request: print({ header_template: '<span></span>', first_page_header: false, margin: 0 }),
-    async right(rendering) {
-      expect(await textsOf(rendering)).toEqual([['Body one'], ['Body two'], ['Body three']]);
-    },
-  },
-  {
     source: 'https://github.com/jsreport/jsreport-chrome-pdf/issues/16',
     title: 'a page a little wider than the paper is scaled to it, with a warning',
     page: wide('771px'),
     request: print({}),
     right: (rendering) => isFitted(rendering, { scale: 0.83, warned: 'a scale of 0.83 to fit. ' }),
-  },
-  {
-    source: 'https://github.com/wkhtmltopdf/wkhtmltopdf/issues/1916',
-    title: 'a page five times as wide as the paper is scaled to it',
-    page: wide('3213px'),
-    request: print({}),
-    right: (rendering) => isFitted(rendering, { scale: 0.2, warned: 'a scale of 0.2 to fit. ' }),
   },
   {
     source: 'https://github.com/wkhtmltopdf/wkhtmltopdf/issues/2863',
@@ -206,24 +181,10 @@ export const PAPER: Report[] = [
     right: (rendering) => isNamed(rendering, ['Ein Bild (rot)']),
   },
   {
-    source: 'https://github.com/Altinn/app-frontend-react/issues/919',
-    title: 'an untagged PDF on paper has the title and the language',
-    page: NAMED,
-    request: print({}),
-    right: (rendering) => isNamed(rendering, []),
-  },
-  {
     source: 'https://github.com/browserless/browserless/issues/1376',
     title: 'a PDF of the view has the title, the language and the alternative texts',
     page: NAMED,
     request: { format: 'pdf' },
-    right: (rendering) => isNamed(rendering, ['Ein Bild (rot)']),
-  },
-  {
-    source: 'https://github.com/astefanutti/decktape/issues/380',
-    title: 'a PDF of one long page has the title, the language and the alternative texts',
-    page: NAMED,
-    request: { format: 'pdf', full_page: true, full_page_algorithm: 'native' },
     right: (rendering) => isNamed(rendering, ['Ein Bild (rot)']),
   },
   {

@@ -6,7 +6,6 @@ import { html } from '../fixtures/site/answer.js';
 import { servePackages, typeOf } from '../fixtures/site/packages.js';
 import type { Site } from '../fixtures/site/site.js';
 import { siteAndRig } from '../render/page/capture-rig.js';
-import { COLOURS } from './colours.js';
 import { ELEMENTS } from './elements.js';
 import { EXPANSION } from './expansion.js';
 import { LIBRARIES } from './libraries.js';
@@ -22,7 +21,6 @@ const REPORTS: Record<string, Report[]> = {
   'animations driven by scrolling': SCROLL_ANIMATIONS,
   'sites that scroll by transform': TRANSFORM_SCROLLERS,
   'virtualised lists': VIRTUALISED_LISTS,
-  'solid colours': COLOURS,
   'sizes and directions of pages': SIZES,
   'elements in shadow roots and frames': ELEMENTS,
   'pages on paper': PAPER,

@@ -48,13 +48,6 @@ export const TRANSFORM_SCROLLERS: Report[] = [
   },
   {
     source: 'https://github.com/alvarotrigo/fullPage.js/issues/1283',
-    title: 'All sections of a fullPage.js site that moves them by `top` are in a native picture',
-    page: FULLPAGE(', css3: false'),
-    request: { ...FULL, full_page_algorithm: 'native' },
-    right: showsAll,
-  },
-  {
-    source: 'https://github.com/alvarotrigo/fullPage.js/issues/1283',
     title: 'A picture of a fullPage.js site without the texts that only the current section shows tells so',
     page: FULLPAGE('', HIDDEN),
     request: FULL,

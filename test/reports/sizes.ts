@@ -57,16 +57,6 @@ export const SIZES: Report[] = [
     },
   },
   {
-    source: 'https://github.com/vbauer/manet/issues/99',
-    title: 'a full page that is lower than the greatest height is whole',
-    page: TALL,
-    request: { full_page: true, max_height: 4_000 },
-    right({ height, diagnostics }) {
-      expect(height).toBe(3_100);
-      expect(diagnostics).toMatchObject({ truncated: false, stoppedReason: 'end_of_page' });
-    },
-  },
-  {
     source: 'https://github.com/buildinternet/uploads/issues/652',
     title: 'a full page as one page of a PDF ends at the greatest height too',
     page: TALL,
