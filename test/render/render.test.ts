@@ -64,21 +64,6 @@ describe('a capture', () => {
     }
   });
 
-  it('of a whole page has its lazy images', async () => {
-    const { content, height } = await rig.capture(site.url('/shop'), {
-      full_page: true,
-      viewport: { width: 1100, height: 700, deviceScaleFactor: 1 },
-    });
-    expect(height).toBeGreaterThan(4_000);
-    const { data, info } = await sharp(content).removeAlpha().raw().toBuffer({ resolveWithObject: true });
-    let placeholders = 0;
-    for (let y = 0; y < info.height; y += 40) {
-      const at = (y * info.width + 100) * 3;
-      if (data.subarray(at, at + 3).toString('hex') === 'eeeeee') placeholders++;
-    }
-    expect(placeholders).toBe(0);
-  });
-
   it('reports the address that a script has set', async () => {
     site.route('/push', (_request, response) =>
       html(response, document('Push', '<h1>Words</h1><script>history.pushState({}, "", "/pushed?to=here")</script>')),

@@ -55,10 +55,6 @@ describe('a request that one list blocks and another excepts', () => {
     expect(refuser([...CATEGORIES], 'https://vendor.test/x.js')).toBe('ads');
   });
 
-  it('is blocked when the rule is marked important', () => {
-    expect(refuser([...CATEGORIES], 'https://strict.test/x.js')).toBe('ads');
-  });
-
   it('does not affect the built-in rules: with all switches on, each blocks its own vendors', async () => {
     const builtIn = await readBuiltInRules(await builtForTests());
     const parsed = (category: Category) =>

@@ -6,14 +6,12 @@ import { NetworkFilter } from '@ghostery/adblocker';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { EgressRefused, type PublicFetch, type PublicResponse } from '../../../src/egress/egress.js';
-import { openEgress } from '../../../src/egress/open-egress.js';
 import { silentLog } from '../../../src/log.js';
 import { Blocker, type BlockerOptions } from '../../../src/render/filter/blocker.js';
 import { proceduralRules } from '../../../src/render/filter/cosmetics.js';
 import type { Engines } from '../../../src/render/filter/engines.js';
 import { listProblem } from '../../../src/render/filter/list-thread.js';
 import { hasRule, ListThread } from '../../../src/render/filter/lists.js';
-import { startDnsServer } from '../../fixtures/dns-server.js';
 import { builtForTests, refusing } from './built.js';
 
 const URLS = {
@@ -121,17 +119,6 @@ describe('a machine without network', () => {
     expect(lines).toEqual([
       expect.stringMatching(/^Filter lists could not be fetched; the built-in rules are used instead: easylist, .+npm pack/),
     ]);
-  });
-
-  it('logs no warning for lists that were fetched on request', async () => {
-    const lines: string[] = [];
-    const log = pino({ level: 'info' }, { write: (line) => lines.push(line) });
-    await using dns = await startDnsServer({});
-    await using egress = await openEgress({ allowDestinations: [], dnsServers: [dns.address], maxBytesPerCapture: 1, log });
-    const blocker = await aBlocker({ ...offline, egress, log });
-    const [status] = await blocker.updateLists();
-    expect(status?.problem).toContain('unresolvable');
-    expect(lines).toHaveLength(1);
   });
 });
 

@@ -38,7 +38,7 @@ async function inspected(html: string, timeoutMs = 60_000) {
 }
 
 describe('inspect', () => {
-  it('returns the main content as Markdown, under its heading, with absolute links', async () => {
+  it('returns the main content as Markdown, under its heading, with absolute links, without what is invisible', async () => {
     const { markdown } = await inspected(article);
     expect(markdown).toMatch(/^# How to brew tea\n/);
     expect(markdown.match(/How to brew tea/g)).toHaveLength(1);
@@ -47,12 +47,7 @@ describe('inspect', () => {
     expect(markdown).toMatch(/\| Tea \| Minutes \|\n\| --- \| --- \|\n\| Green \| 2 +\|/);
     expect(markdown).toContain('```\nkettle --boil\n```');
     expect(markdown).toContain('A note from the shadow tree');
-  });
-
-  it('omits invisible content', async () => {
-    const { markdown } = await inspected(article);
-    expect(markdown).not.toContain('A secret nobody sees');
-    expect(markdown).not.toContain('SCRIPT TEXT');
+    expect(markdown).not.toMatch(/A secret nobody sees|SCRIPT TEXT/);
   });
 
   it('includes visible content inside hidden elements, and nothing else of them', async () => {
@@ -167,10 +162,6 @@ export A_B=1   <span class="c1"># *note*</span>
       ['breaks', '<pre>if (a) {<br><br>  b();<br>}</pre>'],
       ['a block a line', '<pre><div>if (a) {</div><div>\n</div><div>  b();</div><div>}</div></pre>'],
       [
-        'a block by style a line',
-        '<pre><code style="display:grid"><span>if (a) {</span><span>\n</span><span>  b();</span>\n<span>}</span></code></pre>',
-      ],
-      [
         'numbers of lines',
         '<pre><span class="lineno">1 </span>if (a) {\n<span class="lineno">2 </span>\n<span class="lineno">3 </span>  b();\n<span class="lineno">4 </span>}</pre>',
       ],
@@ -260,25 +251,13 @@ describe('MarkdownWorker', () => {
     await using own = new MarkdownWorker({ thread });
     const deep = `<div>${'<table><tr><td>'.repeat(3_000)}x`;
     expect(await own.convert({ html: deep.repeat(20), url: 'https://fixture.test/', title: '' }, 300)).toBeNull();
-    expect(
-      await own.convert(
-        { html: '<!doctype html><html><body><p>hello</p></body></html>', url: 'https://fixture.test/', title: 'T' },
-        60_000,
-      ),
-    ).toBe('# T\n\nhello');
+    const short = { html: '<!doctype html><html><body><p>hello</p></body></html>', url: 'https://fixture.test/', title: 'T' };
+    expect(await own.convert(short, 60_000)).toBe('# T\n\nhello');
   });
 
   it('returns null if the system refuses a new thread', async () => {
     // The constructor throws, as it does at a limit of processes (ERR_WORKER_INIT_FAILED).
     await using own = new MarkdownWorker({ thread: new URL('http://127.0.0.1/markdown-thread.js') });
     expect(await own.convert({ html: '<p>hello</p>', url: 'https://fixture.test/', title: 'T' }, 1_000)).toBeNull();
-  });
-
-  it('returns null once stopped', async () => {
-    const own = new MarkdownWorker({ thread });
-    await own[Symbol.asyncDispose]();
-    expect(
-      await own.convert({ html: '<!doctype html><html><body><p>hello</p></body></html>', url: 'https://fixture.test/', title: 'T' }, 1_000),
-    ).toBeNull();
   });
 });

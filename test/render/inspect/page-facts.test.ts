@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { refOf, resolveRef } from '../../../src/render/inspect/element-ref.js';
+import { resolveRef } from '../../../src/render/inspect/element-ref.js';
 import { html } from '../../fixtures/site/answer.js';
 import { siteAndRig } from '../page/capture-rig.js';
 import { aPageSession, browserOfFile, options } from '../picture/a-page-session.js';
@@ -194,12 +194,6 @@ it('finds the element of a ref in another load of the page, or says that it no l
   expect(several[1]).toContain('2 elements of the page have its role and name, and none of them is where it was');
 });
 
-it('tells a ref from other selectors', () => {
-  expect(refOf('ref=e12-0k3f9a2-1m07qzb')).toBe('e12-0k3f9a2-1m07qzb');
-  expect(refOf(' e3-0k3f9a2-1m07qzb ')).toBe('e3-0k3f9a2-1m07qzb');
-  for (const other of ['e12', '#e12-0k3f9a2-1m07qzb', 'text=e12-0k3f9a2-1m07qzb', 'e12-0k3f9a2-1m07qzb a']) expect(refOf(other)).toBeNull();
-});
-
 it('keeps its limits on a hostile page', async () => {
   const long = 'x'.repeat(50_000);
   const items = Array.from(
@@ -218,9 +212,4 @@ it('keeps its limits on a hostile page', async () => {
   expect(facts.links.length).toBeLessThanOrEqual(500);
   expect(elements.length).toBeLessThanOrEqual(300);
   expect(JSON.stringify({ facts, elements }).length).toBeLessThan(200_000);
-});
-
-it('says nothing of a page without its option, and does not read its console', async () => {
-  const { inspection } = await rig.capture(site.url('/marked'));
-  expect(inspection).toBeNull();
 });

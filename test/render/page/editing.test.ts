@@ -184,11 +184,6 @@ describe('custom_js', () => {
     expect(await rig.failure(site.url('/static'), { custom_js: 'location.href = "/status/404"' })).toMatchObject({ code: 'target_error' });
   });
 
-  it('may create the element that wait_for_selector waits for', async () => {
-    const js = 'setTimeout(() => document.body.insertAdjacentHTML("beforeend", "<p id=made>made</p>"), 300)';
-    await rig.capture(site.url('/static'), { custom_js: js, wait_for_selector: '#made', fail_if_content_missing: ['made'] });
-  });
-
   it('that throws an error of 250,000 lines does not delay the server', async () => {
     const before = process.cpuUsage();
     const throws = "throw new SyntaxError('\\n'.repeat(250_000))";

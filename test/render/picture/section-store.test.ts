@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -46,11 +46,4 @@ it('a directory that is not writable is reported as a temporary server error', a
   await keep(store, [9, 9]);
   await expect(store.strips()).rejects.toMatchObject(failure);
   await expect(SectionStore.open(join(parent, 'temporary'), false)).rejects.toMatchObject(failure);
-});
-
-it('whole parts of one height, and the last one, are kept as the browser wrote them', async () => {
-  await using store = await SectionStore.open(tmpdir(), false);
-  const pngs = await keep(store, [9, 9, 4]);
-  const { pngs: paths } = await store.strips();
-  expect(await Promise.all(paths.map((path) => readFile(path)))).toEqual(pngs);
 });

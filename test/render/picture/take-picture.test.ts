@@ -125,12 +125,6 @@ describe.concurrent('a picture of an element', () => {
     expect(await blotOf(content, [1, 2, 3])).toMatchObject({ pixels: 40_000 });
   });
 
-  it('is the text when the element has no box of its own', async () => {
-    const text = (style: string) => take(browser, `<p><span id=a style="${style}">some text</span>text</p>`, { selector: '#a' });
-    const [none, own] = await Promise.all([text('display:contents'), text('')]);
-    expect(none.content).toEqual(own.content);
-  });
-
   it('is found in a scroller, in a shadow tree, and when it is pinned itself', async () => {
     const html = `<body style="margin:0"><div style="height:200px;overflow:auto">${'<p style="height:100px">x</p>'.repeat(20)}<div id=deep style="height:40px;background:rgb(1,2,3)"></div></div>
       <x-a></x-a><div id=pinned style="position:fixed;bottom:0;width:70px;height:30px;background:rgb(7,8,9)"></div>

@@ -76,14 +76,6 @@ describe('a page session', () => {
     await Promise.all(leases.map((lease) => lease.release()));
   });
 
-  it('can be released twice', async () => {
-    const lease = await test.pool.acquire(someOptions(), NEVER);
-    await Promise.all([lease.release(), lease.release()]);
-    await lease.release();
-    expect(lease.session.page.isClosed()).toBe(true);
-    expect(lease.session.lost.aborted).toBe(false);
-  });
-
   it.each([
     ['timezone', { timezone: 'Europe/Nowhere' }],
     ['locale', { locale: 'xx' }],
@@ -162,18 +154,6 @@ it('further browsers start by themselves after a while', async () => {
   await using test = await aPool({ browsers: 2, followAfterMs: 100 });
   await until(() => test.pool.readyBrowsers() === 2);
   expect(browserPids(test.runDir)).toHaveLength(2);
-});
-
-it('a replacement browser has pages with the requested emulation, and keeps no others', async () => {
-  await using test = await aPool({ pagesPerBrowser: 2, recycleAfter: 3 });
-  const sharp = someOptions({ viewport: { width: 800, height: 600, deviceScaleFactor: 1 } });
-  const root = profilesRoot(test.runDir);
-  const [first] = readdirSync(root);
-  while (readdirSync(root).includes(first ?? '')) await (await test.pool.acquire(sharp, NEVER)).release();
-  await until(() => test.proxies.open === 2);
-  const leases = await Promise.all([test.pool.acquire(sharp, NEVER), test.pool.acquire(sharp, NEVER)]);
-  await until(() => test.proxies.open === 2);
-  await Promise.all(leases.map((lease) => lease.release()));
 });
 
 it('a page that crashes while it is ready is replaced, and its proxy is closed', async () => {
