@@ -19,31 +19,27 @@ function isMark(width: number, height: number): Report['right'] {
 /** That nothing of the marked elements is left. */
 const hasNoMark: Report['right'] = async ({ content }) => expect(await blotOf(content, MARK)).toMatchObject({ pixels: 0 });
 
-export const ELEMENTS: Report[] = [
-  {
+export const ELEMENTS: Record<string, Report> = {
+  'an element in the shadow tree of one host is pictured, and not that of another': {
     source: 'https://github.com/sindresorhus/capture-website/issues/100',
-    title: 'an element in the shadow tree of one host is pictured, and not that of another',
     page: page(`<x-card>${shadow(marked('b', 10, 10))}</x-card><x-card id=two>${shadow(`<p>two</p>${marked('b', 120, 60)}`)}</x-card>`),
     request: { selector: '#two >>> b' },
     right: isMark(120, 60),
   },
-  {
+  'a comma separates selectors, whether they reach into shadow trees or not': {
     source: 'https://github.com/puppeteer/puppeteer/issues/858',
-    title: 'a comma separates selectors, whether they reach into shadow trees or not',
     page: page(`<style>p{margin:0}</style><p class=ad>${marked('b', 10, 10)}</p><x-a>${shadow(marked('i', 20, 20))}</x-a>`),
     request: { hide_selectors: ['.ad, x-a >>> i:not(.x, .y)'] },
     right: hasNoMark,
   },
-  {
+  'shadow trees inside shadow trees are searched, with a `>>>` in quotes left alone': {
     source: 'https://github.com/puppeteer/puppeteer/issues/858',
-    title: 'shadow trees inside shadow trees are searched, with a `>>>` in quotes left alone',
     page: page(`<x-a title=">>>">${shadow(`<x-b>${shadow(`<x-c>${shadow(marked('b', 90, 30))}</x-c>`)}</x-b>`)}</x-a>`),
     request: { selector: 'x-a[title=">>>"] >>> b' },
     right: isMark(90, 30),
   },
-  {
+  'an element in a frame is pictured whole, though it is larger than the frame and further down in it': {
     source: 'https://github.com/garris/BackstopJS/issues/673',
-    title: 'an element in a frame is pictured whole, though it is larger than the frame and further down in it',
     page: {
       '/': page('<div style="height:1000px"></div><iframe id=app src="inner" style="border:5px solid red;padding:3px"></iframe>'),
       '/inner': page(`<div style="height:700px"></div>${marked('main', 200, 400)}<div style="height:300px"></div>`),
@@ -51,9 +47,8 @@ export const ELEMENTS: Report[] = [
     request: { selector: '#app >>> main' },
     right: isMark(200, 400),
   },
-  {
+  'an element that its frame shows is pictured where it stands, and the frame keeps its size': {
     source: 'https://github.com/cypress-io/cypress/issues/14283',
-    title: 'an element that its frame shows is pictured where it stands, and the frame keeps its size',
     page: {
       '/': page('<div style="height:100px"></div><iframe src="inner" style="margin-left:50px;transform:scale(.5)"></iframe>'),
       '/inner': page(
@@ -63,9 +58,8 @@ export const ELEMENTS: Report[] = [
     request: { selector: 'iframe >>> b' },
     right: isMark(50, 20),
   },
-  {
+  'a frame inside a shadow tree is entered, and the shadow trees in it': {
     source: 'https://github.com/DevExpress/testcafe/issues/3673',
-    title: 'a frame inside a shadow tree is entered, and the shadow trees in it',
     page: {
       '/': page(`<x-shell>${shadow('<iframe src="inner"></iframe>')}</x-shell>`),
       '/inner': page(`<x-button>${shadow(marked('b', 80, 20))}</x-button>`),
@@ -73,9 +67,8 @@ export const ELEMENTS: Report[] = [
     request: { selector: 'x-shell >>> iframe >>> x-button >>> b', wait_for_selector: '>>> iframe >>> b' },
     right: isMark(80, 20),
   },
-  {
+  'elements in shadow trees and frames are hidden and removed': {
     source: 'https://github.com/microsoft/playwright/issues/152',
-    title: 'elements in shadow trees and frames are hidden and removed',
     page: {
       '/': page(`<x-card>${shadow(marked('b', 50, 50))}</x-card><iframe id=app src="inner"></iframe>`),
       '/inner': page(`${marked('b', 50, 50)}<i>${marked('u', 20, 20)}</i>`),
@@ -83,4 +76,4 @@ export const ELEMENTS: Report[] = [
     request: { hide_selectors: ['x-card >>> b', '#app >>> b'], remove_selectors: ['#app >>> u'] },
     right: hasNoMark,
   },
-];
+};

@@ -14,10 +14,9 @@ async function hasBox({ content }: Rendering, colour: readonly [number, number, 
   expect(await blotOf(content, colour)).toMatchObject(box);
 }
 
-export const EXPANSION: Report[] = [
-  {
+export const EXPANSION: Record<string, Report> = {
+  'a title bar and a menu around the content that scrolls keep their size and place': {
     source: 'https://github.com/microsoft/playwright-java/issues/1347',
-    title: 'a title bar and a menu around the content that scrolls keep their size and place',
     page: `<!doctype html><style>body{margin:0}#app{display:flex;flex-direction:column;height:100vh}header{height:50px;${paint(HEADER)}}
       .row{flex:1;display:flex;min-height:0}nav{width:200px;display:flex;align-items:center;${paint(NAV)}}nav i{width:100px;height:30px;${paint(ITEM)}}
       .column{width:100%;min-width:0;display:flex;flex-direction:column}main{overflow:auto}pre{width:1500px;margin:0}</style>
@@ -33,9 +32,8 @@ export const EXPANSION: Report[] = [
       await hasBox(rendering, ITEM, { top: 50 + 275 - 15, height: 30 });
     },
   },
-  {
+  'the bars above and below content that scrolls in a shadow tree, at an absolute place, stay around it': {
     source: 'https://github.com/microsoft/playwright/issues/12962',
-    title: 'the bars above and below content that scrolls in a shadow tree, at an absolute place, stay around it',
     page: `<!doctype html><style>html,body{margin:0;width:100%;height:100%}body{position:fixed;overflow:hidden}#app{position:absolute;inset:0;display:flex;flex-direction:column;contain:layout size style}
       x-content{flex:1;position:relative;contain:size style;display:block}header,footer{height:56px;${paint(HEADER)}}footer{${paint(FOOTER)}}</style>
       <div id=app><header></header><x-content>${ROWS}</x-content><footer></footer></div>
@@ -48,9 +46,8 @@ export const EXPANSION: Report[] = [
       await hasBox(rendering, FOOTER, { top: rendering.height - 56, height: 56 });
     },
   },
-  {
+  'a header that is a part of the height of a grid does not grow with the content that scrolls': {
     source: 'https://github.com/puppeteer/puppeteer/issues/746',
-    title: 'a header that is a part of the height of a grid does not grow with the content that scrolls',
     page: `<!doctype html><style>body{margin:0}#app{display:grid;height:100vh;grid-template:10% 1fr 40px / 150px 1fr;transition:all 1s}header,footer{grid-column:1/3;${paint(HEADER)}}footer{${paint(FOOTER)}}
       nav{display:flex;flex-direction:column;justify-content:space-between;${paint(NAV)}}nav i{width:100px;height:30px;${paint(ITEM)}}nav b{height:30px}main{overflow:auto;transition:all 1s}</style>
       <div id=app><header></header><nav><b></b><i></i><b></b></nav><main>${ROWS}</main><footer></footer></div>`,
@@ -63,9 +60,8 @@ export const EXPANSION: Report[] = [
       await hasBox(rendering, FOOTER, { top: 60 + CONTENT, height: 40 });
     },
   },
-  {
+  'sections as high as the view, of a page that shows one at a time, are pictured whole below one another': {
     source: 'https://github.com/puppeteer/puppeteer/issues/959',
-    title: 'sections as high as the view, of a page that shows one at a time, are pictured whole below one another',
     page: `<!doctype html><style>html,body{margin:0;height:100%;overflow:hidden}#all,section{height:100%;display:block}section{display:flex;align-items:center}section i{width:100px;height:30px;${paint(ITEM)}}</style>
       <div id=all>${[HEADER, NAV, FOOTER].map((rgb) => `<section style="${paint(rgb)}"><i></i></section>`).join('')}</div>
       <script>addEventListener('resize', () => { const all = [...document.querySelectorAll('section')];
@@ -77,9 +73,8 @@ export const EXPANSION: Report[] = [
       await hasBox(rendering, ITEM, { top: 285, height: 1_200 + 30 });
     },
   },
-  {
+  'content as high as the scroller that holds it keeps its height, and its pictures are cut as before': {
     source: 'https://github.com/mozilla-services/screenshots/issues/4487',
-    title: 'content as high as the scroller that holds it keeps its height, and its pictures are cut as before',
     page: `<!doctype html><style>html,body{margin:0;height:100%}main{height:100%;overflow-y:auto}section{height:100%;${paint(HEADER)}}section+section{overflow:hidden;background:none}img{max-height:100%;display:block;${paint(NAV)}}footer{height:50px;${paint(FOOTER)}}</style>
       <main><section></section><section><img src="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='900' height='1200'></svg>"></section><footer></footer></main>`,
     request: FULL_PAGE,
@@ -90,4 +85,4 @@ export const EXPANSION: Report[] = [
       await hasBox(rendering, FOOTER, { top: 1_200, height: 50 });
     },
   },
-];
+};

@@ -38,10 +38,9 @@ const D3_BARS = `for (const [side, colour] of [['#moved', '#c00'], ['#still', '#
 const COUNT_UP = `new countUp.CountUp('n', 98765).start()`;
 const FADED = `${script('gsap/dist/ScrollTrigger.min.js')}<script>gsap.registerPlugin(ScrollTrigger); gsap.from('#moved i', { scrollTrigger: '#moved', y: 200, opacity: 0 })</script>`;
 
-export const LIBRARIES: Report[] = [
-  {
+export const LIBRARIES: Record<string, Report> = {
+  'A bar chart of Chart.js 4 is pictured with bars of their full height.': {
     source: 'https://www.chartjs.org/docs/latest/configuration/animations.html',
-    title: 'A bar chart of Chart.js 4 is pictured with bars of their full height.',
     page: page(
       'chart.js/dist/chart.umd.min.js',
       CANVASES,
@@ -49,9 +48,8 @@ export const LIBRARIES: Report[] = [
     ),
     right: sameOnBothSides,
   },
-  {
+  'A chart that is drawn once it is scrolled to is complete in a picture of the full page.': {
     source: 'https://www.chartjs.org/docs/latest/configuration/animations.html',
-    title: 'A chart that is drawn once it is scrolled to is complete in a picture of the full page.',
     page: page(
       'chart.js/dist/chart.umd.min.js',
       `<div style="height:1500px"></div>${CANVASES}`,
@@ -60,9 +58,8 @@ export const LIBRARIES: Report[] = [
     request: { full_page: true },
     right: sameOnBothSides,
   },
-  {
+  'A bar chart of Chart.js 2, which counts animation frames, is pictured with bars of their full height.': {
     source: 'https://www.chartjs.org/docs/2.9.4/configuration/animations.html',
-    title: 'A bar chart of Chart.js 2, which counts animation frames, is pictured with bars of their full height.',
     page: page(
       'chart.js-2/dist/Chart.bundle.min.js',
       CANVASES,
@@ -70,9 +67,8 @@ export const LIBRARIES: Report[] = [
     ),
     right: sameOnBothSides,
   },
-  {
+  'A bar chart of ApexCharts is pictured with bars of their full height.': {
     source: 'https://apexcharts.com/docs/options/chart/animations/',
-    title: 'A bar chart of ApexCharts is pictured with bars of their full height.',
     page: page(
       'apexcharts/dist/apexcharts.min.js',
       PAIR,
@@ -80,15 +76,13 @@ export const LIBRARIES: Report[] = [
     ),
     right: sameOnBothSides,
   },
-  {
+  'Transitions of D3 are pictured at their end.': {
     source: 'https://d3js.org/d3-transition',
-    title: 'Transitions of D3 are pictured at their end.',
     page: page('d3/dist/d3.min.js', PAIR, D3_BARS),
     right: sameOnBothSides,
   },
-  {
+  'Transitions of D3 are printed at their end.': {
     source: 'https://d3js.org/d3-transition',
-    title: 'Transitions of D3 are printed at their end.',
     page: page('d3/dist/d3.min.js', PAIR, D3_BARS),
     request: { format: 'pdf' },
     right: async ({ content }) => {
@@ -98,9 +92,8 @@ export const LIBRARIES: Report[] = [
       expect(heights('rgb(204,0,0)')).toEqual(heights('rgb(0,0,204)'));
     },
   },
-  {
+  'A force simulation of D3 is pictured when its forces have come to rest.': {
     source: 'https://d3js.org/d3-force/simulation',
-    title: 'A force simulation of D3 is pictured when its forces have come to rest.',
     page: page(
       'd3/dist/d3.min.js',
       PAIR,
@@ -117,9 +110,8 @@ export const LIBRARIES: Report[] = [
     // Its 135 ticks take 2.3 s of the page's time: more than a page has that nothing moves in.
     right: sameOnBothSides,
   },
-  {
+  'A timeline of GSAP is pictured at its end.': {
     source: 'https://gsap.com/docs/v3/GSAP/gsap.timeline()/',
-    title: 'A timeline of GSAP is pictured at its end.',
     page: page(
       'gsap/dist/gsap.min.js',
       BOXES,
@@ -127,16 +119,14 @@ export const LIBRARIES: Report[] = [
     ),
     right: sameOnBothSides,
   },
-  {
+  'What GSAP fades in when it is scrolled to is there in a picture of the full page.': {
     source: 'https://gsap.com/docs/v3/Plugins/ScrollTrigger/',
-    title: 'What GSAP fades in when it is scrolled to is there in a picture of the full page.',
     page: page('gsap/dist/gsap.min.js', `<div style="height:1200px"></div>${BOXES}`, '').replace('</body>', `${FADED}</body>`),
     request: { full_page: true },
     right: sameOnBothSides,
   },
-  {
+  'An animation of anime.js is pictured at its end.': {
     source: 'https://animejs.com/documentation/animation',
-    title: 'An animation of anime.js is pictured at its end.',
     page: page(
       'animejs/dist/bundles/anime.umd.min.js',
       BOXES,
@@ -144,16 +134,14 @@ export const LIBRARIES: Report[] = [
     ),
     right: sameOnBothSides,
   },
-  {
+  'A number that CountUp.js counts up is pictured at its end.': {
     source: 'https://inorganik.github.io/countUp.js/',
-    title: 'A number that CountUp.js counts up is pictured at its end.',
     page: page('countup.js/dist/countUp.umd.js', '<p id="n">0</p>', COUNT_UP),
     request: { fail_if_content_missing: ['98,765'] },
     right: () => {},
   },
-  {
+  'A text that Typed.js types is pictured when it is typed.': {
     source: 'https://mattboldt.com/demos/typed-js/',
-    title: 'A text that Typed.js types is pictured when it is typed.',
     page: page(
       'typed.js/dist/typed.umd.js',
       '<p><span id="n"></span></p>',
@@ -162,9 +150,8 @@ export const LIBRARIES: Report[] = [
     request: { fail_if_content_missing: ['Lamps for all'] },
     right: () => {},
   },
-  {
+  'The tiles of a Leaflet map are pictured when they have faded in.': {
     source: 'https://leafletjs.com/reference.html#map-fadeanimation',
-    title: 'The tiles of a Leaflet map are pictured when they have faded in.',
     page: page(
       'leaflet/dist/leaflet.js',
       `<link rel="stylesheet" href="/npm/leaflet/dist/leaflet.css">${PAIR}`,
@@ -175,4 +162,4 @@ export const LIBRARIES: Report[] = [
       expect((await blotOf(content, MOVED)).pixels).toBeGreaterThan(RIGHT_PX * 300 * 0.97);
     },
   },
-];
+};

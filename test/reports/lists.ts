@@ -71,38 +71,33 @@ const REACT_WINDOW = `<!doctype html><style>html,body{margin:0}footer{height:60p
     const Row = ({ index, style }) => React.createElement('div', { style: { ...style, background: colour(index) } });
     ReactDOM.createRoot(root).render(React.createElement(ReactWindow.FixedSizeList, { itemCount: ${ROWS}, itemSize: ${ROW_PX}, height: 340, width: '100%' }, Row))</script>`;
 
-export const VIRTUALISED_LISTS: Report[] = [
-  {
+export const VIRTUALISED_LISTS: Record<string, Report> = {
+  'Every row of a virtualised list in the document is pictured': {
     source: 'https://github.com/microsoft/playwright/issues/40941',
-    title: 'Every row of a virtualised list in the document is pictured',
     page: IN_DOCUMENT,
     request: FULL,
     right: showsAll(120),
   },
-  {
+  'A native picture without most rows of a virtualised list tells so': {
     source: 'https://github.com/aurelia/ui-virtualization/issues/67',
-    title: 'A native picture without most rows of a virtualised list tells so',
     page: IN_DOCUMENT,
     request: NATIVE,
     right: tellsLack,
   },
-  {
+  'Every row of a virtualised list in an inner scroller is pictured, native too': {
     source: 'https://github.com/mui/mui-x/issues/9933',
-    title: 'Every row of a virtualised list in an inner scroller is pictured, native too',
     page: IN_SCROLLER,
     request: NATIVE,
     right: showsAll(120),
   },
-  {
+  'Every row of a list that draws no more than fit into the height it was given is pictured': {
     source: 'https://github.com/bvaughn/react-window/issues/658',
-    title: 'Every row of a list that draws no more than fit into the height it was given is pictured',
     page: REACT_WINDOW,
     request: FULL,
     right: showsAll(60),
   },
-  {
+  'A printed page without most rows of a virtualised list tells so': {
     source: 'https://github.com/angular/components/issues/10125',
-    title: 'A printed page without most rows of a virtualised list tells so',
     page: IN_DOCUMENT,
     request: { ...NATIVE, format: 'pdf' },
     right: ({ warnings, diagnostics }) => {
@@ -110,9 +105,8 @@ export const VIRTUALISED_LISTS: Report[] = [
       expect(diagnostics.truncated).toBe(true);
     },
   },
-  {
+  'An inner scroller of 800,000 px is made no higher than a renderer can draw rows for': {
     source: 'https://github.com/angular/components/issues/10125',
-    title: 'An inner scroller of 800,000 px is made no higher than a renderer can draw rows for',
     page: `<!doctype html><style>html,body{margin:0;height:100%}#box{position:relative;height:100%;overflow:auto}#all{height:800000px}
       #end{position:absolute;top:calc(100% - 99990px);width:50px;height:20px;background:rgb(1,2,3)}</style><div id=box><div id=all></div><div id=end></div></div>`,
     request: { clip: { x: 0, y: 0, width: 100, height: 100 }, viewport: VIEW },
@@ -120,12 +114,11 @@ export const VIRTUALISED_LISTS: Report[] = [
       expect(await blotOf(content, [1, 2, 3])).toMatchObject({ top: 10, height: 20 });
     },
   },
-  {
+  'a scroller that shows all of its slotted and mixed content lacks nothing': {
     source: 'https://github.com/ionic-team/ionic-framework/issues/18487',
-    title: 'a scroller that shows all of its slotted and mixed content lacks nothing',
     page: `<!doctype html><style>body{margin:0}main{height:400px;overflow-y:auto}</style><main><template shadowrootmode=open>
       <div style="height:100%;overflow-y:auto"><slot></slot></div></template><pre>${'line of text\n'.repeat(80)}<b>End</b>${'\nline of text'.repeat(80)}</pre></main>`,
     request: NATIVE,
     right: (rendering) => expect(rendering).toMatchObject({ warnings: [], diagnostics: { truncated: false } }),
   },
-];
+};

@@ -32,10 +32,9 @@ async function find({ content }: Rendering, wanted: string) {
   return page.find(({ text }) => text.trim() === wanted);
 }
 
-export const PAPER: Report[] = [
-  {
+export const PAPER: Record<string, Report> = {
+  'a footer without styles is of a readable size, and begins where the page’s text does': {
     source: 'https://github.com/spatie/laravel-pdf/issues/59',
-    title: 'a footer without styles is of a readable size, and begins where the page’s text does',
     page: PAGES,
     request: print({ footer_template: '<div>Foot</div>' }),
     async right(rendering) {
@@ -43,9 +42,8 @@ export const PAPER: Report[] = [
       expect(await find(rendering, 'Body one')).toMatchObject({ left: near(LEFT) });
     },
   },
-  {
+  'a header stays above the text in a small margin, in landscape and at any scale': {
     source: 'https://github.com/microsoft/playwright/issues/5029',
-    title: 'a header stays above the text in a small margin, in landscape and at any scale',
     page: PAGES,
     request: print({ header_template: 'Head', landscape: true, scale: 2, margin: { top: '0.22in', right: '10mm', left: '10mm' } }),
     async right(rendering) {
@@ -56,9 +54,8 @@ export const PAPER: Report[] = [
       expect(await find(rendering, 'Body one')).toMatchObject({ size: near(2 * 16 * POINTS_PER_PX), left: near(10 * POINTS_PER_MM) });
     },
   },
-  {
+  'a header begins and ends where the text does that the page’s own @page rule places': {
     source: 'https://github.com/microsoft/playwright/issues/14441',
-    title: 'a header begins and ends where the text does that the page’s own @page rule places',
     page: pageOf('Body one', '@media print{@page{size:a5;margin:1in 0.5in}}@media screen{@page{margin:3in}}'),
     request: print({ header_template: '<div style="width:100%;display:flex"><i>Head</i><b style="flex:1;text-align:right">End</b></div>' }),
     async right(rendering) {
@@ -70,9 +67,8 @@ export const PAPER: Report[] = [
       expect((await find(rendering, 'End'))?.left).toBeGreaterThan(A4_WIDTH - (body?.left ?? 0) - 30);
     },
   },
-  {
+  'templates keep the font size, padding and margin that they have': {
     source: 'https://github.com/puppeteer/puppeteer/issues/1822',
-    title: 'templates keep the font size, padding and margin that they have',
     page: PAGES,
     request: print({
       header_template: '<style>.head{padding:0 1cm}</style><div class=head style="font-size:20px;width:100%">Head</div>',
@@ -83,9 +79,8 @@ export const PAPER: Report[] = [
       expect(await find(rendering, 'Foot')).toMatchObject({ left: near(15 * POINTS_PER_MM) });
     },
   },
-  {
+  'the first page has neither header nor footer, and is counted': {
     source: 'https://github.com/puppeteer/puppeteer/issues/2089',
-    title: 'the first page has neither header nor footer, and is counted',
     page: PAGES,
     request: print({ header_template: 'Head', footer_template: NUMBERS, first_page_header: false }),
     async right(rendering) {
@@ -96,9 +91,8 @@ export const PAPER: Report[] = [
       expect(rendering.diagnostics.sections).toBe(3);
     },
   },
-  {
+  'without its header the first page keeps its tags, links and outline': {
     source: 'https://github.com/puppeteer/puppeteer/issues/9672',
-    title: 'without its header the first page keeps its tags, links and outline',
     page: pageOf('<h1>One</h1><a href="https://example.com/">out</a><p style="opacity:.5">Faint</p><h1 style="break-before:page">Two</h1>'),
     request: print({ header_template: '<b>Head</b>', first_page_header: false, tagged: true, outline: true }),
     async right({ content }) {
@@ -111,41 +105,36 @@ export const PAPER: Report[] = [
       expect(text.match(/\/S \/H1/g)).toHaveLength(2);
     },
   },
-  {
+  'page ranges that leave page 1 out keep the header on the first sheet': {
     source: 'https://github.com/puppeteer/puppeteer/issues/4879',
-    title: 'page ranges that leave page 1 out keep the header on the first sheet',
     page: PAGES,
     request: print({ header_template: NUMBERS, first_page_header: false, page_ranges: '2-3' }),
     async right(rendering) {
       expect((await textsOf(rendering)).map((texts) => texts.join(''))).toEqual(['Body two2/3', 'Body three3/3']);
     },
   },
-  {
+  'an empty cover without a header stays a page, and templates that print nothing take no content away': {
     source: 'https://github.com/westy92/html-pdf-chrome/issues/236',
-    title: 'an empty cover without a header stays a page, and templates that print nothing take no content away',
     page: pageOf('<div style="break-after:page"></div>Body two'),
     request: print({ header_template: 'Head', first_page_header: false }),
     async right(rendering) {
       expect(await textsOf(rendering)).toEqual([[], ['Body two', 'Head']]);
     },
   },
-  {
+  'a page a little wider than the paper is scaled to it, with a warning': {
     source: 'https://github.com/jsreport/jsreport-chrome-pdf/issues/16',
-    title: 'a page a little wider than the paper is scaled to it, with a warning',
     page: wide('771px'),
     request: print({}),
     right: (rendering) => isFitted(rendering, { scale: 0.83, warned: 'a scale of 0.83 to fit. ' }),
   },
-  {
+  'a page that is wider at its own scale is scaled further': {
     source: 'https://github.com/wkhtmltopdf/wkhtmltopdf/issues/2863',
-    title: 'a page that is wider at its own scale is scaled further',
     page: wide('1285px'),
     request: print({ scale: 1.5 }),
     right: (rendering) => isFitted(rendering, { scale: 0.5, warned: 'a scale of 0.5 to fit. ' }),
   },
-  {
+  'a page that no scale fits is not made ever smaller': {
     source: 'https://github.com/chromiumembedded/cef/issues/1228',
-    title: 'a page that no scale fits is not made ever smaller',
     page: wide('150%'),
     request: print({}),
     async right(rendering) {
@@ -153,9 +142,8 @@ export const PAPER: Report[] = [
       expect(rendering.warnings).toMatchObject([{ code: 'scaled_to_fit', message: expect.stringContaining('is cut off') }]);
     },
   },
-  {
+  'with fit_width false a page that is too wide keeps its size': {
     source: 'https://github.com/wkhtmltopdf/wkhtmltopdf/issues/4467',
-    title: 'with fit_width false a page that is too wide keeps its size',
     page: wide('771px'),
     request: print({ fit_width: false }),
     async right(rendering) {
@@ -163,9 +151,8 @@ export const PAPER: Report[] = [
       expect(rendering.warnings).toEqual([]);
     },
   },
-  {
+  'a page that fits on the paper is printed in its size, whatever the view’s width, without a warning': {
     source: 'https://github.com/browserless/browserless/issues/2899',
-    title: 'a page that fits on the paper is printed in its size, whatever the view’s width, without a warning',
     page: `<meta name=viewport content="width=1200">${wide('600px')}`,
     request: { ...print({}), viewport: { width: 400, height: 600, deviceScaleFactor: 1, isMobile: true } },
     async right(rendering) {
@@ -173,35 +160,31 @@ export const PAPER: Report[] = [
       expect(rendering.warnings).toEqual([]);
     },
   },
-  {
+  'a tagged PDF has the title, the language and the alternative texts': {
     source: 'https://github.com/puppeteer/puppeteer/issues/7509',
-    title: 'a tagged PDF has the title, the language and the alternative texts',
     page: NAMED,
     request: print({ tagged: true }),
     right: (rendering) => isNamed(rendering, ['Ein Bild (rot)']),
   },
-  {
+  'a PDF of the view has the title, the language and the alternative texts': {
     source: 'https://github.com/browserless/browserless/issues/1376',
-    title: 'a PDF of the view has the title, the language and the alternative texts',
     page: NAMED,
     request: { format: 'pdf' },
     right: (rendering) => isNamed(rendering, ['Ein Bild (rot)']),
   },
-  {
+  'a PDF of pictures has the title and the language': {
     source: 'https://github.com/danfickle/openhtmltopdf/issues/591',
-    title: 'a PDF of pictures has the title and the language',
     page: NAMED,
     request: { format: 'pdf', full_page: true },
     right: (rendering) => isNamed(rendering, []),
   },
-  {
+  'a page rule that leaves no room, or is wider than any paper, does not fail the PDF': {
     source: 'https://github.com/puppeteer/puppeteer/issues/4418',
-    title: 'a page rule that leaves no room, or is wider than any paper, does not fail the PDF',
     page: pageOf('Body one', '@page{size:200000in 10in}'),
     request: print({}),
     right: async (rendering) => expect(rendering).toMatchObject({ format: 'pdf', warnings: [] }),
   },
-];
+};
 
 /** Whether the word at the page's end is within the paper's margins. */
 async function isFitted(rendering: Rendering, { scale, warned }: { scale: number; warned: string }): Promise<void> {

@@ -11,25 +11,22 @@ const BLOCKS = 8;
 const COLUMN = `<style>body{margin:0}section{height:200px;margin:0 0 100px;background:rgb(${BLOCK})}</style>${'<section></section>'.repeat(BLOCKS)}`;
 const ALL_OPAQUE = { top: 0, height: (BLOCKS - 1) * 300 + 200, pixels: BLOCKS * 200 * 800 };
 
-export const SCROLL_ANIMATIONS: Report[] = [
-  {
+export const SCROLL_ANIMATIONS: Record<string, Report> = {
+  'blocks that fade and rise in as they come into the view are opaque and in place all down the page': {
     source: 'https://github.com/nodetool-ai/nodetool/pull/4339',
-    title: 'blocks that fade and rise in as they come into the view are opaque and in place all down the page',
     page: `<!doctype html>${COLUMN}<style>@keyframes in{from{opacity:0;translate:0 16px}}section{animation:in linear both;animation-timeline:view();animation-range:entry 5% cover 40%}</style>`,
     request: FULL_PAGE,
     right: async ({ content }) => expect(await blotOf(content, BLOCK)).toMatchObject(ALL_OPAQUE),
   },
-  {
+  'blocks that a script fades in and out again, in an inner scroller that is expanded, look as in the middle of the view': {
     source: 'https://github.com/microsoft/playwright/issues/40941',
-    title: 'blocks that a script fades in and out again, in an inner scroller that is expanded, look as in the middle of the view',
     page: `<!doctype html><style>main{height:100vh;overflow-y:auto}</style><main>${COLUMN}</main>
       <script>for (const subject of document.querySelectorAll('section')) subject.animate({ opacity: [0, 1, 1, 0], offset: [0, .4, .6, 1] }, { fill: 'both', timeline: new ViewTimeline({ subject }) })</script>`,
     request: { ...FULL_PAGE, full_page_algorithm: 'native', reduce_motion: false },
     right: async ({ content }) => expect(await blotOf(content, BLOCK)).toMatchObject(ALL_OPAQUE),
   },
-  {
+  'what goes by the scroll position of the page, or of its expanded scroller, stays as at the top': {
     source: 'https://github.com/mehdibha/dotUI/pull/350',
-    title: 'what goes by the scroll position of the page, or of its expanded scroller, stays as at the top',
     page: `<!doctype html><style>@keyframes on{to{height:600px;background:red}}@keyframes off{to{opacity:0}}body{margin:0}main{height:100vh;overflow-y:auto;scroll-timeline:--main}
       div{height:40px;background:rgb(${BAR});animation:on linear both;animation-timeline:scroll(root)}i{display:block;height:50px;background:rgb(${BLOCK})}</style>
       <main><div></div><i></i><p style="height:2000px;margin:0"></p></main>
@@ -41,9 +38,8 @@ export const SCROLL_ANIMATIONS: Report[] = [
       expect(await blotOf(content, BLOCK)).toMatchObject({ top: 40, height: 50, pixels: 50 * 800 });
     },
   },
-  {
+  'a PDF shows each block as in the middle of the view, and the progress of the page as at its top': {
     source: 'https://github.com/w3c/csswg-drafts/issues/8226',
-    title: 'a PDF shows each block as in the middle of the view, and the progress of the page as at its top',
     page: `<!doctype html>${COLUMN}<style>@keyframes in{from{background:rgb(255,0,0)}}section{animation:in linear both;animation-timeline:view();animation-range:entry}
       @keyframes read{to{height:500px}}div{position:absolute;height:20px;width:50px;background:rgb(${BAR});animation:read linear both;animation-timeline:scroll()}</style><div></div>`,
     request: { ...FULL_PAGE, full_page_algorithm: 'native', format: 'pdf' },
@@ -54,4 +50,4 @@ export const SCROLL_ANIMATIONS: Report[] = [
       expect(boxes.filter(({ colour }) => colour === `rgb(${BAR})`)).toMatchObject([{ height: 20 }]);
     },
   },
-];
+};

@@ -38,17 +38,15 @@ const SWIPER = (options: string) =>
   <div class=swiper><div class=swiper-wrapper>${sections('swiper-slide')}</div></div>
   <script src=/npm/swiper/swiper-bundle.min.js></script><script>new Swiper('.swiper', { direction: 'vertical', mousewheel: true${options} })</script>`;
 
-export const TRANSFORM_SCROLLERS: Report[] = [
-  {
+export const TRANSFORM_SCROLLERS: Record<string, Report> = {
+  'All sections of a fullPage.js site are in the picture, one below another': {
     source: 'https://github.com/alvarotrigo/vue-fullpage.js/issues/272',
-    title: 'All sections of a fullPage.js site are in the picture, one below another',
     page: FULLPAGE(''),
     request: FULL,
     right: showsAll,
   },
-  {
+  'A picture of a fullPage.js site without the texts that only the current section shows tells so': {
     source: 'https://github.com/alvarotrigo/fullPage.js/issues/1283',
-    title: 'A picture of a fullPage.js site without the texts that only the current section shows tells so',
     page: FULLPAGE('', HIDDEN),
     request: FULL,
     right({ height, warnings, diagnostics }) {
@@ -57,9 +55,8 @@ export const TRANSFORM_SCROLLERS: Report[] = [
       expect(diagnostics.truncated).toBe(true);
     },
   },
-  {
+  'A page whose content smooth-scrollbar moves on each wheel event is pictured down to its end': {
     source: 'https://github.com/dolphin-wood/smooth-scrollbar/issues/247',
-    title: 'A page whose content smooth-scrollbar moves on each wheel event is pictured down to its end',
     page: `<!doctype html><style>html,body{margin:0;height:100%}#box{width:100vw;height:100vh;overflow:hidden;position:relative}section{height:100vh}</style>
       <div id=box tabindex=-1><div id=content style="transform:translate3d(0px, 0px, 0px)"><main>${sections('')}</main></div></div>
       <script>let y = 0; box.addEventListener('wheel', (event) => { event.preventDefault(); y = Math.min(content.offsetHeight - box.clientHeight, Math.max(0, y + event.deltaY));
@@ -67,23 +64,20 @@ export const TRANSFORM_SCROLLERS: Report[] = [
     request: FULL,
     right: showsAll,
   },
-  {
+  'All slides of a vertical Swiper that is the whole page are in the picture': {
     source: 'https://github.com/puppeteer/puppeteer/issues/959',
-    title: 'All slides of a vertical Swiper that is the whole page are in the picture',
     page: SWIPER(''),
     request: FULL,
     right: showsAll,
   },
-  {
+  'All slides of a Swiper that fades from one to the next are in the picture, one below another': {
     source: 'https://github.com/puppeteer/puppeteer/issues/959',
-    title: 'All slides of a Swiper that fades from one to the next are in the picture, one below another',
     page: SWIPER(", effect: 'fade'"),
     request: FULL,
     right: showsAll,
   },
-  {
+  'Fixed content that a script moves along with the document is not white below the first view': {
     source: 'https://github.com/puppeteer/puppeteer/issues/5318',
-    title: 'Fixed content that a script moves along with the document is not white below the first view',
     page: `<!doctype html><style>body{margin:0}#box{position:fixed;inset:0;overflow:hidden}#content{will-change:transform}section{height:100vh}</style>
       <div id=box><div id=content style="transform:translate3d(0px, 0px, 0px)">${sections('')}</div></div>
       <script>document.body.style.height = content.offsetHeight + 'px'; let y = 0;
@@ -91,4 +85,4 @@ export const TRANSFORM_SCROLLERS: Report[] = [
     request: FULL,
     right: showsAll,
   },
-];
+};

@@ -13,10 +13,9 @@ const WIDE_BOARD = `<!doctype html><style>body{margin:0}@media (min-width:801px)
   <script>new IntersectionObserver(([last]) => { if (last.isIntersecting) last.target.className = 'seen' }).observe(last)</script>`;
 const TALL = `<!doctype html><style>body{margin:0}</style>${box('height:100px')}<div style="height:3000px;background:red"></div><footer style="position:fixed;bottom:0;width:80px;height:40px;background:rgb(1,2,3)"></footer>`;
 
-export const SIZES: Report[] = [
-  {
+export const SIZES: Record<string, Report> = {
+  'a full page that is cut at the right says so': {
     source: 'https://github.com/microsoft/playwright/issues/13339',
-    title: 'a full page that is cut at the right says so',
     page: `<!doctype html><body style="margin:0">${TWO_HALVES}`,
     request: { full_page: true },
     right({ width, warnings }) {
@@ -24,9 +23,8 @@ export const SIZES: Report[] = [
       expect(warnings).toEqual([{ code: 'content_cut_right', message: expect.stringContaining('1600 CSS px') }]);
     },
   },
-  {
+  'a full page in full width shows what lies beside the view, also what loads there only in view, in the layout of the view': {
     source: 'https://github.com/reg-viz/storycap-testrun/pull/300',
-    title: 'a full page in full width shows what lies beside the view, also what loads there only in view, in the layout of the view',
     page: WIDE_BOARD,
     request: { full_page: true, full_width: true },
     async right({ width, height, content, warnings }) {
@@ -35,9 +33,8 @@ export const SIZES: Report[] = [
       expect(await blotOf(content, [255, 0, 0])).toMatchObject({ left: 0, width: 800, height: 40 });
     },
   },
-  {
+  'a page that is wider than 8,000 px is cut there, and says so': {
     source: 'https://github.com/PyWizards/Selenium_Screenshot/issues/12',
-    title: 'a page that is wider than 8,000 px is cut there, and says so',
     page: `<!doctype html><body style="margin:0">${box('width:9000px;height:100px')}`,
     request: { full_page: true, full_width: true, full_page_scroll_delay: 0 },
     right({ width, warnings }) {
@@ -45,9 +42,8 @@ export const SIZES: Report[] = [
       expect(warnings).toEqual([{ code: 'content_cut_right', message: expect.stringContaining('9000 CSS px') }]);
     },
   },
-  {
+  'a full page ends at the greatest height that was requested, and is told to be truncated': {
     source: 'https://github.com/dgtlmoon/changedetection.io/issues/3810',
-    title: 'a full page ends at the greatest height that was requested, and is told to be truncated',
     page: TALL,
     request: { full_page: true, max_height: 1_000 },
     async right({ width, height, content, diagnostics }) {
@@ -56,9 +52,8 @@ export const SIZES: Report[] = [
       expect((await blotOf(content, MARK)).pixels).toBe(800 * 100 + 80 * 40);
     },
   },
-  {
+  'a full page as one page of a PDF ends at the greatest height too': {
     source: 'https://github.com/buildinternet/uploads/issues/652',
-    title: 'a full page as one page of a PDF ends at the greatest height too',
     page: TALL,
     request: { full_page: true, full_page_algorithm: 'native', format: 'pdf', max_height: 500 },
     async right({ content, diagnostics }) {
@@ -66,9 +61,8 @@ export const SIZES: Report[] = [
       expect(diagnostics).toMatchObject({ truncated: true, stoppedReason: 'max_height' });
     },
   },
-  {
+  'a page whose body alone is right-to-left begins at the right, and says that its left is cut': {
     source: 'https://github.com/pagedjs/pagedjs/issues/308',
-    title: 'a page whose body alone is right-to-left begins at the right, and says that its left is cut',
     page: `<!doctype html><body dir=rtl style="margin:0">${TWO_HALVES}`,
     request: { full_page: true, full_page_algorithm: 'native' },
     async right({ content, warnings }) {
@@ -76,9 +70,8 @@ export const SIZES: Report[] = [
       expect(warnings).toEqual([{ code: 'content_cut_left', message: expect.stringContaining('to the left') }]);
     },
   },
-  {
+  'a right-to-left page that a phone shows zoomed out is not shifted': {
     source: 'https://github.com/zinserjan/wdio-screenshot/issues/94',
-    title: 'a right-to-left page that a phone shows zoomed out is not shifted',
     page: `<!doctype html><meta name=viewport content="width=device-width"><body dir=rtl style="margin:0">${TWO_HALVES}`,
     request: {
       full_page: true,
@@ -90,9 +83,8 @@ export const SIZES: Report[] = [
       expect(warnings).toEqual([]);
     },
   },
-  {
+  'a right-to-left page in full width shows what lies to the left': {
     source: 'https://github.com/pagedjs/pagedjs/issues/308',
-    title: 'a right-to-left page in full width shows what lies to the left',
     page: `<!doctype html><body dir=rtl style="margin:0">${TWO_HALVES}`,
     request: { full_page: true, full_width: true },
     async right({ content, width, warnings }) {
@@ -100,4 +92,4 @@ export const SIZES: Report[] = [
       expect(await blotOf(content, MARK)).toMatchObject({ left: 800, width: 800, height: 700, pixels: 560_000 });
     },
   },
-];
+};
