@@ -225,26 +225,16 @@ describe.concurrent('scroll locks and backdrops', () => {
   const CURTAIN = 'position:fixed;inset:0;background:#223';
   const HERO = 'position:relative;height:100vh';
   const WELCOME = '<div style="position:absolute;left:40px;bottom:140px"><h1>Welcome</h1></div>';
-  it.each([
-    [
-      'a hero picture',
-      `<section style="${HERO}"><div id="sheet" style="${FULL}background:url(/s.png) center/cover"></div>${WELCOME}</section>`,
-    ],
-    ['a hero of one colour', `<div id="sheet" style="${FULL}background:#036"></div>`],
-    [
-      'the shade between a hero and its words',
-      `<section style="${HERO};background:url(/s.png)"><div id="sheet" style="${FULL}background:#0008"></div>${WELCOME}</section>`,
-    ],
-    [
-      'a curtain that words are shown upon',
-      `${ARTICLE}<div id="sheet" style="${CURTAIN}"></div><h1 style="position:fixed;left:40px;top:60px;margin:0">Welcome</h1>`,
-    ],
-    ['a curtain that the page lies in', `<div id="sheet" style="${CURTAIN}">${ARTICLE}</div>`],
-    [
-      'an app in a shadow tree',
-      `<x-app id="sheet" style="${FULL}"></x-app><script>sheet.attachShadow({ mode: 'open' }).innerHTML = '<h1>Welcome</h1>'</script>`,
-    ],
-  ])('leave %s', async (_name, html) => {
+  it.each(
+    Object.entries({
+      'a hero picture': `<section style="${HERO}"><div id="sheet" style="${FULL}background:url(/s.png) center/cover"></div>${WELCOME}</section>`,
+      'a hero of one colour': `<div id="sheet" style="${FULL}background:#036"></div>`,
+      'the shade between a hero and its words': `<section style="${HERO};background:url(/s.png)"><div id="sheet" style="${FULL}background:#0008"></div>${WELCOME}</section>`,
+      'a curtain that words are shown upon': `${ARTICLE}<div id="sheet" style="${CURTAIN}"></div><h1 style="position:fixed;left:40px;top:60px;margin:0">Welcome</h1>`,
+      'a curtain that the page lies in': `<div id="sheet" style="${CURTAIN}">${ARTICLE}</div>`,
+      'an app in a shadow tree': `<x-app id="sheet" style="${FULL}"></x-app><script>sheet.attachShadow({ mode: 'open' }).innerHTML = '<h1>Welcome</h1>'</script>`,
+    }),
+  )('leave %s', async (_name, html) => {
     await using page = await answered(`<body style="margin:0">${html}${bar('We use cookies.', ['Accept'])}</body>`);
     expect(page.report).toMatchObject({ outcome: 'hidden' });
     expect(await page.page.isVisible('.b')).toBe(false);
@@ -272,52 +262,21 @@ describe.concurrent('scroll locks and backdrops', () => {
 
 describe.concurrent('pages that only mention cookies', () => {
   const header = (links: string) => `<header style="position:sticky;top:0;background:#fff"><a href="/">Home</a> ${links}</header>`;
-  it.each([
-    [
-      'an article with its own buttons',
-      `<article><h1>How websites use cookies</h1><p>We use cookies, says every site. You may accept or reject all of them.</p><button id="x">Reject all</button><button>Accept all</button>${ARTICLE}</article>`,
-    ],
-    [
-      'a privacy policy',
-      `<main><h1>Cookie policy</h1>${'<p>We use cookies and ask for your consent. You can decline.</p>'.repeat(80)}<button id="x">Decline</button></main>`,
-    ],
-    [
-      'an app that lives in a fixed box',
-      `<div style="position:fixed;inset:0;overflow:auto"><p>We use cookies in our kitchen.</p><button id="x">Reject</button>${ARTICLE}</div>`,
-    ],
-    [
-      'a log-in dialog',
-      `${ARTICLE}<div role="dialog" style="position:fixed;top:100px;left:100px;background:#fff"><h2>Log in</h2><input><button id="x">No thanks</button><button>OK</button></div>`,
-    ],
-    [
-      'a log-in dialog that names its cookie policy',
-      `${ARTICLE}<div role="dialog" style="${FIXED}"><h2>Sign in</h2><input type="password"><p>By continuing you agree to our cookie policy and consent to data processing.</p><button id="x">No thanks</button><button>Sign in</button></div>`,
-    ],
-    [
-      'a newsletter that may be left again',
-      `${ARTICLE}<div role="dialog" style="${FIXED}"><h2>Our newsletter</h2><p>By subscribing you agree to our privacy policy. You may withdraw your consent at any time.</p><input type="email"><button>Subscribe</button><button id="x">No thanks</button></div>`,
-    ],
-    [
-      'a bakery with an offer',
-      `<div style="position:sticky;top:0">Free shipping on all chocolate chip cookies this week! <button>OK</button> <button>×</button></div>${ARTICLE}`,
-    ],
-    [
-      'a fixed header of links, one of them about cookies',
-      `${header('<a href="/cookies">Cookies</a> <a href="/settings">Settings</a>')}${ARTICLE}`,
-    ],
-    [
-      'a picture box named for cookies',
-      `<div class="cookie-box" style="height:200px;background:#c96">&nbsp;</div><div class="cookie-info" style="height:200px;background:#963"></div>${ARTICLE}`,
-    ],
-    [
-      "a patient's consent form",
-      `<h1>Consent</h1><form class="consent-form" onsubmit="return false"><p>I consent to the processing of my medical data.</p><button>I agree</button><button id="x">Decline</button></form>${ARTICLE}`,
-    ],
-    [
-      'a footer with a cookie settings link',
-      `${ARTICLE}<footer><a href="/privacy">Privacy</a> <a href="/cookies">Cookie settings</a></footer>`,
-    ],
-  ])('are left alone: %s', async (_, body) => {
+  it.each(
+    Object.entries({
+      'an article with its own buttons': `<article><h1>How websites use cookies</h1><p>We use cookies, says every site. You may accept or reject all of them.</p><button id="x">Reject all</button><button>Accept all</button>${ARTICLE}</article>`,
+      'a privacy policy': `<main><h1>Cookie policy</h1>${'<p>We use cookies and ask for your consent. You can decline.</p>'.repeat(80)}<button id="x">Decline</button></main>`,
+      'an app that lives in a fixed box': `<div style="position:fixed;inset:0;overflow:auto"><p>We use cookies in our kitchen.</p><button id="x">Reject</button>${ARTICLE}</div>`,
+      'a log-in dialog': `${ARTICLE}<div role="dialog" style="position:fixed;top:100px;left:100px;background:#fff"><h2>Log in</h2><input><button id="x">No thanks</button><button>OK</button></div>`,
+      'a log-in dialog that names its cookie policy': `${ARTICLE}<div role="dialog" style="${FIXED}"><h2>Sign in</h2><input type="password"><p>By continuing you agree to our cookie policy and consent to data processing.</p><button id="x">No thanks</button><button>Sign in</button></div>`,
+      'a newsletter that may be left again': `${ARTICLE}<div role="dialog" style="${FIXED}"><h2>Our newsletter</h2><p>By subscribing you agree to our privacy policy. You may withdraw your consent at any time.</p><input type="email"><button>Subscribe</button><button id="x">No thanks</button></div>`,
+      'a bakery with an offer': `<div style="position:sticky;top:0">Free shipping on all chocolate chip cookies this week! <button>OK</button> <button>×</button></div>${ARTICLE}`,
+      'a fixed header of links, one of them about cookies': `${header('<a href="/cookies">Cookies</a> <a href="/settings">Settings</a>')}${ARTICLE}`,
+      'a picture box named for cookies': `<div class="cookie-box" style="height:200px;background:#c96">&nbsp;</div><div class="cookie-info" style="height:200px;background:#963"></div>${ARTICLE}`,
+      "a patient's consent form": `<h1>Consent</h1><form class="consent-form" onsubmit="return false"><p>I consent to the processing of my medical data.</p><button>I agree</button><button id="x">Decline</button></form>${ARTICLE}`,
+      'a footer with a cookie settings link': `${ARTICLE}<footer><a href="/privacy">Privacy</a> <a href="/cookies">Cookie settings</a></footer>`,
+    }),
+  )('are left alone: %s', async (_, body) => {
     await using page = await answered(`<body>${body}</body>`);
     const before = await page.page.evaluate(() => document.body.innerText.length);
     expect(page.report).toMatchObject({ outcome: 'none' });

@@ -158,26 +158,20 @@ export A_B=1   <span class="c1"># *note*</span>
       expect(await codeOf(html)).toContain(`\n\n\`\`\`${language}\nlet a_b = 1;\n\`\`\`\n\n`);
     });
 
-    it.each([
-      ['breaks', '<pre>if (a) {<br><br>  b();<br>}</pre>'],
-      ['a block a line', '<pre><div>if (a) {</div><div>\n</div><div>  b();</div><div>}</div></pre>'],
-      [
-        'numbers of lines',
-        '<pre><span class="lineno">1 </span>if (a) {\n<span class="lineno">2 </span>\n<span class="lineno">3 </span>  b();\n<span class="lineno">4 </span>}</pre>',
-      ],
-      [
-        'a column of numbers',
-        '<div class="highlight"><table class="highlighttable"><tr> <td class="linenos"><div class="linenodiv"><pre>1\n2\n3\n4</pre></div></td> <td class="code"><div><pre>if (a) {\n\n  b();\n}\n</pre></div></td> </tr></table></div>',
-      ],
-      [
-        'a table in it',
-        '<pre><code><table class="rouge-table"><tbody><tr><td class="rouge-gutter gl"><pre class="lineno">1\n2\n3\n4\n</pre></td><td class="rouge-code"><pre>if (a) {\n\n  b();\n}\n</pre></td></tr></tbody></table></code></pre>',
-      ],
-      [
-        'a row a line',
-        '<table class="highlight"><tr><td class="blob-num"></td> <td class="blob-code">if (a) {</td></tr> <tr><td class="blob-num"></td><td class="blob-code">\n</td></tr><tr><td class="blob-num"></td><td class="blob-code">  b();</td></tr><tr><td class="blob-num"></td><td class="blob-code">}</td></tr></table>',
-      ],
-    ])('with line breaks, from %s', async (_made, html) => {
+    it.each(
+      Object.entries({
+        breaks: '<pre>if (a) {<br><br>  b();<br>}</pre>',
+        'a block a line': '<pre><div>if (a) {</div><div>\n</div><div>  b();</div><div>}</div></pre>',
+        'numbers of lines':
+          '<pre><span class="lineno">1 </span>if (a) {\n<span class="lineno">2 </span>\n<span class="lineno">3 </span>  b();\n<span class="lineno">4 </span>}</pre>',
+        'a column of numbers':
+          '<div class="highlight"><table class="highlighttable"><tr> <td class="linenos"><div class="linenodiv"><pre>1\n2\n3\n4</pre></div></td> <td class="code"><div><pre>if (a) {\n\n  b();\n}\n</pre></div></td> </tr></table></div>',
+        'a table in it':
+          '<pre><code><table class="rouge-table"><tbody><tr><td class="rouge-gutter gl"><pre class="lineno">1\n2\n3\n4\n</pre></td><td class="rouge-code"><pre>if (a) {\n\n  b();\n}\n</pre></td></tr></tbody></table></code></pre>',
+        'a row a line':
+          '<table class="highlight"><tr><td class="blob-num"></td> <td class="blob-code">if (a) {</td></tr> <tr><td class="blob-num"></td><td class="blob-code">\n</td></tr><tr><td class="blob-num"></td><td class="blob-code">  b();</td></tr><tr><td class="blob-num"></td><td class="blob-code">}</td></tr></table>',
+      }),
+    )('with line breaks, from %s', async (_made, html) => {
       expect(await codeOf(`<style>td,pre{white-space:pre}</style>${html}`)).toContain('\n\n```\nif (a) {\n\n  b();\n}\n```\n\n');
     });
 

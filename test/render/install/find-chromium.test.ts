@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { namedBrowser, ownCopies, systemBrowsers } from '../../../src/render/install/browser-places.js';
+import { namedBrowser, ownCopies } from '../../../src/render/install/browser-places.js';
 import {
   BROWSER_CHECK_VERSION,
   describeAge,
@@ -41,11 +41,6 @@ function impostor(...path: string[]): string {
 }
 
 describe('findChromium', () => {
-  it("prefers the system's headless shells to its full browsers", () => {
-    const kinds = systemBrowsers().map(({ kind }) => kind);
-    expect(kinds).toEqual([...kinds].sort().reverse());
-  });
-
   it('takes the configured browser', async () => {
     expect(await findChromium({ chromium: ANY_BROWSER.path, ...options() })).toMatchObject({
       path: ANY_BROWSER.path,

@@ -1,18 +1,9 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { document, html, words } from '../../fixtures/site/answer.js';
+import { words } from '../../fixtures/site/answer.js';
 import { siteAndRig } from './capture-rig.js';
 
-const { site, rig } = await siteAndRig();
-
-let served = 0;
-
-function serve(name: string, body: string, head = ''): string {
-  // Each test has a path of its own, since the tests run concurrently.
-  const path = `${name}/${++served}`;
-  site.route(path, (_request, response) => html(response, document('Late', body, head)));
-  return site.url(path);
-}
+const { rig, serve } = await siteAndRig();
 
 const TEXT = `<h1>Shop</h1><p>${words(40)}</p>`;
 const FADE = '<style>@keyframes k{to{opacity:1}}body{opacity:0;animation:k 2s 60s forwards}</style>';
@@ -31,14 +22,14 @@ describe.concurrent('a page that is white at first', () => {
     ['which fades in long after', TEXT, FADE],
   ])('%s is awaited', async (_what, body, head) => {
     const wish = { fail_if_content_missing: ['Shop'] };
-    expect((await rig.capture(serve('/white-at-first', body, head), wish)).width).toBe(800);
+    expect((await rig.capture(serve(body, head), wish)).width).toBe(800);
   });
 });
 
 describe.concurrent('a page below a white sheet', () => {
   /** The darkest shade on the first view. */
   async function darkest(body: string, wish: Record<string, unknown> = {}): Promise<number | undefined> {
-    const { content } = await rig.capture(serve('/covered', body), wish);
+    const { content } = await rig.capture(serve(body), wish);
     const { channels } = await sharp(await sharp(content).extract({ left: 0, top: 0, width: 800, height: 600 }).toBuffer()).stats();
     return channels[0]?.min;
   }
@@ -67,7 +58,7 @@ describe.concurrent('a page below a white sheet', () => {
   it('fails after a while when the sheet stays', async () => {
     const white = { code: 'render_incomplete', details: { check: 'blank', seen: 'white' } };
     const began = Date.now();
-    expect(await rig.failure(serve('/covered', `${TEXT}${sheetOf('#fff')}<script>1</script>`), { timeout: 2_000 })).toMatchObject(white);
+    expect(await rig.failure(serve(`${TEXT}${sheetOf('#fff')}<script>1</script>`), { timeout: 2_000 })).toMatchObject(white);
     expect(Date.now() - began).toBeGreaterThan(1_900);
   });
 });
@@ -79,11 +70,11 @@ describe.concurrent('a page below a white sheet that stays, as a PDF', () => {
     ['of the view is told', TEXT],
     ['with nothing below it is told', ''],
   ])('%s', async (_what, text) => {
-    expect(await rig.failure(serve('/covered-pdf', `${text}${sheetOf('#fff')}<script>1</script>`), pdf)).toMatchObject(BLANK);
+    expect(await rig.failure(serve(`${text}${sheetOf('#fff')}<script>1</script>`), pdf)).toMatchObject(BLANK);
   });
 
   it('of the whole page shows content further down', async () => {
-    const url = serve('/covered-pdf', `${TEXT}${sheetOf('#fff')}<style>body{height:3000px}</style><script>1</script>`);
+    const url = serve(`${TEXT}${sheetOf('#fff')}<style>body{height:3000px}</style><script>1</script>`);
     expect((await rig.capture(url, { ...pdf, full_page: true })).content.byteLength).toBeGreaterThan(1_000);
   });
 });
@@ -97,7 +88,7 @@ describe.concurrent('a page that stays white', () => {
     ['when a script leaves it empty', '<script>globalThis.idle = true</script>'],
   ])('fails as blank within its budget, %s', async (_what, body) => {
     const began = Date.now();
-    expect(await rig.failure(serve('/white', body), { timeout: 2_000 })).toMatchObject(BLANK);
+    expect(await rig.failure(serve(body), { timeout: 2_000 })).toMatchObject(BLANK);
     expect(Date.now() - began).toBeGreaterThan(1_900);
     expect(Date.now() - began).toBeLessThan(4_000);
   });
@@ -107,7 +98,7 @@ describe.concurrent('a page that stays white', () => {
     ['covered', TEXT + sheetOf('#fff')],
   ])('fails soon when it runs no script (%s)', async (_what, body) => {
     const began = Date.now();
-    expect(await rig.failure(serve('/white-inert', body))).toMatchObject({ code: 'render_incomplete', details: { check: 'blank' } });
+    expect(await rig.failure(serve(body))).toMatchObject({ code: 'render_incomplete', details: { check: 'blank' } });
     expect(Date.now() - began).toBeLessThan(4_900);
   });
 });
@@ -128,7 +119,7 @@ describe.concurrent('one colour all over the view', () => {
     ['of the page, a dark one', '', '<style>body{background:#123}</style>'],
   ])('%s is content', async (_what, body, head) => {
     const began = Date.now();
-    expect((await rig.capture(serve('/one-colour', body, head))).width).toBe(800);
+    expect((await rig.capture(serve(body, head))).width).toBe(800);
     expect(Date.now() - began).toBeLessThan(4_900);
   });
 
@@ -142,24 +133,24 @@ describe.concurrent('one colour all over the view', () => {
       '<style>body{background:#111}</style>',
     ],
   ])('of an application that crashed is blank (%s)', async (_what, body, head) => {
-    expect(await rig.failure(serve('/crashed', body + crash, head), { timeout: 2_000 })).toMatchObject(BLANK);
+    expect(await rig.failure(serve(body + crash, head), { timeout: 2_000 })).toMatchObject(BLANK);
   });
 
   it.each([
     ['nearly white', '#f5f5f5'],
     ['nearly black', '#111'],
   ])('of an empty page is blank when it is %s', async (_what, colour) => {
-    expect(await rig.failure(serve('/empty', '', `<style>body{background:${colour}}</style>`))).toMatchObject(BLANK);
+    expect(await rig.failure(serve('', `<style>body{background:${colour}}</style>`))).toMatchObject(BLANK);
   });
 
   it('is awaited on a page that a script fills later', async () => {
     const later = `<script>addEventListener('load', () => setTimeout(() => { document.body.innerHTML = '${TEXT}' }, 1500))</script>`;
     const wish = { fail_if_content_missing: ['Shop'], real_time: true };
-    expect((await rig.capture(serve('/filled', later, '<style>body{background:teal}</style>'), wish)).width).toBe(800);
+    expect((await rig.capture(serve(later, '<style>body{background:teal}</style>'), wish)).width).toBe(800);
   });
 
   it('is content on a page that has its text further down', async () => {
-    const url = serve('/words-below', `<main style="padding-top:3000px">${TEXT}</main>`, '<style>body{background:#111;color:#eee}</style>');
+    const url = serve(`<main style="padding-top:3000px">${TEXT}</main>`, '<style>body{background:#111;color:#eee}</style>');
     expect((await rig.capture(url)).width).toBe(800);
   });
 });
@@ -169,7 +160,7 @@ describe.concurrent('a page that hides itself until a script loads, which never 
     ['visibility', '<style>body{visibility:hidden!important}</style><script src="/none"></script>'],
     ['opacity', "<style>.async-hide{opacity:0!important}</style><script>document.documentElement.className = 'async-hide'</script>"],
   ])('is shown if it is hidden by its %s', async (_how, head) => {
-    const { content } = await rig.capture(serve('/flicker', TEXT, head), { timeout: 2_000, fail_if_content_missing: ['Shop'] });
+    const { content } = await rig.capture(serve(TEXT, head), { timeout: 2_000, fail_if_content_missing: ['Shop'] });
     expect((await sharp(content).stats()).channels[0]?.min).toBeLessThan(100);
   });
 });

@@ -12,6 +12,7 @@ import type { DebugSink } from '../../../src/render/page-session.js';
 import { EncodeQueue } from '../../../src/render/picture/picture.js';
 import { BrowserPool } from '../../../src/render/pool/browser-pool.js';
 import { ofFile } from '../../fixtures/of-file.js';
+import { document, html } from '../../fixtures/site/answer.js';
 import { type Site, startSite } from '../../fixtures/site/site.js';
 import { ANY_BROWSER } from '../install/any-browser.js';
 
@@ -90,13 +91,26 @@ export async function openRig({ allow, executable, clock, ...parts }: Partial<Re
   };
 }
 
+export interface SiteAndRig {
+  site: Site;
+  rig: CaptureRig;
+  /** Serves a page at a path of its own, since tests run concurrently. @returns its URL */
+  serve(body: string, head?: string): string;
+}
+
 /** A fixture site, and captures of it by a browser that has started, for all tests of a file; both are closed after the last. */
-export async function siteAndRig(): Promise<{ site: Site; rig: CaptureRig }> {
+export async function siteAndRig(): Promise<SiteAndRig> {
   const [site, rig] = await Promise.all([ofFile(startSite()), ofFile(openRig())]);
   const options = toCaptureOptions(captureRequestSchema.parse({ url: site.url('/static') }));
   const lease = await rig.deps.pool.acquire(options, AbortSignal.timeout(120_000), {});
   await lease.release();
-  return { site, rig };
+  let served = 0;
+  const serve = (body: string, head = '') => {
+    const path = `/page/${++served}`;
+    site.route(path, (_request, response) => html(response, document('Page', body, head)));
+    return site.url(path);
+  };
+  return { site, rig, serve };
 }
 
 async function startMachine(

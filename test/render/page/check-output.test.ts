@@ -36,8 +36,8 @@ it.each(EACH)('one mark in the last corner counts as content ($format, $width ×
 
 it('a white picture with an alpha channel counts as blank', async () => {
   const [width, height] = [600, 400];
-  const content = await sharp({ create: { width, height, channels: 4, background: { r: 255, g: 255, b: 255, alpha: 1 } } })
-    .png()
-    .toBuffer();
-  await expect(refuseWhite({ content, width, height }, notPainted)).rejects.toMatchObject({ code: 'render_incomplete' });
+  const white = sharp({ create: { width, height, channels: 4, background: '#fff' } });
+  await expect(refuseWhite({ content: await white.png().toBuffer(), width, height }, notPainted)).rejects.toMatchObject({
+    code: 'render_incomplete',
+  });
 });

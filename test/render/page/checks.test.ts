@@ -2,16 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { document, html, words } from '../../fixtures/site/answer.js';
 import { siteAndRig } from './capture-rig.js';
 
-const { site, rig } = await siteAndRig();
-
-let served = 0;
-
-function serve(name: string, body: string): string {
-  // Each test has a path of its own, since the tests run concurrently.
-  const path = `${name}/${++served}`;
-  site.route(path, (_request, response) => html(response, document('Page', body)));
-  return site.url(path);
-}
+const { site, rig, serve } = await siteAndRig();
 
 const TEXT = `<p>${words(30)}</p>`;
 const BEHIND = `<main><h1>The page itself</h1><p>${words(60)}</p></main>`;
@@ -50,7 +41,7 @@ describe.concurrent('fail_if_incomplete', () => {
     ['an image in a shadow tree', '<div><template shadowrootmode="open"><img src="/hang?i" width="50" height="50"></template></div>'],
   ])('reports %s that does not load', async (_what, image) => {
     const wish = { fail_if_incomplete: true, wait_until: 'domcontentloaded', timeout: 3_000 };
-    const error = await rig.failure(serve('/hung-image', `<h1>Words</h1><p>${words(60)}</p>${image}`), wish);
+    const error = await rig.failure(serve(`<h1>Words</h1><p>${words(60)}</p>${image}`), wish);
     expect(error).toMatchObject({ code: 'render_incomplete', details: { seen: '1 image in view not loaded yet' } });
   });
 
@@ -84,7 +75,7 @@ describe.concurrent('fail_if_incomplete', () => {
     ['"Loading…" between header and footer', `${HEADER}<main style="padding:40px">Loading…</main><footer>© Acme</footer>`, LOADING],
     ['"Loading…" with what is loading', '<div>Acme</div><div style="padding:80px">Loading your reports…</div>', LOADING],
   ])('reports %s', async (_what, body, seen) => {
-    const error = await rig.failure(serve('/incomplete', `<hr>${body}`), { fail_if_incomplete: true });
+    const error = await rig.failure(serve(`<hr>${body}`), { fail_if_incomplete: true });
     expect(error).toMatchObject({ code: 'render_incomplete', details: { check: 'fail_if_incomplete', seen: expect.stringMatching(seen) } });
   });
 
@@ -109,7 +100,7 @@ describe.concurrent('fail_if_incomplete', () => {
     ['white text on a picture', `<img src="/image/800x300/112233.png" style="position:absolute;left:0;top:0">${WHITE}`],
     ['white text on a pseudo-element', `${BEFORE}<main>${WHITE}</main>`],
   ])('accepts %s', async (_what, body) => {
-    expect((await rig.capture(serve('/complete', body), { fail_if_incomplete: true })).width).toBe(800);
+    expect((await rig.capture(serve(body), { fail_if_incomplete: true })).width).toBe(800);
   });
 });
 
@@ -146,7 +137,7 @@ describe.concurrent('text markers', () => {
   it('are found in the shadow trees of all elements that may have one', async () => {
     const hosts = 'article,aside,blockquote,div,footer,h1,h2,h3,h4,h5,h6,header,main,nav,p,section,span,x-own'.split(',');
     const code = `for (const name of '${hosts}'.split(',')) document.body.appendChild(document.createElement(name)).attachShadow({ mode: 'open' }).innerHTML = '<b>words of ' + name + '.</b>'`;
-    const url = serve('/hosts', `<script>${code}</script>`);
+    const url = serve(`<script>${code}</script>`);
     const wish = { fail_if_content_missing: hosts.map((name) => `words of ${name}.`) };
     expect((await rig.capture(url, wish)).width).toBe(800);
   });

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import type { DocumentState } from '../../../src/render/page/main-document.js';
 import { dropStalledStyleSheets } from '../../../src/render/page/waits.js';
-import { document, html, wait } from '../../fixtures/site/answer.js';
+import { wait } from '../../fixtures/site/answer.js';
 import { colourAt } from '../picture/blots.js';
 import { siteAndRig } from './capture-rig.js';
 
-const { site, rig } = await siteAndRig();
+const { site, rig, serve } = await siteAndRig();
 
 site.route('/late-sheet', async (_request, response) => {
   await wait(response, 1_500);
@@ -15,13 +15,8 @@ site.route('/late-sheet', async (_request, response) => {
 const INK = '<h1 style="background:#000;height:600px;margin:0">Words</h1>';
 const EARLY = { wait_until: 'domcontentloaded', wait_for_idle: false };
 
-let served = 0;
-
 async function seen(head: string, body: string, wish: Record<string, unknown>): Promise<{ corner: string; settleMs: number }> {
-  // Each test has a path of its own, since the tests run concurrently.
-  const path = `/sheets/${++served}`;
-  site.route(path, (_request, response) => html(response, document('Sheets', body, head)));
-  const { content, timings } = await rig.capture(site.url(path), { timeout: 60_000, ...wish });
+  const { content, timings } = await rig.capture(serve(body, head), { timeout: 60_000, ...wish });
   return { corner: await colourAt(content, 790, 590), settleMs: timings.settle ?? 0 };
 }
 

@@ -44,18 +44,6 @@ describe.concurrent('a target that is not a page', () => {
     });
   });
 
-  it('a page that is empty only until its own request is answered is not blank', async () => {
-    site.route('/late-data', (_request, response) => void setTimeout(() => response.end('here at last'), 600));
-    site.route('/empty-at-first', (_request, response) =>
-      response
-        .writeHead(200, { 'content-type': 'text/html' })
-        .end(
-          "<!doctype html><body><script>fetch('/late-data').then((r) => r.text()).then((t) => { document.body.textContent = t; })</script>",
-        ),
-    );
-    expect((await rig.capture(site.url('/empty-at-first'), { wait_for_idle: false })).width).toBe(800);
-  });
-
   it('an empty page is blank in a dark scheme too', async () => {
     site.route('/dark', (_request, response) => html(response, '<!doctype html><meta name="color-scheme" content="dark"><p></p>'));
     const error = await rig.failure(site.url('/dark'), { dark_mode: true });

@@ -33,51 +33,33 @@ async function delayRun(url: string, words: string): Promise<Record<string, unkn
 }
 
 /** Each writes `all done` into `out` in the end. */
-const ENDING: [what: string, script: string][] = [
-  ['a timeout of 1.8 s', `setTimeout(() => { out.textContent = 'all done' }, 1800)`],
-  ['an interval', `let n = 0; const t = setInterval(() => { if (++n === 15) { clearInterval(t); out.textContent = 'all done' } }, 120)`],
-  ['50 animation frames', `let n = 0; (function f() { if (++n < 50) requestAnimationFrame(f); else out.textContent = 'all done' })()`],
-  [
-    'frames by their time',
-    `let s; (function f(t) { s ??= t; if (!t || t - s < 1500) requestAnimationFrame(f); else out.textContent = 'all done' })()`,
-  ],
-  [
-    'promises between timers',
-    `(async () => { for (let i = 0; i < 9; i++) await new Promise((r) => setTimeout(r, 200)); out.textContent = 'all done' })()`,
-  ],
-  [
-    'animations one after the other',
-    `(async () => { for (let i = 0; i < 4; i++) await out.animate([{ opacity: 0.5 }, { opacity: 1 }], 300).finished; out.textContent = 'all done' })()`,
-  ],
-  [
-    'the end of a transition',
-    `out.style.transition = 'margin 400ms'; setTimeout(() => { out.style.margin = '9px' }, 200); out.ontransitionend = () => setTimeout(() => { out.textContent = 'all done' }, 300)`,
-  ],
-  ['a task of the scheduler', `scheduler.postTask(() => { out.textContent = 'all done' }, { delay: 900 })`],
-  ['code as text', `setTimeout("document.getElementById('code as text').textContent = 'all done'", 900)`],
-];
+const ENDING: Record<string, string> = {
+  'a timeout of 1.8 s': `setTimeout(() => { out.textContent = 'all done' }, 1800)`,
+  'an interval': `let n = 0; const t = setInterval(() => { if (++n === 15) { clearInterval(t); out.textContent = 'all done' } }, 120)`,
+  '50 animation frames': `let n = 0; (function f() { if (++n < 50) requestAnimationFrame(f); else out.textContent = 'all done' })()`,
+  'frames by their time': `let s; (function f(t) { s ??= t; if (!t || t - s < 1500) requestAnimationFrame(f); else out.textContent = 'all done' })()`,
+  'promises between timers': `(async () => { for (let i = 0; i < 9; i++) await new Promise((r) => setTimeout(r, 200)); out.textContent = 'all done' })()`,
+  'animations one after the other': `(async () => { for (let i = 0; i < 4; i++) await out.animate([{ opacity: 0.5 }, { opacity: 1 }], 300).finished; out.textContent = 'all done' })()`,
+  'the end of a transition': `out.style.transition = 'margin 400ms'; setTimeout(() => { out.style.margin = '9px' }, 200); out.ontransitionend = () => setTimeout(() => { out.textContent = 'all done' }, 300)`,
+  'a task of the scheduler': `scheduler.postTask(() => { out.textContent = 'all done' }, { delay: 900 })`,
+  'code as text': `setTimeout("document.getElementById('code as text').textContent = 'all done'", 900)`,
+};
 
 /** Each posts `all done` in the end. */
-const WORKERS: [what: string, script: string][] = [
-  ['timers of a worker', `setTimeout(() => setTimeout(() => postMessage('all done'), 700), 700)`],
-  [
-    'requests and timers of a worker in turn',
-    `(async () => { for (let i = 0; i < 4; i++) { await fetch('${site.url('/image/9x9/ff0000.png?wait=60')}'); await new Promise((r) => setTimeout(r, 300)) } postMessage('all done') })()`,
-  ],
-  [
-    'frames of a worker that draws',
-    `const k = new OffscreenCanvas(9, 9); let n = 0; (function f() { if (++n < 60) requestAnimationFrame(f); else postMessage('all done') })()`,
-  ],
-  ['a worker that computes', `setTimeout(() => postMessage('all done'), 300); const t = Date.now(); while (Date.now() - t < 400);`],
-];
+const WORKERS: Record<string, string> = {
+  'timers of a worker': `setTimeout(() => setTimeout(() => postMessage('all done'), 700), 700)`,
+  'requests and timers of a worker in turn': `(async () => { for (let i = 0; i < 4; i++) { await fetch('${site.url('/image/9x9/ff0000.png?wait=60')}'); await new Promise((r) => setTimeout(r, 300)) } postMessage('all done') })()`,
+  'frames of a worker that draws': `const k = new OffscreenCanvas(9, 9); let n = 0; (function f() { if (++n < 60) requestAnimationFrame(f); else postMessage('all done') })()`,
+  'a worker that computes': `setTimeout(() => postMessage('all done'), 300); const t = Date.now(); while (Date.now() - t < 400);`,
+};
 
 describe.concurrent('a page is captured in its final state', () => {
   it('by whichever API it reads the time', async () => {
-    const parts = ENDING.map(([what, script]) => {
+    const parts = Object.entries(ENDING).map(([what, script]) => {
       const told = script.replaceAll('all done', `${what} done`);
       return `<p id="${what}">start</p><script>{ const out = document.getElementById('${what}'); ${told} }</script>`;
     });
-    const wish = { fail_if_content_missing: ENDING.map(([what]) => `${what} done`), timeout: 30_000 };
+    const wish = { fail_if_content_missing: Object.keys(ENDING).map((what) => `${what} done`), timeout: 30_000 };
     expect((await rig.capture(page('', parts.join('')), wish)).width).toBe(800);
   });
 
@@ -88,11 +70,11 @@ describe.concurrent('a page is captured in its final state', () => {
   });
 
   it('including each of its workers', async () => {
-    const parts = WORKERS.map(([what, script]) => {
+    const parts = Object.entries(WORKERS).map(([what, script]) => {
       const worker = `new Worker(URL.createObjectURL(new Blob([${JSON.stringify(script)}])))`;
       return `<p id="${what}">start</p><script>${worker}.onmessage = ({ data }) => { document.getElementById('${what}').textContent = '${what} ' + data }</script>`;
     });
-    const wish = { fail_if_content_missing: WORKERS.map(([what]) => `${what} all done`), timeout: 30_000 };
+    const wish = { fail_if_content_missing: Object.keys(WORKERS).map((what) => `${what} all done`), timeout: 30_000 };
     expect((await rig.capture(page('', parts.join('')), wish)).width).toBe(800);
   });
 

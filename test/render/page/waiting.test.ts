@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { document, html } from '../../fixtures/site/answer.js';
 import { colourAt } from '../picture/blots.js';
 import { siteAndRig } from './capture-rig.js';
 
-const { site, rig } = await siteAndRig();
+const { site, rig, serve } = await siteAndRig();
 
 /** ms in which the page's clock was run, and the page was looked at. */
 function settledMs({ run = 0, settle = 0 }: Record<string, number>): number {
@@ -12,11 +11,6 @@ function settledMs({ run = 0, settle = 0 }: Record<string, number>): number {
 
 /** The longest that a request without an answer holds a page, ms. A page that does not wait for it is ready sooner. */
 const HOLD_MS = 5_000;
-
-function serve(path: string, body: string, head = ''): string {
-  site.route(path, (_request, response) => html(response, document('Page', body, head)));
-  return site.url(path);
-}
 
 describe.concurrent('wait_until', () => {
   it('names the pending requests, and a state that would not have waited for them', async () => {
@@ -34,7 +28,7 @@ describe.concurrent('wait_until', () => {
 
   it('networkidle names the last of the requests that keep the network busy', async () => {
     site.route('/tick', (_request, response) => response.end('tick'));
-    const url = serve('/ticks', '<h1>Ticking</h1><script>setInterval(() => fetch("/tick"), 50)</script>');
+    const url = serve('<h1>Ticking</h1><script>setInterval(() => fetch("/tick"), 50)</script>');
     const error = await rig.failure(url, { wait_until: 'networkidle', timeout: 2_000 });
     const { host } = new URL(site.origin);
     // The end may come while one or more of them are in flight.
@@ -60,7 +54,6 @@ describe.concurrent('wait_until', () => {
 describe.concurrent('wait_for_selector', () => {
   it('waits until a match is visible, even if it existed but was hidden', async () => {
     const url = serve(
-      '/selector',
       '<h1>Page</h1><p id="late" style="display:none">Here</p><script>setTimeout(() => { late.style.display = "block"; document.body.style.background = "#00ff00" }, 700)</script>',
     );
     const { content } = await rig.capture(url, { wait_for_selector: '#late', wait_for_idle: false });
@@ -68,8 +61,8 @@ describe.concurrent('wait_for_selector', () => {
   });
 
   it('searches the page that the target leads to', async () => {
-    const to = serve('/selector-there', '<p class="there">There</p>');
-    const url = serve('/selector-from', `<p>On the way</p><script>setTimeout(() => { location = "${to}" }, 300)</script>`);
+    const to = serve('<p class="there">There</p>');
+    const url = serve(`<p>On the way</p><script>setTimeout(() => { location = "${to}" }, 300)</script>`);
     expect((await rig.capture(url, { wait_for_selector: '.there', wait_for_idle: false })).finalUrl).toBe(to);
   });
 
@@ -89,12 +82,12 @@ describe.concurrent('wait_for_idle', () => {
       return steps;
     };
     expect(await stepsOf(site.url('/article'))).not.toContain('clock');
-    expect(await stepsOf(serve('/scripted', '<p>Words</p><script>setTimeout(() => {}, 500)</script>'))).toContain('clock');
+    expect(await stepsOf(serve('<p>Words</p><script>setTimeout(() => {}, 500)</script>'))).toContain('clock');
   });
 
   it('waits for content that a script fetches after load', async () => {
     const code = 'onload = () => fetch("/image/9x9/ff0000.png?wait=1500").then(() => document.body.append("fetched words"))';
-    const url = serve('/fetches', `<h1>Page</h1><script>${code}</script>`);
+    const url = serve(`<h1>Page</h1><script>${code}</script>`);
     const wish = { fail_if_content_missing: ['fetched words'] };
     expect((await rig.capture(url, wish)).width).toBe(800);
     expect(await rig.failure(url, { ...wish, wait_for_idle: false })).toMatchObject({ code: 'render_incomplete' });
@@ -110,7 +103,7 @@ describe.concurrent('wait_for_idle', () => {
       response.writeHead(200, { 'content-type': 'text/javascript' }).end('onconnect = () => {}'),
     );
     for (const kind of ['Worker', 'SharedWorker']) {
-      const url = serve(`/${kind}`, `<h1>Page</h1><script>new ${kind}('/worker.js')</script>`);
+      const url = serve(`<h1>Page</h1><script>new ${kind}('/worker.js')</script>`);
       expect(settledMs((await rig.capture(url, { wait_until: 'networkidle' })).timings)).toBeLessThan(HOLD_MS);
     }
   });
@@ -121,7 +114,7 @@ describe.concurrent('wait_for_idle', () => {
 
   it('does not wait for a hung pixel added after load, nor counts it as incomplete', async () => {
     const code = 'onload = () => { const it = new Image(1, 1); it.src = "/hang?pixel"; document.body.append(it) }';
-    const url = serve('/late-pixel', `<h1>A page that counts its visitors</h1><script>${code}</script>`);
+    const url = serve(`<h1>A page that counts its visitors</h1><script>${code}</script>`);
     expect(settledMs((await rig.capture(url, { fail_if_incomplete: true })).timings)).toBeLessThan(HOLD_MS);
   });
 
@@ -136,13 +129,13 @@ describe.concurrent('wait_for_idle', () => {
       'an image whose size is unknown until it loads',
       `<h1>Page</h1><script>onload = () => { const it = new Image(); it.src = "${IMAGE}"; it.style.cssText = "position:absolute;left:0;top:0"; document.body.append(it) }</script>`,
     ],
-  ])('waits for %s', async (what, body) => {
-    const { content } = await rig.capture(serve(`/awaited/${what.length}`, body));
+  ])('waits for %s', async (_what, body) => {
+    const { content } = await rig.capture(serve(body));
     expect(await colourAt(content, 400, 300)).toBe('ff0000');
   });
 
   it('does not wait for a background below the view', async () => {
-    const { timings } = await rig.capture(serve('/background-below', background('left:0;top:2000px', '/hang?background')));
+    const { timings } = await rig.capture(serve(background('left:0;top:2000px', '/hang?background')));
     expect(settledMs(timings)).toBeLessThan(HOLD_MS);
   });
 
@@ -159,9 +152,9 @@ describe.concurrent('wait_for_content', () => {
   it.each([
     ['while the page shows that it is loading', '<main id="it">Loading…</main>'],
     ['of a page without content', '<header>Acme</header><main id="it"></main>'],
-  ])('waits for a request %s', async (what, body) => {
+  ])('waits for a request %s', async (_what, body) => {
     const code = `fetch('/image/9x9/ff0000.png?wait=6000').then(() => setTimeout(() => { it.textContent = 'The awaited content, all of it' }, 300))`;
-    const url = serve(`/slow-answer/${what.length}`, `${body}<script>${code}</script>`);
+    const url = serve(`${body}<script>${code}</script>`);
     const { timings } = await rig.capture(url, { ...wish, fail_if_content_missing: ['the awaited content'] });
     expect(settledMs(timings)).toBeLessThan(40_000);
   });
@@ -172,7 +165,7 @@ describe.concurrent('wait_for_content', () => {
       else it.append(' one more sentence of it.');
       if (i === 8) { it.append(' That is all.'); clearInterval(timer); }
     }, 500)`;
-    const url = serve('/growing', `<main id="it" style="margin-top:200px">Loading…</main><script>${code}</script>`);
+    const url = serve(`<main id="it" style="margin-top:200px">Loading…</main><script>${code}</script>`);
     const { timings } = await rig.capture(url, { ...wish, fail_if_content_missing: ['that is all.'] });
     expect(settledMs(timings)).toBeLessThan(40_000);
   });
@@ -183,15 +176,15 @@ describe.concurrent('wait_for_content', () => {
       `<h1>A page with a heading</h1><p id="it">w</p><script>const all = "typed words"; let i = 0; setInterval(() => { it.textContent = all.slice(0, Math.max(1, i++ % 20)) }, 100)</script>`,
     ],
     ['a small page', '<b>Hi</b><script>1</script>'],
-  ])('does not wait forever for %s', async (what, body) => {
-    const { timings } = await rig.capture(serve(`/as-it-is/${what.length}`, body), wish);
+  ])('does not wait forever for %s', async (_what, body) => {
+    const { timings } = await rig.capture(serve(body), wish);
     expect(settledMs(timings)).toBeLessThan(40_000);
   });
 });
 
 describe.concurrent('delay', () => {
   it('is added to the timeout, whose rest is left for later steps', async () => {
-    const url = serve('/leaves-late', '<h1>Page</h1><script>onload = () => setTimeout(() => { location = "/slow?ms=900" }, 4600)</script>');
+    const url = serve('<h1>Page</h1><script>onload = () => setTimeout(() => { location = "/slow?ms=900" }, 4600)</script>');
     // Longer than the timeout; when it is over, the page is on its way to another that takes most of a second.
     const { finalUrl } = await rig.capture(url, { delay: 5_000, timeout: 4_000, wait_for_idle: false });
     expect(new URL(finalUrl).pathname).toBe('/slow');

@@ -1,17 +1,9 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { document, html } from '../../fixtures/site/answer.js';
 import { siteAndRig } from '../page/capture-rig.js';
 
-const { site, rig } = await siteAndRig();
-
-let pages = 0;
-
-function page(body: string): string {
-  const path = `/animation/${pages++}`;
-  site.route(path, (_request, response) => html(response, document('Motion', `<style>body { margin: 0 } </style>${body}`)));
-  return site.url(path);
-}
+const { site, rig, serve } = await siteAndRig();
+const page = (body: string) => serve(body, '<style>body { margin: 0 }</style>');
 
 const VIEW = { width: 400, height: 240, deviceScaleFactor: 1 };
 

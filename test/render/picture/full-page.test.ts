@@ -172,11 +172,6 @@ describe.concurrent('scrolling through', () => {
     expect(scroll).toMatchObject({ captureHeight: 9_000, stoppedReason: 'end_of_page' });
   });
 
-  it('takes the requested steps', async () => {
-    const { scroll } = await take(browser, lazy, { full_page: true, full_page_scroll_by: 1_800, full_page_scroll_delay: 10 });
-    expect(scroll?.steps).toBe(3);
-  });
-
   it('stops on an endless page, and reports it', async () => {
     const picture = await take(browser, feed, { full_page: true, viewport: { width: 320, height: 2_000, deviceScaleFactor: 1 } });
     expect(picture).toMatchObject({ height: 30_000, diagnostics: { stoppedReason: 'max_height', truncated: true } });

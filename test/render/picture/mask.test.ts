@@ -99,28 +99,15 @@ describe.concurrent('a mask', () => {
 
   const small = 'width:50px;height:40px;margin:0';
   const plain = secret(small, '');
-  it.each([
-    [
-      'in a dialog, whatever is around that',
-      `<div style="opacity:0"><dialog id=top style="padding:0;border:0">${secret(small)}</dialog></div><script>document.getElementById('top').showModal()</script>`,
-    ],
-    [
-      'that have no box, in a frame',
-      `<iframe srcdoc='<div class=secret style="display:contents"><div style="display:contents">${plain}</div></div>'></iframe>`,
-    ],
-    [
-      'fixed beside others',
-      `<div class=secret style="display:contents"><p style="margin:0;width:9px;height:9px">.</p>${secret(`${small};position:fixed;top:90px`, '')}</div>`,
-    ],
-    [
-      'that are lines of a drawing',
-      `<svg style="position:absolute;top:0"><line class=secret y1=20 x2=50 y2=20 stroke="rgb(${SECRET})" stroke-width=40 /></svg>`,
-    ],
-    [
-      'on the border of a box that clips',
-      `<fieldset style="overflow:hidden;border:30px solid #eee"><legend class=secret style="${small};background:rgb(${SECRET});padding:0"></legend></fieldset>`,
-    ],
-  ])('covers elements %s', async (_name, body) => {
+  it.each(
+    Object.entries({
+      'in a dialog, whatever is around that': `<div style="opacity:0"><dialog id=top style="padding:0;border:0">${secret(small)}</dialog></div><script>document.getElementById('top').showModal()</script>`,
+      'that have no box, in a frame': `<iframe srcdoc='<div class=secret style="display:contents"><div style="display:contents">${plain}</div></div>'></iframe>`,
+      'fixed beside others': `<div class=secret style="display:contents"><p style="margin:0;width:9px;height:9px">.</p>${secret(`${small};position:fixed;top:90px`, '')}</div>`,
+      'that are lines of a drawing': `<svg style="position:absolute;top:0"><line class=secret y1=20 x2=50 y2=20 stroke="rgb(${SECRET})" stroke-width=40 /></svg>`,
+      'on the border of a box that clips': `<fieldset style="overflow:hidden;border:30px solid #eee"><legend class=secret style="${small};background:rgb(${SECRET});padding:0"></legend></fieldset>`,
+    }),
+  )('covers elements %s', async (_name, body) => {
     const { content } = await take(browser, page(body), { mask: ['.secret', 'iframe >>> .secret'] });
     expect(await blotOf(content, SECRET)).toMatchObject({ pixels: 0 });
     expect((await blotOf(content, PINK)).pixels).toBeGreaterThanOrEqual(50 * 40);
