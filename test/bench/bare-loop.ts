@@ -14,26 +14,31 @@ const ARGS = [
 ];
 
 /** The work of a careful script with the same browser: one process, a context per capture, CDP's own screenshot. */
-export interface BareLoop extends AsyncDisposable {
-  /** The browser's path. */
-  executable: string;
-  /** @returns the default picture of the service: the view, webp, twice as dense as CSS px */
-  capture(url: string): Promise<Buffer>;
-  /** @returns a png of the view at density 1 */
-  captureHtml(html: string): Promise<Buffer>;
-  /** @returns a PDF on A4, as `page.pdf` makes it */
-  print(url: string): Promise<Buffer>;
-}
-
-export async function startBareLoop(dataDir: string): Promise<BareLoop> {
+export async function startBareLoop(dataDir: string) {
   const executable = await findChromium({ chromium: null, dataDir, sandbox: true });
   if (executable === null) throw new Error('No Chromium was found. Install one with: stillframe browser install');
   const browser = await chromium.launch({ executablePath: executable.path, args: ARGS, chromiumSandbox: false });
   return {
+    /** The browser's path. */
     executable: executable.path,
-    capture: (url) => capture(browser, url),
-    captureHtml: (html) => captureHtml(browser, html),
-    print: (url) => print(browser, url),
+    /** @returns the default picture of the service: the view, webp, twice as dense as CSS px */
+    capture: (url: string) =>
+      onPage(browser, DENSITY, async (page, cdp) => {
+        await page.goto(url, { waitUntil: 'load' });
+        return await shoot(cdp, { format: 'webp', quality: 90 });
+      }),
+    /** @returns a png of the view at density 1 */
+    captureHtml: (html: string) =>
+      onPage(browser, 1, async (page, cdp) => {
+        await page.setContent(html, { waitUntil: 'load' });
+        return await shoot(cdp, { format: 'png' });
+      }),
+    /** @returns a PDF on A4, as `page.pdf` makes it */
+    print: (url: string) =>
+      onPage(browser, 1, async (page) => {
+        await page.goto(url, { waitUntil: 'load' });
+        return await page.pdf({ format: 'A4', printBackground: true });
+      }),
     [Symbol.asyncDispose]: () => browser.close(),
   };
 }
@@ -44,27 +49,6 @@ const DENSITY = 2;
 const SHOTS_MAX = 8;
 /** Doubled each time. */
 const SHOT_AGAIN_MS = 20;
-
-async function capture(browser: Browser, url: string): Promise<Buffer> {
-  return await onPage(browser, DENSITY, async (page, cdp) => {
-    await page.goto(url, { waitUntil: 'load' });
-    return await shoot(cdp, { format: 'webp', quality: 90 });
-  });
-}
-
-async function captureHtml(browser: Browser, html: string): Promise<Buffer> {
-  return await onPage(browser, 1, async (page, cdp) => {
-    await page.setContent(html, { waitUntil: 'load' });
-    return await shoot(cdp, { format: 'png' });
-  });
-}
-
-async function print(browser: Browser, url: string): Promise<Buffer> {
-  return await onPage(browser, 1, async (page) => {
-    await page.goto(url, { waitUntil: 'load' });
-    return await page.pdf({ format: 'A4', printBackground: true });
-  });
-}
 
 async function onPage<Result>(browser: Browser, density: number, work: (page: Page, cdp: CDPSession) => Promise<Result>): Promise<Result> {
   const context = await browser.newContext({ viewport: VIEW, deviceScaleFactor: density });

@@ -9,10 +9,7 @@ import { promisify } from 'node:util';
 const VERSION = '5.1.0';
 /** Kept between runs; it is no dependency of the project, which would then fetch a browser of its own. */
 const PLACE = join(tmpdir(), `stillframe-bench-capture-website-${VERSION}`);
-
-interface CaptureWebsite {
-  buffer(url: string, options: Record<string, unknown>): Promise<Uint8Array>;
-}
+const INSTALL = ['install', '--ignore-scripts', '--no-audit', '--no-fund', `capture-website@${VERSION}`];
 
 /**
  * capture-website from npm with a view and format as ours. Its ad blocker, which wants the internet, is off.
@@ -21,38 +18,17 @@ interface CaptureWebsite {
  * @returns null when npm cannot provide it
  */
 export async function loadCaptureWebsite(executablePath: string): Promise<((url: string) => Promise<void>) | null> {
-  const module = await install();
-  if (module === null) return null;
-  const options = {
-    width: 1280,
-    height: 720,
-    scaleFactor: 2,
-    type: 'webp',
-    quality: 0.9,
-    blockAds: false,
-    launchOptions: { headless: true, executablePath, args: ['--no-sandbox', '--disable-background-networking', '--no-first-run'] },
-  };
-  return async (url) => {
-    const picture = await module.buffer(url, { ...options, launchOptions: { ...options.launchOptions } });
-    if (picture.length < 1_000) throw new Error('capture-website made no picture');
-  };
-}
-
-async function install(): Promise<CaptureWebsite | null> {
-  const entry = createRequire(join(PLACE, 'x.js'));
   if (!existsSync(join(PLACE, 'node_modules', 'capture-website'))) {
     mkdirSync(PLACE, { recursive: true });
     writeFileSync(join(PLACE, 'package.json'), '{"private":true}');
-    const installed = await promisify(execFile)(
-      'npm',
-      ['install', '--ignore-scripts', '--no-audit', '--no-fund', `capture-website@${VERSION}`],
-      {
-        cwd: PLACE,
-        timeout: 180_000,
-      },
-    ).catch(() => null);
+    const installed = await promisify(execFile)('npm', INSTALL, { cwd: PLACE, timeout: 180_000 }).catch(() => null);
     if (installed === null) return null;
   }
-  const path = entry.resolve('capture-website');
-  return ((await import(pathToFileURL(path).href)) as { default: CaptureWebsite }).default;
+  const { default: rival } = await import(pathToFileURL(createRequire(join(PLACE, 'x.js')).resolve('capture-website')).href);
+  const args = ['--no-sandbox', '--disable-background-networking', '--no-first-run'];
+  const view = { width: 1280, height: 720, scaleFactor: 2, type: 'webp', quality: 0.9, blockAds: false };
+  return async (url) => {
+    const picture: Uint8Array = await rival.buffer(url, { ...view, launchOptions: { headless: true, executablePath, args } });
+    if (picture.length < 1_000) throw new Error('capture-website made no picture');
+  };
 }

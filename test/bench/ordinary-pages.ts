@@ -19,23 +19,15 @@ const head = (title: string, more = '') =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title><link rel="icon" href="data:,">${more}</head>`;
 
 /** Pages as sites have them, and what they ask for, by path. */
-export async function ordinaryPages(): Promise<{ pages: Record<string, BenchPage>; names: Record<string, string>; missing: string[] }> {
+export async function ordinaryPages(): Promise<{ pages: Record<string, BenchPage>; names: Record<string, string> }> {
   const saved = await readFile(SAVED_ARTICLE, 'utf8').catch(() => null);
-  return {
-    pages: {
-      ...(await sitePage()),
-      '/elements': { type: HTML, body: manyElements() },
-      '/long': { type: HTML, body: listensToScrolling() },
-      ...(saved === null ? {} : { '/saved': { type: HTML, body: saved } }),
-    },
-    names: {
-      'a site page': '/site',
-      '25,000 elements': '/elements',
-      '7,000 px': '/long',
-      ...(saved === null ? {} : { 'saved article': '/saved' }),
-    },
-    missing: saved === null ? ['saved article'] : [],
+  const pages = {
+    ...(await sitePage()),
+    '/elements': { type: HTML, body: manyElements() },
+    '/long': { type: HTML, body: listensToScrolling() },
   };
+  const names = { 'a site page': '/site', '25,000 elements': '/elements', '7,000 px': '/long', 'saved article': '/saved' };
+  return { pages: saved === null ? pages : { ...pages, '/saved': { type: HTML, body: saved } }, names };
 }
 
 /** One with style sheets, scripts and images of its own host, as a shop's or a magazine's. */

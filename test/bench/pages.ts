@@ -44,11 +44,6 @@ export const BENCH_PAGES: Record<string, BenchPage> = {
     type: 'application/json',
     body: JSON.stringify(Array.from({ length: 12 }, (_, i) => ({ title: `Row ${i}`, body: text(60, i) }))),
   },
-  '/bench/many': { type: 'text/html; charset=utf-8', body: manyRequests(200) },
-  '/bench/dot.svg': {
-    type: 'image/svg+xml',
-    body: '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8" fill="#369"/></svg>',
-  },
 };
 
 /** Serves them. */
@@ -56,8 +51,4 @@ export function addBenchPages(site: Pick<Site, 'route'>): void {
   for (const [path, { type, body }] of Object.entries(BENCH_PAGES)) {
     site.route(path, (_request, response) => response.writeHead(200, { 'content-type': type }).end(body));
   }
-}
-
-function manyRequests(count: number): string {
-  return `${head('Many requests')}</head><body>${Array.from({ length: count }, (_, i) => `<img src="/bench/dot.svg?${i}" width="8" height="8" alt="">`).join('')}<p>${text(50, 1)}</p></body></html>`;
 }

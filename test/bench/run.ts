@@ -11,28 +11,21 @@ import { benchOrdinary } from './ordinary.js';
 import { benchStart } from './start.js';
 
 const BENCHES: Record<string, () => Promise<Figure[]>> = {
-  start: benchStart,
-  edge: benchEdge,
-  captures: benchCaptures,
-  ordinary: benchOrdinary,
-  extensions: benchExtensions,
-  multi: benchMulti,
+  ...{ start: benchStart, edge: benchEdge, captures: benchCaptures },
+  ...{ ordinary: benchOrdinary, extensions: benchExtensions, multi: benchMulti },
 };
 
-async function main(names: string[]): Promise<number> {
-  const unknown = names.find((name) => !(name in BENCHES));
-  if (unknown !== undefined) {
-    process.stderr.write(`There is no benchmark "${unknown}". They are: ${Object.keys(BENCHES).join(', ')}\n`);
-    return 2;
-  }
-  for (const [name, bench] of Object.entries(BENCHES)) {
-    if (names.length > 0 && !names.includes(name)) continue;
-    process.stdout.write(`\n${name}\n`);
-    for (const { what, value, goal } of await bench()) {
-      process.stdout.write(`  ${what.padEnd(58)} ${value.padStart(12)}${goal === '' ? '' : `   (${goal})`}\n`);
-    }
-  }
-  return 0;
+const names = process.argv.slice(2);
+const unknown = names.find((name) => !(name in BENCHES));
+if (unknown !== undefined) {
+  process.stderr.write(`There is no benchmark "${unknown}". They are: ${Object.keys(BENCHES).join(', ')}\n`);
+  process.exit(2);
 }
-
-process.exit(await main(process.argv.slice(2)));
+for (const [name, bench] of Object.entries(BENCHES)) {
+  if (names.length > 0 && !names.includes(name)) continue;
+  process.stdout.write(`\n${name}\n`);
+  for (const [what, value, goal] of await bench()) {
+    process.stdout.write(`  ${what.padEnd(58)} ${value.padStart(12)}${goal === undefined ? '' : `   (${goal})`}\n`);
+  }
+}
+process.exit(0);

@@ -8,42 +8,24 @@ export const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 
 /** Those of `npm start`. */
 export const MEMORY_SETTINGS = {
-  MALLOC_ARENA_MAX: '2',
-  MALLOC_MMAP_THRESHOLD_: '1048576',
-  NODE_OPTIONS: '--max-semi-space-size=8',
+  ...{ MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '1048576', NODE_OPTIONS: '--max-semi-space-size=8' },
 };
 
-/** The built server as users run it, in a process of its own. */
-export interface BenchServer extends AsyncDisposable {
-  url: string;
-  key: string;
-  pid: number;
-  /** ms from start to the ready line. */
-  readyMs: number;
-  post(body: Record<string, unknown>, query?: string): Promise<{ status: number; ms: number; data: Record<string, unknown> }>;
-  /** Bytes of the server process alone. */
-  memoryBytes(): number;
-  /** Bytes of the log so far. */
-  loggedBytes(): number;
-  /** Ends it and keeps its data directory. */
-  stop(): Promise<void>;
-  dataDir: string;
-}
+export type BenchServer = Awaited<ReturnType<typeof startServer>>;
 
-export async function startServer(
-  env: Record<string, string> = {},
-  dataDir = mkdtempSync(join(tmpdir(), 'stillframe-bench-')),
-): Promise<BenchServer> {
+/** The built server as users run it, in a process of its own. `stop` ends it and keeps its data directory. */
+export async function startServer(env: Record<string, string> = {}, dataDir = mkdtempSync(join(tmpdir(), 'stillframe-bench-'))) {
   const server = startServerProcess({ dataDir, env: { ...MEMORY_SETTINGS, ...env }, isSmall: false });
   const { url, firstKey, ms: readyMs } = await server.ready;
   const key = firstKey ?? '';
   const stop = async () => await server[Symbol.asyncDispose]();
   return {
     ...{ url, key, pid: server.pid, readyMs, dataDir, stop, memoryBytes: server.memoryBytes },
-    post: async (body, query = '') => {
+    async post(body: Record<string, unknown>, query = '') {
       const { status, ms, body: answer } = await postCapture({ url, key }, body, { query });
-      return { status, ms, data: answer?.data ?? answer?.error ?? {} };
+      return { status, ms, data: (answer?.data ?? answer?.error ?? {}) as Record<string, unknown> };
     },
+    /** Bytes of the log so far. */
     loggedBytes: () => server.said.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0),
     async [Symbol.asyncDispose]() {
       await stop();
@@ -52,22 +34,9 @@ export async function startServer(
   };
 }
 
-/** Runs `work` again and again, `width` at once, until the time is over. @returns each run's ms */
-export async function flood(
-  width: number,
-  ms: number,
-  work: (nth: number) => Promise<unknown>,
-): Promise<{ times: number[]; perSecond: number }> {
-  const times: number[] = [];
-  const from = performance.now();
-  let nth = 0;
-  const lane = async () => {
-    while (performance.now() - from < ms) {
-      const start = performance.now();
-      await work(nth++);
-      times.push(performance.now() - start);
-    }
-  };
-  await Promise.all(Array.from({ length: width }, lane));
-  return { times, perSecond: (times.length * 1000) / (performance.now() - from) };
+/** A capture that must succeed. @returns ms */
+export async function captured(server: BenchServer, body: Record<string, unknown>): Promise<number> {
+  const { status, ms, data } = await server.post({ cache_ttl: 0, ...body });
+  if (status !== 200) throw new Error(`${JSON.stringify(body).slice(0, 200)}: ${status} ${JSON.stringify(data)}`);
+  return ms;
 }

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { startSite } from '../fixtures/site/site.js';
-import { type Figure, quantile } from './figure.js';
+import { postCapture } from '../stress/call-api.js';
+import { type Figure, median, ms } from './figure.js';
 import { addBenchPages } from './pages.js';
 import { startServer } from './server.js';
 
@@ -12,26 +13,18 @@ export async function benchStart(): Promise<Figure[]> {
   addBenchPages(site);
   const first = await startServer();
   await first.stop();
-  const ready: number[] = [];
-  const picture: number[] = [];
-  const memory: number[] = [];
+  const seen = { ready: [] as number[], picture: [] as number[], memory: [] as number[] };
   for (let nth = 0; nth < STARTS; nth++) {
     const server = await startServer({}, first.dataDir);
-    ready.push(server.readyMs);
-    memory.push(server.memoryBytes());
-    const from = performance.now();
-    await fetch(`${server.url}/v1/screenshot`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${first.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ url: site.url('/bench/article'), cache_ttl: 0 }),
-    });
-    picture.push(performance.now() - from);
+    seen.ready.push(server.readyMs);
+    seen.memory.push(server.memoryBytes() / 1e6);
+    seen.picture.push((await postCapture({ ...server, key: first.key }, { url: site.url('/bench/article'), cache_ttl: 0 })).ms);
     await server.stop();
   }
   rmSync(first.dataDir, { recursive: true, force: true });
   return [
-    { what: 'ready on a prepared machine, median', value: `${quantile(ready, 0.5).toFixed(0)} ms`, goal: '≤ 1,500' },
-    { what: 'first capture after that, median', value: `${quantile(picture, 0.5).toFixed(0)} ms`, goal: '≤ 500' },
-    { what: 'server memory at ready, median', value: `${(quantile(memory, 0.5) / 1e6).toFixed(0)} MB`, goal: '≤ 200' },
+    ['ready on a prepared machine, median', ms(median(seen.ready)), '≤ 1,500'],
+    ['first capture after that, median', ms(median(seen.picture)), '≤ 500'],
+    ['server memory at ready, median', `${median(seen.memory).toFixed(0)} MB`, '≤ 200'],
   ];
 }
