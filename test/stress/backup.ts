@@ -8,11 +8,10 @@
 import { copyFileSync, cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Database } from '../../src/store/sqlite/driver.js';
-import { startSite } from '../fixtures/site/site.js';
 import { openAt } from '../store/factories.js';
 import { Crowd, servePages } from './crowd.js';
 import { damageOf, judgeArtifacts } from './ledger.js';
-import { aTrialDir, runCommand, startServerProcess } from './server-process.js';
+import { aTrialDir, runCommand, startServerProcess, startWithSite } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
 const CLIENTS = 3;
@@ -21,18 +20,16 @@ const PICTURES_EVERY = 10;
 
 export async function run({ rounds = 100 } = {}): Promise<TrialResult<number>> {
   const problems: string[] = [];
-  await using site = await startSite({ host: '127.0.0.2' });
+  await using ground = await startWithSite();
+  const { site, server, dataDir } = ground;
   servePages(site);
-  using dir = aTrialDir();
   using copies = aTrialDir();
   await using crowd = Crowd.begin({ site, hook: null, clients: CLIENTS, problem: (what) => problems.push(what) });
-  await using server = startServerProcess({ dataDir: dir.dataDir });
   crowd.up(await server.ready);
-  const ground: Ground = { crowd, dataDir: dir.dataDir, copies: copies.dataDir };
   const taken: Taken[] = [];
   for (let round = 0; round < rounds; round++) {
     const withPictures = round % PICTURES_EVERY === PICTURES_EVERY - 1 || round === rounds - 1;
-    const copy = await take(ground, `${round}.db`, withPictures);
+    const copy = await take({ crowd, dataDir, copies: copies.dataDir }, `${round}.db`, withPictures);
     problems.push(...copy.problems.map((what) => `backup ${round}: ${what}`));
     taken.push(copy);
     if (round < rounds - 1) rmSync(copy.file, { force: true });
@@ -40,7 +37,11 @@ export async function run({ rounds = 100 } = {}): Promise<TrialResult<number>> {
   await crowd.leave();
   const promised = crowd.promised.size;
   const last = join(copies.dataDir, `${rounds - 1}.db`);
-  await restore(last, ground, async (restored) => void problems.push(...(await serveRestored(restored, crowd, last))));
+  await restore(
+    last,
+    { dataDir, copies: copies.dataDir },
+    async (restored) => void problems.push(...(await serveRestored(restored, crowd, last))),
+  );
   const ms = taken.map((copy) => Math.round(copy.ms)).sort((one, other) => one - other);
   const figures = {
     backups: rounds,

@@ -10,6 +10,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { startSite } from '../fixtures/site/site.js';
 import { callApi, postCapture } from './call-api.js';
 import type { TrialResult } from './trial-result.js';
@@ -44,10 +45,8 @@ export async function run({ executable }: { executable?: string } = {}): Promise
 }
 
 function build(output: string): string {
-  execFileSync(process.execPath, ['scripts/run-ts.mjs', 'scripts/binary/build.ts', output], {
-    cwd: ROOT,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  const words = ['scripts/run-ts.mjs', 'scripts/binary/build.ts', output];
+  execFileSync(process.execPath, words, { cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'] });
   return output;
 }
 
@@ -88,7 +87,7 @@ async function serve(place: Place, { key, problems }: { key: string; problems: s
   const server = spawn(place.executable, ['serve', '--port', '0'], { env: place.env, stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = endOf(server);
   try {
-    const url = await readyUrl(server);
+    const url = await readyUrl(server.stderr);
     const readyMs = Math.round(performance.now() - startedAt);
     const capture = async (what: string, body: object) => {
       const { status, body: answer } = await postCapture({ url, key }, { url: site.url('/article'), cache_ttl: 0, ...body });
@@ -124,18 +123,13 @@ function allocatorOf(server: ChildProcess): 'as it is' | 'set up' {
   return /\bMALLOC_ARENA_MAX=2\b/.test(readFileSync(`/proc/${server.pid}/environ`, 'utf8')) ? 'set up' : 'as it is';
 }
 
-function readyUrl(server: ChildProcess): Promise<string> {
-  return new Promise((found, fail) => {
-    if (server.stderr === null) throw new Error('the server has no stderr');
-    const said: string[] = [];
-    const lines = createInterface({ input: server.stderr }).on('line', (line) => {
-      said.push(line);
-      if (line.includes('"msg":"ready"')) found((JSON.parse(line) as { url: string }).url);
-    });
-    lines.once('close', () => fail(new Error(`the server ended before it was ready: ${said.slice(-3).join(' ')}`)));
-  });
+async function readyUrl(stderr: Readable): Promise<string> {
+  for await (const line of createInterface({ input: stderr })) {
+    if (line.includes('"msg":"ready"')) return (JSON.parse(line) as { url: string }).url;
+  }
+  throw new Error('the server ended before it was ready');
 }
 
 function endOf(child: ChildProcess): Promise<number | null> {
-  return new Promise((ended) => child.once('exit', (code) => ended(code)));
+  return new Promise((ended) => child.once('exit', ended));
 }

@@ -16,18 +16,6 @@ import { startElsewhere } from './elsewhere.js';
 import { runCommand } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
 
-export interface BombsOptions {
-  /** Comma list of names; all when absent. */
-  pages?: string;
-  timeout?: number;
-  /** Bombs at once, of the same kind. */
-  atOnce?: number;
-  /** Cached answers of the page with the long address. */
-  hits?: number;
-  /** Pages inspected together while the event loop is measured; 0: none. */
-  inspected?: number;
-}
-
 const FINAL_URL_MAX_BYTES = 8_192;
 const GROWTH_MAX_BYTES = 10_000;
 
@@ -47,10 +35,12 @@ const ENDS = ['ok', 'render_timeout', 'render_crashed', 'navigation_failed', 're
 const PICTURED = 'many-labels';
 const VIEW = { viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 };
 
-export async function run(options: BombsOptions): Promise<TrialResult> {
-  const { timeout = 8_000, atOnce = 1, hits = 60, inspected = INSPECTED.length } = options;
-  const chosen = options.pages?.split(',');
-  const names = bombPages.map(([path]) => path.slice('/bomb/'.length)).filter((name) => chosen?.includes(name) ?? true);
+/**
+ * @param options.pages comma list of names; all when empty. `atOnce` bombs of the same kind; `hits` cached answers of the page with the long
+ * address; `inspected` pages together while the event loop is measured
+ */
+export async function run({ timeout = 8_000, atOnce = 1, hits = 60, inspected = INSPECTED.length, pages = '' }): Promise<TrialResult> {
+  const names = bombPages.map(([path]) => path.slice('/bomb/'.length)).filter((name) => pages === '' || pages.split(',').includes(name));
   await using elsewhere = await startElsewhere();
   await using server = await startServer({ STILLFRAME_CONCURRENCY: '2', STILLFRAME_SYNC_WAIT_MS: '120000' });
   const problems: string[] = [];

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { until } from './trial-result.js';
 
 /** Where a server is, and the key that a client has. */
 export interface Door {
@@ -8,7 +8,6 @@ export interface Door {
 
 /** Fields of a capture that costs little, and is made anew. */
 export const SMALL = { viewport: { width: 320, height: 240, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 };
-const POLL_MS = 50;
 
 /** An answer of the public API, as a client sees it. */
 export interface ApiAnswer {
@@ -50,19 +49,22 @@ export async function submit(at: Door, body: Record<string, unknown>): Promise<s
 
 /** Polls until a job has ended, or for so long. @param path `jobs/<id>` or `requests/<key>` @returns what was told of it last */
 export async function untilEnded(at: Door, path: string, withinMs = Number.POSITIVE_INFINITY) {
-  for (const until = performance.now() + withinMs; ; await pause(POLL_MS)) {
-    const { body } = await callApi(`${at.url}/v1/${path}`, at.key);
-    if (body.data.result !== undefined || performance.now() > until) return body.data;
-  }
+  let { body } = await callApi(`${at.url}/v1/${path}`, at.key);
+  await until(async () => {
+    ({ body } = await callApi(`${at.url}/v1/${path}`, at.key));
+    return body.data.result !== undefined;
+  }, withinMs);
+  return body.data;
+}
+
+/** What health tells. */
+export async function health(at: Door): Promise<ApiAnswer> {
+  return await callApi(`${at.url}/v1/health`, at.key);
 }
 
 /** Polls until no job waits or runs. @returns false when that takes longer */
-export async function untilIdle(at: Door, withinMs = Number.POSITIVE_INFINITY): Promise<boolean> {
-  for (const until = performance.now() + withinMs; performance.now() < until; await pause(POLL_MS)) {
-    const { body } = await callApi(`${at.url}/v1/health`, at.key);
-    if (body.data.queue.total_pending === 0) return true;
-  }
-  return false;
+export function untilIdle(at: Door, withinMs?: number): Promise<boolean> {
+  return until(async () => (await health(at)).body.data.queue.total_pending === 0, withinMs, 50);
 }
 
 function asJson(text: string): unknown {

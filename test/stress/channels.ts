@@ -68,13 +68,8 @@ export async function run({ shapes = SHAPES.length, sources = SOURCES.length - 1
   return { figures, problems };
 }
 
-interface Ended {
-  /** By the proxies of all pages together. */
-  refused: number;
-  failure: string | null;
-}
-
-async function captureOnce(captures: Captures, site: HostilePage, shape: Record<string, unknown>): Promise<Ended> {
+/** @returns how many requests the proxies of all pages refused, and why it failed */
+async function captureOnce(captures: Captures, site: HostilePage, shape: Record<string, unknown>) {
   site.tried.length = 0;
   const viewport = { width: 400, height: 300, deviceScaleFactor: 1 };
   const wish = { viewport, timeout: 60_000, wait_for_selector: '#done', ...shape };
@@ -87,14 +82,9 @@ async function captureOnce(captures: Captures, site: HostilePage, shape: Record<
   return { refused, failure };
 }
 
-interface Canaries extends AsyncDisposable {
-  port: number;
-  udpPort: number;
-  readonly connections: number;
-  readonly datagrams: number;
-}
+type Canaries = Awaited<ReturnType<typeof openCanaries>>;
 
-async function openCanaries(): Promise<Canaries> {
+async function openCanaries() {
   const sites = await startPlainSites({ address: '127.0.0.3' }, { address: '127.0.0.1' });
   const [first, second] = sites;
   const udp = createSocket('udp4');
@@ -118,29 +108,14 @@ async function openCanaries(): Promise<Canaries> {
   };
 }
 
-const PLACES = [
-  '127.0.0.3',
-  '0x7f000003',
-  '2130706435',
-  '127.3',
-  '[::ffff:127.0.0.3]',
-  '127.0.0.1',
-  '[::1]',
-  'localhost',
-  'canary.example.net',
-  'x.localhost',
-];
+const PLACES = '127.0.0.3 0x7f000003 2130706435 127.3 [::ffff:127.0.0.3] 127.0.0.1 [::1] localhost canary.example.net x.localhost'.split(
+  ' ',
+);
 
-interface HostilePage extends AsyncDisposable {
-  readonly port: number;
-  /** The channels that the page has reported since the list was emptied. */
-  readonly tried: string[];
-  /** The request options that use it in one of the ways. */
-  wish(source: Source): Record<string, unknown>;
-}
+type HostilePage = Awaited<ReturnType<typeof startHostilePage>>;
 
 /** By the name localhost, which makes it a secure context: service workers and WebTransport exist in no other. */
-async function startHostilePage({ port, udpPort }: Canaries): Promise<HostilePage> {
+async function startHostilePage({ port, udpPort }: Canaries) {
   const target = { places: PLACES.map((place) => `${place}:${port}`), udpPort };
   const tried: string[] = [];
   const answer = (request: IncomingMessage, response: ServerResponse) => {
@@ -162,7 +137,14 @@ async function startHostilePage({ port, udpPort }: Canaries): Promise<HostilePag
     document: { html, base_url: url, cookies },
     nowhere: { html },
   };
-  return { port: site.port, tried, wish: (source) => wishes[source], [Symbol.asyncDispose]: () => site[Symbol.asyncDispose]() };
+  return {
+    port: site.port,
+    /** The channels that the page has reported since the list was emptied. */
+    tried,
+    /** The request options that use it in one of the ways. */
+    wish: (source: Source) => wishes[source],
+    [Symbol.asyncDispose]: () => site[Symbol.asyncDispose](),
+  };
 }
 
 function watchEnds(): Disposable & { ends: ReadonlySet<string> } {

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { PG_MIGRATIONS_DIR } from '../../src/package-files.js';
 import type { NewJob, Store } from '../../src/store/store.js';
@@ -11,6 +12,7 @@ import { type BuiltProgram, buildProgram } from '../fixtures/build-program.js';
 import { createDatabase, dropDatabase, type PostgresServer } from '../fixtures/postgres.js';
 import { aCaller, aNewJob, type Caller, openAt, SECRET_KEY } from '../store/factories.js';
 import type { NodeOrder } from './cluster-node.js';
+import { type TrialResult, until } from './trial-result.js';
 
 export const RULES = { maxQueue: 1_000_000, webhookMaxAttempts: 5 };
 
@@ -31,8 +33,6 @@ export const AS_PROMISED = {
   seconds: 70,
   /** Partitions of a node from the database; replacements of all servers. */
   rounds: 3,
-  /** Captures of which times are compared. */
-  measured: 60,
   /** Servers that are replaced. */
   servers: 3,
   /** 0: they are replaced by servers of the next version alone. */
@@ -42,12 +42,7 @@ export const AS_PROMISED = {
 };
 export type PartOptions = typeof AS_PROMISED;
 
-export interface PartFound {
-  figures: Record<string, number | string>;
-  problems: string[];
-}
-
-export type Part = (server: PostgresServer, options: PartOptions) => Promise<PartFound>;
+export type Part = (server: PostgresServer, options: PartOptions) => Promise<TrialResult>;
 
 export class ClusterGround implements AsyncDisposable {
   readonly nodes: RunningNode[] = [];
@@ -81,17 +76,9 @@ export class ClusterGround implements AsyncDisposable {
   }
 
   async start(order: Partial<NodeOrder> = {}): Promise<RunningNode> {
-    const place = { url: this.url, migrationsDir: PG_MIGRATIONS_DIR, secretKey: SECRET_KEY.toString('base64') };
-    const whole: NodeOrder = {
-      ...place,
-      objects: this.objects,
-      renderMs: 0,
-      concurrency: 4,
-      clockMs: 0,
-      trustsOwnClock: false,
-      sweepMs: 5_000,
-      ...order,
-    };
+    const place = { url: this.url, objects: this.objects, migrationsDir: PG_MIGRATIONS_DIR, secretKey: SECRET_KEY.toString('base64') };
+    const usual = { renderMs: 0, clockMs: 0, trustsOwnClock: false, sweepMs: 5_000 };
+    const whole: NodeOrder = { ...place, ...usual, ...order };
     const child = spawn(process.execPath, [this.program.file, JSON.stringify(whole)], { stdio: ['pipe', 'pipe', 'pipe'] });
     child.stderr.setEncoding('utf8').on('data', (text: string) => this.complaints.push(text));
     await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
@@ -126,27 +113,31 @@ export class ClusterGround implements AsyncDisposable {
   }
 
   async untilEnded(seconds = 120): Promise<void> {
-    const deadline = performance.now() + seconds * 1_000;
-    while ((await this.number('SELECT count(*) FROM jobs WHERE ended_at IS NULL')) > 0) {
-      if (performance.now() > deadline) return;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    await until(async () => (await this.number('SELECT count(*) FROM jobs WHERE ended_at IS NULL')) === 0, seconds * 1_000);
   }
 
   /** Waits until no job is held by a process that is gone. @returns how many it held, and how long it took */
   async untilClaimedAgain(pid: number): Promise<{ found: number; ms: number }> {
     const startedAt = performance.now();
     const found = await this.#heldBy(pid);
-    while ((await this.#heldBy(pid)) > 0 && performance.now() - startedAt < 60_000) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(async () => (await this.#heldBy(pid)) === 0, 60_000, 10);
     return { found, ms: performance.now() - startedAt };
   }
 
   async untilHeldBy({ pid }: RunningNode): Promise<void> {
-    const deadline = performance.now() + 30_000;
-    while ((await this.#heldBy(pid)) === 0) {
-      if (performance.now() > deadline) throw new Error('the node claims nothing');
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+    if (!(await until(() => this.#heldBy(pid), 30_000, 5))) throw new Error('the node claims nothing');
+  }
+
+  jobs(): Promise<number> {
+    return this.number('SELECT count(*) FROM jobs');
+  }
+
+  /** @returns a line for each error that jobs ended with */
+  async failures(): Promise<string[]> {
+    const failed = await this.rows<{ error: string; n: string }>(
+      `SELECT error, count(*) AS n FROM jobs WHERE state = 'failed' GROUP BY error`,
+    );
+    return failed.map(({ error, n }) => `${n} jobs failed: ${error} ${this.complaints.join('').slice(0, 300)}`);
   }
 
   #heldBy(pid: number): Promise<number> {
@@ -210,13 +201,11 @@ export class ClusterGround implements AsyncDisposable {
 
 /** Repeats what fails while the database is away, for up to 20 s. */
 export async function insist<T>(step: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + 20_000;
-  for (;;) {
-    try {
-      return await step();
-    } catch (error) {
-      if (performance.now() > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+  for (const deadline = performance.now() + 20_000; ; await pause(100)) {
+    const done = await step().then(
+      (value) => ({ value }),
+      (error: unknown) => (performance.now() > deadline ? Promise.reject(error) : null),
+    );
+    if (done !== null) return done.value;
   }
 }

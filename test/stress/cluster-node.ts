@@ -22,7 +22,6 @@ export interface NodeOrder {
   /** base64 */
   secretKey: string;
   renderMs: number;
-  concurrency: number;
   /** By which this node's own clock is wrong. */
   clockMs: number;
   /** Sabotage: the node's own clock instead of the database's. */
@@ -30,6 +29,7 @@ export interface NodeOrder {
   sweepMs: number;
 }
 
+const CONCURRENCY = 4;
 const order = JSON.parse(process.argv[2] ?? '{}') as NodeOrder;
 if (order.clockMs !== 0) {
   const now = Date.now;
@@ -38,7 +38,7 @@ if (order.clockMs !== 0) {
 const log = silentLog();
 const store = await openPostgresStore({
   ...{ url: order.url, migrationsDir: order.migrationsDir, secretKeys: [Buffer.from(order.secretKey, 'base64')], migrates: true, log },
-  facts: () => ({ name: String(process.pid), version: '0', roles: [], readyBrowsers: 0, running: 0, concurrency: order.concurrency }),
+  facts: () => ({ name: String(process.pid), version: '0', roles: [], readyBrowsers: 0, running: 0, concurrency: CONCURRENCY }),
 });
 const clock = new SteadyClock(order.trustsOwnClock ? Date.now : store.now);
 const cut = new AbortController();
@@ -46,6 +46,7 @@ const signals = new FinishSignals();
 let made = 0;
 
 const artifacts = {
+  ...{ isFailing: false, refusal: null, isReady: async () => true, openPack: async () => null },
   async put(content: Uint8Array, extension: string, announce?: (name: string) => Promise<void>) {
     const name = `${process.pid}x${made++}x${'0'.repeat(32)}.${extension}`;
     await announce?.(name);
@@ -53,19 +54,10 @@ const artifacts = {
     return { name, bytes: content.length, sha256: 'ab'.repeat(32) };
   },
   remove: async (name: string) => appendFileSync(order.objects, `-${name}\n`),
-  isFailing: false,
-  refusal: null,
-  isReady: async () => true,
-  openPack: async () => null,
 };
 
 const loop: Loop<ClaimedJob> = jobLoop({
-  concurrency: order.concurrency,
-  keepSlots: 0,
-  pollMs: 500,
-  shutdown: cut.signal,
-  now: clock.now,
-  onError: report,
+  ...{ concurrency: CONCURRENCY, keepSlots: 0, pollMs: 500, shutdown: cut.signal, now: clock.now, onError: report },
   deps: {
     store,
     artifacts,
@@ -112,24 +104,9 @@ function report(error: unknown): void {
 }
 
 const RENDERING: Rendering = {
-  content: Buffer.from('picture'),
-  format: 'webp',
-  width: 1280,
-  height: 720,
-  finalUrl: 'https://example.com/',
-  blockedRequests: 0,
-  egressCountry: null,
+  ...{ content: Buffer.from('picture'), format: 'webp', width: 1280, height: 720, finalUrl: 'https://example.com/' },
+  ...{ blockedRequests: 0, egressCountry: null, inspection: null, captures: null, warnings: [], changed: null, timings: {} },
   diagnostics: {
-    algorithm: 'native',
-    sections: 1,
-    deviceScaleFactor: 1,
-    scrollHeight: 720,
-    stoppedReason: 'viewport',
-    truncated: false,
+    ...{ algorithm: 'native', sections: 1, deviceScaleFactor: 1, scrollHeight: 720, stoppedReason: 'viewport', truncated: false },
   },
-  inspection: null,
-  captures: null,
-  warnings: [],
-  changed: null,
-  timings: {},
 };

@@ -1,30 +1,29 @@
-/** Parts of trial "cluster" with real servers, through the front door. */
+/** The part of trial "cluster" with real servers, through the front door. */
 
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { Agent, request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { quantile } from '../bench/figure.js';
 import { aCluster, type Cluster } from '../cluster/a-cluster.js';
-import { startDatabaseProxy } from '../fixtures/database-proxy.js';
 import type { PostgresServer } from '../fixtures/postgres.js';
 import { startSite } from '../fixtures/site/site.js';
-import type { PartFound, PartOptions } from './cluster-ground.js';
+import type { PartOptions } from './cluster-ground.js';
 import { servePages } from './crowd.js';
 import { mainFile, type ServerProcess } from './server-process.js';
+import { firstOf, type TrialResult } from './trial-result.js';
 
 /** No program can look for waiting connections and close its socket in one step. Without waiting for a quiet moment there were twice as many. */
 const REPLACEMENTS_PER_RESET = 6;
 /** Each page takes that long to come, so that captures are under way when a server is to stop. */
 const PAGE_MS = 200;
-/** By which another server than the renderer may answer later, and that much later when no notification comes: one look a second. */
-const ANSWERS_LATER_MS = 20;
-const LOOKS_EVERY_MS = 1_000;
-
 /** Each round replaces all servers one by one under load: by those of this version, then by those of the next one. */
-export async function rolling(server: PostgresServer, { rounds, servers: count, sameVersion }: PartOptions): Promise<PartFound> {
-  await using site = await aSite(PAGE_MS);
+export async function rolling(server: PostgresServer, { rounds, servers: count, sameVersion }: PartOptions): Promise<TrialResult> {
+  await using site = await startSite({ host: '127.0.0.2' });
+  servePages(site, PAGE_MS);
   await using cluster = await aCluster(server.adminUrl);
   using next = nextVersionOf(mainFile());
   const servers: ServerProcess[] = [];
@@ -48,7 +47,7 @@ export async function rolling(server: PostgresServer, { rounds, servers: count, 
     const exit = await old?.exited;
     if (exit?.code !== 0) problems.push(`a server ended with ${exit?.code ?? exit?.signal}`);
     await begin(at, main);
-    while (callers.counts.answered < before + 20 && callers.problems.length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+    while (callers.counts.answered < before + 20 && callers.problems.length === 0) await pause(50);
   };
   for (let round = 0; round < rounds; round++) {
     // From the second round on, servers of this version start on a database of the next one, beside its servers.
@@ -61,62 +60,6 @@ export async function rolling(server: PostgresServer, { rounds, servers: count, 
   if (callers.counts.reset > Math.max(1, replacements / REPLACEMENTS_PER_RESET))
     problems.push(`${callers.counts.reset} connections were reset`);
   return { figures: { replacements, captures: pages, ...callers.counts }, problems };
-}
-
-/** The same captures by a server that does everything, through one that leaves them to another, and so without notifications. */
-export async function listen(server: PostgresServer, { measured }: PartOptions): Promise<PartFound> {
-  await using site = await aSite(0);
-  await using alone = await aCluster(server.adminUrl);
-  await using shared = await aCluster(server.adminUrl);
-  await using proxy = await startDatabaseProxy(shared.databaseUrl);
-  const through = { STILLFRAME_DATABASE_URL: proxy.url };
-  const one = await shot(alone.start());
-  const api = await shot(shared.start({ ...through, STILLFRAME_ROLES: 'api,webhook' }));
-  await shared.start({ ...through, STILLFRAME_ROLES: 'capture' }).ready;
-  const problems: string[] = [];
-  let pages = 0;
-  const time = async (take: (page: string) => Promise<unknown>): Promise<number> => {
-    const page = `${site.origin}/page?${pages++}`;
-    const from = performance.now();
-    const data = await take(page);
-    if ((data as { url?: string } | null)?.url !== page) problems.push(`a wrong answer: ${JSON.stringify(data)?.slice(0, 200)}`);
-    return performance.now() - from;
-  };
-  const own: number[] = [];
-  const others: number[] = [];
-  for (let i = 0; i < 5; i++) await Promise.all([time(one), time(api)]);
-  for (let i = 0; i < measured; i++) {
-    own.push(await time(one));
-    others.push(await time(api));
-  }
-  proxy.cutListeners(true);
-  const deaf: number[] = [];
-  for (let i = 0; i < measured; i++) deaf.push(await time(api));
-  proxy.cutListeners(false);
-  const later = median(others) - median(own);
-  if (later > ANSWERS_LATER_MS) problems.push(`${later} ms more at p50 through another server`);
-  if (median(deaf) > median(own) + 2 * LOOKS_EVERY_MS) problems.push(`p50 ${median(deaf)} ms without notifications`);
-  problems.push(...(await auditOf(shared)));
-  return { figures: { 'p50 of one (ms)': median(own), 'of another (ms)': median(others), 'without LISTEN (ms)': median(deaf) }, problems };
-}
-
-async function shot(server: ServerProcess): Promise<(page: string) => Promise<unknown>> {
-  const { url, firstKey } = await server.ready;
-  return async (page) => {
-    const response = await fetch(`${url}/v1/screenshot`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${firstKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ url: page, cache_ttl: 0, sync: true }),
-    });
-    const answer = (await response.json()) as { data?: unknown };
-    return response.status === 200 ? answer.data : answer;
-  };
-}
-
-async function aSite(pageMs: number) {
-  const site = await startSite({ host: '127.0.0.2' });
-  servePages(site, pageMs);
-  return site;
 }
 
 /** Every job ended well, at its first attempt, and was charged once; the bucket has its picture. */
@@ -139,10 +82,6 @@ async function auditOf({ databaseUrl, bucket }: Cluster): Promise<string[]> {
   }
 }
 
-function median(times: readonly number[]): number {
-  return Math.round(quantile(times, 0.5));
-}
-
 interface CallersOptions {
   clients: number;
   key: string;
@@ -158,8 +97,6 @@ interface Answer {
   body: any;
 }
 
-/** An idle connection that the server closes as a request arrives on it is a race of HTTP, not a failure of the server. */
-const agent = new Agent({ keepAlive: false });
 const FOLLOW_MS = 100;
 
 /** Clients of several servers that take turns, as behind a load balancer which only knows that a connection was refused. */
@@ -171,7 +108,7 @@ class Callers {
   readonly #loops: Promise<void>[];
 
   constructor(private readonly options: CallersOptions) {
-    this.#loops = Array.from({ length: options.clients }, (_, i) => this.#call(i));
+    this.#loops = firstOf(options.clients).map((client) => this.#call(client % 2 === 0));
   }
 
   /** Resolves when everything that was submitted has ended. */
@@ -180,30 +117,17 @@ class Callers {
     await Promise.all(this.#loops);
   }
 
-  async #call(client: number): Promise<void> {
+  async #call(sync: boolean): Promise<void> {
     while (!this.#stopped) {
-      const isAsync = client % 2 === 1;
-      const body = JSON.stringify({ url: this.options.page(), cache_ttl: 0, sync: !isAsync });
-      const answer = await this.#ask('POST', '/v1/screenshot', body);
-      if (answer.status === 200) await this.#look(new URL(answer.body.data.cdn_url).pathname);
-      else if (answer.status === 202) await this.#follow(answer.body.data.job_id);
-      else this.#blame('a submission', answer);
+      const body = JSON.stringify({ url: this.options.page(), cache_ttl: 0, sync });
+      const { status, body: answer } = await this.#expect('POST', '/v1/screenshot', [200, 202], body);
+      if (status === 200) await this.#expect('GET', new URL(answer.data.cdn_url).pathname, [200]);
+      for (let ended = status !== 202; !ended; await pause(FOLLOW_MS)) {
+        const job = await this.#expect('GET', `/v1/jobs/${answer.data.job_id}`, [200]);
+        ended = job.status !== 200 || job.body.data.result !== undefined;
+        if (job.body?.data?.state === 'failed') this.#blame('a job', job);
+      }
     }
-  }
-
-  async #follow(jobId: string): Promise<void> {
-    for (;;) {
-      const answer = await this.#ask('GET', `/v1/jobs/${jobId}`);
-      if (answer.status !== 200) return this.#blame('a look-up', answer);
-      if (answer.body.data.state === 'completed') return;
-      if (answer.body.data.state === 'failed') return this.#blame('a job', answer);
-      await new Promise((resolve) => setTimeout(resolve, FOLLOW_MS));
-    }
-  }
-
-  async #look(path: string): Promise<void> {
-    const answer = await this.#ask('GET', path);
-    if (answer.status !== 200) this.#blame('a picture', answer);
   }
 
   #blame(what: string, { status, body }: Answer): void {
@@ -211,13 +135,14 @@ class Callers {
   }
 
   /** Goes on to the next server when a connection is refused or reset; any other failure of a connection is a problem. */
-  async #ask(method: string, path: string, body?: string): Promise<Answer> {
+  async #expect(method: string, path: string, statuses: number[], body?: string): Promise<Answer> {
     const idempotencyKey = randomUUID();
     for (;;) {
       const door = this.options.doors[this.#turn++ % this.options.doors.length] ?? '';
       try {
-        const answer = await send({ method, url: `${door}${path}`, key: this.options.key, body, idempotencyKey });
+        const answer = await send(`${door}${path}`, { method, key: this.options.key, body, idempotencyKey });
         this.counts.answered += 1;
+        if (!statuses.includes(answer.status)) this.#blame(`${method} ${path}`, answer);
         return answer;
       } catch (error) {
         const { code, message } = error as NodeJS.ErrnoException;
@@ -226,40 +151,19 @@ class Callers {
         // idempotency key.
         else if (code === 'ECONNRESET') this.counts.reset += 1;
         else this.problems.push(`${method} ${path}: ${code ?? message}`);
-        await new Promise((resolve) => setTimeout(resolve, 5));
+        await pause(5);
       }
     }
   }
 }
 
-interface Call {
-  method: string;
-  url: string;
-  key: string;
-  body: string | undefined;
-  idempotencyKey: string;
-}
-
-function send({ method, url, key, body, idempotencyKey }: Call): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
-    const sent = request(url, { method, headers, agent }, (response) => {
-      const chunks: Buffer[] = [];
-      response
-        .on('data', (chunk: Buffer) => chunks.push(chunk))
-        .on('end', () => resolve({ status: response.statusCode ?? 0, body: asJson(Buffer.concat(chunks)) }))
-        .on('error', reject);
-    });
-    sent.on('error', reject).end(body);
-  });
-}
-
-function asJson(content: Buffer): unknown {
-  try {
-    return JSON.parse(content.toString('utf8'));
-  } catch {
-    return null;
-  }
+/** On a connection of its own: an idle one that the server closes as a request arrives is a race of HTTP, not a failure of the server. */
+async function send(url: string, of: { method: string; key: string; idempotencyKey: string; body: string | undefined }): Promise<Answer> {
+  const headers = { authorization: `Bearer ${of.key}`, 'content-type': 'application/json', 'idempotency-key': of.idempotencyKey };
+  const sent = request(url, { method: of.method, headers, agent: false }).end(of.body);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  const content = await text(response);
+  return { status: response.statusCode ?? 0, body: /json/.test(response.headers['content-type'] ?? '') ? JSON.parse(content) : null };
 }
 
 const TAG = '9999_of_the_next_version';

@@ -1,28 +1,26 @@
 /**
  * Trial "cluster": several nodes on one PostgreSQL, with renders that only wait. Parts, or all of them:
- * - scaling: four nodes against one, with renders of 400 ms
- * - throughput: how many empty renders a second
  * - kills: SIGKILL of any of four nodes under load
  * - restarts: the database is restarted, and connections are cut, under load
  * - cuts: connections are cut after a statement was committed and before its answer
  * - partition: a node that the network cuts off from the database
  * - rolling: real servers are replaced one by one, also by those of the next version
- * - listen: synchronous answers of another server than the one that renders, with and without notifications
  * - clocks: nodes whose clocks are 10 minutes apart
  *
  * Sabotages: `--trustsOwnClock 1` turns it red ("clocks"). Two more turn tests red whose timing is their own: without FOR NO KEY UPDATE of
  * the render in flight in store/postgres/accept, test/cluster/locks (a follower that only the sweep ends); with removal of the picture
  * whenever `complete` returns nothing in capture/run-job, test/capture/story (a charge without an object).
  */
-import { type DatabaseProxy, startDatabaseProxy } from '../fixtures/database-proxy.js';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startDatabaseProxy } from '../fixtures/database-proxy.js';
 import { type PostgresServer, startPostgres } from '../fixtures/postgres.js';
 import { aNewJob, openAt } from '../store/factories.js';
-import { AS_PROMISED, ClusterGround, insist, type Part, type PartFound, type PartOptions, RULES } from './cluster-ground.js';
-import { listen, rolling } from './cluster-servers.js';
+import { AS_PROMISED, ClusterGround, insist, type Part, type PartOptions, RULES } from './cluster-ground.js';
+import { rolling } from './cluster-servers.js';
 import { seeded } from './seeded.js';
 import type { TrialResult } from './trial-result.js';
 
-const PARTS = { scaling, throughput, kills, restarts, cuts, partition, rolling, listen, clocks } satisfies Record<string, Part>;
+const PARTS = { kills, restarts, cuts, partition, rolling, clocks } satisfies Record<string, Part>;
 
 export type ClusterOptions = Partial<PartOptions> & { part?: keyof typeof PARTS | 'all' };
 
@@ -53,37 +51,7 @@ export async function runOn(server: PostgresServer, { part = 'all', ...given }: 
   return { figures, problems };
 }
 
-async function scaling(server: PostgresServer): Promise<PartFound> {
-  const one = await rateOf(server, { nodes: 1, jobs: 200, renderMs: 400 });
-  const four = await rateOf(server, { nodes: 4, jobs: 800, renderMs: 400 });
-  const ratio = Math.round((four / one) * 100) / 100;
-  return {
-    figures: { 'four nodes against one': ratio },
-    problems: ratio < 3.6 ? [`four nodes do ${ratio} times what one does`] : [],
-  };
-}
-
-async function throughput(server: PostgresServer): Promise<PartFound> {
-  const rate = Math.round(await rateOf(server, { nodes: 4, jobs: 10_000, renderMs: 0, concurrency: 16 }));
-  return { figures: { 'jobs a second': rate }, problems: rate < 1_000 ? [`${rate} jobs a second`] : [] };
-}
-
-/** Jobs a second, from the first claim to the last end, all of them submitted before. */
-async function rateOf(
-  server: PostgresServer,
-  { nodes, jobs, renderMs, concurrency = 4 }: { nodes: number; jobs: number; renderMs: number; concurrency?: number },
-): Promise<number> {
-  await using ground = await ClusterGround.make(server);
-  await ground.store.setQueuePaused(true);
-  await ground.submit(jobs);
-  for (let i = 0; i < nodes; i++) await ground.start({ renderMs, concurrency });
-  await ground.store.setQueuePaused(false);
-  await ground.untilEnded();
-  const ms = await ground.number('SELECT max(ended_at) - min(first_claimed_at) FROM jobs');
-  return (jobs * 1_000) / ms;
-}
-
-async function kills(server: PostgresServer, { kills: count, seed }: PartOptions): Promise<PartFound> {
+async function kills(server: PostgresServer, { kills: count, seed }: PartOptions): Promise<TrialResult> {
   const random = seeded(seed);
   await using ground = await ClusterGround.make(server);
   const node = () => ground.start({ renderMs: 100, sweepMs: 5_000 });
@@ -96,7 +64,7 @@ async function kills(server: PostgresServer, { kills: count, seed }: PartOptions
     await Promise.all([shared, ground.submit(20, { attemptBudget: 10 })]);
     const victim = ground.nodes[Math.floor(random() * ground.nodes.length)];
     if (victim === undefined) continue;
-    await new Promise((resolve) => setTimeout(resolve, random() * 200));
+    await pause(random() * 200);
     await victim.kill();
     const { found, ms } = await ground.untilClaimedAgain(victim.pid);
     orphans += found;
@@ -106,22 +74,21 @@ async function kills(server: PostgresServer, { kills: count, seed }: PartOptions
   await ground.untilEnded();
   const problems = await ground.audit();
   if (slowest > CLAIMED_AGAIN_MS) problems.push(`a job of a killed node was claimed again after ${Math.round(slowest)} ms`);
-  const jobs = await ground.number('SELECT count(*) FROM jobs');
-  const failed = await ground.rows<{ error: string; n: string }>(
-    `SELECT error, count(*) AS n FROM jobs WHERE state = 'failed' GROUP BY error`,
-  );
-  problems.push(...failed.map(({ error, n }) => `${n} jobs failed: ${error} ${ground.complaints.join('').slice(0, 300)}`));
-  return { figures: { kills: count, jobs, orphans, 'claimed again after at most (ms)': Math.round(slowest) }, problems };
+  problems.push(...(await ground.failures()));
+  return {
+    figures: { kills: count, jobs: await ground.jobs(), orphans, 'claimed again after at most (ms)': Math.round(slowest) },
+    problems,
+  };
 }
 
-async function restarts(server: PostgresServer, { restarts: count, seed }: PartOptions): Promise<PartFound> {
+async function restarts(server: PostgresServer, { restarts: count, seed }: PartOptions): Promise<TrialResult> {
   const random = seeded(seed);
   await using ground = await ClusterGround.make(server);
   for (let i = 0; i < 4; i++) await ground.start({ renderMs: 50, sweepMs: 1_000 });
   let slowest = 0;
   for (let i = 0; i < count; i++) {
     const submitting = ground.submit(40, { attemptBudget: 10 });
-    await new Promise((resolve) => setTimeout(resolve, random() * 300));
+    await pause(random() * 300);
     // A cut after COMMIT and before its answer is one of many moments that random cuts of busy connections hit.
     for (let cut = 0; cut < 5; cut++) {
       await ground
@@ -139,12 +106,11 @@ async function restarts(server: PostgresServer, { restarts: count, seed }: PartO
   await ground.untilEnded();
   const problems = await ground.audit();
   if (slowest > 5_000) problems.push(`submissions were taken again only after ${Math.round(slowest)} ms`);
-  const jobs = await ground.number('SELECT count(*) FROM jobs');
-  return { figures: { restarts: count, jobs, 'taken again after at most (ms)': Math.round(slowest) }, problems };
+  return { figures: { restarts: count, jobs: await ground.jobs(), 'taken again after at most (ms)': Math.round(slowest) }, problems };
 }
 
 /** The answer to a committed statement is lost, of each kind so often. */
-async function cuts(server: PostgresServer, { restarts: count }: PartOptions): Promise<PartFound> {
+async function cuts(server: PostgresServer, { restarts: count }: PartOptions): Promise<TrialResult> {
   await using ground = await ClusterGround.make(server);
   await using proxy = await startDatabaseProxy(ground.url);
   await using doorProxy = await startDatabaseProxy(ground.url);
@@ -169,16 +135,14 @@ async function cuts(server: PostgresServer, { restarts: count }: PartOptions): P
     }
   }
   await ground.untilEnded();
-  const problems = await ground.audit();
-  const jobs = await ground.number('SELECT count(*) FROM jobs');
-  const lost = await ground.number(`SELECT count(*) FROM jobs WHERE state = 'failed'`);
+  const problems = [...(await ground.audit()), ...(await ground.failures())];
+  const jobs = await ground.jobs();
   if (jobs !== keys) problems.push(`${jobs} jobs for ${keys} idempotency keys`);
-  if (lost > 0) problems.push(`${lost} jobs failed`);
   return { figures: { 'lost answers': count * Object.keys(CHANGES).length, jobs, 'submissions repeated': refused }, problems };
 }
 
 /** A node that nothing reaches any more, with captures under way; later everything that it sent arrives after all. */
-async function partition(server: PostgresServer, { rounds }: PartOptions): Promise<PartFound> {
+async function partition(server: PostgresServer, { rounds }: PartOptions): Promise<TrialResult> {
   await using ground = await ClusterGround.make(server);
   await using proxy = await startDatabaseProxy(ground.url);
   for (let i = 0; i < 3; i++) await ground.start({ renderMs: 300, sweepMs: 5_000 });
@@ -189,7 +153,8 @@ async function partition(server: PostgresServer, { rounds }: PartOptions): Promi
   for (let i = 0; i < rounds; i++) {
     await ground.submit(60, { attemptBudget: 10 });
     await ground.untilHeldBy(victim);
-    const { found, ms } = await cutOff(ground, proxy, victim.pid);
+    proxy.silence();
+    const { found, ms } = await ground.untilClaimedAgain(victim.pid);
     orphans += found;
     slowest = Math.max(slowest, ms);
     await ground.untilEnded();
@@ -202,18 +167,14 @@ async function partition(server: PostgresServer, { rounds }: PartOptions): Promi
   }
   if (orphans === 0) problems.push('the node held no job when it was cut off');
   if (slowest > CLAIMED_AFTER_PARTITION_MS) problems.push(`a job of the node was claimed again after ${Math.round(slowest)} ms`);
-  const jobs = await ground.number('SELECT count(*) FROM jobs');
-  const failed = await ground.number(`SELECT count(*) FROM jobs WHERE state = 'failed'`);
-  if (failed > 0) problems.push(`${failed} jobs failed`);
-  return { figures: { partitions: rounds, jobs, orphans, 'claimed again after at most (ms)': Math.round(slowest) }, problems };
+  problems.push(...(await ground.failures()));
+  return {
+    figures: { partitions: rounds, jobs: await ground.jobs(), orphans, 'claimed again after at most (ms)': Math.round(slowest) },
+    problems,
+  };
 }
 
-async function cutOff(ground: ClusterGround, proxy: DatabaseProxy, pid: number): Promise<{ found: number; ms: number }> {
-  proxy.silence();
-  return await ground.untilClaimedAgain(pid);
-}
-
-async function clocks(server: PostgresServer, { seconds, trustsOwnClock }: PartOptions): Promise<PartFound> {
+async function clocks(server: PostgresServer, { seconds, trustsOwnClock }: PartOptions): Promise<TrialResult> {
   await using ground = await ClusterGround.make(server);
   const wrong = { trustsOwnClock: trustsOwnClock === 1, renderMs: 2_000, sweepMs: 500 };
   await ground.start({ ...wrong, clockMs: CLOCKS_APART_MS });
@@ -221,7 +182,7 @@ async function clocks(server: PostgresServer, { seconds, trustsOwnClock }: PartO
   const until = performance.now() + seconds * 1_000;
   while (performance.now() < until) {
     await ground.submit(8);
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await pause(2_000);
   }
   await ground.untilEnded();
   const lost = await ground.number('SELECT count(*) FROM jobs WHERE attempts_made > 1');
@@ -229,5 +190,5 @@ async function clocks(server: PostgresServer, { seconds, trustsOwnClock }: PartO
   if (lost > 0) problems.push(`${lost} leases were lost`);
   const dates = await ground.number('SELECT max(abs(ended_at - enqueued_at)) FROM jobs');
   if (dates > CLOCKS_APART_MS / 2) problems.push(`a job took ${Math.round(dates / 1_000)} s by its own times`);
-  return { figures: { jobs: await ground.number('SELECT count(*) FROM jobs'), 'leases lost': lost }, problems };
+  return { figures: { jobs: await ground.jobs(), 'leases lost': lost }, problems };
 }

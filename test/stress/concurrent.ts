@@ -10,11 +10,11 @@ import pg from 'pg';
 import { periodOf } from '../../src/contract/pricing.js';
 import type { Acceptance, Claim, DueDelivery, EndedJob, NewJob, Store } from '../../src/store/store.js';
 import { createDatabase, startPostgres } from '../fixtures/postgres.js';
-import { aCapture, aKey, NOON, openAt } from '../store/factories.js';
+import { aCapture, NOON, openAt } from '../store/factories.js';
 import { isLegalMove } from './model-comparison.js';
-import { Dice, type ModelCaller } from './model-dice.js';
+import { aModelCaller, Dice, type ModelCaller } from './model-dice.js';
 import { watchStore } from './model-watch.js';
-import type { TrialResult } from './trial-result.js';
+import { firstOf, type TrialResult } from './trial-result.js';
 
 const CONNECTIONS = 8;
 /** The quota of one of three accounts. */
@@ -39,7 +39,9 @@ async function runAt(place: string, { operations = 50_000, seed = 1 }: Concurren
   const [store = await openAt(place)] = stores;
   const watch = await watchStore(place);
   const books = new Books();
-  const stage: Stage = { callers: await callersOf(store), claims: [], deliveries: [], now: NOON };
+  const callers = await Promise.all(['account 0', 'account 1', 'account with a quota'].map((name) => aModelCaller(store, name)));
+  await store.setQuota('account with a quota', QUOTA);
+  const stage: Stage = { callers, claims: [], deliveries: [], now: NOON };
   const actors = stores.map((each, i) => new Actor(each, stage, books, seed * 100 + i));
   let left = operations;
   const act = async (actor: Actor) => {
@@ -55,27 +57,8 @@ async function runAt(place: string, { operations = 50_000, seed = 1 }: Concurren
   const deadlocks = await audit(place, books);
   await watch.close();
   await Promise.all(stores.map((each) => each[Symbol.asyncDispose]()));
-  const figures = {
-    seed,
-    operations,
-    ...books.counts,
-    transitions: moves.length,
-    illegal: illegal.length,
-    'deadlocks repeated': deadlocks,
-  };
-  return { figures, problems: [...new Set(books.problems)] };
-}
-
-async function callersOf(store: Store): Promise<ModelCaller[]> {
-  const callers: ModelCaller[] = [];
-  for (const name of ['account 0', 'account 1', 'account with a quota']) {
-    const account = await store.createAccount(name, NOON);
-    if (account === null) throw new Error('the name is taken');
-    const keyIds = [(await aKey(store, account.id)).keyId, (await aKey(store, account.id)).keyId];
-    callers.push({ accountId: account.id, name, keyIds });
-  }
-  await store.setQuota('account with a quota', QUOTA);
-  return callers;
+  const seen = { transitions: moves.length, illegal: illegal.length, 'deadlocks repeated': deadlocks };
+  return { figures: { seed, operations, ...books.counts, ...seen }, problems: [...new Set(books.problems)] };
 }
 
 /** Ends everything: what is held is recovered when its lease is over, and captured. */
@@ -140,20 +123,12 @@ class Actor {
 
   async step(): Promise<void> {
     this.stage.now += 1 + this.#dice.below(10);
-    const [name, , run] = this.#dice.byWeight(STEPS);
-    try {
-      await run(this);
-    } catch (error) {
-      this.books.blame(`${name}: ${error instanceof Error ? error.message : String(error)}`);
-    }
+    const [name] = this.#dice.byWeight(WEIGHTS);
+    await this[name]().catch((error: Error) => this.books.blame(`${name}: ${error.message}`));
   }
 
   async accept(): Promise<void> {
-    const wishes = Array.from({ length: 1 + this.#dice.below(3) }, () => {
-      const caller = this.#dice.anyOf(this.stage.callers);
-      if (caller === null) throw new Error('no caller');
-      return this.#dice.wish(caller, this.stage.now);
-    });
+    const wishes = firstOf(1 + this.#dice.below(3)).map(() => this.#dice.wish(this.stage.callers, this.stage.now));
     const rules = { maxQueue: MAX_QUEUE, webhookMaxAttempts: 5 };
     await Promise.all(wishes.map(async (wish) => this.books.accepted(this.store, wish, await this.store.accept(wish, rules))));
   }
@@ -191,15 +166,13 @@ class Actor {
 
   async release(): Promise<void> {
     const claim = this.#anyClaim();
-    if (claim !== null && (await this.store.release(claim))) this.books.released(`${claim.id} ${claim.attempt}`);
+    if (claim !== null && (await this.store.release(claim))) this.books.claimed(`${claim.id} ${claim.attempt}`, -1);
   }
 
   async recover(): Promise<void> {
     const { ended } = await this.store.recover({ now: this.stage.now, starting: false });
     this.books.ended(ended);
-    for (const leaderId of await this.store.endedLeaders()) {
-      for (let slice: EndedJob[] | null = []; slice !== null; slice = await this.store.endFollowers(leaderId)) this.books.ended(slice);
-    }
+    for (const leaderId of await this.store.endedLeaders()) await this.#endFollowers(leaderId);
   }
 
   async pause(): Promise<void> {
@@ -230,9 +203,11 @@ class Actor {
 
   async #end(ended: EndedJob[]): Promise<void> {
     this.books.ended(ended);
-    const [own] = ended;
-    if (own?.isFollowed !== true) return;
-    for (let slice: EndedJob[] | null = []; slice !== null; slice = await this.store.endFollowers(own.id)) this.books.ended(slice);
+    if (ended[0]?.isFollowed === true) await this.#endFollowers(ended[0].id);
+  }
+
+  async #endFollowers(leaderId: string): Promise<void> {
+    for (let slice: EndedJob[] | null = []; slice !== null; slice = await this.store.endFollowers(leaderId)) this.books.ended(slice);
   }
 
   #anyClaim(): Claim | null {
@@ -240,72 +215,49 @@ class Actor {
   }
 }
 
-const STEPS: [keyof Actor & string, number, (actor: Actor) => Promise<void>][] = [
-  ['accept', 24, (actor) => actor.accept()],
-  ['claim', 18, (actor) => actor.claim()],
-  ['renew', 4, (actor) => actor.renew()],
-  ['complete', 30, (actor) => actor.complete()],
-  ['fail', 4, (actor) => actor.fail()],
-  ['retryLater', 3, (actor) => actor.retryLater()],
-  ['release', 3, (actor) => actor.release()],
-  ['recover', 3, (actor) => actor.recover()],
-  ['pause', 1, (actor) => actor.pause()],
-  ['deliver', 8, (actor) => actor.deliver()],
-  ['redeliver', 2, (actor) => actor.redeliver()],
-  ['keepHouse', 1, (actor) => actor.keepHouse()],
-];
+/** How often each step is done. */
+const STEPS = {
+  ...{ accept: 24, claim: 18, renew: 4, complete: 30, fail: 4, retryLater: 3, release: 3, recover: 3 },
+  ...{ pause: 1, deliver: 8, redeliver: 2, keepHouse: 1 },
+};
+const WEIGHTS = Object.entries(STEPS) as [keyof typeof STEPS, number][];
 
 /** The answers that trial "concurrent" received, in any order, and the contradictions among them. */
 class Books {
   readonly problems: string[] = [];
   readonly counts = { jobs: 0, ended: 0, claims: 0 };
-  /** Accepted jobs that were queued or share a render. */
-  readonly #open = new Map<string, NewJob>();
-  readonly #ended = new Set<string>();
+  /** Accepted jobs, and those of them that were completed by a kept picture. */
+  readonly #accepted = new Map<string, NewJob>();
+  readonly #cached = new Set<string>();
+  /** The reported ends. */
+  readonly #ended = new Map<string, string>();
   /** Claims of a job's attempt, less those that were undone. */
   readonly #claims = new Map<string, number>();
   readonly #attempts = new Set<string>();
   readonly #keys = new Map<string, string>();
-  /** Credits by `account period`. */
-  readonly #settled = new Map<string, number>();
 
-  blame(what: string): void {
-    this.problems.push(what);
-  }
+  readonly blame = (what: string) => void this.problems.push(what);
 
   async accepted(store: Store, wish: NewJob, answer: Acceptance): Promise<void> {
     if (!('job' in answer)) return;
     await this.#bind(store, wish, answer.job.id);
     if (answer.kind === 'replayed') return;
     this.counts.jobs += 1;
-    if (answer.kind === 'cached') this.#charge(wish);
-    else this.#open.set(wish.id, wish);
-    // Its render may have ended before this answer was read.
-    if (this.#early.delete(wish.id)) this.#charge(wish);
+    this.#accepted.set(wish.id, wish);
+    if (answer.kind === 'cached') this.#cached.add(wish.id);
   }
 
-  /** Completed jobs that were told before their acceptance. */
-  readonly #early = new Set<string>();
-
-  claimed(attempt: string): void {
-    this.counts.claims += 1;
-    const count = (this.#claims.get(attempt) ?? 0) + 1;
-    this.#claims.set(attempt, count);
-  }
-
-  released(attempt: string): void {
-    this.#claims.set(attempt, (this.#claims.get(attempt) ?? 0) - 1);
+  /** @param by 1, or -1 for a claim that was undone */
+  claimed(attempt: string, by = 1): void {
+    this.counts.claims += Math.max(by, 0);
+    this.#claims.set(attempt, (this.#claims.get(attempt) ?? 0) + by);
   }
 
   ended(jobs: readonly EndedJob[]): void {
     for (const { id, state } of jobs) {
       if (this.#ended.has(id)) this.blame(`job ${id} was told to have ended twice`);
-      this.#ended.add(id);
+      this.#ended.set(id, state);
       this.counts.ended += 1;
-      const wish = this.#open.get(id);
-      if (state !== 'completed') continue;
-      if (wish === undefined) this.#early.add(id);
-      else this.#charge(wish);
     }
   }
 
@@ -317,18 +269,16 @@ class Books {
   /** To be called when nothing is under way any more. */
   async compare(store: Store, accountIds: readonly string[], now: number): Promise<void> {
     for (const [attempt, count] of this.#claims) if (count > 1) this.blame(`attempt ${attempt} was claimed ${count} times`);
-    for (const id of this.#open.keys()) if (!this.#ended.has(id)) this.blame(`nobody was told that job ${id} ended`);
+    const wishes = [...this.#accepted.values()];
+    for (const { id } of wishes) if (!this.#cached.has(id) && !this.#ended.has(id)) this.blame(`nobody was told that job ${id} ended`);
+    const charged = wishes.filter(({ id }) => this.#cached.has(id) || this.#ended.get(id) === 'completed');
     for (const accountId of accountIds) {
       const { credits, reserved } = await store.usage(accountId, now);
-      const expected = this.#settled.get(`${accountId} ${periodOf(now)}`) ?? 0;
+      const own = charged.filter((wish) => wish.accountId === accountId && periodOf(wish.enqueuedAt) === periodOf(now));
+      const expected = own.reduce((sum, { price }) => sum + price, 0);
       if (credits !== expected || reserved !== 0)
         this.blame(`${credits} credits are settled and ${reserved} reserved, instead of ${expected} and 0`);
     }
-  }
-
-  #charge({ accountId, enqueuedAt, price }: NewJob): void {
-    const account = `${accountId} ${periodOf(enqueuedAt)}`;
-    this.#settled.set(account, (this.#settled.get(account) ?? 0) + price);
   }
 
   /** A key leads to one job, until that is deleted. */

@@ -1,9 +1,11 @@
 /** Clients that submit and retry by idempotency key while their server comes and goes, and what was promised to them. */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from '../../src/store/sqlite/driver.js';
 import type { Site } from '../fixtures/site/site.js';
-import { type ApiAnswer, callApi, type Door, postCapture, SMALL } from './call-api.js';
+import { type ApiAnswer, callApi, type Door, health, postCapture, SMALL } from './call-api.js';
 import { type JobFacts, readJobs } from './ledger.js';
 import type { ServerProcess } from './server-process.js';
+import { firstOf, until } from './trial-result.js';
 
 export interface CrowdOptions {
   site: Site;
@@ -36,7 +38,7 @@ export class Crowd implements AsyncDisposable {
   /** Begins to submit as soon as a server is up. */
   static begin(options: CrowdOptions): Crowd {
     const crowd = new Crowd(options);
-    for (let lane = 0; lane < options.clients; lane++) crowd.#lanes.push(crowd.#keepSubmitting(lane));
+    crowd.#lanes.push(...firstOf(options.clients).map((lane) => crowd.#keepSubmitting(lane)));
     return crowd;
   }
 
@@ -82,15 +84,12 @@ export class Crowd implements AsyncDisposable {
   }
 
   /** Until every job has ended, and every promised one that wants it is announced. @returns false when that takes too long */
-  async untilIdle(withinMs: number): Promise<boolean> {
-    const deadline = performance.now() + withinMs;
-    while (performance.now() < deadline) {
-      const { body } = await callApi(`${this.at.url}/v1/health`, this.at.key);
-      const { queue, settlement, webhooks } = body.data;
-      if (queue.total_pending + settlement.pending === 0 && webhooks.delivered + webhooks.failed >= this.announced) return true;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    return false;
+  untilIdle(withinMs: number): Promise<boolean> {
+    const isIdle = async () => {
+      const { queue, settlement, webhooks } = (await health(this.at)).body.data;
+      return queue.total_pending + settlement.pending === 0 && webhooks.delivered + webhooks.failed >= this.announced;
+    };
+    return until(isIdle, withinMs, 50);
   }
 
   /** As a client: each key names its one ended job, and each picture of a 200 downloads. @returns the problems */
@@ -107,12 +106,44 @@ export class Crowd implements AsyncDisposable {
     return problems;
   }
 
+  /** Holds on to each idempotency key until it has an answer 200 or 202, or the failure of its job; then it takes the next. */
   async #keepSubmitting(lane: number): Promise<void> {
-    const client = new RetryingClient(this.promised, this.options.problem);
     await this.at.up();
     for (let nth = 0; !this.#stop.signal.aborted; nth++) {
-      await client.submit(this.at, { idempotencyKey: `lane-${lane}-${nth}`, body: this.#order(lane, nth) }, this.#stop.signal);
+      const [idempotencyKey, body] = [`lane-${lane}-${nth}`, this.#order(lane, nth)];
+      const submit = () => postCapture(this.at, body, { idempotencyKey });
+      await this.#insist(submit, (answer) => this.#note({ idempotencyKey, body }, answer));
+      // Until the job has ended, so that the load is bounded.
+      const lookUp = () => callApi(`${this.at.url}/v1/requests/${idempotencyKey}`, this.at.key);
+      await this.#insist(lookUp, ({ status, body }) => {
+        if (status !== 200) this.options.problem(`${idempotencyKey}: the look-up answered ${status}`);
+        return status === 200 && body.data.result !== undefined;
+      });
     }
+  }
+
+  /** Again and again, whatever becomes of the server, until it is done; gives up when the crowd leaves. */
+  async #insist(call: () => Promise<ApiAnswer>, isDone: (answer: ApiAnswer) => boolean): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      const answer = await call().catch(() => null);
+      if (answer === null) await this.at.up();
+      else if (isDone(answer)) return;
+      // Less patience than `Retry-After` asks for: it comes again while the server is still going down.
+      await pause(50);
+    }
+  }
+
+  /** @returns whether the job is known to exist */
+  #note(order: { idempotencyKey: string; body: Record<string, unknown> }, { status, body }: ApiAnswer): boolean {
+    const jobId = status === 202 ? body.data.job_id : (body?.error?.details?.job_id ?? null);
+    if (status !== 200 && jobId === null) {
+      if (status !== 503) this.options.problem(`${order.idempotencyKey}: answered ${status} ${JSON.stringify(body)}`);
+      return false;
+    }
+    const known = this.promised.get(order.idempotencyKey)?.jobId ?? jobId;
+    if (jobId !== null && known !== jobId) this.options.problem(`${order.idempotencyKey}: two jobs`);
+    this.promised.set(order.idempotencyKey, { ...order, jobId, picture: status === 200 ? new URL(body.data.cdn_url).pathname : null });
+    return true;
   }
 
   /** Some share a render, some come from what was kept, most are new; half are sync; half are announced. */
@@ -143,66 +174,6 @@ interface Promised {
   jobId: string | null;
   /** The data of an answer 200. */
   picture: string | null;
-}
-
-/** Less patience than `Retry-After` asks for: it comes again while the server is still going down. */
-const REFUSED_WAIT_MS = 50;
-
-/**
- * A client that holds on to its idempotency key until it has an answer 200 or 202, or the failure of its job, whatever becomes of the
- * server meanwhile; then it takes the next.
- */
-class RetryingClient {
-  readonly #promised: Map<string, Promised>;
-  readonly #problem: (what: string) => void;
-
-  constructor(promised: Map<string, Promised>, problem: (what: string) => void) {
-    this.#promised = promised;
-    this.#problem = problem;
-  }
-
-  /** One logical submission, to the end of its job. Gives up when the signal aborts. */
-  async submit(at: Whereabouts, order: { idempotencyKey: string; body: Record<string, unknown> }, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const answer = await this.#try(() => postCapture(at, order.body, { idempotencyKey: order.idempotencyKey }));
-      if (answer === null) await at.up();
-      else if (this.#note(order, answer)) return await this.#follow(at, order.idempotencyKey, signal);
-      else await new Promise((resolve) => setTimeout(resolve, REFUSED_WAIT_MS));
-    }
-  }
-
-  /** @returns whether the job is known to exist */
-  #note(order: { idempotencyKey: string; body: Record<string, unknown> }, { status, body }: ApiAnswer): boolean {
-    const jobId = status === 202 ? body.data.job_id : (body?.error?.details?.job_id ?? null);
-    if (status !== 200 && jobId === null) {
-      if (status !== 503) this.#problem(`${order.idempotencyKey}: answered ${status} ${JSON.stringify(body)}`);
-      return false;
-    }
-    const known = this.#promised.get(order.idempotencyKey);
-    if (known !== undefined && jobId !== null && known.jobId !== null && known.jobId !== jobId)
-      this.#problem(`${order.idempotencyKey}: two jobs`);
-    this.#promised.set(order.idempotencyKey, { ...order, jobId, picture: status === 200 ? new URL(body.data.cdn_url).pathname : null });
-    return true;
-  }
-
-  /** Until the job has ended, so that the load is bounded. */
-  async #follow(at: Whereabouts, idempotencyKey: string, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const answer = await this.#try(() => callApi(`${at.url}/v1/requests/${idempotencyKey}`, at.key));
-      if (answer === null) await at.up();
-      else if (answer.status !== 200) this.#problem(`${idempotencyKey}: the look-up answered ${answer.status}`);
-      else if (answer.body.data.result !== undefined) return;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  }
-
-  async #try(call: () => Promise<ApiAnswer>): Promise<ApiAnswer | null> {
-    try {
-      return await call();
-    } catch {
-      return null;
-    }
-  }
 }
 
 /** The only failure that kills explain is the one of a render that was under way twice, its followers' included. @returns the problems */

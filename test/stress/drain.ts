@@ -4,13 +4,14 @@
  *
  * Sabotage that turns it red: let service.drain say `draining` only when the loops have drained.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { startSite } from '../fixtures/site/site.js';
-import { callApi, postCapture } from './call-api.js';
+import { health, postCapture } from './call-api.js';
 import { Crowd, servePages, unexplainedFailures } from './crowd.js';
-import { auditBooks, damageOf, type JobFacts, openCopy, readJobs } from './ledger.js';
+import { auditBooks, damageOf, openCopy, readJobs } from './ledger.js';
 import { seeded } from './seeded.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
-import type { TrialResult } from './trial-result.js';
+import { type TrialResult, until } from './trial-result.js';
 
 const EXIT_MS = 35_000;
 const SECOND_EXIT_MS = 2_000;
@@ -26,93 +27,63 @@ export async function run({ rounds = 50, secondEvery = 5, seed = 3 } = {}): Prom
   using dir = aTrialDir();
   const problems: string[] = [];
   await using crowd = Crowd.begin({ site, hook: null, clients: CLIENTS, problem: (what) => problems.push(what) });
-  const trial = new DrainTrial(crowd, dir.dataDir, problems);
+  const start = async () => {
+    const server = startServerProcess({ ...dir, port: Number(new URL(crowd.at.url || 'http://127.0.0.1:0').port) });
+    crowd.up(await server.ready);
+    return server;
+  };
   const random = seeded(seed);
+  const exitMs = { first: [] as number[], second: [] as number[] };
   for (let round = 0; round < rounds; round++) {
-    await trial.round(`round ${round}`, { loadMs: random() * LOAD_MAX_MS, isCutShort: round % secondEvery === secondEvery - 1 });
+    const isCutShort = round % secondEvery === secondEvery - 1;
+    const server = await start();
+    await pause(random() * LOAD_MAX_MS);
+    const from = performance.now();
+    server.kill('SIGTERM');
+    const found = await refusesAtOnce(crowd.at, server);
+    const secondFrom = performance.now();
+    if (isCutShort) server.kill('SIGINT');
+    const { code, signal } = await server.exited;
+    crowd.down();
+    if (isCutShort) exitMs.second.push(performance.now() - secondFrom);
+    else exitMs.first.push(performance.now() - from);
+    if (!isCutShort && code !== 0) found.push(`ended with ${signal ?? code}`);
+    using copy = openCopy(dir.dataDir);
+    found.push(...damageOf(copy.db), ...crowd.missingFrom(copy.db));
+    const running = readJobs(copy.db).filter((job) => job.state === 'active').length;
+    if (!isCutShort && running > 0) found.push(`${running} jobs are left active`);
+    problems.push(...found.map((what) => `round ${round}: ${what}`));
   }
-  const jobs = await trial.conclude();
-  const completed = jobs.filter((job) => job.state === 'completed').length;
-  const figures = { ...trial.figures(), promised: crowd.promised.size, jobs: jobs.length, completed };
+  // The last start: everything must come to its end.
+  const last = await start();
+  await crowd.leave();
+  if (!(await crowd.untilIdle(STUCK_AFTER_MS))) problems.push('jobs are stuck after the last start');
+  problems.push(...(await crowd.lookUpAll()));
+  await last[Symbol.asyncDispose]();
+  using copy = openCopy(dir.dataDir);
+  const jobs = readJobs(copy.db);
+  problems.push(...auditBooks(copy.db, dir.dataDir), ...unexplainedFailures(jobs));
+  const figures = {
+    ...{ drains: exitMs.first.length, cut_short: exitMs.second.length },
+    slowest_exit_ms: Math.round(Math.max(0, ...exitMs.first)),
+    slowest_second_exit_ms: Math.round(Math.max(0, ...exitMs.second)),
+    ...{ promised: crowd.promised.size, jobs: jobs.length, completed: jobs.filter((job) => job.state === 'completed').length },
+  };
   if (figures.slowest_exit_ms > EXIT_MS) problems.push(`a drain took ${figures.slowest_exit_ms} ms`);
   if (figures.slowest_second_exit_ms > SECOND_EXIT_MS)
     problems.push(`after a second signal the end took ${figures.slowest_second_exit_ms} ms`);
   return { figures, problems };
 }
 
-class DrainTrial {
-  readonly #exitMs: number[] = [];
-  readonly #secondMs: number[] = [];
-
-  constructor(
-    private readonly crowd: Crowd,
-    private readonly dataDir: string,
-    private readonly problems: string[],
-  ) {}
-
-  /** One start and one end. @param how.isCutShort with a second signal */
-  async round(name: string, how: { loadMs: number; isCutShort: boolean }): Promise<void> {
-    const server = this.#start();
-    this.crowd.up(await server.ready);
-    await new Promise((resolve) => setTimeout(resolve, how.loadMs));
-    const from = performance.now();
-    server.kill('SIGTERM');
-    const found = await refusesAtOnce(this.crowd.at, server);
-    const secondFrom = performance.now();
-    if (how.isCutShort) server.kill('SIGINT');
-    const { code, signal } = await server.exited;
-    this.crowd.down();
-    if (how.isCutShort) this.#secondMs.push(performance.now() - secondFrom);
-    else this.#exitMs.push(performance.now() - from);
-    if (!how.isCutShort && code !== 0) found.push(`ended with ${signal ?? code}`);
-    using copy = openCopy(this.dataDir);
-    found.push(...damageOf(copy.db), ...this.crowd.missingFrom(copy.db));
-    const running = readJobs(copy.db).filter((job) => job.state === 'active').length;
-    if (!how.isCutShort && running > 0) found.push(`${running} jobs are left active`);
-    this.problems.push(...found.map((what) => `${name}: ${what}`));
-  }
-
-  /** The last start: everything must come to its end. */
-  async conclude(): Promise<JobFacts[]> {
-    const last = this.#start();
-    this.crowd.up(await last.ready);
-    await this.crowd.leave();
-    if (!(await this.crowd.untilIdle(STUCK_AFTER_MS))) this.problems.push('jobs are stuck after the last start');
-    this.problems.push(...(await this.crowd.lookUpAll()));
-    await last[Symbol.asyncDispose]();
-    using copy = openCopy(this.dataDir);
-    const jobs = readJobs(copy.db);
-    this.problems.push(...auditBooks(copy.db, this.dataDir), ...unexplainedFailures(jobs));
-    return jobs;
-  }
-
-  figures() {
-    return {
-      drains: this.#exitMs.length,
-      cut_short: this.#secondMs.length,
-      slowest_exit_ms: Math.round(Math.max(0, ...this.#exitMs)),
-      slowest_second_exit_ms: Math.round(Math.max(0, ...this.#secondMs)),
-    };
-  }
-
-  #start(): ServerProcess {
-    const { port } = new URL(this.crowd.at.url || 'http://127.0.0.1:0');
-    return startServerProcess({ dataDir: this.dataDir, port: Number(port) });
-  }
-}
-
 /** From the moment that the signal has arrived, which the log tells: neither ready nor open for submissions. */
 async function refusesAtOnce(at: Crowd['at'], server: ServerProcess): Promise<string[]> {
-  while (!server.said.some((line) => line.includes('draining'))) {
-    const isGone = await Promise.race([server.exited, new Promise<null>((resolve) => setTimeout(resolve, 2, null))]);
-    if (isGone !== null) return [];
-  }
-  const [health, submission] = await Promise.all([
-    callApi(`${at.url}/v1/health`, at.key).catch(() => null),
+  if (await Promise.race([server.exited, until(() => server.tells('draining'), EXIT_MS, 2).then(() => null)])) return [];
+  const [told, submission] = await Promise.all([
+    health(at).catch(() => null),
     postCapture(at, { url: 'https://example.com/', sync: false }).catch(() => null),
   ]);
   const problems: string[] = [];
-  if (health !== null && health.status !== 503) problems.push(`health answered ${health.status} while draining`);
+  if (told !== null && told.status !== 503) problems.push(`health answered ${told.status} while draining`);
   if (submission !== null && submission.status !== 503) problems.push(`a submission was answered ${submission.status} while draining`);
   if (submission !== null && submission.headers.get('retry-after') === null) problems.push('a refusal has no Retry-After');
   return problems;

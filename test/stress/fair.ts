@@ -7,11 +7,10 @@
  * jobs by their number; or let `keptSlot` of store/sqlite/claim-job be false always; or leave `places`
  * out of webhook/deliver.
  */
-import { startSite } from '../fixtures/site/site.js';
-import { type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
+import { startReceiver } from '../fixtures/webhook-receiver.js';
 import { postCapture, SMALL, submit } from './call-api.js';
-import { anotherKey, aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
-import type { TrialResult } from './trial-result.js';
+import { anotherKey, type ServerProcess, startWithSite } from './server-process.js';
+import { allOf, firstOf, type TrialResult, until } from './trial-result.js';
 
 const AS_PROMISED = {
   /** That a slow capture takes. */
@@ -34,33 +33,26 @@ export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<Tria
   const plain = await compete(options, 0);
   const kept = await compete(options, 1);
   const callbacks = await announce(options.hanging);
-  const problems: string[] = [];
-  if (plain.startMs > options.startMs) problems.push(`the last quick capture started after ${plain.startMs} ms`);
-  if (plain.endMs > options.endMs) problems.push(`the last quick capture ended after ${plain.endMs} ms`);
-  if (kept.startMs > options.keptStartMs) problems.push(`with a kept slot, the last quick capture started after ${kept.startMs} ms`);
-  if (callbacks.slowestMs > options.callbackMs) problems.push(`a callback of another account took ${callbacks.slowestMs} ms`);
-  return {
-    figures: {
-      last_start_ms: plain.startMs,
-      last_end_ms: plain.endMs,
-      kept_slot_last_start_ms: kept.startMs,
-      kept_slot_last_end_ms: kept.endMs,
-      attempts_that_hung: callbacks.hung,
-      slowest_callback_ms: callbacks.slowestMs,
-    },
-    problems,
+  const limits: [what: string, ms: number, limitMs: number][] = [
+    ['the last quick capture started after', plain.startMs, options.startMs],
+    ['the last quick capture ended after', plain.endMs, options.endMs],
+    ['with a kept slot, the last quick capture started after', kept.startMs, options.keptStartMs],
+    ['a callback of another account took', callbacks.slowestMs, options.callbackMs],
+  ];
+  const figures = {
+    ...{ last_start_ms: plain.startMs, last_end_ms: plain.endMs },
+    ...{ kept_slot_last_start_ms: kept.startMs, kept_slot_last_end_ms: kept.endMs },
+    ...{ attempts_that_hung: callbacks.hung, slowest_callback_ms: callbacks.slowestMs },
   };
+  return { figures, problems: limits.flatMap(([what, ms, limitMs]) => (ms > limitMs ? [`${what} ${ms} ms`] : [])) };
 }
 
 async function compete(options: typeof AS_PROMISED, keepSlots: number): Promise<{ startMs: number; endMs: number }> {
-  await using site = await startSite({ host: '127.0.0.2' });
-  using dir = aTrialDir();
-  await using server = startServerProcess({
-    ...dir,
-    env: { STILLFRAME_CONCURRENCY: String(SLOTS), STILLFRAME_BROWSERS: '2', STILLFRAME_KEEP_SLOTS: String(keepSlots) },
+  await using ground = await startWithSite({
+    ...{ STILLFRAME_CONCURRENCY: String(SLOTS), STILLFRAME_BROWSERS: '2', STILLFRAME_KEEP_SLOTS: String(keepSlots) },
   });
-  const slow = await server.door();
-  const quick = { ...slow, key: await anotherKey(dir.dataDir, 'quick') };
+  const { site, server, at: slow } = ground;
+  const quick = { ...slow, key: await anotherKey(ground.dataDir, 'quick') };
   // No slot is reserved for an account without earlier requests.
   await postCapture(quick, { ...SMALL, url: site.url('/static') });
   for (let nth = 0; nth < options.slowJobs; nth++) {
@@ -81,14 +73,12 @@ const JOBS_PER_RECEIVER = 2;
 
 /** All from kept pictures: the callbacks are what there is to do. */
 async function announce(hanging: number): Promise<{ hung: number; slowestMs: number }> {
-  await using site = await startSite({ host: '127.0.0.2' });
   await using good = await startReceiver();
-  await using receivers = await startHanging(hanging);
-  using dir = aTrialDir();
+  await using receivers = allOf(await Promise.all(firstOf(hanging).map(() => startReceiver({ script: ['hang'] }))));
   const allowed = [good, ...receivers.all].map((receiver) => receiver.origin);
-  await using server = startServerProcess({ ...dir, env: { STILLFRAME_WEBHOOK_ALLOW: allowed.join(',') } });
-  const busy = await server.door();
-  const calm = { ...busy, key: await anotherKey(dir.dataDir, 'quick') };
+  await using ground = await startWithSite({ STILLFRAME_WEBHOOK_ALLOW: allowed.join(',') });
+  const { site, server, at: busy } = ground;
+  const calm = { ...busy, key: await anotherKey(ground.dataDir, 'quick') };
   const body = { ...SMALL, url: site.url('/static'), cache_ttl: 600 };
   for (const at of [busy, calm]) await postCapture(at, body);
   for (const receiver of receivers.all) {
@@ -107,24 +97,10 @@ async function announce(hanging: number): Promise<{ hung: number; slowestMs: num
   return { hung, slowestMs: Math.round(slowestMs) };
 }
 
-async function startHanging(count: number): Promise<{ all: Receiver[] } & AsyncDisposable> {
-  const all = await Promise.all(Array.from({ length: count }, () => startReceiver({ script: ['hang'] })));
-  return {
-    all,
-    [Symbol.asyncDispose]: async () => {
-      await Promise.all(all.map((receiver) => receiver[Symbol.asyncDispose]()));
-    },
-  };
-}
-
 /** Waits for the line that the server logs at a job's end. */
 async function ended(server: ServerProcess, id: string): Promise<{ queueMs: number; at: number }> {
-  for (;;) {
-    const line = server.said.find((text) => text.includes(`"job_id":"${id}"`) && text.includes('"state":"completed"'));
-    if (line !== undefined) {
-      const { queue, time } = JSON.parse(line) as { queue: number; time: number };
-      return { queueMs: queue, at: time };
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  const line = () => server.said.find((text) => text.includes(`"job_id":"${id}"`) && text.includes('"state":"completed"'));
+  await until(line);
+  const { queue, time } = JSON.parse(line() ?? '') as { queue: number; time: number };
+  return { queueMs: queue, at: time };
 }

@@ -10,22 +10,24 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readdirSync, rmdirSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { html } from '../fixtures/site/answer.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
-import { type ApiAnswer, callApi, type Door, postCapture, untilEnded, untilIdle } from './call-api.js';
+import { type ApiAnswer, type Door, health, postCapture, SMALL, untilEnded, untilIdle } from './call-api.js';
 import { auditBooks, damageOf, openCopy, readJobs } from './ledger.js';
 import { aTrialDir, runCommand, startServerProcess } from './server-process.js';
-import type { TrialResult } from './trial-result.js';
+import { firstOf, type TrialResult, tally, until } from './trial-result.js';
 
-export interface FullDiskOptions {
-  /** Times that the disk fills up. */
-  rounds?: number;
-  /** Submissions while it is full, each time. */
-  submissions?: number;
-  /** By when there must be captures again once there is space; 5,000 when absent. */
-  recoveryMs?: number;
+/** Of the trial as it is promised. */
+const AS_PROMISED = {
+  /** Times that the disk fills up, and submissions while it is full. */
+  rounds: 10,
+  submissions: 40,
+  /** By when there must be captures again once there is space. */
+  recoveryMs: 5_000,
   /** 0: nothing is printed while the temporary directory is full, and it is not emptied. */
-  prints?: number;
-}
+  prints: 1,
+};
 
 const SIZE_MB = 64;
 /** An answer about health may be that old. */
@@ -34,23 +36,87 @@ const SYNC_WAIT_MS = 1_000;
 const STUCK_AFTER_MS = 60_000;
 const PIECE = Buffer.alloc(4_096, 'x');
 
-export async function run(options: FullDiskOptions = {}): Promise<TrialResult> {
-  const { rounds = 10, submissions = 40, recoveryMs = 5_000, prints = 1 } = options;
-  const disk = mountDisk();
-  if (disk === null) return { figures: { skipped: 'this user may not mount a file system' }, problems: [] };
-  using _disk = disk;
+export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<TrialResult> {
+  const { prints, ...options } = { ...AS_PROMISED, ...given };
   await using site = await startSite({ host: '127.0.0.2' });
-  const server = startServerProcess({ dataDir: disk.path, env: { STILLFRAME_SYNC_WAIT_MS: String(SYNC_WAIT_MS) } });
-  const trial = new FullDisk(await server.door(), site, disk.path);
-  for (let round = 0; round < rounds; round++) await trial.round(round, { submissions, recoveryMs });
-  await trial.settle();
-  const exit = await Promise.race([server.exited, Promise.resolve(null)]);
-  if (exit !== null) trial.problems.push(`the server ended (${exit.signal ?? exit.code})`);
-  await server[Symbol.asyncDispose]();
-  trial.audit();
+  const data = await fillData(site, options);
+  if (data === null) return { figures: { skipped: 'this user may not mount a file system' }, problems: [] };
   const temporary = await fillTemporary(site, prints === 1);
-  const problems = [...trial.problems, ...temporary.problems];
-  return { figures: { rounds, ...trial.figures(), ...temporary.figures }, problems };
+  return { figures: { ...data.figures, ...temporary.figures }, problems: [...data.problems, ...temporary.problems] };
+}
+
+/** A server whose data directory is full and free in turn. @returns null where nothing can be mounted */
+async function fillData(site: Site, options: Omit<typeof AS_PROMISED, 'prints'>): Promise<TrialResult | null> {
+  using disk = mountDisk();
+  if (disk === null) return null;
+  const dataDir = disk.path;
+  const server = startServerProcess({ dataDir, env: { STILLFRAME_SYNC_WAIT_MS: String(SYNC_WAIT_MS) } });
+  const at = await server.door();
+  const problems: string[] = [];
+  const expectThat = (problem: string, holds: boolean) => void (holds || problems.push(problem));
+  const promised = new Map<string, number>();
+  const seen: string[] = [];
+  const recoveries: number[] = [0];
+  const submit = async (key: string, nth: string) => {
+    const idempotencyKey = `${key}-${nth}`;
+    const answer = await postCapture(at, { ...SMALL, url: site.url(`/page?${idempotencyKey}`) }, { idempotencyKey });
+    seen.push(`${key} ${answer.status}`);
+    if (answer.status === 200 || answer.status === 202) promised.set(idempotencyKey, answer.status);
+    return answer;
+  };
+  for (let round = 0; round < options.rounds; round++) {
+    // Captures are under way while the space goes.
+    const visited = new Promise<void>((resolve) => {
+      site.route('/page', (_, response) => {
+        resolve();
+        html(response, '<!doctype html><title>Page</title><h1>A page</h1>');
+      });
+    });
+    const before = Promise.all(firstOf(6).map((nth) => submit('before', `${round}-${nth}`)));
+    await visited;
+    fill(dataDir);
+    const filledAt = performance.now();
+    for (const { status, body } of await before)
+      expectThat(`while the disk fills: ${say(status, body)}`, [200, 202, 500, 503].includes(status));
+    let refused = 0;
+    for (let nth = 0; nth < options.submissions; nth++) {
+      // The engine gives space back to its log now and then.
+      fill(dataDir);
+      const { status, body, headers } = await submit('full', `${round}-${nth}`);
+      // Refused, or accepted (a small row found room), failed for want of room for the picture, and saying so.
+      const isHonest = status === 503 && (headers.get('retry-after') !== null || body.error.details?.job_id !== undefined);
+      if (isHonest) refused++;
+      expectThat(`on a full disk: ${say(status, body)}`, isHonest || status === 200 || status === 202);
+    }
+    expectThat(`round ${round}: nothing was refused on a full disk`, refused > 0);
+    await pause(Math.max(0, HEALTH_MS - (performance.now() - filledAt)));
+    const { status } = await health(at);
+    expectThat(`round ${round}: health answers ${status} on a full disk`, status === 503);
+    if (round === 0) {
+      const { out } = await runCommand(['doctor', '--json', '--data-dir', dataDir]);
+      const found = (JSON.parse(out) as { check: string; state: string; advice: string }[]).find(({ check }) => check === 'Disk');
+      expectThat(`doctor says of the full disk: ${found?.state} ${found?.advice}`, found?.state === 'fail' && found.advice !== '');
+    }
+    free(dataDir);
+    const from = performance.now();
+    let nth = 0;
+    const isBack = async () => (await submit('after', `${round}-${nth++}`)).status === 200 && (await health(at)).status === 200;
+    if (await until(isBack, options.recoveryMs, 50)) recoveries.push(performance.now() - from);
+    else problems.push(`round ${round}: no capture within ${options.recoveryMs} ms of the space coming back`);
+  }
+  expectThat('jobs are stuck after the space came back', await untilIdle(at, STUCK_AFTER_MS));
+  const exit = await Promise.race([server.exited, null]);
+  expectThat(`the server ended (${exit?.signal ?? exit?.code})`, exit === null);
+  await server[Symbol.asyncDispose]();
+  using copy = openCopy(dataDir);
+  const jobs = new Map(readJobs(copy.db).map((job) => [job.idempotencyKey, job]));
+  for (const [key, status] of promised) {
+    const state = jobs.get(key)?.state ?? 'lost';
+    expectThat(`${key} was answered ${status} and is ${state}`, state === 'completed' || (status === 202 && state !== 'lost'));
+  }
+  problems.push(...damageOf(copy.db), ...auditBooks(copy.db, dataDir));
+  const slowest_recovery_ms = Math.round(Math.max(...recoveries));
+  return { figures: { rounds: options.rounds, promised: promised.size, answers: tally(seen), slowest_recovery_ms }, problems };
 }
 
 const TALL = `<!doctype html><body style="margin:0">${Array.from({ length: 240 }, (_, nth) => `<div style="height:100px;background:linear-gradient(${nth}deg,#${(nth * 16).toString(16).padStart(3, '0')},#fed)">${nth}</div>`).join('')}`;
@@ -65,14 +131,17 @@ context.putImageData(picture, 0, 0);
 </script>`;
 
 /** A server whose temporary directory is full, and then emptied. */
-async function fillTemporary(site: Site, withPrints: boolean): Promise<{ problems: string[]; figures: TrialResult['figures'] }> {
+async function fillTemporary(site: Site, withPrints: boolean): Promise<TrialResult> {
   // The path must be short: see profile-dir.ts.
   const disk = mountDisk('/tmp/s', '1777');
   if (disk === null) return { problems: ['no second file system could be mounted'], figures: {} };
   using _disk = disk;
   using dir = aTrialDir();
-  site.route('/tall', (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(TALL));
-  site.route('/noise', (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(NOISE));
+  for (const [path, body] of [
+    ['/tall', TALL],
+    ['/noise', NOISE],
+  ] as const)
+    site.route(path, (_, response) => html(response, body));
   await using server = startServerProcess({ dataDir: dir.dataDir, env: { TMPDIR: disk.path } });
   const at = await server.door();
   const problems: string[] = [];
@@ -86,21 +155,18 @@ async function fillTemporary(site: Site, withPrints: boolean): Promise<{ problem
     const isHonest = status !== 503 || /temporary directory/.test(body.error.message);
     if (!statuses.includes(status) || !isHonest) problems.push(`${when}, ${JSON.stringify(fields)}: ${say(status, body)}`);
   };
-  const expectHealth = async (when: string, status: number) => {
-    const from = performance.now();
-    while ((await callApi(`${at.url}/v1/health`, at.key)).status !== status) {
-      if (performance.now() - from > STUCK_AFTER_MS) return void problems.push(`${when}: health never answered ${status}`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+  const expectSoon = async (what: string, holds: () => unknown) => {
+    if (!(await until(holds, STUCK_AFTER_MS, 50))) problems.push(`never happened: ${what}`);
   };
+  const expectHealth = (status: number) => expectSoon(`health ${status}`, async () => (await health(at)).status === status);
   fill(disk.path);
-  await expectHealth('a full temporary directory', 503);
+  await expectHealth(503);
   await expectAnswer('full', { full_page: true, format: 'png' }, [200]);
   // Printing needs the temporary directory: the job waits in the queue until there is room.
   const printed = withPrints ? expectAnswer('full', { format: 'pdf', timeout: 20_000 }, [200]) : Promise.resolve();
-  if (withPrints) await untilSaid(server, 'a capture returns to the queue', problems);
+  if (withPrints) await expectSoon('a capture returns to the queue', () => server.tells('a capture returns to the queue'));
   free(disk.path);
-  await expectHealth('a temporary directory with room again', 200);
+  await expectHealth(200);
   await printed;
   if (withPrints) {
     await expectAnswer('free', { format: 'pdf' }, [200]);
@@ -108,16 +174,8 @@ async function fillTemporary(site: Site, withPrints: boolean): Promise<{ problem
     await expectAnswer('emptied', { format: 'pdf' }, [200]);
     await expectAnswer('emptied', { full_page: true, format: 'png' }, [200]);
   }
-  if (!server.said.some((line) => line.includes('temporary directory'))) problems.push('the log does not tell of the full directory');
+  if (!server.tells('temporary directory')) problems.push('the log does not tell of the full directory');
   return { problems, figures: { temporary: seen.join(', ') } };
-}
-
-async function untilSaid({ said }: { said: readonly string[] }, text: string, problems: string[]): Promise<void> {
-  const from = performance.now();
-  while (!said.some((line) => line.includes(text))) {
-    if (performance.now() - from > STUCK_AFTER_MS) return void problems.push(`the log never told: ${text}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }
 
 /** The outcome of an accepted job, in the form of a synchronous answer. */
@@ -125,121 +183,6 @@ async function ended(at: Door, jobId: string): Promise<Pick<ApiAnswer, 'status' 
   const { result } = await untilEnded(at, `jobs/${jobId}`);
   if (result.ok) return { status: 200, body: result };
   return { status: /cannot be written to/.test(result.error.message) ? 503 : 500, body: result };
-}
-
-class FullDisk {
-  readonly problems: string[] = [];
-  readonly #promised = new Map<string, number>();
-  readonly #seen = new Map<string, number>();
-  readonly #recoveries: number[] = [];
-
-  constructor(
-    private readonly at: Door,
-    private readonly site: Site,
-    private readonly dataDir: string,
-  ) {}
-
-  /** Full, refusing; free, capturing. */
-  async round(round: number, { submissions, recoveryMs }: Required<Pick<FullDiskOptions, 'submissions' | 'recoveryMs'>>): Promise<void> {
-    // Captures are under way while the space goes.
-    const visited = this.#visited();
-    const before = Promise.all(Array.from({ length: 6 }, (_, nth) => this.#submit(`before-${round}-${nth}`)));
-    await visited;
-    fill(this.dataDir);
-    const filledAt = performance.now();
-    for (const { status, body } of await before)
-      this.#expect(`while the disk fills: ${say(status, body)}`, [200, 202, 500, 503].includes(status));
-    let refused = 0;
-    for (let nth = 0; nth < submissions; nth++) {
-      // The engine gives space back to its log now and then.
-      fill(this.dataDir);
-      const { status, body, headers } = await this.#submit(`full-${round}-${nth}`);
-      // Refused, or accepted (a small row found room), failed for want of room for the picture, and saying so.
-      const isHonest = status === 503 && (headers.get('retry-after') !== null || body.error.details?.job_id !== undefined);
-      if (isHonest) refused++;
-      this.#expect(`on a full disk: ${say(status, body)}`, isHonest || status === 200 || status === 202);
-    }
-    this.#expect(`round ${round}: nothing was refused on a full disk`, refused > 0);
-    await new Promise((resolve) => setTimeout(resolve, HEALTH_MS - (performance.now() - filledAt)));
-    const health = await callApi(`${this.at.url}/v1/health`, this.at.key);
-    this.#expect(`round ${round}: health answers ${health.status} on a full disk`, health.status === 503);
-    if (round === 0) await this.#askDoctor();
-    free(this.dataDir);
-    await this.#recover(round, recoveryMs);
-  }
-
-  /** Everything that was promised comes to its end. */
-  async settle(): Promise<void> {
-    if (!(await untilIdle(this.at, STUCK_AFTER_MS))) this.problems.push('jobs are stuck after the space came back');
-  }
-
-  /** After the server has ended. */
-  audit(): void {
-    using copy = openCopy(this.dataDir);
-    const jobs = new Map(readJobs(copy.db).map((job) => [job.idempotencyKey, job]));
-    for (const [key, status] of this.#promised) {
-      const state = jobs.get(key)?.state ?? 'lost';
-      if (state === 'lost' || (status === 200 && state !== 'completed'))
-        this.problems.push(`${key} was answered ${status} and is ${state}`);
-    }
-    this.problems.push(...damageOf(copy.db), ...auditBooks(copy.db, this.dataDir));
-  }
-
-  figures(): Record<string, number | string> {
-    return {
-      promised: this.#promised.size,
-      answers: [...this.#seen].map(([what, times]) => `${what} × ${times}`).join(', '),
-      slowest_recovery_ms: Math.round(Math.max(0, ...this.#recoveries)),
-    };
-  }
-
-  async #askDoctor(): Promise<void> {
-    const { out } = await runCommand(['doctor', '--json', '--data-dir', this.dataDir]);
-    const findings = JSON.parse(out) as { check: string; state: string; advice: string }[];
-    const disk = findings.find(({ check }) => check === 'Disk');
-    this.#expect(`doctor says of the full disk: ${disk?.state} ${disk?.advice}`, disk?.state === 'fail' && disk.advice !== '');
-  }
-
-  #visited(): Promise<void> {
-    return new Promise((resolve) => {
-      this.site.route('/page', (_, response) => {
-        resolve();
-        response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Page</title><h1>A page</h1>');
-      });
-    });
-  }
-
-  async #recover(round: number, recoveryMs: number): Promise<void> {
-    const from = performance.now();
-    for (let nth = 0; performance.now() - from < recoveryMs; nth++) {
-      const { status } = await this.#submit(`after-${round}-${nth}`);
-      const health = await callApi(`${this.at.url}/v1/health`, this.at.key);
-      if (status === 200 && health.status === 200) {
-        this.#recoveries.push(performance.now() - from);
-        return;
-      }
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    this.problems.push(`round ${round}: no capture within ${recoveryMs} ms of the space coming back`);
-  }
-
-  async #submit(idempotencyKey: string): Promise<ApiAnswer> {
-    const body = {
-      url: this.site.url(`/page?${idempotencyKey}`),
-      format: 'png',
-      viewport: { width: 800, height: 600, deviceScaleFactor: 1 },
-      cache_ttl: 0,
-    };
-    const answer = await postCapture(this.at, body, { idempotencyKey });
-    const what = `${idempotencyKey.split('-')[0]} ${answer.status}`;
-    this.#seen.set(what, (this.#seen.get(what) ?? 0) + 1);
-    if (answer.status === 200 || answer.status === 202) this.#promised.set(idempotencyKey, answer.status);
-    return answer;
-  }
-
-  #expect(problem: string, holds: boolean): void {
-    if (!holds && this.problems.length < 20) this.problems.push(problem);
-  }
 }
 
 function say(status: number, body: { error?: { code?: string; message?: string } } | null): string {

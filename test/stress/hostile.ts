@@ -10,23 +10,10 @@ import sharp from 'sharp';
 import { quantile } from '../bench/figure.js';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { inLanes } from '../egress/in-lanes.js';
-import { type Site, startSite } from '../fixtures/site/site.js';
+import { startSite } from '../fixtures/site/site.js';
 import { startElsewhere } from './elsewhere.js';
 import { FEW_CASES, HOSTILE_CASES, type HostileCase } from './hostile-cases.js';
-import type { TrialResult } from './trial-result.js';
-
-export interface HostileOptions {
-  /** `few` or `all`. */
-  cases?: string;
-  /** A part of the paths, to try single ones. */
-  path?: string;
-  timeout?: number;
-  atOnce?: number;
-  /** Ordinary captures made alone first, after those that warm the server up. */
-  alone?: number;
-  /** 1: the ordinary capture's p95 is judged as well. */
-  judge?: number;
-}
+import { type TrialResult, tally } from './trial-result.js';
 
 /**
  * Failures that are not the page's fault: its browser was lost with a neighbour's page, or none was free in time. The figures count them.
@@ -51,15 +38,22 @@ interface Ended {
   picture: string | null;
 }
 
-export async function run(options: HostileOptions): Promise<TrialResult> {
-  const { timeout = 6_000, atOnce = 4, alone = 100, judge = 1 } = options;
-  const { cases = 'all', path: part = '' } = options;
+/**
+ * @param options.cases `few` or `all`; `path` is a part of the paths, to try single ones; `alone` is the number of ordinary captures made
+ * alone first, after those that warm the server up; judge 1: the ordinary capture's p95 is judged as well
+ */
+export async function run({ timeout = 6_000, atOnce = 4, alone = 100, judge = 1, cases = 'all', path: part = '' }): Promise<TrialResult> {
   const chosen = (cases === 'few' ? FEW_CASES : HOSTILE_CASES).filter(({ path }) => path.includes(part));
   await using site = await startSite({ host: '127.0.0.2' });
   await using elsewhere = await startElsewhere();
   await using server = await startServer({ STILLFRAME_CONCURRENCY: String(atOnce + 1), STILLFRAME_SYNC_WAIT_MS: '120000' });
   const problems: string[] = [];
-  const healthy = ordinary(server, site, problems);
+  /** @returns ms that it took */
+  const healthy = async (): Promise<number> => {
+    const { status, data, ms } = await server.post({ ...VIEW, url: site.url('/article') });
+    if (status !== 200) problems.push(`an ordinary capture ended ${status} ${JSON.stringify(data)}`);
+    return ms;
+  };
   for (let nth = 0; nth < (judge === 1 ? WARM_UP : 0); nth++) await healthy();
   const solo: number[] = [];
   for (let nth = 0; nth < alone; nth++) solo.push(await healthy());
@@ -78,30 +72,22 @@ export async function run(options: HostileOptions): Promise<TrialResult> {
     if (shown !== null) problems.push(`${name}: ${shown}`);
   }
   if (!isAlive(server)) problems.push('the server is not the same process any more');
+  const p50and95 = (times: number[]) => `${Math.round(quantile(times, 0.5))} and ${Math.round(quantile(times, 0.95))} ms`;
   const ratio = quantile(beside, 0.95) / quantile(solo, 0.95);
   if (judge === 1 && ratio > P95_RATIO) problems.push(`an ordinary capture's p95 beside them is ${ratio.toFixed(2)} × that alone`);
   const slowest = ended.reduce((worst, one) => (one.ms > worst.ms ? one : worst));
   return {
     figures: {
       pages: ended.length,
-      ends: tally(ended),
+      ends: tally(ended.map(({ end }) => end)),
       slowest: `${slowest.name}, ${Math.round(slowest.ms)} ms of ${slowest.limit}`,
       ordinary: beside.length,
-      'ordinary alone, p50 and p95': `${Math.round(quantile(solo, 0.5))} and ${Math.round(quantile(solo, 0.95))} ms`,
-      'ordinary beside them, p50 and p95': `${Math.round(quantile(beside, 0.5))} and ${Math.round(quantile(beside, 0.95))} ms`,
+      'ordinary alone, p50 and p95': p50and95(solo),
+      'ordinary beside them, p50 and p95': p50and95(beside),
       'p95 ratio': ratio.toFixed(2),
       'server memory at the end': `${Math.round(server.memoryBytes() / 1e6)} MB`,
     },
     problems,
-  };
-}
-
-/** @returns ms that it took */
-function ordinary(server: BenchServer, site: Site, problems: string[]): () => Promise<number> {
-  return async () => {
-    const answer = await server.post({ ...VIEW, url: site.url('/article') });
-    if (answer.status !== 200) problems.push(`an ordinary capture ended ${answer.status} ${JSON.stringify(answer.data)}`);
-    return answer.ms;
   };
 }
 
@@ -140,10 +126,4 @@ function isAlive({ pid }: BenchServer): boolean {
   } catch {
     return false;
   }
-}
-
-function tally(ended: Ended[]): string {
-  const counts = new Map<string, number>();
-  for (const { end } of ended) counts.set(end, (counts.get(end) ?? 0) + 1);
-  return [...counts].map(([end, count]) => `${end} ${count}`).join(', ');
 }

@@ -1,32 +1,22 @@
 import { createHash, X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createPlain, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecure } from 'node:https';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { findChromium } from '../../src/render/install/find-chromium.js';
-import { type BenchServer, startServer } from '../bench/server.js';
+import { startServer } from '../bench/server.js';
 import { startDnsServer } from '../fixtures/dns-server.js';
 import { document, html } from '../fixtures/site/answer.js';
 import { TLS_IDENTITY } from '../fixtures/tls-identity.js';
+import { SMALL } from './call-api.js';
 
 /** HSTS holds for names only, never for addresses. */
 const HOST = 'pledge.stub.example.com';
 const TLS_HANDSHAKE = 0x16;
-const VIEW = {
-  viewport: { width: 400, height: 300, deviceScaleFactor: 1 },
-  format: 'png',
-  cache_ttl: 0,
-  timeout: 10_000,
-  wait_for_selector: '#done',
-};
-
-export interface HstsVisits {
-  /** Captures whose page came to its end. */
-  visits: number;
-  problems: string[];
-}
+const VIEW = { ...SMALL, timeout: 10_000, wait_for_selector: '#done' };
 
 /**
  * Captures of one host by http, each of which has it pledge Strict-Transport-Security and then sees that it holds: no later capture may
@@ -34,8 +24,9 @@ export interface HstsVisits {
  *
  * @param inLanes runs the visits, several at once
  */
-export async function visitByHsts(inLanes: (visit: (nth: number) => Promise<void>) => Promise<void>): Promise<HstsVisits> {
+export async function visitByHsts(inLanes: (visit: (nth: number) => Promise<void>) => Promise<void>) {
   const problems: string[] = [];
+  /** Captures whose page came to its end. */
   let visits = 0;
   await using host = await startPledgingHost();
   await using dns = await startDnsServer({ [HOST]: ['127.0.0.2'] });
@@ -47,29 +38,19 @@ export async function visitByHsts(inLanes: (visit: (nth: number) => Promise<void
     STILLFRAME_BROWSERS: '1',
   });
   await inLanes(async (nth) => {
-    const failure = await visit({ server, port: host.port, nth });
+    const { status, data } = await server.post({ ...VIEW, url: `http://${HOST}:${host.port}/page?visit=${nth}` });
     const came = host.came.get(String(nth)) ?? [];
     if (came.join() !== 'http,https')
       problems.push(`HSTS visit ${nth} came by ${came.join(', then ') || 'nothing'}, not by http, then https`);
-    else if (failure !== null) problems.push(`HSTS visit ${nth} ${failure}`);
+    else if (status !== 200) problems.push(`HSTS visit ${nth} ended ${status} ${JSON.stringify(data)}`);
     else visits++;
   });
   return { visits, problems };
 }
 
-async function visit({ server, port, nth }: { server: BenchServer; port: number; nth: number }): Promise<string | null> {
-  const { status, data } = await server.post({ ...VIEW, url: `http://${HOST}:${port}/page?visit=${nth}` });
-  return status === 200 ? null : `ended ${status} ${JSON.stringify(data)}`;
-}
-
-interface PledgingHost extends AsyncDisposable {
-  port: number;
-  /** By visit, the schemes that its requests came by. */
-  came: Map<string, string[]>;
-}
-
 /** Answers http and https at one port, which is what a browser under a pledge keeps. */
-async function startPledgingHost(): Promise<PledgingHost> {
+async function startPledgingHost() {
+  /** By visit, the schemes that its requests came by. */
   const came = new Map<string, string[]>();
   const sockets = new Set<Socket>();
   const answer = (scheme: string) => (request: IncomingMessage, response: ServerResponse) => {
@@ -91,7 +72,7 @@ async function startPledgingHost(): Promise<PledgingHost> {
       process.nextTick(() => socket.resume());
     });
   });
-  await listen(front);
+  await once(front.listen(0, '127.0.0.2'), 'listening');
   return {
     came,
     port: (front.address() as AddressInfo).port,
@@ -100,10 +81,6 @@ async function startPledgingHost(): Promise<PledgingHost> {
       await new Promise<void>((done) => void front.close(() => done()));
     },
   };
-}
-
-function listen(server: Server): Promise<void> {
-  return new Promise((resolve, reject) => void server.once('error', reject).listen(0, '127.0.0.2', resolve));
 }
 
 /** Runs in the page. */

@@ -1,3 +1,4 @@
+import { json } from 'node:stream/consumers';
 import type { Page } from '../fixtures/site/answer.js';
 import { html, document as whole } from '../fixtures/site/answer.js';
 
@@ -11,18 +12,9 @@ export interface Report {
 
 /** Every channel that a visit must both write and read back, else the trial says nothing of it. */
 export const CHANNELS = [
-  'cookie',
-  'local storage',
-  'session storage',
-  'indexed database',
-  'cache api',
-  'service worker',
-  'http cache',
-  'auth cache',
-  'window name',
-  'broadcast',
-  'shared worker',
-] as const;
+  ...['cookie', 'local storage', 'session storage', 'indexed database', 'cache api', 'service worker', 'http cache', 'auth cache'],
+  ...['window name', 'broadcast', 'shared worker'],
+];
 
 /**
  * A page that looks for traces of other visitors in every store that a browser has, leaves its own, and reports both.
@@ -30,20 +22,23 @@ export const CHANNELS = [
  * @param onReport called for each visit that got to its end
  */
 export function isolationPages(onReport: (report: Report) => void): Page[] {
+  const fresh = { 'cache-control': 'no-store' };
+  const javascript =
+    (code: string): Page[1] =>
+    (_request, response, url) => {
+      const headers = { 'content-type': 'text/javascript', 'service-worker-allowed': '/' };
+      response.writeHead(200, headers).end(code.replace('TOKEN', JSON.stringify(url.searchParams.get('token'))));
+    };
   return [
     [
       '/trace',
       (_request, response, url) => {
         const token = url.searchParams.get('token') ?? '';
-        html(response, whole(token, `<h1>${token}</h1><script>(${visit.toString()})(${JSON.stringify(token)})</script>`), {
-          headers: { 'set-cookie': `served=${token}; Max-Age=3600; HttpOnly` },
-        });
+        const body = `<h1>${token}</h1><script>(${visit.toString()})(${JSON.stringify(token)})</script>`;
+        html(response, whole(token, body), { headers: { 'set-cookie': `served=${token}; Max-Age=3600; HttpOnly` } });
       },
     ],
-    [
-      '/trace/seen-cookie',
-      (request, response) => response.writeHead(200, { 'cache-control': 'no-store' }).end(request.headers.cookie ?? ''),
-    ],
+    ['/trace/seen-cookie', (request, response) => response.writeHead(200, fresh).end(request.headers.cookie ?? '')],
     [
       '/trace/kept',
       (_request, response) =>
@@ -51,39 +46,26 @@ export function isolationPages(onReport: (report: Report) => void): Page[] {
     ],
     [
       '/trace/private',
-      (request, response) => {
-        const { authorization } = request.headers;
+      ({ headers: { authorization } }, response) => {
         if (authorization === undefined) response.writeHead(401, { 'www-authenticate': 'Basic realm="trace"' }).end('nobody');
-        else
-          response.writeHead(200, { 'cache-control': 'no-store' }).end(Buffer.from(authorization.split(' ')[1] ?? '', 'base64').toString());
+        else response.writeHead(200, fresh).end(Buffer.from(authorization.split(' ')[1] ?? '', 'base64').toString());
       },
     ],
     [
       '/trace/sw.js',
-      (_request, response, url) =>
-        response.writeHead(200, { 'content-type': 'text/javascript', 'service-worker-allowed': '/' }).end(
-          `const token = ${JSON.stringify(url.searchParams.get('token'))};
-           oninstall = () => skipWaiting();
-           onactivate = (event) => event.waitUntil(clients.claim());
-           onfetch = (event) => { if (event.request.url.endsWith('/trace/worked')) event.respondWith(new Response(token)) };`,
-        ),
+      javascript(`oninstall = () => skipWaiting(); onactivate = (event) => event.waitUntil(clients.claim());
+        onfetch = (event) => { if (event.request.url.endsWith('/trace/worked')) event.respondWith(new Response(TOKEN)) };`),
     ],
-    ['/trace/worked', (_request, response) => response.writeHead(200, { 'cache-control': 'no-store' }).end('')],
+    ['/trace/worked', (_request, response) => response.writeHead(200, fresh).end('')],
     [
       '/trace/shared.js',
-      (_request, response) =>
-        response
-          .writeHead(200, { 'content-type': 'text/javascript' })
-          .end(
-            `let held = ''; onconnect = ({ ports: [port] }) => { port.onmessage = ({ data }) => { port.postMessage(held); if (data) held = data } }`,
-          ),
+      javascript(`let held = ''; onconnect = ({ ports: [port] }) => {
+        port.onmessage = ({ data }) => { port.postMessage(held); if (data) held = data } }`),
     ],
     [
       '/trace/report',
       async (request, response) => {
-        const parts: Buffer[] = [];
-        for await (const part of request) parts.push(part as Buffer);
-        onReport(JSON.parse(Buffer.concat(parts).toString()) as Report);
+        onReport((await json(request)) as Report);
         response.writeHead(204).end();
       },
     ],
@@ -129,26 +111,23 @@ async function visit(token: string): Promise<void> {
       document.cookie = `trace=${token}; Max-Age=3600`;
     },
   );
-  await channel(
-    'local storage',
-    () => localStorage.getItem('trace') ?? [localStorage.getItem('given')].find((given) => given !== null && given !== token),
-    () => localStorage.setItem('trace', token),
-  );
+  const given = () => (localStorage.getItem('given') === token ? null : localStorage.getItem('given'));
+  const keep = (storage: Storage) => storage.setItem('trace', token);
+  const local = () => localStorage.getItem('trace') ?? given();
+  await channel('local storage', local, () => keep(localStorage));
   await channel(
     'session storage',
     () => sessionStorage.getItem('trace'),
-    () => sessionStorage.setItem('trace', token),
+    () => keep(sessionStorage),
   );
-  await channel(
-    'indexed database',
-    async () => settled((await database()).get('trace')),
-    async () => settled((await database()).put(token, 'trace')),
-  );
-  await channel(
-    'cache api',
-    async () => (await (await caches.open('trace')).match('/trace/kept-by-hand'))?.text(),
-    async () => (await caches.open('trace')).put('/trace/kept-by-hand', new Response(token)),
-  );
+  const entry = async (put?: string) => {
+    const store = await database();
+    return await settled(put === undefined ? store.get('trace') : store.put(put, 'trace'));
+  };
+  await channel('indexed database', entry, () => entry(token));
+  const cached = async () => (await (await caches.open('trace')).match('/trace/kept-by-hand'))?.text();
+  const cache = async () => (await caches.open('trace')).put('/trace/kept-by-hand', new Response(token));
+  await channel('cache api', cached, cache);
   await channel(
     'service worker',
     async () => {
@@ -163,9 +142,9 @@ async function visit(token: string): Promise<void> {
   );
   // Values kept for another visitor come back; a value kept for this one comes back the same twice.
   const kept = [await get('/trace/kept'), await get('/trace/kept')];
-  const [entry] = performance.getEntriesByName(new URL('/trace/kept', location.href).href) as PerformanceResourceTiming[];
+  const [loaded] = performance.getEntriesByName(new URL('/trace/kept', location.href).href) as PerformanceResourceTiming[];
   if (kept[0] === kept[1]) left.push('http cache');
-  if (entry !== undefined && entry.transferSize === 0) found['http cache'] = kept[0] ?? '';
+  if (loaded !== undefined && loaded.transferSize === 0) found['http cache'] = kept[0] ?? '';
   const asUser = (user?: string) =>
     new Promise<string>((resolve) => {
       const request = new XMLHttpRequest();
@@ -173,17 +152,11 @@ async function visit(token: string): Promise<void> {
       request.onloadend = () => resolve(request.status === 200 ? request.responseText : '');
       request.send();
     });
-  await channel(
-    'auth cache',
-    () => asUser(),
-    () => asUser(token),
-  );
+  await channel('auth cache', asUser, () => asUser(token));
   await channel(
     'window name',
     () => window.name,
-    () => {
-      window.name = token;
-    },
+    () => Object.assign(window, { name: token }),
   );
   const air = new BroadcastChannel('trace');
   const echo = new BroadcastChannel('trace');

@@ -6,6 +6,7 @@
  * Sabotage that turns it red: let /trace lead to itself with another token at its end, so that each visitor follows one in the same context
  * (traces, in all channels that outlive a page), let the page of isolation-hsts lead to itself at its end (HSTS), or drop `account_id` from NEWEST_PICTURE in store/rows.ts (results).
  */
+import { randomBytes } from 'node:crypto';
 import sharp from 'sharp';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { inLanes } from '../egress/in-lanes.js';
@@ -15,19 +16,13 @@ import { callApi, postCapture } from './call-api.js';
 import { visitByHsts } from './isolation-hsts.js';
 import { CHANNELS, isolationPages, type Report } from './isolation-page.js';
 import { anotherKey } from './server-process.js';
-import type { TrialResult } from './trial-result.js';
-
-export interface IsolationOptions {
-  /** The number of pairs of accounts. */
-  pairs?: number;
-  atOnce?: number;
-}
+import { firstOf, type TrialResult } from './trial-result.js';
 
 const VIEW = { viewport: { width: 400, height: 300, deviceScaleFactor: 1 }, format: 'png' };
 const ACCOUNT = 'isolation-second';
-const firstOf = (count: number) => [...Array(count).keys()];
 
-export async function run({ pairs = 1_000, atOnce = 4 }: IsolationOptions): Promise<TrialResult> {
+/** @param options.pairs of accounts */
+export async function run({ pairs = 1_000, atOnce = 4 }): Promise<TrialResult> {
   const problems: string[] = [];
   await using site = await startSite({ host: '127.0.0.2' });
   await using server = await startServer({ STILLFRAME_CONCURRENCY: String(atOnce), STILLFRAME_BROWSERS: '2' });
@@ -73,9 +68,7 @@ function aLogin(origin: string, token: string): Record<string, unknown> {
 async function shareNothing(pairs: number, { server, site, atOnce, problems }: On): Promise<number> {
   const colours = new Map<string, string[]>();
   site.route('/one-colour', (_request, response, url) => {
-    const colour = Math.floor(Math.random() * 0xff_ff_ff)
-      .toString(16)
-      .padStart(6, '0');
+    const colour = randomBytes(3).toString('hex');
     const pair = url.searchParams.get('pair') ?? '';
     colours.set(pair, [...(colours.get(pair) ?? []), colour]);
     html(response, `<!doctype html><body style="margin:0;background:#${colour}"><h1 style="margin-top:200px">${pair}</h1>`);

@@ -9,14 +9,14 @@
 import { readdirSync } from 'node:fs';
 import { processesNaming, readProcess } from '../../src/render/launch/process-table.js';
 import { profilesRoot } from '../../src/render/pool/profile-dir.js';
-import { type BuiltProgram, buildProgram } from '../fixtures/build-program.js';
-import { type Site, startSite } from '../fixtures/site/site.js';
-import { hasValidSignature, type ReceivedRequest, type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
+import { buildProgram } from '../fixtures/build-program.js';
+import { startSite } from '../fixtures/site/site.js';
+import { hasValidSignature, type ReceivedRequest, startReceiver } from '../fixtures/webhook-receiver.js';
 import { Crowd, unexplainedFailures } from './crowd.js';
 import { auditBooks, damageOf, type JobFacts, openCopy, readJobs } from './ledger.js';
 import { seeded } from './seeded.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
-import type { TrialResult } from './trial-result.js';
+import { type TrialResult, tally, until } from './trial-result.js';
 
 /** Inside the server (kill-points.ts). */
 const INNER_POINTS = [
@@ -36,218 +36,123 @@ const STUCK_AFTER_MS = 60_000;
 const SECRET = 'a webhook secret of this trial';
 
 export async function run({ rounds = 200, seed = 20_261_121, orphanMs = 1_000 } = {}): Promise<TrialResult> {
-  await using trial = await KillTrial.begin(seed, orphanMs);
-  for (let round = 0; round < rounds; round++) await trial.round(round);
-  return await trial.conclude(rounds);
-}
-
-interface Ground {
-  dir: ReturnType<typeof aTrialDir>;
-  site: Site;
-  preload: BuiltProgram;
-}
-
-class KillTrial implements AsyncDisposable {
-  readonly #problems: string[] = [];
-  readonly #events = new Map<string, string>();
-  readonly #met = new Map<string, number>();
-  readonly #random: () => number;
-  readonly #readyMs: number[] = [];
-  #receiver: Receiver | null = null;
-  #crowd: Crowd | null = null;
-  #server: ServerProcess | null = null;
-  #trigger: { point: string; left: number } | null = null;
-  #unmet = 0;
-  #longestOrphanMs = 0;
-  #damaged = 0;
-  #leaked = 0;
-
-  private constructor(
-    seed: number,
-    private readonly orphanMs: number,
-    private readonly ground: Ground,
-  ) {
-    this.#random = seeded(seed);
-  }
-
-  static async begin(seed: number, orphanMs: number): Promise<KillTrial> {
-    const site = await startSite({ host: '127.0.0.2' });
-    const trial = new KillTrial(seed, orphanMs, {
-      dir: aTrialDir(),
-      site,
-      preload: await buildProgram(new URL('kill-points.ts', import.meta.url)),
-    });
-    site.route('/page', (_, response) => {
-      trial.#pass('render start');
-      response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Page</title><h1>A page</h1>');
-    });
-    const receiver = await startReceiver({ script: (request) => trial.#receive(request) });
-    trial.#receiver = receiver;
-    const problem = (what: string) => trial.#problem(what);
-    trial.#crowd = Crowd.begin({ site, hook: { url: receiver.url(), secret: SECRET }, clients: CLIENTS, problem });
-    const first = trial.#start({});
-    trial.crowd.up(await first.ready);
-    trial.crowd.down();
-    await first.end('SIGKILL');
-    return trial;
-  }
-
-  get crowd(): Crowd {
-    if (this.#crowd === null) throw new Error('the trial has not begun');
-    return this.#crowd;
-  }
-
-  /** One start and one kill. */
-  async round(round: number): Promise<void> {
-    const points = [...INNER_POINTS, ...OUTER_POINTS];
-    const point = round % 3 === 2 ? ANY_INSTANT : (points[(round - Math.floor(round / 3)) % points.length] ?? '');
-    const when = `round ${round} (${point})`;
-    const nth = 1 + Math.floor(this.#random() * 3);
-    if (OUTER_POINTS.includes(point)) this.#trigger = { point, left: nth };
-    const server = this.#start(INNER_POINTS.includes(point) ? { TRIAL_KILL_AT: `${point} ${nth}` } : {});
-    const giveUp = () => {
-      if (point !== ANY_INSTANT) this.#unmet++;
-      server.kill('SIGKILL');
-    };
-    const patience = setTimeout(giveUp, point === ANY_INSTANT ? this.#random() * INSTANT_MAX_MS : PATIENCE_MS);
-    server.ready.then(
-      (ready) => this.#welcome(server, ready),
-      () => undefined,
-    );
-    const exit = await server.exited;
-    clearTimeout(patience);
-    this.#server = null;
-    this.#trigger = null;
-    this.crowd.down();
-    this.#met.set(point, (this.#met.get(point) ?? 0) + 1);
-    if (exit.signal !== 'SIGKILL') this.#problem(`${when}: ended by itself (${exit.code}): ${server.said.slice(-2).join(' ')}`);
-    await this.#awaitOrphans(when);
-    this.#inspect(when);
-  }
-
-  /** The last start: everything must come to its end. */
-  async conclude(rounds: number): Promise<TrialResult> {
-    const server = this.#start({});
-    this.#welcome(server, await server.ready);
-    const startedAt = performance.now();
-    await this.crowd.leave();
-    const isIdle = await this.crowd.untilIdle(STUCK_AFTER_MS);
-    const idleMs = Math.round(performance.now() - startedAt);
-    if (!isIdle) this.#problem(`jobs or deliveries are stuck ${STUCK_AFTER_MS / 1000} s after the last start`);
-    for (const problem of await this.crowd.lookUpAll()) this.#problem(problem);
-    await server.end('SIGTERM');
-    this.#server = null;
-    const { dataDir } = this.ground.dir;
-    using copy = openCopy(dataDir);
-    const jobs = readJobs(copy.db);
-    for (const problem of [...damageOf(copy.db), ...auditBooks(copy.db, dataDir), ...unexplainedFailures(jobs)]) this.#problem(problem);
-    this.#checkEvents(jobs);
-    return { figures: this.#figures(rounds, jobs, idleMs), problems: this.#problems };
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#server?.end('SIGKILL');
-    await this.#crowd?.leave();
-    await this.#receiver?.[Symbol.asyncDispose]();
-    await this.ground.site[Symbol.asyncDispose]();
-    await this.ground.preload[Symbol.asyncDispose]();
-    this.ground.dir[Symbol.dispose]();
-  }
-
-  #start(env: Record<string, string>): ServerProcess {
-    const { dir, preload } = this.ground;
-    // Always the same port, so that clients find it again.
-    const { port } = new URL(this.crowd.at.url || 'http://127.0.0.1:0');
-    this.#server = startServerProcess({
-      dataDir: dir.dataDir,
-      port: Number(port),
-      preload: preload.file,
-      env: { STILLFRAME_WEBHOOK_ALLOW: this.#receiver?.origin ?? '', STILLFRAME_WEBHOOK_BACKOFF_MS: '100,200,400', ...env },
-    });
-    return this.#server;
-  }
-
-  #welcome(server: ServerProcess, ready: Awaited<ServerProcess['ready']>): void {
-    if (server !== this.#server) return;
-    this.#readyMs.push(ready.ms);
-    this.crowd.up(ready);
-    for (const profile of readdirSync(profilesRoot(this.ground.dir.dataDir))) {
-      if (Number(profile.split('-')[0]) === server.pid) continue;
-      this.#leaked++;
-      this.#problem(`profile ${profile} is left of an earlier server`);
-    }
-  }
-
-  #receive(request: ReceivedRequest) {
-    const jobId = String(request.payload.job_id);
-    const deliveryId = String(request.payload.delivery_id);
-    if ((this.#events.get(jobId) ?? deliveryId) !== deliveryId) this.#problem(`${jobId}: two delivery ids`);
-    if (!hasValidSignature(request, SECRET)) this.#problem(`${jobId}: badly signed`);
-    if (this.#pass('delivery send')) return 'hang' as const;
-    this.#events.set(jobId, deliveryId);
-    if (this.#trigger?.point === 'delivery ack') setImmediate(() => this.#pass('delivery ack'));
-    return { status: 204 };
-  }
+  const problems: string[] = [];
+  const problem = (what: string) => void problems.push(what);
+  const random = seeded(seed);
+  /** By job, the delivery that arrived. */
+  const events = new Map<string, string>();
+  const seen = { points: [] as string[], readyMs: [0], unmet: 0, orphanMs: 0, damaged: 0, leaked: 0 };
+  let server: ServerProcess | null = null;
+  let trigger: { point: string; left: number } | null = null;
 
   /** @returns whether the server was killed here */
-  #pass(point: string): boolean {
-    if (this.#trigger?.point !== point || --this.#trigger.left > 0) return false;
-    this.#trigger = null;
-    this.#server?.kill('SIGKILL');
+  const pass = (point: string): boolean => {
+    if (trigger?.point !== point || --trigger.left > 0) return false;
+    trigger = null;
+    server?.kill('SIGKILL');
     return true;
-  }
+  };
+  const receive = (request: ReceivedRequest) => {
+    const [jobId, deliveryId] = [String(request.payload.job_id), String(request.payload.delivery_id)];
+    if ((events.get(jobId) ?? deliveryId) !== deliveryId) problem(`${jobId}: two delivery ids`);
+    if (!hasValidSignature(request, SECRET)) problem(`${jobId}: badly signed`);
+    if (pass('delivery send')) return 'hang' as const;
+    events.set(jobId, deliveryId);
+    if (trigger?.point === 'delivery ack') setImmediate(() => pass('delivery ack'));
+    return { status: 204 };
+  };
+  using dir = aTrialDir();
+  await using site = await startSite({ host: '127.0.0.2' });
+  site.route('/page', (_, response) => {
+    pass('render start');
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Page</title><h1>A page</h1>');
+  });
+  await using preload = await buildProgram(new URL('kill-points.ts', import.meta.url));
+  await using receiver = await startReceiver({ script: receive });
+  await using crowd = Crowd.begin({ site, hook: { url: receiver.url(), secret: SECRET }, clients: CLIENTS, problem });
+  const webhooks = { STILLFRAME_WEBHOOK_ALLOW: receiver.origin, STILLFRAME_WEBHOOK_BACKOFF_MS: '100,200,400' };
 
-  async #awaitOrphans(when: string): Promise<void> {
-    const root = profilesRoot(this.ground.dir.dataDir);
-    const from = performance.now();
-    const left = () => processesNaming(root).filter(({ pid }) => readProcess(pid)?.state !== 'Z');
-    while (left().length > 0) {
-      if (performance.now() - from > this.orphanMs) {
-        this.#problem(`${when}: ${left().length} browser processes outlive their server`);
-        return;
-      }
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    this.#longestOrphanMs = Math.max(this.#longestOrphanMs, performance.now() - from);
-  }
-
-  /** The state after the crash: whole files, and everything that was promised. */
-  #inspect(when: string): void {
-    using copy = openCopy(this.ground.dir.dataDir);
-    const damage = damageOf(copy.db);
-    if (damage.length > 0) this.#damaged++;
-    for (const problem of [...damage, ...this.crowd.missingFrom(copy.db)]) this.#problem(`${when}: ${problem}`);
-  }
-
-  #checkEvents(jobs: readonly JobFacts[]): void {
-    const ids = new Map(jobs.map((job) => [job.idempotencyKey, job.id]));
-    for (const { idempotencyKey, body } of this.crowd.promised.values()) {
-      const isDue = body.webhook !== undefined && !this.#events.has(ids.get(idempotencyKey) ?? '');
-      if (isDue) this.#problem(`${idempotencyKey}: its event never arrived`);
-    }
-  }
-
-  #figures(rounds: number, jobs: readonly JobFacts[], idleMs: number): Record<string, number | string> {
-    const of = (state: string) => jobs.filter((job) => job.state === state).length;
-    return {
-      kills: rounds,
-      points: [...this.#met].map(([point, count]) => `${point} ${count}`).join(', '),
-      unmet: this.#unmet,
-      promised: this.crowd.promised.size,
-      jobs: jobs.length,
-      completed: of('completed'),
-      crashed_twice: of('failed'),
-      renders: jobs.filter((job) => job.renderedAt !== null).length,
-      events: this.#events.size,
-      damaged_databases: this.#damaged,
-      leaked_profiles: this.#leaked,
-      longest_orphan_ms: Math.round(this.#longestOrphanMs),
-      slowest_ready_ms: Math.round(Math.max(0, ...this.#readyMs)),
-      idle_after_ms: idleMs,
+  const start = (env: Record<string, string> = {}): ServerProcess => {
+    // Always the same port, so that clients find it again.
+    const port = Number(new URL(crowd.at.url || 'http://127.0.0.1:0').port);
+    const started = startServerProcess({ ...dir, port, preload: preload.file, env: { ...webhooks, ...env } });
+    server = started;
+    const welcome = (ready: Awaited<ServerProcess['ready']>) => {
+      if (server !== started) return;
+      seen.readyMs.push(ready.ms);
+      crowd.up(ready);
+      const left = readdirSync(profilesRoot(dir.dataDir)).filter((profile) => Number(profile.split('-')[0]) !== started.pid);
+      seen.leaked += left.length;
+      for (const profile of left) problem(`profile ${profile} is left of an earlier server`);
     };
-  }
+    started.ready.then(welcome, () => undefined);
+    return started;
+  };
+  const end = async (): Promise<void> => {
+    const killed = server;
+    server = null;
+    await killed?.end('SIGKILL');
+  };
+  await using _last = { [Symbol.asyncDispose]: end };
 
-  #problem(what: string): void {
-    this.#problems.push(what);
-  }
+  /** One start and one kill, and the state after the crash: whole files, everything that was promised, and no browser. */
+  const round = async (nth: number): Promise<void> => {
+    const points = [...INNER_POINTS, ...OUTER_POINTS];
+    const point = nth % 3 === 2 ? ANY_INSTANT : (points[(nth - Math.floor(nth / 3)) % points.length] ?? '');
+    const when = `round ${nth} (${point})`;
+    const left = 1 + Math.floor(random() * 3);
+    if (OUTER_POINTS.includes(point)) trigger = { point, left };
+    const started = start(INNER_POINTS.includes(point) ? { TRIAL_KILL_AT: `${point} ${left}` } : {});
+    const giveUp = () => {
+      if (point !== ANY_INSTANT) seen.unmet++;
+      started.kill('SIGKILL');
+    };
+    const patience = setTimeout(giveUp, point === ANY_INSTANT ? random() * INSTANT_MAX_MS : PATIENCE_MS);
+    const exit = await started.exited;
+    clearTimeout(patience);
+    server = null;
+    trigger = null;
+    crowd.down();
+    seen.points.push(point);
+    if (exit.signal !== 'SIGKILL') problem(`${when}: ended by itself (${exit.code}): ${started.said.slice(-2).join(' ')}`);
+    const from = performance.now();
+    const orphans = () => processesNaming(profilesRoot(dir.dataDir)).filter(({ pid }) => readProcess(pid)?.state !== 'Z').length;
+    if (await until(() => orphans() === 0, orphanMs)) seen.orphanMs = Math.max(seen.orphanMs, performance.now() - from);
+    else problem(`${when}: ${orphans()} browser processes outlive their server`);
+    using copy = openCopy(dir.dataDir);
+    const damage = damageOf(copy.db);
+    if (damage.length > 0) seen.damaged++;
+    for (const found of [...damage, ...crowd.missingFrom(copy.db)]) problem(`${when}: ${found}`);
+  };
+
+  await start().ready;
+  await end();
+  crowd.down();
+  for (let nth = 0; nth < rounds; nth++) await round(nth);
+
+  // The last start: everything must come to its end.
+  const last = start();
+  await last.ready;
+  const startedAt = performance.now();
+  await crowd.leave();
+  if (!(await crowd.untilIdle(STUCK_AFTER_MS))) problem(`jobs or deliveries are stuck ${STUCK_AFTER_MS / 1000} s after the last start`);
+  const idleMs = Math.round(performance.now() - startedAt);
+  problems.push(...(await crowd.lookUpAll()));
+  await last.end('SIGTERM');
+  server = null;
+  using copy = openCopy(dir.dataDir);
+  const jobs = readJobs(copy.db);
+  problems.push(...damageOf(copy.db), ...auditBooks(copy.db, dir.dataDir), ...unexplainedFailures(jobs));
+  const ids = new Map(jobs.map((job) => [job.idempotencyKey, job.id]));
+  for (const { idempotencyKey, body } of crowd.promised.values())
+    if (body.webhook !== undefined && !events.has(ids.get(idempotencyKey) ?? '')) problem(`${idempotencyKey}: its event never arrived`);
+  const count = (holds: (job: JobFacts) => boolean) => jobs.filter(holds).length;
+  const figures = {
+    ...{ kills: rounds, points: tally(seen.points), unmet: seen.unmet, promised: crowd.promised.size, jobs: jobs.length },
+    ...{ completed: count(({ state }) => state === 'completed'), crashed_twice: count(({ state }) => state === 'failed') },
+    ...{ renders: count(({ renderedAt }) => renderedAt !== null), events: events.size },
+    ...{ damaged_databases: seen.damaged, leaked_profiles: seen.leaked, longest_orphan_ms: Math.round(seen.orphanMs) },
+    ...{ slowest_ready_ms: Math.round(Math.max(...seen.readyMs)), idle_after_ms: idleMs },
+  };
+  return { figures, problems };
 }

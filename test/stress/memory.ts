@@ -5,22 +5,14 @@
  *
  * Sabotage that turns it red: let `estimateBytes` of render/memory-budget.ts return 0, or leave out the repetition in capture.ts.
  */
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { startSite } from '../fixtures/site/site.js';
 import { browsersOf, memoryOf, wholeBrowser } from './browser-processes.js';
 import { postCapture } from './call-api.js';
 import { startElsewhere } from './elsewhere.js';
 import { HOSTILE_CASES } from './hostile-cases.js';
 import { anotherKey, aTrialDir, startServerProcess } from './server-process.js';
-import type { TrialResult } from './trial-result.js';
-
-export interface MemoryTrialOptions {
-  /** Captures of the other account. */
-  others?: number;
-  attackers?: number;
-  budgetMb?: number;
-  limitMb?: number;
-}
+import { type TrialResult, tally, until } from './trial-result.js';
 
 const SAMPLE_MS = 100;
 const MB = 1_000_000;
@@ -30,7 +22,8 @@ const FILTERS = `<!doctype html><title>filters</title><h1>Filters</h1>${'<i></i>
   i { position: fixed; inset: 0; backdrop-filter: blur(9px); background: rgba(9, 9, 90, 0.01) }
 </style>`;
 
-export async function run({ others = 200, attackers = 4, budgetMb = 3_500, limitMb = 4_096 }: MemoryTrialOptions): Promise<TrialResult> {
+/** @param options.others captures of the other account */
+export async function run({ others = 200, attackers = 4, budgetMb = 3_500, limitMb = 4_096 }): Promise<TrialResult> {
   await using site = await startSite({ host: '127.0.0.2' });
   await using elsewhere = await startElsewhere();
   using dir = aTrialDir();
@@ -38,11 +31,8 @@ export async function run({ others = 200, attackers = 4, budgetMb = 3_500, limit
   await using server = startServerProcess({
     ...dir,
     env: {
-      STILLFRAME_CONCURRENCY: String(attackers + 1),
-      STILLFRAME_KEEP_SLOTS: '1',
-      STILLFRAME_BROWSERS: '2',
-      STILLFRAME_MEMORY_MB: String(budgetMb),
-      STILLFRAME_SYNC_WAIT_MS: '120000',
+      ...{ STILLFRAME_CONCURRENCY: String(attackers + 1), STILLFRAME_KEEP_SLOTS: '1', STILLFRAME_BROWSERS: '2' },
+      ...{ STILLFRAME_MEMORY_MB: String(budgetMb), STILLFRAME_SYNC_WAIT_MS: '120000' },
     },
   });
   group?.take(server.pid);
@@ -61,13 +51,12 @@ export async function run({ others = 200, attackers = 4, budgetMb = 3_500, limit
       { ...LARGE, url: site.url('/article') },
     ]),
   ];
-  const ends = new Map<string, number>();
+  const ends: string[] = [];
   let attacked = 0;
   let over = false;
   const attacking = Array.from({ length: attackers }, async () => {
     while (!over) {
-      const end = endOf(await postCapture(attacker, attacks[attacked++ % attacks.length] ?? {}));
-      ends.set(end, (ends.get(end) ?? 0) + 1);
+      ends.push(endOf(await postCapture(attacker, attacks[attacked++ % attacks.length] ?? {})));
     }
   });
   const attacksEnded = Promise.all(attacking);
@@ -90,7 +79,7 @@ export async function run({ others = 200, attackers = 4, budgetMb = 3_500, limit
   return {
     figures: {
       'captures of the other account': others,
-      'captures of the attacker': `${attacked}: ${[...ends].map(([end, count]) => `${end} ${count}`).join(', ')}`,
+      'captures of the attacker': `${attacked}: ${tally(ends)}`,
       'peak memory': `${Math.round(peakBytes / MB)} of ${budgetMb} MB, ${group === null ? 'by processes' : 'in a control group'}`,
       'processes ended for their memory': told('a browser process used too much memory'),
       'captures repeated alone': told('is repeated alone'),
@@ -104,17 +93,8 @@ function endOf({ status, body }: Awaited<ReturnType<typeof postCapture>>): strin
   return status === 200 ? 'ok' : String(body.error?.code ?? status);
 }
 
-interface ControlGroup extends AsyncDisposable {
-  /** Moves a process, whose children then start in the group. */
-  take(pid: number): void;
-  /** Without files, which the kernel keeps only as long as there is room. */
-  usedBytes(): number;
-  /** Processes that the kernel has ended for want of memory. */
-  kills(): number;
-}
-
 /** A new group below that of this process. @returns null if the system does not allow it */
-function aControlGroup(limitBytes: number): ControlGroup | null {
+function aControlGroup(limitBytes: number) {
   const groups = readFileSync('/proc/self/cgroup', 'latin1');
   const first = /^\d+:(?:[^:]*,)?memory(?:,[^:]*)?:(.*)$/m.exec(groups)?.[1];
   const path = first ?? /^0::(.*)$/m.exec(groups)?.[1] ?? '';
@@ -122,24 +102,23 @@ function aControlGroup(limitBytes: number): ControlGroup | null {
   const v = first === undefined ? SECOND_VERSION : FIRST_VERSION;
   try {
     mkdirSync(dir);
-  } catch {
-    return null;
-  }
-  try {
     writeFileSync(`${dir}/${v.limit}`, String(limitBytes));
   } catch {
-    rmdirSync(dir);
+    if (existsSync(dir)) rmdirSync(dir);
     return null;
   }
   const figure = (file: string, name: string) =>
     Number(new RegExp(`^${name} (\\d+)`, 'm').exec(readFileSync(`${dir}/${file}`, 'latin1'))?.[1] ?? 0);
   return {
-    take: (pid) => writeFileSync(`${dir}/cgroup.procs`, String(pid)),
+    /** Moves a process, whose children then start in the group. */
+    take: (pid: number) => writeFileSync(`${dir}/cgroup.procs`, String(pid)),
+    /** Without files, which the kernel keeps only as long as there is room. */
     usedBytes: () => v.used.reduce((sum, name) => sum + figure('memory.stat', name), 0),
+    /** Processes that the kernel has ended for want of memory. */
     kills: () => figure(v.events, 'oom_kill'),
     [Symbol.asyncDispose]: async () => {
       // The browsers of a server that was killed take a moment longer.
-      while (readFileSync(`${dir}/cgroup.procs`, 'latin1') !== '') await new Promise((resolve) => setTimeout(resolve, SAMPLE_MS));
+      await until(() => readFileSync(`${dir}/cgroup.procs`, 'latin1') === '', 60_000, SAMPLE_MS);
       rmdirSync(dir);
     },
   };

@@ -3,7 +3,7 @@ import { deepStrictEqual } from 'node:assert';
 import { isTerminal, type JobSnapshot } from '../../src/contract/job.js';
 import { periodOf } from '../../src/contract/pricing.js';
 import type { Store } from '../../src/store/store.js';
-import type { ModelJob, ModelState } from './model-state.js';
+import type { ModelState } from './model-state.js';
 import type { Move } from './model-watch.js';
 
 export interface Sides {
@@ -31,7 +31,8 @@ export async function compareJob({ store, model, told }: Sides, id: string): Pro
     deepStrictEqual([found === null, job === undefined], [true, true], `whether ${id} is there`);
     return;
   }
-  deepStrictEqual(stateOf(found), expectedState(model, job), `job ${id}`);
+  const state = [found.state, found.attemptsMade, found.result?.completedAt ?? null, found.result?.workerId ?? null];
+  deepStrictEqual(state, [model.toldState(job), job.attempts, job.endedAt, job.endedAt === null ? null : job.worker], `job ${id}`);
   deepStrictEqual(outcomeOf(found), [job.artifact, job.cached, job.error], `outcome of ${id}`);
   const delivery = await store.findDelivery(id);
   const expected = job.delivery && [job.delivery.state, job.delivery.event, job.delivery.generation, job.delivery.attempts];
@@ -62,14 +63,6 @@ export async function compareUsage({ store, model }: Sides, accountId: string, n
   const { credits, reserved } = await store.usage(accountId, now);
   const pending = model.pendingCredits(accountId, period).reduce((sum, job) => sum + job.wish.price, 0);
   deepStrictEqual([credits, reserved], [model.settled.get(`${accountId} ${period}`) ?? 0, pending], 'usage');
-}
-
-function stateOf(found: JobSnapshot) {
-  return [found.state, found.attemptsMade, found.result?.completedAt ?? null, found.result?.workerId ?? null];
-}
-
-function expectedState(model: ModelState, job: ModelJob) {
-  return [model.toldState(job), job.attempts, job.endedAt, job.endedAt === null ? null : job.worker];
 }
 
 function outcomeOf(found: JobSnapshot) {

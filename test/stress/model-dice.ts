@@ -1,11 +1,19 @@
-import type { AttemptOutcome, NewJob } from '../../src/store/store.js';
-import { aNewJob, someOptions } from '../store/factories.js';
+import type { AttemptOutcome, NewJob, Store } from '../../src/store/store.js';
+import { aKey, aNewJob, NOON, someOptions } from '../store/factories.js';
 import { seeded } from './seeded.js';
 
 export interface ModelCaller {
   accountId: string;
   name: string;
   keyIds: string[];
+}
+
+/** An account with two keys. */
+export async function aModelCaller(store: Store, name: string): Promise<ModelCaller> {
+  const account = await store.createAccount(name, NOON);
+  if (account === null) throw new Error('the name is taken');
+  const keyIds = [(await aKey(store, account.id)).keyId, (await aKey(store, account.id)).keyId];
+  return { accountId: account.id, name, keyIds };
 }
 
 export const SECRET = 's'.repeat(20);
@@ -43,7 +51,9 @@ export class Dice {
   }
 
   /** A submission that often equals an earlier one, in its idempotency key or its picture. */
-  wish(caller: ModelCaller, now: number): NewJob {
+  wish(callers: readonly ModelCaller[], now: number): NewJob {
+    const caller = this.anyOf(callers);
+    if (caller === null) throw new Error('no caller');
     return aNewJob(
       { accountId: caller.accountId, keyId: caller.keyIds[this.chance(0.9) ? 0 : 1] ?? '' },
       {

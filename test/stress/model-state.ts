@@ -9,6 +9,8 @@ import type { Claim, NewJob } from '../../src/store/store.js';
 
 const QUEUED: readonly StoredJobState[] = ['waiting', 'prioritized', 'delayed'];
 
+type Ended = 'completed' | 'failed';
+
 interface ModelDelivery {
   event: string | null;
   state: 'pending' | 'delivered' | 'failed';
@@ -47,6 +49,8 @@ interface ModelArtifact {
   accountId: string;
   gone: boolean;
 }
+
+const NEW_DELIVERY = { event: null, state: 'pending', generation: 1, attempts: 0, dueAt: null, claimedUntil: null } as const;
 
 export class ModelState {
   paused = false;
@@ -103,9 +107,8 @@ export class ModelState {
     this.#turn = Math.max(this.#turn, this.#tagOf(accountId));
     this.#tags.set(accountId, this.#tagOf(accountId) + bookedMs);
     const { workerId: worker, now, leaseMs } = claim;
-    Object.assign(job, { claimedAt: now, bookedMs });
-    Object.assign(job, { state: 'active', worker, leaseUntil: now + leaseMs, firstClaimedAt: job.firstClaimedAt ?? now });
-    job.attempts += 1;
+    const [firstClaimedAt, attempts] = [job.firstClaimedAt ?? now, job.attempts + 1];
+    Object.assign(job, { state: 'active', worker, leaseUntil: now + leaseMs, firstClaimedAt, claimedAt: now, bookedMs, attempts });
   }
 
   held(claim: Claim): ModelJob | null {
@@ -170,7 +173,7 @@ export class ModelState {
     const ended: string[] = [];
     let requeued = 0;
     for (const job of this.#all()) {
-      if (job.delivery !== null && (all || !isLater(job.delivery.claimedUntil, now))) job.delivery.claimedUntil = null;
+      if (job.delivery !== null && (all || (job.delivery.claimedUntil ?? 0) <= now)) job.delivery.claimedUntil = null;
       if (job.state !== 'active' || (!all && job.leaseUntil > now)) continue;
       if (job.attempts < job.wish.attemptBudget) {
         Object.assign(job, { state: job.lane, worker: null });
@@ -225,8 +228,7 @@ export class ModelState {
   expire(before: number, maxBytes: number): string[] {
     const expired: string[] = [];
     for (let next = this.#nextToExpire(before, maxBytes); next !== null; next = this.#nextToExpire(before, maxBytes)) {
-      const artifact = this.artifacts.get(next);
-      if (artifact !== undefined) artifact.gone = true;
+      Object.assign(this.artifacts.get(next) ?? {}, { gone: true });
       expired.push(next);
     }
     return expired;
@@ -260,12 +262,8 @@ export class ModelState {
   }
 
   pendingCredits(accountId: string | null, period: string | null): ModelJob[] {
-    return this.#all().filter(
-      (job) =>
-        job.credits === 'pending' &&
-        (accountId === null || job.wish.accountId === accountId) &&
-        (period === null || periodOf(job.wish.enqueuedAt) === period),
-    );
+    const pending = this.#all().filter((job) => job.credits === 'pending' && (accountId === null || job.wish.accountId === accountId));
+    return pending.filter((job) => period === null || periodOf(job.wish.enqueuedAt) === period);
   }
 
   #all(): ModelJob[] {
@@ -330,30 +328,13 @@ export class ModelState {
       ...{ order: ++this.#order, wish, state: lane, lane, leader: leader?.wish.id ?? null, attempts: 0, dueAt: 0, leaseUntil: 0 },
       ...{ claimedAt: 0, bookedMs: 0 },
       ...{ worker: null, firstClaimedAt: null, endedAt: null, renderedAt: null, artifact: null, cached: false, error: null },
-      credits: 'pending',
-      delivery:
-        webhook === null
-          ? null
-          : {
-              ...{ event: null, state: 'pending', generation: 1, attempts: 0, dueAt: null, claimedUntil: null },
-              origin: new URL(webhook.url).origin,
-            },
+      ...{ credits: 'pending', delivery: webhook && { ...NEW_DELIVERY, origin: new URL(webhook.url).origin } },
     };
     this.jobs.set(wish.id, job);
     return job;
   }
 
-  #end(
-    job: ModelJob,
-    ending: {
-      state: 'completed' | 'failed';
-      now: number;
-      worker: string | null;
-      artifact: string | null;
-      cached: boolean;
-      error: string | null;
-    },
-  ): void {
+  #end(job: ModelJob, ending: Pick<ModelJob, 'worker' | 'artifact' | 'cached' | 'error'> & { state: Ended; now: number }): void {
     const { state, now, ...rest } = ending;
     Object.assign(job, rest, { state, endedAt: now, leader: null, credits: state === 'completed' ? 'settled' : 'released' });
     this.totals[job.credits === 'settled' ? 'settled' : 'released'] += 1;
@@ -384,8 +365,4 @@ function promote(job: ModelJob): void {
 
 function isSame(a: string | null, b: string | null): boolean {
   return a !== null && a === b;
-}
-
-function isLater(time: number | null, now: number): boolean {
-  return time !== null && time > now;
 }

@@ -10,12 +10,12 @@ import { rmSync } from 'node:fs';
 import { periodOf } from '../../src/contract/pricing.js';
 import type { Acceptance, Claim, DueDelivery, EndedJob, NewJob, Store } from '../../src/store/store.js';
 import { createDatabase, startPostgres } from '../fixtures/postgres.js';
-import { aCapture, aDataDir, aKey, claimOne, NOON, openAt } from '../store/factories.js';
+import { aCapture, aDataDir, claimOne, NOON, openAt } from '../store/factories.js';
 import { compareJob, compareSums, compareUsage, isLegalMove, type Sides } from './model-comparison.js';
-import { Dice, type ModelCaller, SECRET } from './model-dice.js';
+import { aModelCaller, Dice, type ModelCaller, SECRET } from './model-dice.js';
 import { ModelState } from './model-state.js';
 import { type ModelWatch, watchStore } from './model-watch.js';
-import type { TrialResult } from './trial-result.js';
+import { firstOf, type TrialResult } from './trial-result.js';
 
 const MAX_QUEUE = 25;
 const LEASE_MS = 2_000;
@@ -76,6 +76,14 @@ class ModelTrial {
   readonly #dice: Dice;
   #now = NOON;
 
+  get #store(): Store {
+    return this.#sides.store;
+  }
+
+  get #model(): ModelState {
+    return this.#sides.model;
+  }
+
   private constructor(
     seed: number,
     private readonly place: string,
@@ -92,7 +100,7 @@ class ModelTrial {
     const watch = await watchStore(place);
     if (sabotage) await watch.unguard();
     const trial = new ModelTrial(seed, place, store, watch, sabotage);
-    for (let i = 0; i < 3; i++) await trial.#addCaller(`account ${i}`);
+    for (let i = 0; i < 3; i++) trial.#callers.push(await aModelCaller(store, `account ${i}`));
     return trial;
   }
 
@@ -102,15 +110,15 @@ class ModelTrial {
   }
 
   figures() {
-    return { ...this.#counts, completed: this.#sides.model.count('completed'), failed: this.#sides.model.count('failed') };
+    return { ...this.#counts, completed: this.#model.count('completed'), failed: this.#model.count('failed') };
   }
 
   async step(i: number): Promise<void> {
     this.#counts.operations += 1;
     this.#now += 1 + this.#dice.below(40);
-    const [name, , run] = this.#dice.byWeight(STEPS);
+    const [name] = this.#dice.byWeight(WEIGHTS);
     try {
-      await run(this);
+      await this[name]();
       if (i % ROUND === ROUND - 1) await this.compareAll();
     } catch (error) {
       this.problem = `operation ${i} (${name}): ${error instanceof Error ? error.message : String(error)}`;
@@ -119,8 +127,8 @@ class ModelTrial {
 
   /** Several at once, so that they share transactions; the store takes them in this order. */
   async accept(): Promise<void> {
-    const wishes = Array.from({ length: 1 + this.#dice.below(3) }, () => this.#wish());
-    const expected = wishes.map((wish) => this.#sides.model.accept(wish, MAX_QUEUE));
+    const wishes = firstOf(1 + this.#dice.below(3)).map(() => this.#dice.wish(this.#callers, ++this.#now));
+    const expected = wishes.map((wish) => this.#model.accept(wish, MAX_QUEUE));
     const answers = await this.#acceptAll(wishes);
     const told = answers.map((answer) => (answer.kind === 'replayed' ? `replayed ${answer.job.id}` : answer.kind));
     deepStrictEqual(told, expected);
@@ -140,12 +148,12 @@ class ModelTrial {
 
   async claim(): Promise<void> {
     const claim = { workerId: `w-${this.#dice.below(4)}`, now: this.#now, leaseMs: LEASE_MS };
-    const allowed = this.#sides.model.nextInTurn(this.#now);
+    const allowed = this.#model.nextInTurn(this.#now);
     const claimed = await claimOne(this.#sides.store, claim);
     const job = allowed.find((candidate) => candidate.wish.id === claimed?.id);
     deepStrictEqual(claimed?.id ?? null, job?.wish.id ?? (allowed.length === 0 ? null : `one of ${allowed.map((each) => each.wish.id)}`));
     if (claimed === null || job === undefined) return;
-    this.#sides.model.take(job, claim);
+    this.#model.take(job, claim);
     deepStrictEqual([claimed.attempt, claimed.firstClaimedAt, claimed.options], [job.attempts, job.firstClaimedAt, job.wish.options]);
     this.#claims.push({ id: claimed.id, workerId: claimed.workerId, attempt: claimed.attempt });
   }
@@ -153,20 +161,16 @@ class ModelTrial {
   async renew(): Promise<void> {
     const claim = this.#anyClaim();
     if (claim === null) return;
-    const kept = await this.#sides.store.renewLease(claim, { now: this.#now, leaseMs: LEASE_MS, progress: this.#dice.below(120) });
-    deepStrictEqual(kept, this.#sides.model.renew(claim, this.#now + LEASE_MS));
+    const kept = await this.#store.renewLease(claim, { now: this.#now, leaseMs: LEASE_MS, progress: this.#dice.below(120) });
+    deepStrictEqual(kept, this.#model.renew(claim, this.#now + LEASE_MS));
   }
 
   async complete(): Promise<void> {
     const claim = this.#anyClaim();
     if (claim === null) return;
     const capture = aCapture({ bytes: 1 + this.#dice.below(1_000) });
-    const ended = await this.#withFollowers(await this.#sides.store.complete(claim, capture, this.#now));
-    deepStrictEqual(
-      ended.map((job) => job.id),
-      this.#sides.model.complete(claim, capture.artifact, this.#now),
-    );
-    for (const job of ended) await compareJob(this.#sides, job.id);
+    const ended = await this.#store.complete(claim, capture, this.#now);
+    await this.#compareEnded(ended, this.#model.complete(claim, capture.artifact, this.#now));
   }
 
   async fail(): Promise<void> {
@@ -174,19 +178,20 @@ class ModelTrial {
     if (claim === null) return;
     // Each its own, as pictures have names of their own: the same claim with the same error is the repetition of a try, which SQLite answers again.
     const error = { code: 'target_error', message: `no ${this.#counts.operations}`, retriable: false, status: 502 } as const;
-    const ended = await this.#withFollowers(await this.#sides.store.fail(claim, error, this.#now));
-    deepStrictEqual(
-      ended.map((job) => job.id),
-      this.#sides.model.fail(claim, error.code, this.#now),
-    );
-    for (const job of ended) await compareJob(this.#sides, job.id);
+    await this.#compareEnded(await this.#store.fail(claim, error, this.#now), this.#model.fail(claim, error.code, this.#now));
+  }
+
+  async #compareEnded(first: EndedJob[], expected: string[]): Promise<void> {
+    const ids = (await this.#withFollowers(first)).map((job) => job.id);
+    deepStrictEqual(ids, expected);
+    for (const id of ids) await compareJob(this.#sides, id);
   }
 
   /** The slices that are left of those that share a render. */
   async #withFollowers(ended: EndedJob[]): Promise<EndedJob[]> {
     const all = [...ended];
-    for (const leaderId of await this.#sides.store.endedLeaders()) {
-      for (let slice: EndedJob[] | null = []; slice !== null; slice = await this.#sides.store.endFollowers(leaderId)) all.push(...slice);
+    for (const leaderId of await this.#store.endedLeaders()) {
+      for (let slice: EndedJob[] | null = []; slice !== null; slice = await this.#store.endFollowers(leaderId)) all.push(...slice);
     }
     return all;
   }
@@ -195,16 +200,16 @@ class ModelTrial {
     const claim = this.#anyClaim();
     if (claim === null) return;
     const dueAt = this.#now + this.#dice.below(500);
-    deepStrictEqual(await this.#sides.store.retryLater(claim, dueAt, this.#now), this.#sides.model.retryLater(claim, dueAt, this.#now));
+    deepStrictEqual(await this.#store.retryLater(claim, dueAt, this.#now), this.#model.retryLater(claim, dueAt, this.#now));
   }
 
   async release(): Promise<void> {
     const claim = this.#anyClaim();
     if (claim === null) return;
-    const expected = this.#sides.model.release(claim);
+    const expected = this.#model.release(claim);
     if (this.sabotage) {
       await this.watch.putBack(claim.id);
-    } else deepStrictEqual(await this.#sides.store.release(claim), expected);
+    } else deepStrictEqual(await this.#store.release(claim), expected);
     await compareJob(this.#sides, claim.id);
   }
 
@@ -215,20 +220,20 @@ class ModelTrial {
       await this.#sides.store[Symbol.asyncDispose]();
       this.#sides.store = await openAt(this.place);
     }
-    const { requeued, ended: crashed } = await this.#sides.store.recover({ now: this.#now, starting: restart });
+    const { requeued, ended: crashed } = await this.#store.recover({ now: this.#now, starting: restart });
     const ended = await this.#withFollowers(crashed);
-    const expected = this.#sides.model.recover(this.#now, restart);
+    const expected = this.#model.recover(this.#now, restart);
     deepStrictEqual({ requeued, ended: ended.map((job) => job.id).sort() }, { ...expected, ended: expected.ended.sort() });
   }
 
   async pause(): Promise<void> {
-    this.#sides.model.paused = !this.#sides.model.paused && this.#dice.chance(0.3);
-    await this.#sides.store.setQueuePaused(this.#sides.model.paused);
+    this.#model.paused = !this.#model.paused && this.#dice.chance(0.3);
+    await this.#store.setQueuePaused(this.#model.paused);
   }
 
   async claimDelivery(): Promise<void> {
-    const due = await this.#sides.store.claimNextDelivery({ now: this.#now, leaseMs: LEASE_MS, perReceiver: PER_RECEIVER });
-    const allowed = this.#sides.model.dueDeliveries(this.#now, PER_RECEIVER);
+    const due = await this.#store.claimNextDelivery({ now: this.#now, leaseMs: LEASE_MS, perReceiver: PER_RECEIVER });
+    const allowed = this.#model.dueDeliveries(this.#now, PER_RECEIVER);
     const job = allowed.find((candidate) => candidate.wish.id === due?.jobId);
     deepStrictEqual(due?.jobId ?? null, job?.wish.id ?? (allowed.length === 0 ? null : `one of ${allowed.map((each) => each.wish.id)}`));
     const delivery = job?.delivery;
@@ -242,25 +247,25 @@ class ModelTrial {
     const due = this.#dice.anyOf(this.#dice.chance(0.9) ? this.#deliveries.slice(-8) : this.#deliveries);
     if (due === null) return;
     const outcome = this.#dice.outcome(this.#now);
-    const job = this.#sides.model.jobs.get(due.jobId);
+    const job = this.#model.jobs.get(due.jobId);
     const delivery = job?.delivery;
     const current = delivery?.state === 'pending' && delivery.generation === due.generation && delivery.attempts === due.attempt - 1;
-    deepStrictEqual(await this.#sides.store.recordAttempt(due, outcome, this.#now), current);
+    deepStrictEqual(await this.#store.recordAttempt(due, outcome, this.#now), current);
     if (!current || !delivery || !job) return;
-    this.#sides.model.judgeReceiver(job, outcome.status, this.#now);
+    this.#model.judgeReceiver(job, outcome.status, this.#now);
     const again = outcome.kind === 'retry' ? { dueAt: outcome.nextAttemptAt } : { state: outcome.kind, dueAt: null };
     Object.assign(delivery, { attempts: due.attempt, claimedUntil: null, ...again });
-    this.#sides.model.forgetReceiver(job);
-    if (outcome.kind !== 'delivered') this.#sides.model.totals.errors += 1;
-    if (outcome.kind !== 'retry') this.#sides.model.totals[outcome.kind] += 1;
+    this.#model.forgetReceiver(job);
+    if (outcome.kind !== 'delivered') this.#model.totals.errors += 1;
+    if (outcome.kind !== 'retry') this.#model.totals[outcome.kind] += 1;
   }
 
   async redeliver(): Promise<void> {
-    const job = this.#dice.anyOf([...this.#sides.model.jobs.values()]);
+    const job = this.#dice.anyOf([...this.#model.jobs.values()]);
     if (job === null) return;
     const { delivery } = job;
     const generation = (delivery?.generation ?? 1) - this.#dice.below(2);
-    const answer = await this.#sides.store.redeliver(job.wish.id, generation, this.#now);
+    const answer = await this.#store.redeliver(job.wish.id, generation, this.#now);
     if (delivery === null) deepStrictEqual(answer.kind, 'delivery_unavailable');
     else if (delivery.generation !== generation) deepStrictEqual(answer.kind, 'generation_changed');
     else if (delivery.state === 'pending') deepStrictEqual(answer.kind, 'delivery_pending');
@@ -272,18 +277,18 @@ class ModelTrial {
 
   async keepHouse(): Promise<void> {
     const rules = { before: this.#now - 60_000, maxBytes: 20_000, limit: 1_000, now: this.#now };
-    deepStrictEqual(await this.#sides.store.expireArtifacts(rules), this.#sides.model.expire(rules.before, rules.maxBytes));
+    deepStrictEqual(await this.#store.expireArtifacts(rules), this.#model.expire(rules.before, rules.maxBytes));
     const before = this.#now - this.#dice.below(120_000);
-    deepStrictEqual(await this.#sides.store.deleteJobs({ before, limit: 1_000_000 }), this.#sides.model.deleteBefore(before));
+    deepStrictEqual(await this.#store.deleteJobs({ before, limit: 1_000_000 }), this.#model.deleteBefore(before));
   }
 
   async setQuota(): Promise<void> {
     const caller = this.#dice.anyOf(this.#callers);
     if (caller === null) return;
-    const used = this.#sides.model.settled.get(`${caller.accountId} ${periodOf(this.#now)}`) ?? 0;
+    const used = this.#model.settled.get(`${caller.accountId} ${periodOf(this.#now)}`) ?? 0;
     const quota = this.#dice.chance(0.7) ? null : used + this.#dice.below(20);
-    this.#sides.model.quotas.set(caller.accountId, quota);
-    await this.#sides.store.setQuota(caller.name, quota);
+    this.#model.quotas.set(caller.accountId, quota);
+    await this.#store.setQuota(caller.name, quota);
   }
 
   /** Everything the store tells against everything the model holds, and all moves since against the legal ones. */
@@ -293,24 +298,11 @@ class ModelTrial {
     this.#counts.transitions += moves.length;
     this.#counts.illegal += illegal.length;
     if (illegal[0] !== undefined) throw new Error(`illegal transition: ${illegal[0].move} of ${illegal[0].id}`);
-    for (const id of this.#sides.model.jobs.keys()) await compareJob(this.#sides, id);
+    for (const id of this.#model.jobs.keys()) await compareJob(this.#sides, id);
     await compareSums(this.#sides, this.#now);
     for (const { accountId } of this.#callers) await compareUsage(this.#sides, accountId, this.#now);
     this.#counts.jobs = await this.watch.jobsEver();
     deepStrictEqual(await this.watch.brokenReferences(), []);
-  }
-
-  async #addCaller(name: string): Promise<void> {
-    const account = await this.#sides.store.createAccount(name, NOON);
-    if (account === null) throw new Error('the name is taken');
-    const keyIds = [(await aKey(this.#sides.store, account.id)).keyId, (await aKey(this.#sides.store, account.id)).keyId];
-    this.#callers.push({ accountId: account.id, name, keyIds });
-  }
-
-  #wish(): NewJob {
-    const caller = this.#dice.anyOf(this.#callers);
-    if (caller === null) throw new Error('no caller');
-    return this.#dice.wish(caller, ++this.#now);
   }
 
   /** Mostly a fresh one, now and then one long lost. */
@@ -318,24 +310,14 @@ class ModelTrial {
     const recent = this.#claims.slice(-6);
     const from = this.#dice.chance(0.9) ? recent : this.#claims;
     const claim = this.#dice.anyOf(from);
-    if (claim !== null && this.#sides.model.held(claim) === null) this.#counts.lostClaims += 1;
+    if (claim !== null && this.#model.held(claim) === null) this.#counts.lostClaims += 1;
     return claim;
   }
 }
 
-const STEPS: [keyof ModelTrial & string, number, (trial: ModelTrial) => Promise<void>][] = [
-  ['accept', 22, (trial) => trial.accept()],
-  ['claim', 24, (trial) => trial.claim()],
-  ['renew', 4, (trial) => trial.renew()],
-  ['complete', 18, (trial) => trial.complete()],
-  ['fail', 4, (trial) => trial.fail()],
-  ['retryLater', 3, (trial) => trial.retryLater()],
-  ['release', 2, (trial) => trial.release()],
-  ['recover', 2, (trial) => trial.recover()],
-  ['pause', 2, (trial) => trial.pause()],
-  ['claimDelivery', 10, (trial) => trial.claimDelivery()],
-  ['recordAttempt', 8, (trial) => trial.recordAttempt()],
-  ['redeliver', 2, (trial) => trial.redeliver()],
-  ['keepHouse', 2, (trial) => trial.keepHouse()],
-  ['setQuota', 1, (trial) => trial.setQuota()],
-];
+/** How often each operation is done. */
+const STEPS = {
+  ...{ accept: 22, claim: 24, renew: 4, complete: 18, fail: 4, retryLater: 3, release: 2, recover: 2, pause: 2 },
+  ...{ claimDelivery: 10, recordAttempt: 8, redeliver: 2, keepHouse: 2, setQuota: 1 },
+};
+const WEIGHTS = Object.entries(STEPS) as [keyof typeof STEPS, number][];

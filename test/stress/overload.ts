@@ -5,23 +5,14 @@
  *
  * Sabotage that turns it red: leave `retryAfterSeconds` out of capture/submit.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { quantile } from '../bench/figure.js';
-import { type Site, startSite } from '../fixtures/site/site.js';
-import { callApi, type Door, postCapture, untilIdle } from './call-api.js';
-import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
+import { flood } from '../bench/loops.js';
+import type { Site } from '../fixtures/site/site.js';
+import { type Door, health, postCapture, untilIdle } from './call-api.js';
+import { type ServerProcess, startWithSite } from './server-process.js';
 import type { TrialResult } from './trial-result.js';
-
-export interface OverloadOptions {
-  /** Duration of the overload; 300 when absent. */
-  seconds?: number;
-  /** Duration of each measurement before and after; a tenth of the above when absent. */
-  calm?: number;
-  /** STILLFRAME_MAX_QUEUE. */
-  queue?: number;
-  /** STILLFRAME_SYNC_WAIT_MS. */
-  wait?: number;
-}
 
 const TIMES_CAPACITY = 10;
 /** A slow machine must fill the queue too, so that there is something to refuse. */
@@ -42,64 +33,45 @@ interface Heard {
   retryAfterS: number;
 }
 
-export async function run({
-  seconds = 300,
-  calm = seconds / 10,
-  queue = 1_000,
-  wait = 25_000,
-}: OverloadOptions = {}): Promise<TrialResult<number>> {
-  await using site = await startSite({ host: '127.0.0.2' });
-  using dir = aTrialDir();
-  const env = { STILLFRAME_MAX_QUEUE: String(queue), STILLFRAME_SYNC_WAIT_MS: String(wait) };
-  const server = startServerProcess({ ...dir, env });
-  const at = await server.door();
-  try {
-    await capacityOf(at, site, Math.min(3, calm));
-    const before = await capacityOf(at, site, calm);
-    const { heard, goodput, memory, maxLagMs, generatorShare } = await overload({
-      at,
-      site,
-      server,
-      ratePerSecond: Math.max(before * TIMES_CAPACITY, (queue * TIMES_QUEUE) / seconds),
-      seconds,
-    });
-    await untilIdle(at);
-    // The machine's capacity varies over minutes, so it is measured before and after.
-    const capacity = (before + (await capacityOf(at, site, calm))) / 2;
-    const refused = heard.filter(({ status }) => status === 503 || status === 429);
-    const figures = {
-      capacity_before: round(before),
-      capacity_per_second: round(capacity),
-      goodput_per_second: round(goodput),
-      goodput_share: round(goodput / capacity),
-      submissions: heard.length,
-      answered_200: count(heard, 200),
-      answered_202: count(heard, 202),
-      refused: refused.length,
-      refusal_p50_ms: round(longest(refused, 0.5)),
-      refusal_p95_ms: round(longest(refused, 0.95)),
-      refusal_p99_ms: round(longest(refused, 0.99)),
-      slowest_refusal_ms: round(longest(refused, 1)),
-      generator_lag_ms: round(maxLagMs),
-      generator_cores: round(generatorShare),
-      memory_first_mb: round(memory.first / 1e6),
-      memory_last_mb: round(memory.last / 1e6),
-    };
-    const problems = judge({ heard, refused, wait, capacity, goodput, memory });
-    return { figures, problems };
-  } finally {
-    await server.end('SIGKILL');
-  }
+/**
+ * @param given.seconds of the overload; `calm` of each measurement before and after; `queue` is STILLFRAME_MAX_QUEUE and `wait`
+ * STILLFRAME_SYNC_WAIT_MS
+ */
+export async function run(given: { seconds?: number; calm?: number; queue?: number; wait?: number } = {}): Promise<TrialResult<number>> {
+  const { seconds = 300, queue = 1_000, wait = 25_000 } = given;
+  const { calm = seconds / 10 } = given;
+  await using ground = await startWithSite({ STILLFRAME_MAX_QUEUE: String(queue), STILLFRAME_SYNC_WAIT_MS: String(wait) });
+  const { at, site, server } = ground;
+  await capacityOf(at, site, Math.min(3, calm));
+  const before = await capacityOf(at, site, calm);
+  const ratePerSecond = Math.max(before * TIMES_CAPACITY, (queue * TIMES_QUEUE) / seconds);
+  const { heard, goodput, memory, maxLagMs, generatorShare } = await overload({ at, site, server, ratePerSecond, seconds });
+  await untilIdle(at);
+  // The machine's capacity varies over minutes, so it is measured before and after.
+  const capacity = (before + (await capacityOf(at, site, calm))) / 2;
+  await server.end('SIGKILL');
+  const refused = heard.filter(({ status }) => status === 503 || status === 429);
+  const figures = {
+    ...{ capacity_before: before, capacity_per_second: capacity, goodput_per_second: goodput, goodput_share: goodput / capacity },
+    ...{ submissions: heard.length, answered_200: count(heard, 200), answered_202: count(heard, 202), refused: refused.length },
+    ...{ refusal_p50_ms: longest(refused, 0.5), refusal_p95_ms: longest(refused, 0.95), refusal_p99_ms: longest(refused, 0.99) },
+    ...{ slowest_refusal_ms: longest(refused, 1), generator_lag_ms: maxLagMs, generator_cores: generatorShare },
+    ...{ memory_first_mb: memory.first / 1e6, memory_last_mb: memory.last / 1e6 },
+  };
+  const problems = judge({ heard, refused, wait, capacity, goodput, memory });
+  return { figures: Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, round(value)])), problems };
 }
 
-function judge(of: {
+interface Seen {
   heard: Heard[];
   refused: Heard[];
   wait: number;
   capacity: number;
   goodput: number;
   memory: { first: number; last: number };
-}): string[] {
+}
+
+function judge(of: Seen): string[] {
   const { heard, refused, wait, memory } = of;
   const problems: string[] = [];
   const others = heard.filter(({ status }) => ![200, 202, 429, 503].includes(status));
@@ -132,16 +104,11 @@ function tellsTheTruth({ at, retryAfterS }: { at: number; retryAfterS: number },
 
 /** Captures a second, by clients that wait for each before the next. */
 async function capacityOf(at: Door, site: Site, seconds: number): Promise<number> {
-  const from = performance.now();
   let done = 0;
-  const lane = async () => {
-    while (performance.now() - from < seconds * 1_000) {
-      const { status } = await postCapture(at, order(site));
-      if (status === 200) done++;
-    }
-  };
-  await Promise.all(Array.from({ length: WIDTH }, lane));
-  return (done * 1_000) / (performance.now() - from);
+  const { perSecond, times } = await flood(WIDTH, seconds * 1_000, async () => {
+    if ((await postCapture(at, order(site))).status === 200) done++;
+  });
+  return (perSecond * done) / times.length;
 }
 
 interface Storm {
@@ -155,9 +122,10 @@ interface Storm {
 /** At a steady rate, whatever becomes of the answers. */
 async function overload({ at, site, server, ratePerSecond, seconds }: Storm) {
   const heard: Heard[] = [];
-  const asked: Promise<void>[] = [];
+  const asked: Promise<unknown>[] = [];
   const samples: number[] = [];
-  const completedBefore = await completed(at);
+  const completed = async (): Promise<number> => (await health(at)).body.data.queue.completed;
+  const completedBefore = await completed();
   const from = performance.now();
   const sampling = setInterval(() => samples.push(server.memoryBytes()), SAMPLE_MS);
   const pool = new Pool(at.url);
@@ -167,18 +135,13 @@ async function overload({ at, site, server, ratePerSecond, seconds }: Storm) {
     const due = from + (nth * 1_000) / ratePerSecond;
     if (due - from > seconds * 1_000) break;
     const wait = due - performance.now();
-    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    if (wait > 0) await pause(wait);
     else maxLagMs = Math.max(maxLagMs, -wait);
     const answered = ask(pool, at, site).then((answer) => heard.push({ ...answer, at: performance.now() - from }));
     // Cut off at the end.
-    asked.push(
-      answered.then(
-        () => undefined,
-        () => undefined,
-      ),
-    );
+    asked.push(answered.catch(() => undefined));
   }
-  const goodput = ((await completed(at)) - completedBefore) / ((performance.now() - from) / 1_000);
+  const goodput = ((await completed()) - completedBefore) / ((performance.now() - from) / 1_000);
   clearInterval(sampling);
   const { user, system } = process.cpuUsage(cpu);
   const generatorShare = (user + system) / 1_000 / (performance.now() - from);
@@ -205,22 +168,13 @@ function order(site: Site): Record<string, unknown> {
   return { url: site.url(`/static?${++orders}`), format: 'png', viewport: { width: 640, height: 400, deviceScaleFactor: 1 }, cache_ttl: 0 };
 }
 
-async function completed(at: Door): Promise<number> {
-  const { body } = await callApi(`${at.url}/v1/health`, at.key);
-  return body.data.queue.completed;
-}
-
 function count(heard: readonly Heard[], status: number): number {
   return heard.filter((one) => one.status === status).length;
 }
 
 function longest(heard: readonly Heard[], share: number): number {
-  return heard.length === 0
-    ? 0
-    : quantile(
-        heard.map(({ ms }) => ms),
-        share,
-      );
+  const times = heard.map(({ ms }) => ms);
+  return times.length === 0 ? 0 : quantile(times, share);
 }
 
 function round(value: number): number {

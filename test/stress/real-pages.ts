@@ -16,14 +16,6 @@ import { aPageSession, launchChromium, options } from '../render/picture/a-page-
 import { take } from '../render/picture/take.js';
 import { listOf, type TrialResult } from './trial-result.js';
 
-export interface RealPagesOptions {
-  /** Comma lists; all of the trial's when absent. */
-  densities?: string | number;
-  widths?: string | number;
-  /** 0: no pictures are compared. */
-  pictures?: number;
-}
-
 /** The share of px that may differ: edges of glyphs where two sections meet at fractional densities. */
 const DIFFERING_MAX = 0.0005;
 /** Per channel; below it two px are the same to any eye. */
@@ -33,7 +25,10 @@ const PRECISION_MIN = 0.85;
 /** Words in a row that are compared: by single ones, any text resembles any other. */
 const SHINGLE_WORDS = 3;
 
-export async function run(given: RealPagesOptions): Promise<TrialResult> {
+type Given = { densities?: string | number; widths?: string | number; pictures?: number };
+
+/** @param given comma lists; all of the trial's when absent; pictures 0: no pictures are compared */
+export async function run(given: Given): Promise<TrialResult> {
   const problems: string[] = [];
   const figures: Record<string, number | string> = {};
   const thread = await builtThread();
@@ -53,7 +48,7 @@ export async function run(given: RealPagesOptions): Promise<TrialResult> {
 }
 
 /** @returns the largest share of px that differ */
-async function comparePictures(browser: Browser, page: InventedPage, given: RealPagesOptions, problems: string[]): Promise<number> {
+async function comparePictures(browser: Browser, page: InventedPage, given: Given, problems: string[]): Promise<number> {
   let worst = 0;
   for (const width of listOf(given.widths, [390, 1280])) {
     for (const deviceScaleFactor of listOf(given.densities, [1, 2])) {

@@ -5,7 +5,8 @@
  *
  * Sabotage that turns it red: take `timeoutMs` out of the fetch, follow redirects, or read the whole body.
  */
-import { createServer, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import type { Egress, PublicFetch } from '../../src/egress/egress.js';
 import { openEgress } from '../../src/egress/open-egress.js';
@@ -91,6 +92,10 @@ function casesFor(canary: Receiver, places: Places): Case[] {
     expect: 'retry',
     waits,
   });
+  const behaves = (expect: Case['expect'], ...cases: [name: string, meets: Case['meets'], says?: RegExp][]): Case[] =>
+    cases.map(([name, meets, says]) => ({ name, meets, expect, ...(says === undefined ? {} : { says }) }));
+  const endless = (...cases: Case[]): Case[] => cases.map((one) => ({ ...one, endless: true }));
+  const at = (scheme: string, port: number) => ({ url: `${scheme}://127.0.0.1:${port}/` });
   const inAMinute = new Date(Date.now() + 120_000).toUTCString();
   return [
     ...answers([200, 201, 202, 204, 299], 'delivered'),
@@ -103,41 +108,22 @@ function casesFor(canary: Receiver, places: Places): Case[] {
     busy('soon', BACKOFF_MS * 0.8),
     busy('-1', BACKOFF_MS * 0.8),
     { name: 'refresh header', meets: { status: 200, headers: { refresh: `0; url=${canary.url()}` } }, expect: 'delivered' },
-    { name: 'reset', meets: 'reset', expect: 'retry', says: /closed the connection/ },
-    { name: 'close', meets: 'close', expect: 'retry', says: /closed the connection/ },
-    { name: 'silence', meets: 'hang', expect: 'retry', says: /in time/, endless: true },
-    { name: 'drip body', meets: 'drip body', expect: 'retry', says: /in time/, endless: true },
-    { name: 'drip headers', meets: 'drip headers', expect: 'retry', says: /in time/, endless: true },
-    { name: '1 GB body', meets: 'huge body', expect: 'delivered' },
-    { name: '1 GB error body', meets: 'huge error body', expect: 'retry' },
-    { name: 'gzip bomb', meets: 'gzip bomb', expect: 'delivered' },
-    { name: '4 MB header', meets: 'huge headers', expect: 'retry' },
-    { name: '10,000 headers', meets: 'many headers', expect: 'retry' },
-    { name: 'garbage', meets: 'garbage', expect: 'retry' },
-    { name: 'short body', meets: 'short body', expect: 'retry' },
-    { name: 'bad chunks', meets: 'bad chunks', expect: 'retry' },
-    { name: 'endless 103', meets: 'endless informational', expect: 'retry', says: /response are too large/ },
-    { name: 'connection refused', meets: { url: `http://127.0.0.1:${places.closedPort}/` }, expect: 'retry', says: /refused/ },
-    { name: 'plain HTTP on a TLS address', meets: { url: `https://127.0.0.1:${places.plainPort}/` }, expect: 'retry' },
-    { name: 'TLS without a certificate', meets: { url: `https://127.0.0.1:${places.tlsPort}/` }, expect: 'retry', says: /TLS/ },
-    {
-      name: 'TLS that never speaks',
-      meets: { url: `https://127.0.0.1:${places.silentPort}/` },
-      expect: 'retry',
-      says: /in time/,
-      endless: true,
-    },
-    {
-      name: 'TLS with an untrusted certificate',
-      meets: { url: `https://127.0.0.1:${places.untrustedPort}/` },
-      expect: 'retry',
-      says: /TLS/,
-    },
-    ...['missing', 'private', 'mixed', 'looped', 'broken'].map(
-      (name): Case => ({ name: `${name} name`, meets: { url: `https://${name}.example/` }, expect: 'retry', says: /public address/ }),
+    ...behaves('retry', ['4 MB header', 'huge headers'], ['10,000 headers', 'many headers'], ['garbage', 'garbage']),
+    ...behaves('retry', ['short body', 'short body'], ['bad chunks', 'bad chunks'], ['1 GB error body', 'huge error body']),
+    ...behaves('retry', ['reset', 'reset', /closed the connection/], ['close', 'close', /closed the connection/]),
+    ...behaves('retry', ['endless 103', 'endless informational', /response are too large/]),
+    ...behaves('delivered', ['1 GB body', 'huge body'], ['gzip bomb', 'gzip bomb']),
+    ...endless(...behaves('retry', ['silence', 'hang', /in time/], ['drip body', 'drip body', /in time/])),
+    ...endless(...behaves('retry', ['drip headers', 'drip headers', /in time/])),
+    ...behaves('retry', ['connection refused', at('http', places.closedPort), /refused/], ['plain HTTP', at('https', places.plainPort)]),
+    ...behaves('retry', ['TLS without a certificate', at('https', places.tlsPort), /TLS/]),
+    ...behaves('retry', ['TLS with an untrusted certificate', at('https', places.untrustedPort), /TLS/]),
+    ...endless(...behaves('retry', ['TLS that never speaks', at('https', places.silentPort), /in time/])),
+    ...['missing', 'private', 'mixed', 'looped', 'broken'].flatMap((name) =>
+      behaves('retry', [`${name} name`, { url: `https://${name}.example/` }, /public address/]),
     ),
-    { name: 'name server that is silent', meets: { url: 'https://silent.example/' }, expect: 'retry', endless: true },
-    { name: 'private address', meets: { url: 'https://10.0.0.1/' }, expect: 'retry', says: /public address/ },
+    ...endless(...behaves('retry', ['name server that is silent', { url: 'https://silent.example/' }])),
+    ...behaves('retry', ['private address', { url: 'https://10.0.0.1/' }, /public address/]),
   ];
 }
 
@@ -202,28 +188,16 @@ function isForeign(url: string): boolean {
   return new URL(url).hostname !== '127.0.0.1';
 }
 
-interface Places extends AsyncDisposable {
-  closedPort: number;
-  plainPort: number;
-  tlsPort: number;
-  untrustedPort: number;
-  silentPort: number;
-}
+type Places = Awaited<ReturnType<typeof openPlaces>>;
 
 /** Addresses where nothing listens, or the wrong server. */
-async function openPlaces(): Promise<Places> {
-  const plain = createServer((socket) =>
-    socket
-      .on('error', () => undefined)
-      .resume()
-      .end('HTTP/1.1 400 Bad Request\r\n\r\n'),
-  );
+async function openPlaces() {
+  const calm = (socket: Socket) => socket.on('error', () => undefined).resume();
+  const plain = createServer((socket) => calm(socket).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
   const tls = createTlsServer({}, (socket) => socket.end()).on('tlsClientError', () => undefined);
   const untrusted = createTlsServer(TLS_IDENTITY, (socket) => socket.end()).on('tlsClientError', () => undefined);
   const kept = new Set<Socket>();
-  const silent = createServer((socket) => {
-    kept.add(socket.on('error', () => undefined).resume());
-  });
+  const silent = createServer((socket) => void kept.add(calm(socket)));
   const gone = createServer();
   const [plainPort, tlsPort, untrustedPort] = await Promise.all([listen(plain), listen(tls), listen(untrusted)]);
   const [silentPort, closedPort] = await Promise.all([listen(silent), listen(gone)]);
@@ -237,15 +211,11 @@ async function openPlaces(): Promise<Places> {
   };
 }
 
-function listen(server: Server): Promise<number> {
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      resolve(typeof address === 'object' && address !== null ? address.port : 0);
-    });
-  });
+async function listen(server: Server): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
 }
 
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => server.close(() => resolve()));
+function close(server: Server): Promise<unknown> {
+  return new Promise((resolve) => server.close(resolve));
 }

@@ -14,27 +14,15 @@ import { ANY_BROWSER } from '../render/install/any-browser.js';
 import type { TrialResult } from './trial-result.js';
 
 /** A destination of each class that is refused. */
-const PLACES = {
-  loopback: '127.0.0.1',
-  'loopback, another': '127.0.0.3',
-  'loopback v6': '[::1]',
-  'loopback, mapped': '[::ffff:127.0.0.1]',
-  unspecified: '0.0.0.0',
-  'private 10/8': '10.0.0.1',
-  'private 172.16/12': '172.16.0.1',
-  'private 192.168/16': '192.168.0.1',
-  'metadata, encoded': '2852039166',
-  'carrier-grade NAT': '100.64.0.1',
-  multicast: '224.0.0.1',
-  reserved: '240.0.0.1',
-  'unique local': '[fd00::1]',
-  'link-local v6': '[fe80::1]',
-  NAT64: '[64:ff9b::7f00:1]',
-  localhost: 'localhost',
-  'private zone': 'db.internal',
-  'private by look-up': 'canary.example.net',
-  'missing name': 'nowhere.example.net',
-} as const;
+const PLACES = [
+  // Loopback and what stands for it, private, metadata (encoded), carrier-grade NAT, multicast, reserved.
+  ...['127.0.0.1', '127.0.0.3', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', '10.0.0.1', '172.16.0.1', '192.168.0.1', '2852039166'],
+  ...['100.64.0.1', '224.0.0.1', '240.0.0.1'],
+  // Unique local, link-local, NAT64.
+  ...['[fd00::1]', '[fe80::1]', '[64:ff9b::7f00:1]'],
+  // Names: reserved ones, one that is private by look-up, one that does not exist.
+  ...['localhost', 'db.internal', 'canary.example.net', 'nowhere.example.net'],
+];
 const DOCUMENTS = [
   (end: string) => `<meta http-equiv="refresh" content="0;url=SITE${redirectPath('302', 1, end)}"><p>words</p>`,
   (end: string) => `<p>words</p><script>location.href = 'SITE${redirectPath('307', 2, end)}'</script>`,
@@ -57,17 +45,15 @@ export async function run({ hops = LONGEST, every = 1 } = {}): Promise<TrialResu
   await using site = await startPlainSite({ answer: answerRedirect });
   await using gate = await openTestEgress({ 'canary.example.net': ['127.0.0.3'] });
   await using browser = await openBrowser(gate, ANY_BROWSER, AT_ONCE);
-  const cases = Object.values(PLACES)
-    .flatMap((place) => REDIRECT_KINDS.flatMap((kind) => Array.from({ length: hops }, (_, index) => ({ kind, hops: index + 1, place }))))
-    .filter((_, index) => index % every === 0);
+  const cases = PLACES.flatMap((place) =>
+    REDIRECT_KINDS.flatMap((kind) => Array.from({ length: hops }, (_, index) => ({ kind, hops: index + 1, place }))),
+  ).filter((_, index) => index % every === 0);
   const problems: string[] = [];
   await inLanes(cases, AT_ONCE, async (one) => {
     const problem = await follow(browser, one, { port: site.port, forbiddenPort: canary.port });
     if (problem !== null) problems.push(`${one.kind} × ${one.hops} to ${one.place}: ${problem}`);
   });
-  const documents = Object.values(PLACES)
-    .flatMap((place) => DOCUMENTS.map((document) => ({ document, place })))
-    .filter((_, index) => index % every === 0);
+  const documents = PLACES.flatMap((place) => DOCUMENTS.map((document) => ({ document, place }))).filter((_, index) => index % every === 0);
   await using captures = await openCaptures(gate);
   for (const { document, place } of documents) {
     const refused = await lead(captures, document(`http://${place}:${canary.port}/end`), site.port);
@@ -79,7 +65,7 @@ export async function run({ hops = LONGEST, every = 1 } = {}): Promise<TrialResu
     chains: cases.length,
     documents: documents.length,
     kinds: REDIRECT_KINDS.length,
-    places: Object.keys(PLACES).length,
+    places: PLACES.length,
     dials,
   };
   return { figures, problems };

@@ -10,14 +10,6 @@ import { judgeRows, rowsPage } from '../render/picture/rows.js';
 import { type Taken, take } from '../render/picture/take.js';
 import type { TrialResult } from './trial-result.js';
 
-export interface RowsOptions {
-  /** Comma lists; all of the trial's when absent. */
-  heights?: string | number;
-  densities?: string | number;
-  formats?: string;
-  algorithms?: string;
-}
-
 interface Case {
   height: number;
   density: number;
@@ -28,24 +20,19 @@ interface Case {
 const WIDTH = 400;
 const LOSSY_TOLERANCE = 60;
 
-export async function run(options: RowsOptions): Promise<TrialResult<number>> {
+type Given = Record<'heights' | 'densities' | 'formats' | 'algorithms', string | number | undefined>;
+
+/** @param options comma lists; all of the trial's when absent */
+export async function run(options: Partial<Given>): Promise<TrialResult<number>> {
   const problems: string[] = [];
   const figures = { pictures: 0, whole: 0, lowerDensity: 0, truncated: 0, slowestMs: 0 };
   const browser = await launchChromium();
   try {
     for (const one of cases(options)) {
       const startedAt = performance.now();
-      const picture = await take(
-        browser,
-        rowsPage(one.height),
-        {
-          full_page: true,
-          full_page_algorithm: one.algorithm,
-          format: one.format,
-          viewport: { width: WIDTH, height: 800, deviceScaleFactor: one.density },
-        },
-        { scrollMs: 300_000, pictureMs: 900_000 },
-      );
+      const viewport = { width: WIDTH, height: 800, deviceScaleFactor: one.density };
+      const wish = { full_page: true, full_page_algorithm: one.algorithm, format: one.format, viewport };
+      const picture = await take(browser, rowsPage(one.height), wish, { scrollMs: 300_000, pictureMs: 900_000 });
       figures.pictures++;
       figures.slowestMs = Math.max(figures.slowestMs, Math.round(performance.now() - startedAt));
       if (picture.diagnostics.truncated) figures.truncated++;
@@ -60,7 +47,7 @@ export async function run(options: RowsOptions): Promise<TrialResult<number>> {
   return { figures, problems };
 }
 
-function cases(options: RowsOptions): Case[] {
+function cases(options: Partial<Given>): Case[] {
   const list = (given: string | number | undefined, all: readonly (string | number)[]) =>
     given === undefined ? all.map(String) : String(given).split(',');
   const found: Case[] = [];

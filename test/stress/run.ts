@@ -5,12 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import type { TrialResult } from './trial-result.js';
 
-export type TrialArgs = Record<string, number | string | undefined>;
-
-interface Trial {
-  title: string;
-  run(args: never): Promise<TrialResult>;
-}
+type TrialArgs = Record<string, number | string>;
 
 const PROBLEMS_TOLD = 30;
 
@@ -34,65 +29,50 @@ const TESTS: Record<string, { title: string; files: string[]; named: string }> =
   },
 };
 
-/** In the order of the issues that they judge. Loaded when asked for. */
-const TRIALS: Record<string, () => Promise<Trial>> = {
-  model: async () => ({ title: 'random operations on the store against a state model', ...(await import('./model.js')) }),
-  concurrent: async () => ({ title: 'random operations over eight connections at once', ...(await import('./concurrent.js')) }),
-  fuzz: async () => ({ title: 'hostile bodies and requests against the edge', ...(await import('./fuzz.js')) }),
-  kill: async () => ({ title: 'SIGKILL of the server at named points and any instant', ...(await import('./kill.js')) }),
-  restart: async () => ({ title: 'SIGKILL, and how soon all goes on', ...(await import('./restart.js')) }),
-  cluster: async () => ({ title: 'several nodes on one PostgreSQL, killed, cut off and restarted', ...(await import('./cluster.js')) }),
-  drain: async () => ({ title: 'SIGTERM under load', ...(await import('./drain.js')) }),
-  overload: async () => ({ title: 'ten times what the server can do', ...(await import('./overload.js')) }),
-  'full-disk': async () => ({ title: 'a data directory without space', ...(await import('./full-disk.js')) }),
-  backup: async () => ({ title: 'backups under load, restored', ...(await import('./backup.js')) }),
-  secrets: async () => ({ title: 'planted secrets, looked for everywhere', ...(await import('./secrets.js')) }),
-  fair: async () => ({ title: 'many slow captures of one account beside quick ones of another', ...(await import('./fair.js')) }),
-  clocks: async () => ({ title: 'a clock that jumps 31 days under load', ...(await import('./clocks.js')) }),
-  clock: async () => ({ title: 'a start with a clock that is a year ahead or behind', ...(await import('./clock.js')) }),
-  outage: async () => ({ title: 'the bucket or the database away while captures run', ...(await import('./outage.js')) }),
-  'slow-clients': async () => ({ title: 'slow-loris sockets beside honest clients', ...(await import('./slow-clients.js')) }),
-  sockets: async () => ({ title: 'pipelined, aborted, idle and slow requests', ...(await import('./sockets.js')) }),
-  oracle: async () => ({ title: "another key's job against a random id", ...(await import('./oracle.js')) }),
-  receivers: async () => ({ title: 'scripted webhook receivers, well-behaved and not', ...(await import('./receivers.js')) }),
-  'webhook-kills': async () => ({ title: 'SIGKILL during deliveries', ...(await import('./webhook-kills.js')) }),
-  'webhook-isolation': async () => ({ title: 'a receiver that hangs delays no other', ...(await import('./webhook-isolation.js')) }),
-  'webhook-captures': async () => ({ title: 'a receiver that hangs delays no capture', ...(await import('./webhook-captures.js')) }),
-  rows: async () => ({ title: 'coloured rows at every height, density, format and algorithm', ...(await import('./rows.js')) }),
-  sticky: async () => ({ title: 'fixed and sticky elements, once each and in place', ...(await import('./sticky.js')) }),
-  still: async () => ({ title: 'one picture each of pages beside busy loops, and pages at their end', ...(await import('./still.js')) }),
-  vectors: async () => ({ title: 'every spelling of a destination, through the public API', ...(await import('./vectors.js')) }),
-  channels: async () => ({ title: 'every way out that a browser has, in every mode and format', ...(await import('./channels.js')) }),
-  redirects: async () => ({ title: 'chains of redirects into forbidden places', ...(await import('./redirects.js')) }),
-  'fail-closed': async () => ({ title: 'the proxy dies under a capture', ...(await import('./fail-closed.js')) }),
-  sandbox: async () => ({ title: 'every renderer confined, no process as root', ...(await import('./sandbox.js')) }),
-  hostile: async () => ({ title: 'hostile pages beside an ordinary one', ...(await import('./hostile.js')) }),
-  bombs: async () => ({ title: 'pages of huge strings, wherever a browser tells of them', ...(await import('./bombs.js')) }),
-  memory: async () => ({
-    title: "pages that take the server's memory, beside captures of another account",
-    ...(await import('./memory.js')),
-  }),
-  watchdog: async () => ({ title: 'stopped and killed browsers and renderers', ...(await import('./watchdog.js')) }),
-  soak: async () => ({ title: 'thousands of mixed captures leave nothing behind', ...(await import('./soak.js')) }),
-  isolation: async () => ({ title: 'no trace of one capture in another', ...(await import('./isolation.js')) }),
-  binary: async () => ({ title: 'the self-contained executable, alone on a machine without Node', ...(await import('./binary.js')) }),
-  strangers: async () => ({
-    title: 'the first hour with every Node, npm and browser that can be had',
-    ...(await import('./strangers.js')),
-  }),
-  'real-pages': async () => ({
-    title: 'realistic pages: both algorithms agree, Markdown holds the text',
-    ...(await import('./real-pages.js')),
-  }),
+/** What each trial is about, in the order of the issues that they judge. Its program is the file of its name, loaded when asked for. */
+const TRIALS: Record<string, string> = {
+  model: 'random operations on the store against a state model',
+  concurrent: 'random operations over eight connections at once',
+  fuzz: 'hostile bodies and requests against the edge',
+  kill: 'SIGKILL of the server at named points and any instant',
+  restart: 'SIGKILL, and how soon all goes on',
+  cluster: 'several nodes on one PostgreSQL, killed, cut off and restarted',
+  drain: 'SIGTERM under load',
+  overload: 'ten times what the server can do',
+  'full-disk': 'a data directory without space',
+  backup: 'backups under load, restored',
+  secrets: 'planted secrets, looked for everywhere',
+  fair: 'many slow captures of one account beside quick ones of another',
+  clocks: 'a clock that jumps 31 days under load',
+  'slow-clients': 'slow-loris sockets beside honest clients',
+  oracle: "another key's job against a random id",
+  receivers: 'scripted webhook receivers, well-behaved and not',
+  'webhook-kills': 'SIGKILL during deliveries',
+  'webhook-isolation': 'a receiver that hangs delays no other',
+  'webhook-captures': 'a receiver that hangs delays no capture',
+  rows: 'coloured rows at every height, density, format and algorithm',
+  sticky: 'fixed and sticky elements, once each and in place',
+  still: 'one picture each of pages beside busy loops, and pages at their end',
+  vectors: 'every spelling of a destination, through the public API',
+  channels: 'every way out that a browser has, in every mode and format',
+  redirects: 'chains of redirects into forbidden places',
+  'fail-closed': 'the proxy dies under a capture',
+  sandbox: 'every renderer confined, no process as root',
+  hostile: 'hostile pages beside an ordinary one',
+  bombs: 'pages of huge strings, wherever a browser tells of them',
+  memory: "pages that take the server's memory, beside captures of another account",
+  watchdog: 'stopped and killed browsers and renderers',
+  soak: 'thousands of mixed captures leave nothing behind',
+  isolation: 'no trace of one capture in another',
+  binary: 'the self-contained executable, alone on a machine without Node',
+  strangers: 'the first hour with every Node, npm and browser that can be had',
+  'real-pages': 'realistic pages: both algorithms agree, Markdown holds the text',
 };
 
 async function main([id = 'list', ...rest]: string[]): Promise<number> {
+  const names = [...Object.keys(TRIALS), ...Object.keys(TESTS)];
   if (id === 'list') {
-    const titles = [...Object.keys(TRIALS), ...Object.keys(TESTS)].map(async (name) => [
-      name,
-      ((await TRIALS[name]?.()) ?? TESTS[name])?.title,
-    ]);
-    for (const [name, title] of await Promise.all(titles)) process.stdout.write(`${name?.padEnd(17)} ${title}\n`);
+    for (const name of names) process.stdout.write(`${name.padEnd(17)} ${TRIALS[name] ?? TESTS[name]?.title}\n`);
     return 0;
   }
   const test = TESTS[id];
@@ -100,28 +80,24 @@ async function main([id = 'list', ...rest]: string[]): Promise<number> {
     const words = ['node_modules/vitest/vitest.mjs', 'run', ...test.files, '-t', test.named];
     return spawnSync(process.execPath, words, { stdio: 'inherit' }).status ?? 1;
   }
-  const load = TRIALS[id];
-  if (load === undefined) {
-    process.stderr.write(`There is no trial "${id}". They are: ${[...Object.keys(TRIALS), ...Object.keys(TESTS)].join(', ')}\n`);
+  if (TRIALS[id] === undefined) {
+    process.stderr.write(`There is no trial "${id}". They are: ${names.join(', ')}\n`);
     return 2;
   }
-  const trial = await load();
+  const { run } = (await import(`./${id}.ts`)) as { run(args: TrialArgs): Promise<TrialResult> };
   const startedAt = Date.now();
-  const result = await trial.run(readArgs(rest) as never);
-  process.stdout.write(
-    `${id}: ${result.problems.length === 0 ? 'held' : 'BROKE'} after ${Math.round((Date.now() - startedAt) / 1000)} s\n`,
-  );
-  for (const [name, figure] of Object.entries(result.figures)) process.stdout.write(`  ${name}: ${figure}\n`);
-  for (const problem of result.problems.slice(0, PROBLEMS_TOLD)) process.stdout.write(`  BROKEN: ${problem}\n`);
-  return result.problems.length === 0 ? 0 : 1;
+  const { figures, problems } = await run(readArgs(rest));
+  process.stdout.write(`${id}: ${problems.length === 0 ? 'held' : 'BROKE'} after ${Math.round((Date.now() - startedAt) / 1000)} s\n`);
+  for (const [name, figure] of Object.entries(figures)) process.stdout.write(`  ${name}: ${figure}\n`);
+  for (const problem of problems.slice(0, PROBLEMS_TOLD)) process.stdout.write(`  BROKEN: ${problem}\n`);
+  return problems.length === 0 ? 0 : 1;
 }
 
 function readArgs(words: string[]): TrialArgs {
   const args: TrialArgs = {};
   for (let at = 0; at < words.length; at += 2) {
-    const name = words[at]?.replace(/^--/, '') ?? '';
-    const value = words[at + 1] ?? '';
-    args[name] = /^\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+    const [name = '', value = ''] = words.slice(at, at + 2);
+    args[name.replace(/^--/, '')] = /^\d+(\.\d+)?$/.test(value) ? Number(value) : value;
   }
   return args;
 }

@@ -61,17 +61,9 @@ function framedPage(port: number): string {
   return `<!doctype html><title>page</title><h1>Words</h1>${frames.join('')}`;
 }
 
-interface SeenProcess {
-  command: string;
-  /** 0 none, 2 a filter, as it was last seen. */
-  seccomp: number;
-  uid: number;
-  ageMs: number;
-}
-
 /** Looks at the processes of the browsers again and again; each is remembered as it was last seen. */
-function watchProcesses(dataDir: string): Disposable & { seen: ReadonlyMap<string, SeenProcess> } {
-  const seen = new Map<string, SeenProcess & { since: number }>();
+function watchProcesses(dataDir: string) {
+  const seen = new Map<string, NonNullable<ReturnType<typeof readStatus>> & { since: number; ageMs: number }>();
   const watch = setInterval(() => {
     for (const group of browserPids(dataDir)) {
       for (const { pid, startTime } of processGroup(group)) remember(`${pid} ${startTime}`, pid);
@@ -85,17 +77,15 @@ function watchProcesses(dataDir: string): Disposable & { seen: ReadonlyMap<strin
   return { seen, [Symbol.dispose]: () => clearInterval(watch) };
 }
 
-function readStatus(pid: number): Omit<SeenProcess, 'ageMs'> | null {
+/** @returns seccomp 0 for none, 2 for a filter */
+function readStatus(pid: number) {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'latin1');
     const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1');
     // A zombie process has no command line, and nothing that could be confined.
     if (command === '') return null;
-    return {
-      command,
-      seccomp: Number(/^Seccomp:\s*(\d)/m.exec(status)?.[1] ?? 0),
-      uid: Number(/^Uid:\s*(\d+)/m.exec(status)?.[1] ?? 0),
-    };
+    const figure = (name: string) => Number(new RegExp(`^${name}:\\s*(\\d+)`, 'm').exec(status)?.[1] ?? 0);
+    return { command, seccomp: figure('Seccomp'), uid: figure('Uid') };
   } catch {
     return null;
   }

@@ -38,12 +38,8 @@ export async function run({ rounds = 10 } = {}): Promise<TrialResult<number>> {
   await using collector = await startCollector();
   using dir = aTrialDir();
   const env = {
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-    OTEL_BSP_SCHEDULE_DELAY: '100',
-    STILLFRAME_LOG: 'trace',
-    STILLFRAME_WEBHOOK_ALLOW: receiver.origin,
-    STILLFRAME_WEBHOOK_BACKOFF_MS: '50',
-    STILLFRAME_SYNC_WAIT_MS: '5000',
+    ...{ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '100', STILLFRAME_LOG: 'trace' },
+    ...{ STILLFRAME_WEBHOOK_ALLOW: receiver.origin, STILLFRAME_WEBHOOK_BACKOFF_MS: '50', STILLFRAME_SYNC_WAIT_MS: '5000' },
   };
   let server = startServerProcess({ ...dir, env });
   const { url } = await server.ready;
@@ -68,17 +64,15 @@ export async function run({ rounds = 10 } = {}): Promise<TrialResult<number>> {
   await untilIdle(ground.at);
   problems.push(...(await search(ground, { server, dataDir: dir.dataDir, when: 'when all has ended' })));
   await server[Symbol.asyncDispose]();
-  problems.push(...searchFiles(plants, dir.dataDir, 'after its end'), ...searchLines(plants, server.said, 'the log'));
+  problems.push(...searchFiles(plants, dir.dataDir, 'after its end'), ...plants.foundIn(server.said, 'the log'));
   problems.push(...searchTraces(plants, collector));
   if (proxy.credentials.length === 0) problems.push('the proxy was never given its credentials');
   if (!site.hits.some((hit) => plants.spellings.some(({ plain }) => hit.headers.authorization?.includes(plain))))
     problems.push('the page was never given its headers');
   for (const kind of ['given-cookie', 'state-cookie'])
     if (!site.hits.some(({ headers }) => headers.cookie?.includes(kind))) problems.push(`the page was never given its ${kind}`);
-  return {
-    figures: { rounds, planted: plants.spellings.length, searched: plants.searched, searched_mb: Math.round(plants.bytes / 1e6) },
-    problems,
-  };
+  const searched = { searched: plants.searched, searched_mb: Math.round(plants.bytes / 1e6) };
+  return { figures: { rounds, planted: plants.spellings.length, ...searched }, problems };
 }
 
 /** Rotates it; the former one holds for another hour. */
@@ -113,55 +107,40 @@ function privateParts(plants: Plants, site: Site): Record<'login' | 'document', 
 
 /** One capture of each fate, each with secrets of its own. */
 async function goThroughFates({ at, site, receiver, proxy, plants }: Ground, credentials: object, round: number): Promise<void> {
+  const url = site.url('/static');
+  const webhook = (kind: string) => ({ url: receiver.url(), secret: plants.make(kind) });
   const ways: [fate: string, body: Record<string, unknown>][] = [
-    ['done', { url: site.url('/static') }],
-    ['through a proxy', { url: site.url('/static'), proxy: { server: proxy, ...credentials } }],
-    [
-      'proxy refuses',
-      { url: site.url('/static'), proxy: { server: proxy, username: plants.make('wrong-user'), password: plants.make('wrong-password') } },
-    ],
-    [
-      'no such proxy',
-      { url: site.url('/static'), proxy: { server: 'http://127.0.0.2:1', username: 'me', password: plants.make('lone-password') } },
-    ],
+    ['done', { url }],
+    ['through a proxy', { url, proxy: { server: proxy, ...credentials } }],
+    ['proxy refuses', { url, proxy: { server: proxy, username: plants.make('wrong-user'), password: plants.make('wrong-password') } }],
+    ['no such proxy', { url, proxy: { server: 'http://127.0.0.2:1', username: 'me', password: plants.make('lone-password') } }],
     ['target fails', { url: site.url('/status/500') }],
-    ['check fails', { url: site.url('/static'), fail_if_content_missing: ['nowhere to be found'] }],
+    ['check fails', { url, fail_if_content_missing: ['nowhere to be found'] }],
     ['no such host', { url: 'http://nowhere.invalid/' }],
-    ['script throws', { url: site.url('/static'), custom_js: 'throw new Error(document.title)' }],
-    ['logged in', { url: site.url('/static'), ...privateParts(plants, site).login }],
+    ['script throws', { url, custom_js: 'throw new Error(document.title)' }],
+    ['logged in', { url, ...privateParts(plants, site).login }],
     ['logged in, fails', { url: site.url('/status/500'), ...privateParts(plants, site).login }],
     ['document', { ...privateParts(plants, site).document, ...privateParts(plants, site).login }],
     ['document, fails', { ...privateParts(plants, site).document, fail_if_content_missing: ['nowhere to be found'] }],
-    ['document, malformed', { ...privateParts(plants, site).document, url: site.url('/static') }],
+    ['document, malformed', { ...privateParts(plants, site).document, url }],
     ['login, malformed', { url: 'http://127.0.0.2:1/', cookies: [{ name: 'a b', value: plants.make('bad-cookie'), domain: 'com' }] }],
     ['refused', { url: 'http://127.0.0.1/', proxy: { server: 'http://10.0.0.1:3128', password: plants.make('refused-password') } }],
-    ['malformed', { url: site.url('/static'), delay: -1, webhook: { url: receiver.url(), secret: 'short' } }],
+    ['malformed', { url, delay: -1, webhook: { url: receiver.url(), secret: 'short' } }],
   ];
   for (const [fate, body] of ways) {
     const idempotencyKey = `${round}-${fate.replaceAll(/\W+/g, '_')}`;
-    const given = {
-      viewport: VIEWPORT,
-      cache_ttl: 0,
-      headers: {
-        Authorization: `Bearer ${plants.make('authorization')}`,
-        Cookie: `session=${plants.make('cookie')}`,
-        'X-Api-Key': plants.make('header'),
-      },
-      webhook: { url: receiver.url(), secret: plants.make('webhook-secret') },
-      ...body,
-    };
+    const authorization = { Authorization: `Bearer ${plants.make('authorization')}`, Cookie: `session=${plants.make('cookie')}` };
+    const headers = { ...authorization, 'X-Api-Key': plants.make('header') };
+    const given = { viewport: VIEWPORT, cache_ttl: 0, headers, webhook: webhook('webhook-secret'), ...body };
     plants.hear(`${fate}: answer`, await postCapture(at, given, { idempotencyKey }));
     // The same key with another secret: a conflict that must not say in what.
-    plants.hear(
-      `${fate}: conflict`,
-      await postCapture(at, { ...given, webhook: { url: receiver.url(), secret: plants.make('other-secret') } }, { idempotencyKey }),
-    );
+    plants.hear(`${fate}: conflict`, await postCapture(at, { ...given, webhook: webhook('other-secret') }, { idempotencyKey }));
     const looked = await callApi(`${at.url}/v1/requests/${idempotencyKey}`, at.key);
     plants.hear(`${fate}: look-up`, looked);
     if (looked.status === 200) plants.hear(`${fate}: webhook`, await callApi(`${at.url}/v1/jobs/${looked.body.data.id}/webhook`, at.key));
   }
   const stranger = plants.make('sf_live_');
-  plants.hear('unknown key', await postCapture({ ...at, key: stranger }, { url: site.url('/static') }));
+  plants.hear('unknown key', await postCapture({ ...at, key: stranger }, { url }));
   plants.hear('key in a query', await callApi(`${at.url}/v1/jobs/job_x?token=${plants.make('query')}`, at.key));
 }
 
@@ -192,17 +171,13 @@ async function search({ at, plants }: Ground, where: { server: ServerProcess; da
     return [
       ...searchFiles(plants, dataDir, `${when}: data directory`),
       ...searchFiles(plants, copies, `${when}: backup`),
-      ...plants.foundIn(Buffer.from(metrics), `${when}: metrics`),
-      ...searchLines(plants, server.said, `${when}: log`),
-      ...plants.foundIn(Buffer.from(plants.heard.join('\n')), `${when}: answers`),
+      ...plants.foundIn([metrics], `${when}: metrics`),
+      ...plants.foundIn(server.said, `${when}: log`),
+      ...plants.foundIn(plants.heard, `${when}: answers`),
     ];
   } finally {
     rmSync(copies, { recursive: true });
   }
-}
-
-function searchLines(plants: Plants, lines: readonly string[], where: string): string[] {
-  return plants.foundIn(Buffer.from(lines.join('\n')), where);
 }
 
 function searchTraces(plants: Plants, { requests, spans }: Collector): string[] {
@@ -216,14 +191,9 @@ function searchFiles(plants: Plants, dir: string, where: string): string[] {
   return files.flatMap((file) => plants.foundIn(readFileSync(join(dir, file)), `${where}: ${file}`));
 }
 
-interface Spellings {
-  plain: string;
-  needles: Buffer[];
-}
-
 /** The secrets that must not be found, and the places that were searched. */
 class Plants {
-  readonly spellings: Spellings[] = [];
+  readonly spellings: { plain: string; needles: Buffer[] }[] = [];
   readonly heard: string[] = [];
   searched = 0;
   bytes = 0;
@@ -235,11 +205,8 @@ class Plants {
   }
 
   add(secret: string): void {
-    const base64 = [0, 1, 2].map((offset) =>
-      Buffer.from(' '.repeat(offset) + secret)
-        .toString('base64')
-        .slice(offset === 0 ? 0 : 4, -4),
-    );
+    const shifted = (offset: number) => Buffer.from(' '.repeat(offset) + secret).toString('base64');
+    const base64 = [0, 1, 2].map((offset) => shifted(offset).slice(offset === 0 ? 0 : 4, -4));
     const needles = [secret, Buffer.from(secret).toString('hex'), ...base64].map((text) => Buffer.from(text));
     this.spellings.push({ plain: secret, needles });
   }
@@ -248,7 +215,8 @@ class Plants {
     this.heard.push(`${what} ${answer.status} ${JSON.stringify([...answer.headers])} ${JSON.stringify(answer.body)}`);
   }
 
-  foundIn(content: Buffer, where: string): string[] {
+  foundIn(given: Buffer | readonly string[], where: string): string[] {
+    const content = Buffer.isBuffer(given) ? given : Buffer.from(given.join('\n'));
     this.searched++;
     this.bytes += content.length;
     return this.spellings

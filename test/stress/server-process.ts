@@ -3,6 +3,8 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, stat
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { startSite } from '../fixtures/site/site.js';
 import type { Door } from './call-api.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -54,21 +56,7 @@ export interface Exit {
 }
 
 /** The built server, in a process of its own that may be killed at any time. */
-export interface ServerProcess extends AsyncDisposable {
-  readonly pid: number;
-  /** Resolves at the ready line; rejects when the process ends before it. */
-  readonly ready: Promise<{ url: string; firstKey: string | null; ms: number }>;
-  readonly exited: Promise<Exit>;
-  /** Its output on stderr so far. */
-  readonly said: readonly string[];
-  kill(signal: NodeJS.Signals): void;
-  /** The same, and waits for its end. */
-  end(signal: NodeJS.Signals): Promise<Exit>;
-  /** Where it is when it is ready, with the first key of a new directory. */
-  door(): Promise<Door>;
-  /** Bytes, of the server process alone. */
-  memoryBytes(): number;
-}
+export type ServerProcess = ReturnType<typeof startServerProcess>;
 
 /** A data directory of its own, removed when disposed of. */
 export function aTrialDir(): { dataDir: string } & Disposable {
@@ -77,29 +65,61 @@ export function aTrialDir(): { dataDir: string } & Disposable {
 }
 
 /** Starts `stillframe serve`: two captures at once in one browser, no rate limits, 127.0.0.2 allowed. */
-export function startServerProcess(start: ServerStart): ServerProcess {
+export function startServerProcess(start: ServerStart) {
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [...preloading(start), start.main ?? mainFile(), 'serve', '--port', String(start.port ?? 0)], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...settings(start), ...start.env },
-  });
+  const child = spawn(
+    process.execPath,
+    [
+      ...(start.preload === undefined ? [] : ['--import', start.preload]),
+      start.main ?? mainFile(),
+      'serve',
+      '--port',
+      String(start.port ?? 0),
+    ],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...settings(start), ...start.env },
+    },
+  );
   const said: string[] = [];
   const exited = new Promise<Exit>((done) => child.once('exit', (code, signal) => done({ code, signal })));
   const ready = untilReady(child, said, startedAt);
   // A caller that kills it before it is ready can ignore this.
   ready.catch(() => undefined);
   const kill = (signal: NodeJS.Signals) => void child.kill(signal);
+  /** Waits for its end. */
   const end = (signal: NodeJS.Signals) => {
     kill(signal);
     return exited;
   };
   return {
     pid: child.pid ?? 0,
-    ...{ ready, exited, said, kill, end },
-    door: () => ready.then(({ url, firstKey }) => ({ url, key: firstKey ?? '' })),
+    /** Resolves at the ready line; rejects when the process ends before it. */
+    ready,
+    exited,
+    /** Its output on stderr so far. */
+    said: said as readonly string[],
+    /** Whether a line of it contains these words. */
+    tells: (text: string, from = 0) => said.slice(from).some((line) => line.includes(text)),
+    ...{ kill, end },
+    /** Where it is when it is ready, with the first key of a new directory. */
+    door: (): Promise<Door> => ready.then(({ url, firstKey }) => ({ url, key: firstKey ?? '' })),
+    /** Bytes, of the server process alone. */
     memoryBytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) * 1024,
+    [Symbol.asyncDispose]: async () => void (await end('SIGTERM')),
+  };
+}
+
+/** A server with a directory of its own, and the fixture site, which its captures may reach. */
+export async function startWithSite(env: Record<string, string> = {}, start: Partial<ServerStart> = {}) {
+  const [site, dir] = [await startSite({ host: '127.0.0.2' }), aTrialDir()];
+  const server = startServerProcess({ ...dir, ...start, env });
+  return {
+    ...{ site, server, dataDir: dir.dataDir, at: await server.door() },
     async [Symbol.asyncDispose]() {
-      await end('SIGTERM');
+      await server[Symbol.asyncDispose]();
+      await site[Symbol.asyncDispose]();
+      dir[Symbol.dispose]();
     },
   };
 }
@@ -107,9 +127,9 @@ export function startServerProcess(start: ServerStart): ServerProcess {
 /** Runs another command of the program to its end. */
 export async function runCommand(args: readonly string[], env: Record<string, string> = {}): Promise<Exit & { out: string; err: string }> {
   const child = spawn(process.execPath, [mainFile(), ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
-  const [out, err] = [collect(child.stdout), collect(child.stderr)];
-  const exit = await new Promise<Exit>((done) => child.once('close', (code, signal) => done({ code, signal })));
-  return { ...exit, out: out(), err: err() };
+  const exited = new Promise<Exit>((done) => child.once('close', (code, signal) => done({ code, signal })));
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return { ...(await exited), out, err };
 }
 
 /** A key of another account, made beside the running server. */
@@ -120,48 +140,29 @@ export async function anotherKey(dataDir: string, account: string): Promise<stri
   return String(JSON.parse(out).secret);
 }
 
-function collect(stream: NodeJS.ReadableStream): () => string {
-  let text = '';
-  stream.setEncoding('utf8').on('data', (part) => {
-    text += part;
-  });
-  return () => text;
-}
-
-function preloading({ preload }: ServerStart): string[] {
-  return preload === undefined ? [] : ['--import', preload];
-}
-
 function settings({ dataDir, isSmall = true }: ServerStart): Record<string, string> {
   return {
     STILLFRAME_DATA_DIR: dataDir,
     STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2',
     ...(isSmall ? { STILLFRAME_CONCURRENCY: '2', STILLFRAME_BROWSERS: '1' } : {}),
-    STILLFRAME_SUBMIT_RATE: '0',
-    STILLFRAME_READ_RATE: '0',
-    STILLFRAME_LISTS: 'false',
-    STILLFRAME_BROWSER_INSTALL: 'false',
-    STILLFRAME_LOG: 'info',
-    STILLFRAME_LOG_FORMAT: 'json',
+    ...{ STILLFRAME_SUBMIT_RATE: '0', STILLFRAME_READ_RATE: '0', STILLFRAME_LISTS: 'false', STILLFRAME_BROWSER_INSTALL: 'false' },
+    ...{ STILLFRAME_LOG: 'info', STILLFRAME_LOG_FORMAT: 'json' },
   };
 }
 
-function untilReady(child: ChildProcess, said: string[], startedAt: number): ServerProcess['ready'] {
-  return new Promise((done, fail) => {
+function untilReady(child: ChildProcess, said: string[], startedAt: number) {
+  return new Promise<{ url: string; firstKey: string | null; ms: number }>((done, fail) => {
     if (child.stdout === null || child.stderr === null) throw new Error('the server has no output');
-    let url: string | null = null;
-    const results = collect(child.stdout);
-    const isDone = () => {
-      const firstKey = /sf_live_[0-9A-Za-z]{38}/.exec(results())?.[0] ?? null;
-      if (url !== null) done({ url, firstKey, ms: performance.now() - startedAt });
-    };
+    let results = '';
+    child.stdout.setEncoding('utf8').on('data', (part) => {
+      results += part;
+    });
+    const tell = (url: string) =>
+      done({ url, firstKey: /sf_live_[0-9A-Za-z]{38}/.exec(results)?.[0] ?? null, ms: performance.now() - startedAt });
     const lines = createInterface({ input: child.stderr }).on('line', (line) => {
       said.push(line);
-      if (line.includes('"msg":"ready"')) {
-        url = (JSON.parse(line) as { url: string }).url;
-        // The first key, if there is one, was written before this line, to a pipe of its own: it is read by the next turn of the loop.
-        setImmediate(() => setImmediate(isDone));
-      }
+      // The first key, if there is one, was written before this line, to a pipe of its own: it is read by the next turn of the loop.
+      if (line.includes('"msg":"ready"')) setImmediate(() => setImmediate(() => tell((JSON.parse(line) as { url: string }).url)));
     });
     lines.once('close', () => fail(new Error(`the server ended before it was ready: ${said.slice(-3).join(' ')}`)));
   });

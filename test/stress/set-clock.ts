@@ -1,5 +1,5 @@
 /**
- * Loaded before the server by trials "clocks" and "clock": at the start and at SIGUSR2 its clock jumps to what the file
+ * Loaded before the server by trial "clocks": at the start and at SIGUSR2 its clock jumps to what the file
  * `TRIAL_CLOCK` says, in ms from the true time.
  */
 import { existsSync, readFileSync } from 'node:fs';

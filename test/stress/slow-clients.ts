@@ -5,18 +5,11 @@
  * Sabotage that turns it red: take `headersTimeout` or `connectionsCheckingInterval` out of http/serve.
  */
 import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'undici';
+import { quantile } from '../bench/figure.js';
 import { aCompletedJob, fakeServices, KEYS, serveApp } from '../http/fake-services.js';
 import type { TrialResult } from './trial-result.js';
-
-export interface SlowClientsOptions {
-  /** 500 when absent. */
-  sockets?: number;
-  /** How long they hang on; 60 when absent. */
-  seconds?: number;
-  /** 10,000, as in earnest, when absent. */
-  headersTimeoutMs?: number;
-}
 
 const READ_EVERY_MS = 10;
 const DRIP_EVERY_MS = 500;
@@ -24,8 +17,8 @@ const CUT_GRACE_MS = 3_000;
 /** Below this a ratio says more about the clock than about the server. */
 const NOTICEABLE_MS = 2;
 
-export async function run(options: SlowClientsOptions): Promise<TrialResult<number>> {
-  const { sockets = 500, seconds = 60, headersTimeoutMs = 10_000 } = options;
+/** @param options.seconds that the sockets hang on */
+export async function run({ sockets = 500, seconds = 60, headersTimeoutMs = 10_000 }): Promise<TrialResult<number>> {
   const services = fakeServices();
   const job = aCompletedJob();
   services.jobs.set(job.id, job);
@@ -36,8 +29,8 @@ export async function run(options: SlowClientsOptions): Promise<TrialResult<numb
   const crowded = [...(await read()), ...(await read())];
   const figures = {
     sockets,
-    alone_p95_ms: round(p95(alone)),
-    crowded_p95_ms: round(p95(crowded)),
+    alone_p95_ms: round(quantile(alone, 0.95)),
+    crowded_p95_ms: round(quantile(crowded, 0.95)),
     cut: crowd.lives.length,
     longest_life_ms: Math.round(Math.max(0, ...crowd.lives, ...crowd.ages())),
   };
@@ -103,14 +96,10 @@ async function readFor(url: string, path: string, ms: number): Promise<number[]>
     const answer = await client.request({ path, method: 'GET', headers: { authorization: `Bearer ${KEYS.full}` } });
     await answer.body.text();
     times.push(performance.now() - startedAt);
-    await new Promise((resolve) => setTimeout(resolve, READ_EVERY_MS));
+    await pause(READ_EVERY_MS);
   }
   await client.close();
   return times;
-}
-
-function p95(times: number[]): number {
-  return times.toSorted((one, other) => one - other)[Math.floor(times.length * 0.95)] ?? 0;
 }
 
 function round(ms: number): number {

@@ -7,22 +7,13 @@
  * (drop removeProfile from end() in chromium-process.ts).
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { profilesRoot } from '../../src/render/pool/profile-dir.js';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { inLanes } from '../egress/in-lanes.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { browsersOf, isService, memoryOf, renderersOf, wholeBrowser } from './browser-processes.js';
-import type { TrialResult } from './trial-result.js';
-
-export interface SoakOptions {
-  captures?: number;
-  /** Captures after which memory is first weighed. */
-  first?: number;
-  /** ms without work before the state is taken. */
-  rest?: number;
-  /** 0: memory is told and not judged. */
-  judge?: number;
-}
+import { firstOf, type TrialResult } from './trial-result.js';
 
 interface State {
   serverMb: number;
@@ -64,8 +55,8 @@ const MIX: { path: string; statuses: number[]; wish?: Record<string, unknown> }[
   { path: '/article', statuses: [200], wish: { block_ads: true, block_trackers: true } },
 ];
 
-export async function run(options: SoakOptions): Promise<TrialResult> {
-  const { captures = 5_000, first = 500, rest = 10_000, judge = 1 } = options;
+/** @param options.first captures after which memory is first weighed; `rest`: ms without work before; judge 0: memory is told and not judged */
+export async function run({ captures = 5_000, first = 500, rest = 10_000, judge = 1 }): Promise<TrialResult> {
   const problems: string[] = [];
   await using site = await startSite({ host: '127.0.0.2' });
   await using server = await startServer({ STILLFRAME_CONCURRENCY: String(AT_ONCE), STILLFRAME_BROWSERS: String(BROWSERS) });
@@ -78,31 +69,18 @@ export async function run(options: SoakOptions): Promise<TrialResult> {
   await captureMany(captures - first, { server, site, problems });
   const perSecond = (captures - first) / ((performance.now() - from) / 1_000);
   const late = await atRest(server, { rest, baseline: before });
-  for (const [name, now, then] of [
-    ['server', late.serverMb, early.serverMb],
-    ['browsers', late.browsersMb, early.browsersMb],
-  ] as const) {
-    if (judge === 1 && now > then * GROWTH) problems.push(`memory of ${name}: ${now} MB, after ${first} captures ${then} MB`);
-  }
+  for (const name of ['serverMb', 'browsersMb'] as const)
+    if (judge === 1 && late[name] > early[name] * GROWTH) problems.push(`${name}: ${late[name]}, after ${first} captures ${early[name]}`);
   for (const name of COUNTS) if (late[name] > before[name]) problems.push(`${name}: ${late[name]}, at first ${before[name]}`);
   const tell = ({ serverMb, browsersMb, renderers, others, descriptors, profiles }: State) =>
     `server ${serverMb} MB, browsers ${browsersMb} MB, ${renderers} renderers and ${others} other processes, ${descriptors} descriptors, ${profiles} profiles`;
-  return {
-    figures: {
-      captures,
-      'a second': perSecond.toFixed(1),
-      before: tell(before),
-      [`after ${first}`]: tell(early),
-      'at the end': tell(late),
-    },
-    problems,
-  };
+  const states = { before: tell(before), [`after ${first}`]: tell(early), 'at the end': tell(late) };
+  return { figures: { captures, 'a second': perSecond.toFixed(1), ...states }, problems };
 }
 
 async function captureMany(count: number, { server, site, problems }: { server: BenchServer; site: Site; problems: string[] }) {
-  const chosen = Array.from({ length: count }, (_, nth) => MIX[nth % MIX.length]);
+  const chosen = firstOf(count).flatMap((nth) => MIX[nth % MIX.length] ?? []);
   await inLanes(chosen, AT_ONCE, async (one) => {
-    if (one === undefined) return;
     const { status, data } = await server.post({ ...SMALL, url: site.url(one.path), ...one.wish });
     if (!one.statuses.includes(status)) problems.push(`${one.path} ended ${status} ${JSON.stringify(data).slice(0, 200)}`);
   });
@@ -115,7 +93,7 @@ async function atRest(server: BenchServer, { rest, baseline }: { rest: number; b
   const isBack = () => baseline === null || COUNTS.every((name) => lowest(name) <= baseline[name]);
   const from = performance.now();
   for (let ms = 0; ms < rest || (!isBack() && ms < REST_MAX_MS); ms = performance.now() - from) {
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await pause(250);
     seen.push(state(server));
   }
   const bound = (name: keyof State) => (baseline === null ? Math.max(...seen.map((one) => one[name])) : lowest(name));
@@ -133,16 +111,11 @@ async function atRest(server: BenchServer, { rest, baseline }: { rest: number; b
 function state(server: BenchServer): State {
   const browsers = browsersOf(server.pid);
   const members = browsers.flatMap((pid) => wholeBrowser(pid));
-  const mb = (bytes: number) => Math.round(bytes / 1e6);
   const renderers = browsers.flatMap((pid) => renderersOf(pid));
-  return {
-    serverMb: mb(server.memoryBytes()),
-    browsersMb: mb(memoryOf(members)),
-    renderers: renderers.length,
-    others: members.filter((pid) => !isService(pid) && !renderers.includes(pid)).length,
-    descriptors: descriptorsOf(server),
-    profiles: readdirSync(profilesRoot(server.dataDir)).length,
-  };
+  const memory = { serverMb: Math.round(server.memoryBytes() / 1e6), browsersMb: Math.round(memoryOf(members) / 1e6) };
+  const others = members.filter((pid) => !isService(pid) && !renderers.includes(pid)).length;
+  const profiles = readdirSync(profilesRoot(server.dataDir)).length;
+  return { ...memory, renderers: renderers.length, others, descriptors: descriptorsOf(server), profiles };
 }
 
 /** But for the connections of this trial itself, of which its client keeps as many open as it likes. */

@@ -12,19 +12,14 @@ import { SHELL_FOOTER, SHELL_HEIGHT, SHELL_NAV, SHELLS } from '../render/picture
 import { take } from '../render/picture/take.js';
 import { listOf, type TrialResult } from './trial-result.js';
 
-export interface StickyOptions {
-  /** Comma lists; all of the trial's when absent. */
-  densities?: string | number;
-  viewHeights?: string | number;
-}
-
 interface Setting {
   browser: Browser;
   density: number;
   viewHeight: number;
 }
 
-export async function run(options: StickyOptions): Promise<TrialResult<number>> {
+/** @param options comma lists; all of the trial's when absent */
+export async function run(options: { densities?: string | number; viewHeights?: string | number }): Promise<TrialResult<number>> {
   const problems: string[] = [];
   const figures = { pictures: 0, elements: 0 };
   const browser = await launchChromium();
@@ -50,18 +45,10 @@ async function judgePinned(setting: Setting): Promise<(string | null)[]> {
   const { viewHeight } = setting;
   const end = viewHeight + 5_020;
   const tops: Record<keyof typeof PINNED, number | null> = {
-    fixedTop: 0,
-    fixedMiddle: viewHeight * 0.4,
-    shadowFixed: 60,
-    carried: 300,
-    lateFixed: viewHeight,
-    stickyTop: viewHeight + 40,
-    stickyInSection: viewHeight + 80,
-    stickyBottom: end - 40,
-    fixedBottom: end - 40,
+    ...{ fixedTop: 0, fixedMiddle: viewHeight * 0.4, shadowFixed: 60, carried: 300, lateFixed: viewHeight },
+    ...{ stickyTop: viewHeight + 40, stickyInSection: viewHeight + 80, stickyBottom: end - 40, fixedBottom: end - 40 },
     // A page at its top shows no way back to it.
-    backToTop: null,
-    lateClone: null,
+    ...{ backToTop: null, lateClone: null },
   };
   const verdicts: (string | null)[] = [];
   for (const html of [pinnedPage(), pinnedPage().replace("location.hash === '#padded'", 'true')]) {
@@ -69,13 +56,8 @@ async function judgePinned(setting: Setting): Promise<(string | null)[]> {
     for (const [name, colour] of Object.entries(PINNED)) {
       const top = tops[name as keyof typeof PINNED];
       const blot = await blotOf(content, colour);
-      verdicts.push(
-        top === null
-          ? blot.pixels === 0
-            ? null
-            : `${name} is there`
-          : judgeBox(name, blot, { top, width: 60, height: 40 }, setting.density),
-      );
+      if (top !== null) verdicts.push(judgeBox(name, blot, { top, width: 60, height: 40 }, setting.density));
+      else verdicts.push(blot.pixels === 0 ? null : `${name} is there`);
     }
   }
   return verdicts;

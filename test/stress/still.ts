@@ -5,7 +5,7 @@
  *
  * Sabotage that turns it red: return early from `stopPage` in page/page-clock.ts, or from `advanceTime` in page/page-clock.ts (the second part).
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -19,23 +19,6 @@ import { EACH_KIND } from '../render/install/any-browser.js';
 import { type CaptureRig, openRig } from '../render/page/capture-rig.js';
 import type { TrialResult } from './trial-result.js';
 
-export interface StillOptions {
-  /** Captures of each page; 100 when absent. */
-  times?: number;
-  /** Busy loops beside it; 4 when absent. */
-  loops?: number;
-  /** A part of the names of the fidelity pages. */
-  only?: string;
-  pages?: string;
-  libs?: string;
-}
-
-interface FidelityPage {
-  name: string;
-  path: string;
-  wish: Record<string, unknown>;
-}
-
 /** Ends with this process. */
 const BUSY_LOOP = 'const { ppid } = process; while (process.ppid === ppid);';
 const TIMEOUT_MS = 60_000;
@@ -44,26 +27,24 @@ const FAILED = 'failed: ';
 /** The time that a capture may take beyond its timeout. */
 const GRACE_MS = 5_000;
 const UNENDED_MAX = 2;
-const WHOLE = { full_page: true };
 
 /** The fixture site's own and the invented ones, as they are and whole. */
-const FIDELITY_PAGES: FidelityPage[] = [
+const FIDELITY_PAGES = [
   ...['/article', '/shop', '/app-shell', '/static', '/sticky', '/boxes', '/fonts', '/frames'],
   ...INVENTED_PAGES.map((_, nth) => `/invented/${nth}`),
   '/long?px=5000',
 ].flatMap((path) => [
   { name: path, path, wish: {} },
-  { name: `${path}, whole`, path, wish: WHOLE },
+  { name: `${path}, whole`, path, wish: { full_page: true } },
 ]);
 
-export async function run({ times = 100, loops = 4, only = '', pages, libs }: StillOptions): Promise<TrialResult> {
+/** @param options.times captures of each page, beside so many busy loops; `only` is a part of the names of the fidelity pages */
+export async function run(options: { times?: number; loops?: number; only?: string; pages?: string; libs?: string }): Promise<TrialResult> {
+  const { times = 100, loops = 4, only = '', pages, libs } = options;
   const pictures = await judgePictures({ times, loops, only });
   if (pages === undefined) return { ...pictures, figures: { ...pictures.figures, 'pages that tell how they end': 'absent: give --pages' } };
   const endings = await judgeEndings(resolve(pages), libs);
-  return {
-    figures: { ...pictures.figures, ...endings.figures },
-    problems: [...pictures.problems, ...endings.problems],
-  };
+  return { figures: { ...pictures.figures, ...endings.figures }, problems: [...pictures.problems, ...endings.problems] };
 }
 
 async function judgePictures(how: { times: number; loops: number; only: string }): Promise<TrialResult> {
@@ -75,7 +56,7 @@ async function judgePictures(how: { times: number; loops: number; only: string }
   });
   const wanted = FIDELITY_PAGES.filter(({ name }) => name.includes(only));
   const problems: string[] = [];
-  const different: string[] = [];
+  let different = 0;
   const loops = Array.from({ length: how.loops }, () => spawn(process.execPath, ['-e', BUSY_LOOP], { stdio: 'ignore' }));
   try {
     for (const { name, path, wish } of wanted) {
@@ -86,18 +67,15 @@ async function judgePictures(how: { times: number; loops: number; only: string }
       }
       for (const [hash, count] of seen) if (hash.startsWith(FAILED)) problems.push(`${name}: ${count} times ${hash}`);
       const pictures = [...seen].filter(([hash]) => !hash.startsWith(FAILED)).map(([, count]) => count);
-      if (pictures.length > 1) different.push(name);
-      if (pictures.length > 1) problems.push(`${name}: ${pictures.length} distinct pictures, ${pictures.join(', ')} times`);
+      if (pictures.length <= 1) continue;
+      different++;
+      problems.push(`${name}: ${pictures.length} distinct pictures, ${pictures.join(', ')} times`);
     }
   } finally {
-    for (const loop of loops) end(loop);
+    for (const loop of loops) loop.kill('SIGKILL');
   }
-  const figures = { 'fidelity pages': wanted.length, 'captures of each': times, 'pages with more than one picture': different.length };
+  const figures = { 'fidelity pages': wanted.length, 'captures of each': times, 'pages with more than one picture': different };
   return { figures, problems };
-}
-
-function end(loop: ChildProcess): void {
-  loop.kill('SIGKILL');
 }
 
 /** @returns the hash of its pixels, or why there is no picture */
@@ -111,16 +89,11 @@ async function pictured(rig: CaptureRig, url: string, wish: Record<string, unkno
   }
 }
 
-interface Endings {
-  P: Record<string, unknown>;
-  WANT: Record<string, RegExp>;
-}
-
 async function judgeEndings(dir: string, libs: string | undefined): Promise<TrialResult> {
   // Their server looks there as it is loaded.
   if (libs !== undefined) process.env.LIBS = resolve(libs);
   const load = (file: string) => import(pathToFileURL(join(dir, file)).href);
-  const { P, WANT } = (await load('pages.mjs')) as Endings;
+  const { P, WANT } = (await load('pages.mjs')) as { P: unknown; WANT: Record<string, RegExp> };
   const { start } = (await load('server.mjs')) as { start(pages: unknown): Promise<import('node:http').Server> };
   const server = await start(P);
   const { port } = server.address() as { port: number };

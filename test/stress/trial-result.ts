@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
 /** The figures and problems of a trial. */
 export interface TrialResult<Figure extends number | string = number | string> {
   figures: Record<string, Figure>;
@@ -9,3 +11,27 @@ export interface TrialResult<Figure extends number | string = number | string> {
 export function listOf(given: string | number | undefined, all: number[]): number[] {
   return given === undefined ? all : String(given).split(',').map(Number);
 }
+
+/** The first natural numbers, from 0. */
+export const firstOf = (count: number): number[] => [...Array(count).keys()];
+
+/** `a 3, b 1` */
+export function tally(names: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].map(([name, count]) => `${name} ${count}`).join(', ');
+}
+
+/** Polls what no event reports. @returns false when it takes longer than `withinMs` */
+export async function until(holds: () => unknown, withinMs = Number.POSITIVE_INFINITY, everyMs = 20): Promise<boolean> {
+  for (const by = performance.now() + withinMs; !(await holds()); await pause(everyMs)) {
+    if (performance.now() > by) return false;
+  }
+  return true;
+}
+
+/** Closes each of some resources. */
+export const allOf = <Resource extends AsyncDisposable>(all: Resource[]): { all: Resource[] } & AsyncDisposable => ({
+  all,
+  [Symbol.asyncDispose]: async () => void (await Promise.all(all.map((one) => one[Symbol.asyncDispose]()))),
+});

@@ -46,22 +46,20 @@ export async function run({ every = 1 } = {}): Promise<TrialResult> {
   const world: World = { service, dns, proxy, site, canary };
   const problems: string[] = [];
   const figures = { rows: 0, blocked: 0, allowed: 0, lookups_for_literals: 0, canary_connections: 0 };
-  const judge = async (rows: Vector[], verdictOf: (world: World, row: Vector) => Promise<Vector['expect'] | string>) => {
+  const judge = async (rows: Vector[], verdictOf: (world: World, row: Vector) => Promise<string>) => {
     // One after the other: look-ups and proxy requests are counted by row.
     for (const row of rows) {
+      const { kind, url, expect, why } = row;
       const verdict = await verdictOf(world, row);
-      if (verdict !== row.expect)
-        problems.push(`${row.kind} ${JSON.stringify(row.url.slice(0, 100))} is ${verdict}, not ${row.expect}: ${row.why}`);
+      if (verdict !== expect) problems.push(`${kind} ${JSON.stringify(url.slice(0, 100))} is ${verdict}, not ${expect}: ${why}`);
       figures.rows++;
-      figures[row.expect]++;
+      figures[expect]++;
     }
   };
   const ofKind = (...kinds: string[]) => VECTORS.filter(({ kind }) => kinds.includes(kind));
   const spelt = ofKind(...BY_SPELLING);
-  await judge(
-    spelt.filter((row) => row.expect === 'blocked'),
-    judgeTarget,
-  );
+  const isBlocked = (row: Vector) => row.expect === 'blocked';
+  await judge(spelt.filter(isBlocked), judgeTarget);
   figures.lookups_for_literals = dns.queries.length;
   if (dns.queries.length > 0) problems.push(`refused by spelling, yet looked up: ${dns.queries.map(({ name }) => name).join(', ')}`);
   await judge(ofKind('webhook'), judgeWebhook);

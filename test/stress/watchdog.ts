@@ -6,39 +6,22 @@
  * Sabotage that turns it red: let BrowserProcesses.fault() return null (pages are blamed), or leave out replace() in browser-supervisor.ts (lost
  * browsers are not replaced).
  */
-import { type ProcessEntry, processGroup, readProcess, roleOf } from '../../src/render/launch/process-table.js';
+import { processGroup, readProcess, roleOf } from '../../src/render/launch/process-table.js';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { browsersOf, renderersOf } from './browser-processes.js';
-import { callApi, submit, untilEnded } from './call-api.js';
-import type { TrialResult } from './trial-result.js';
+import { health, submit, untilEnded } from './call-api.js';
+import { type TrialResult, until } from './trial-result.js';
 
-export interface WatchdogOptions {
-  /** The number of captures of each kind. */
-  rounds?: number;
-  /** Comma list of `browser SIGKILL` and the like, spaces as `-`; all when absent. */
-  kinds?: string;
-  /** The timeout of each capture in ms. */
-  timeout?: number;
-  /** 0: times are told and not judged. */
-  judge?: number;
-}
+type Victim = 'browser' | 'renderer' | 'zygote' | 'network';
 
 interface Kind {
-  victim: 'browser' | 'renderer' | 'zygote' | 'network';
+  victim: Victim;
   signal: 'SIGKILL' | 'SIGSTOP';
 }
 
-const KINDS: Kind[] = [
-  { victim: 'browser', signal: 'SIGKILL' },
-  { victim: 'browser', signal: 'SIGSTOP' },
-  { victim: 'zygote', signal: 'SIGKILL' },
-  { victim: 'zygote', signal: 'SIGSTOP' },
-  { victim: 'network', signal: 'SIGKILL' },
-  { victim: 'network', signal: 'SIGSTOP' },
-  { victim: 'renderer', signal: 'SIGKILL' },
-  { victim: 'renderer', signal: 'SIGSTOP' },
-];
+const VICTIMS: Victim[] = ['browser', 'zygote', 'network', 'renderer'];
+const KINDS: Kind[] = VICTIMS.flatMap((victim) => (['SIGKILL', 'SIGSTOP'] as const).map((signal) => ({ victim, signal })));
 const BROWSERS = 2;
 const AT_ONCE = 4;
 /** Each page's last image takes so long: all are under way when the signal comes. */
@@ -47,8 +30,6 @@ const SLOT_GRACE_MS = 5_000;
 const REPLACED_WITHIN_MS = 3_000;
 /** For what must happen at all, however slow the machine. */
 const PATIENCE_MS = 60_000;
-
-type Shared = ProcessEntry & { role: string };
 
 interface Round {
   kind: Kind;
@@ -64,9 +45,12 @@ interface On {
   name: string;
 }
 
-export async function run(options: WatchdogOptions): Promise<TrialResult> {
-  const { rounds = 50, judge = 1, timeout = 6_000 } = options;
-  const kinds = KINDS.filter(({ victim, signal }) => (options.kinds ?? `${victim}-${signal}`).includes(`${victim}-${signal}`));
+/**
+ * @param options.rounds captures of each kind; `kinds` is a comma list of `browser-SIGKILL` and the like, all when empty; `timeout` of each
+ * capture in ms; judge 0: times are told and not judged
+ */
+export async function run({ rounds = 50, judge = 1, timeout = 6_000, kinds: wanted = '' } = {}): Promise<TrialResult> {
+  const kinds = KINDS.filter(({ victim, signal }) => wanted === '' || wanted.includes(`${victim}-${signal}`));
   await using site = await startSite({ host: '127.0.0.2' });
   await using server = await startServer({ STILLFRAME_CONCURRENCY: String(AT_ONCE), STILLFRAME_BROWSERS: String(BROWSERS) });
   await steady(server);
@@ -76,9 +60,8 @@ export async function run(options: WatchdogOptions): Promise<TrialResult> {
     for (const kind of kinds) {
       const round = await play(kind, { server, site, timeout, name: `${kind.victim}-${kind.signal}-${nth}` });
       done.push(round);
-      problems.push(
-        ...judgeRound(round, judge === 1 ? timeout : null).map((problem) => `${kind.victim} ${kind.signal}, round ${nth}: ${problem}`),
-      );
+      const found = judgeRound(round, judge === 1 ? timeout : null);
+      problems.push(...found.map((problem) => `${kind.victim} ${kind.signal}, round ${nth}: ${problem}`));
     }
   }
   const figures: TrialResult['figures'] = { rounds: done.length };
@@ -94,28 +77,24 @@ async function play(kind: Kind, { server, site, timeout, name }: On): Promise<Ro
   const began = performance.now();
   const jobs = Array.from({ length: AT_ONCE }, async (_, nth) => {
     const url = site.url(`/watched?of=${name}-${nth}`);
-    const {
-      state,
-      result,
-      attempts_made: attempts,
-    } = await untilEnded(server, `jobs/${await submit(server, { url, timeout, cache_ttl: 0 })}`);
-    return { ms: performance.now() - began, attempts, end: result.ok ? state : result.error.code };
+    const { result, ...job } = await untilEnded(server, `jobs/${await submit(server, { url, timeout, cache_ttl: 0 })}`);
+    return { ms: performance.now() - began, attempts: job.attempts_made, end: result.ok ? job.state : result.error.code };
   });
-  await until('the pages', () => site.hits.filter(({ path }) => path.startsWith('/image/') && path.includes(name)).length === AT_ONCE);
+  await surely('the pages', () => site.hits.filter(({ path }) => path.startsWith('/image/') && path.includes(name)).length === AT_ONCE);
   const candidates = browsersOf(server.pid).flatMap((browser) => victimsIn(browser, kind));
   const victim = candidates[Math.floor(Math.random() * candidates.length)] ?? 0;
   const hit = performance.now();
   process.kill(victim, kind.signal);
   let replacedMs: number | null = null;
   if (kind.victim !== 'renderer') {
-    await until('the loss', () => readProcess(victim) === null);
+    await surely('the loss', () => readProcess(victim) === null);
     const lost = performance.now();
     // Earlier, health may still report the browser that has exited.
-    await until('another browser', async () => (await isWhole(server)) && performance.now() - lost > HEALTH_AGE_MS);
+    await surely('another browser', async () => (await isWhole(server)) && performance.now() - lost > HEALTH_AGE_MS);
     replacedMs = performance.now() - hit;
   }
   const outcomes = await Promise.all(jobs);
-  await until('the end of the victim', () => readProcess(victim) === null);
+  await surely('the end of the victim', () => readProcess(victim) === null);
   await steady(server);
   return { kind, replacedMs, jobs: outcomes };
 }
@@ -124,11 +103,9 @@ function victimsIn(browser: number, { victim }: Kind): number[] {
   if (victim === 'browser') return [browser];
   if (victim === 'renderer') return renderersOf(browser);
   const shared = processGroup(browser).map((entry) => ({ ...entry, role: roleOf(entry.pid) }));
-  const isVictim = {
-    zygote: ({ role, parent }: Shared) => role === 'zygote' && parent === browser,
-    network: ({ role }: Shared) => /NetworkService$/.test(role),
-  };
-  return shared.filter(isVictim[victim]).map(({ pid }) => pid);
+  const isVictim = ({ role, parent }: (typeof shared)[number]) =>
+    victim === 'zygote' ? role === 'zygote' && parent === browser : /NetworkService$/.test(role);
+  return shared.filter(isVictim).map(({ pid }) => pid);
 }
 
 /** @param timeout of each capture, when times are judged */
@@ -161,35 +138,22 @@ function figuresOf(rounds: Round[]): Record<string, string> {
   };
 }
 
-async function readyBrowsers(server: BenchServer): Promise<number> {
-  return (await callApi(`${server.url}/v1/health`, server.key)).body.data.ready_workers;
-}
-
 /** Health may be as old as that. */
 const HEALTH_AGE_MS = 200;
 
 /** All browsers are ready, and were so a moment ago. */
 async function steady(server: BenchServer): Promise<void> {
   let since: number | null = null;
-  await until('all browsers', async () => {
+  await surely('all browsers', async () => {
     since = (await isWhole(server)) ? (since ?? performance.now()) : null;
     return since !== null && performance.now() - since > 2 * HEALTH_AGE_MS;
   });
 }
 
 async function isWhole(server: BenchServer): Promise<boolean> {
-  return (await readyBrowsers(server)) === BROWSERS && browsersOf(server.pid).length === BROWSERS;
+  return (await health(server)).body.data.ready_workers === BROWSERS && browsersOf(server.pid).length === BROWSERS;
 }
 
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const by = performance.now() + PATIENCE_MS;
-  while (!(await holds())) {
-    if (performance.now() > by) throw new Error(`waited ${PATIENCE_MS / 1_000} s for ${what}`);
-    await pause();
-  }
-}
-
-/** No event reports the end of another process's work, so it is polled. */
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 50));
+async function surely(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  if (!(await until(holds, PATIENCE_MS, 50))) throw new Error(`waited ${PATIENCE_MS / 1_000} s for ${what}`);
 }

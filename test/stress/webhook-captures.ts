@@ -6,25 +6,16 @@
  */
 import { quantile } from '../bench/figure.js';
 import { type BenchServer, startServer } from '../bench/server.js';
-import { type Site, startSite } from '../fixtures/site/site.js';
+import { startSite } from '../fixtures/site/site.js';
 import { startReceiver } from '../fixtures/webhook-receiver.js';
 import type { TrialResult } from './trial-result.js';
-
-export interface WebhookCapturesOptions {
-  /** Jobs whose callback hangs. */
-  hanging?: number;
-  /** On each server. */
-  captures?: number;
-  /** 0: times are told and not judged. */
-  judge?: number;
-}
 
 const P95_RATIO = 1.05;
 const WARM_UP = 10;
 const SMALL = { viewport: { width: 800, height: 600, deviceScaleFactor: 1 } };
 
-export async function run(options: WebhookCapturesOptions): Promise<TrialResult> {
-  const { hanging = 200, captures = 400, judge = 1 } = options;
+/** @param options.hanging jobs whose callback hangs; `captures` on each server; judge 0: times are told and not judged */
+export async function run({ hanging = 200, captures = 400, judge = 1 }): Promise<TrialResult> {
   await using site = await startSite({ host: '127.0.0.2' });
   await using receiver = await startReceiver({ script: ['hang'] });
   await using free = await startServer();
@@ -37,7 +28,13 @@ export async function run(options: WebhookCapturesOptions): Promise<TrialResult>
   };
   // Times that are not checked need no warm browser.
   for (let nth = 0; nth < (judge === 1 ? WARM_UP : 1); nth++) for (const server of [free, held]) await capture(server);
-  await finishJobs(held, { site, count: hanging, receiver: receiver.url() });
+  // From one kept picture: their callbacks are all there is to do.
+  const kept = { ...SMALL, url: site.url('/static'), cache_ttl: 600 };
+  await held.post(kept);
+  for (let nth = 0; nth < hanging; nth++) {
+    const { status, data } = await held.post({ ...kept, webhook: { url: receiver.url(), secret: 's'.repeat(32) } });
+    if (status !== 200 || data.cached !== true) throw new Error(`a job ended ${status} ${JSON.stringify(data)}`);
+  }
   await receiver.received(1);
   const times = { free: [] as number[], held: [] as number[] };
   for (let nth = 0; nth < captures; nth++) {
@@ -55,14 +52,4 @@ export async function run(options: WebhookCapturesOptions): Promise<TrialResult>
     },
     problems,
   };
-}
-
-/** From one kept picture: their callbacks are all there is to do. */
-async function finishJobs(server: BenchServer, { site, count, receiver }: { site: Site; count: number; receiver: string }): Promise<void> {
-  const body = { ...SMALL, url: site.url('/static'), cache_ttl: 600 };
-  await server.post(body);
-  for (let nth = 0; nth < count; nth++) {
-    const { status, data } = await server.post({ ...body, webhook: { url: receiver, secret: 's'.repeat(32) } });
-    if (status !== 200 || data.cached !== true) throw new Error(`a job ended ${status} ${JSON.stringify(data)}`);
-  }
 }

@@ -3,33 +3,17 @@
  * input ends. Arguments: data directory, folder of the migrations, URL of the built
  * checkpoint-thread.js, the receiver's origin.
  */
-import { openEgress } from '../../src/egress/open-egress.js';
 import { silentLog } from '../../src/log.js';
 import { openStore } from '../../src/store/sqlite/open-store.js';
-import type { ClaimedJob, DueDelivery } from '../../src/store/store.js';
-import { claimDeliveries, deliver } from '../../src/webhook/deliver.js';
+import type { ClaimedJob } from '../../src/store/store.js';
 import { Loop } from '../../src/work/loop.js';
 import { aCapture } from '../store/factories.js';
+import { startDeliveries } from './deliveries.js';
 
-const [dataDir = '', migrationsDir = '', checkpointThread = '', origin = ''] = process.argv.slice(2);
-const log = silentLog();
-const store = await openStore({ dataDir, migrationsDir, checkpointThread: new URL(checkpointThread), migrates: 'at start', log });
+const [dataDir = '', migrationsDir = '', thread = '', origin = ''] = process.argv.slice(2);
+const store = await openStore({ dataDir, migrationsDir, checkpointThread: new URL(thread), migrates: 'at start', log: silentLog() });
 await store.recover({ now: Date.now(), starting: true });
-const egress = await openEgress({ allowDestinations: [], dnsServers: [], maxBytesPerCapture: 1, log });
-const cut = new AbortController();
-
-const deps = {
-  ...{ store, egress, log, places: { baseUrl: 'http://127.0.0.1' }, allowedOrigins: [origin] },
-  ...{ backoffMs: [20], timeoutMs: 5_000, version: '0.0.0', now: Date.now, random: Math.random },
-};
-const deliveries = new Loop<DueDelivery>({
-  concurrency: 8,
-  claim: () => claimDeliveries(deps),
-  run: (due) => deliver(deps, due, cut.signal),
-  nextDueAt: () => store.nextDeliveryDueAt(4),
-  pollMs: 100,
-  onError: report,
-});
+const deliveries = await startDeliveries(store, { origins: [origin], timeoutMs: 5_000, backoffMs: 20, concurrency: 8 });
 const jobs = new Loop<ClaimedJob>({
   concurrency: 2,
   claim: (slots) =>
@@ -40,21 +24,9 @@ const jobs = new Loop<ClaimedJob>({
   },
   nextDueAt: () => store.nextDueAt(),
   pollMs: 20,
-  onError: report,
+  onError: (error) => void process.stderr.write(`${String(error)}\n`),
 });
-deliveries.start();
 jobs.start();
-process.stdin.resume();
-process.stdin.on('end', () => void stop());
-
-async function stop(): Promise<void> {
-  await jobs[Symbol.asyncDispose]();
-  cut.abort();
-  await deliveries[Symbol.asyncDispose]();
-  await egress[Symbol.asyncDispose]();
-  await store[Symbol.asyncDispose]();
-}
-
-function report(error: unknown): void {
-  process.stderr.write(`${String(error)}\n`);
-}
+process.stdin.resume().once('end', async () => {
+  for (const one of [jobs, deliveries, store]) await one[Symbol.asyncDispose]();
+});

@@ -5,22 +5,19 @@
  *
  * Sabotage that turns it red: let webhook/deliver record the attempt before it posts.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { isTerminal } from '../../src/contract/job.js';
 import { STORE_FILES } from '../../src/package-files.js';
-import type { Store } from '../../src/store/store.js';
 import { buildProgram } from '../fixtures/build-program.js';
-import { type Behaviour, hasValidSignature, type ReceivedRequest, startReceiver } from '../fixtures/webhook-receiver.js';
+import { hasValidSignature, type ReceivedRequest, startReceiver } from '../fixtures/webhook-receiver.js';
 import { aCaller, aDataDir } from '../store/factories.js';
 import { openStoreAt, queueJob, WEBHOOK_SECRET } from '../webhook/finish-jobs.js';
 import { seeded } from './seeded.js';
-import type { TrialResult } from './trial-result.js';
+import { type TrialResult, until } from './trial-result.js';
 
-type Moment = 'before the answer' | 'after the answer' | 'at any time';
-const MOMENTS: readonly Moment[] = ['before the answer', 'after the answer', 'at any time'];
-const PROBLEMS_MAX = 20;
+const MOMENTS = ['before the answer', 'after the answer', 'at any time'];
 
 export async function run({ rounds = 100, jobs: jobsPerKill = 6, seed = 20_261_121 } = {}): Promise<TrialResult> {
   const random = seeded(seed);
@@ -28,102 +25,63 @@ export async function run({ rounds = 100, jobs: jobsPerKill = 6, seed = 20_261_1
   await using _directory = { [Symbol.asyncDispose]: () => rm(dataDir, { recursive: true }) };
   await using store = await openStoreAt(dataDir);
   await using program = await buildProgram(new URL('webhook-kills-child.ts', import.meta.url));
-  const witness = new Witness(store);
-  await using receiver = await startReceiver({ script: (request) => witness.meet(request) });
+  const problems: string[] = [];
+  const deliveryIds = new Map<string, string>();
+  /** Jobs whose event was acknowledged: one that was cut off before may have been lost on the receiver's side. */
+  const acknowledged = new Set<string>();
+  let order: { kill(): void; moment: string; left: number } | null = null;
+
+  const check = (request: ReceivedRequest, jobId: string) => {
+    const deliveryId = String(request.payload.delivery_id);
+    if ((deliveryIds.get(jobId) ?? deliveryId) !== deliveryId) problems.push(`${jobId}: two delivery ids`);
+    deliveryIds.set(jobId, deliveryId);
+    if (!hasValidSignature(request, WEBHOOK_SECRET)) problems.push(`${jobId}: badly signed`);
+    // The read is done when the call returns: later the job might have ended meanwhile.
+    const found = store.findJob(jobId);
+    const judge = (state: Awaited<typeof found>) => {
+      if (state === null || !isTerminal(state.state)) problems.push(`${jobId}: announced while ${state?.state}`);
+    };
+    found.then(judge, (error: unknown) => problems.push(`${jobId}: ${String(error)}`));
+  };
+  /** Sees every delivery at the moment it comes in, and kills at the one that is due. */
+  await using receiver = await startReceiver({
+    script: (request) => {
+      const jobId = String(request.payload.job_id);
+      check(request, jobId);
+      const due = order !== null && --order.left <= 0 ? order : null;
+      if (due !== null) order = null;
+      if (due?.moment === 'before the answer') {
+        due.kill();
+        return 'hang';
+      }
+      if (due !== null) setImmediate(due.kill);
+      acknowledged.add(jobId);
+      return { status: 204 };
+    },
+  });
   const caller = await aCaller(store);
-  const start = () => startChild([program.file, dataDir, STORE_FILES.migrationsDir, STORE_FILES.checkpointThread.href, receiver.origin]);
+  const args = [program.file, dataDir, STORE_FILES.migrationsDir, STORE_FILES.checkpointThread.href, receiver.origin];
+  const start = () => spawn(process.execPath, args, { stdio: ['pipe', 'ignore', 'inherit'] });
   const jobs: string[] = [];
   const startedAt = performance.now();
-  for (let kill = 0; kill < rounds; kill++) {
+  for (let round = 0; round < rounds; round++) {
     for (let i = 0; i < jobsPerKill; i++) jobs.push(await queueJob(store, caller, receiver.url()));
-    const moment = MOMENTS[kill % MOMENTS.length] ?? 'at any time';
+    const moment = MOMENTS[round % MOMENTS.length] ?? '';
     const child = start();
-    if (moment === 'at any time') setTimeout(() => child.kill('SIGKILL'), 100 + random() * 400);
-    else witness.killAt(child, moment, 1 + Math.floor(random() * jobsPerKill));
+    const kill = () => void child.kill('SIGKILL');
+    if (moment === 'at any time') setTimeout(kill, 100 + random() * 400);
+    else order = { kill, moment, left: 1 + Math.floor(random() * jobsPerKill) };
     await once(child, 'exit');
   }
   const last = start();
-  await untilNonePending(store, jobs.length);
+  await until(async () => {
+    const { delivered, failed } = await store.webhookTotals();
+    return delivered + failed >= jobs.length;
+  });
   last.stdin?.end();
   await once(last, 'exit');
-  witness.checkAll(jobs);
-  return {
-    figures: {
-      kills: rounds,
-      jobs: jobs.length,
-      deliveries: receiver.requests.length,
-      repeated: receiver.requests.length - jobs.length,
-      seconds: Math.round((performance.now() - startedAt) / 1000),
-    },
-    problems: witness.problems,
-  };
-}
-
-/** Sees every delivery at the moment it comes in, and kills at the one it was told to. */
-class Witness {
-  readonly problems: string[] = [];
-  readonly #store: Store;
-  readonly #deliveryIds = new Map<string, string>();
-  #order: { child: ChildProcess; moment: Moment; left: number } | null = null;
-  /** Jobs whose event was acknowledged: one that was cut off before may have been lost on the receiver's side. */
-  readonly #acknowledged = new Set<string>();
-
-  constructor(store: Store) {
-    this.#store = store;
-  }
-
-  killAt(child: ChildProcess, moment: Moment, nth: number): void {
-    this.#order = { child, moment, left: nth };
-  }
-
-  meet(request: ReceivedRequest): Behaviour {
-    this.#check(request);
-    const order = this.#order;
-    if (order !== null && --order.left <= 0) {
-      this.#order = null;
-      if (order.moment === 'before the answer') {
-        order.child.kill('SIGKILL');
-        return 'hang';
-      }
-      setImmediate(() => order.child.kill('SIGKILL'));
-    }
-    this.#acknowledged.add(String(request.payload.job_id));
-    return { status: 204 };
-  }
-
-  checkAll(jobs: readonly string[]): void {
-    for (const job of jobs) if (!this.#acknowledged.has(job)) this.#problem(`${job}: its event never arrived`);
-  }
-
-  #check(request: ReceivedRequest): void {
-    const jobId = String(request.payload.job_id);
-    const deliveryId = String(request.payload.delivery_id);
-    const before = this.#deliveryIds.get(jobId);
-    if (before !== undefined && before !== deliveryId) this.#problem(`${jobId}: two delivery ids`);
-    this.#deliveryIds.set(jobId, deliveryId);
-    if (!hasValidSignature(request, WEBHOOK_SECRET)) this.#problem(`${jobId}: badly signed`);
-    // The read is done when the call returns: later the job might have ended meanwhile.
-    this.#store.findJob(jobId).then(
-      (job) => {
-        if (job === null || !isTerminal(job.state)) this.#problem(`${jobId}: announced while ${job?.state}`);
-      },
-      (error: unknown) => this.#problem(`${jobId}: ${String(error)}`),
-    );
-  }
-
-  #problem(what: string): void {
-    if (this.problems.length < PROBLEMS_MAX) this.problems.push(what);
-  }
-}
-
-async function untilNonePending(store: Store, jobs: number): Promise<void> {
-  for (;;) {
-    const { delivered, failed } = await store.webhookTotals();
-    if (delivered + failed >= jobs) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
-function startChild(args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, args, { stdio: ['pipe', 'ignore', 'inherit'] });
+  problems.push(...jobs.filter((job) => !acknowledged.has(job)).map((job) => `${job}: its event never arrived`));
+  const { length: deliveries } = receiver.requests;
+  const figures = { kills: rounds, jobs: jobs.length, deliveries, repeated: deliveries - jobs.length };
+  return { figures: { ...figures, seconds: Math.round((performance.now() - startedAt) / 1000) }, problems };
 }
