@@ -113,6 +113,12 @@ export async function aCaller(store: Store, given: { quota?: number } = {}): Pro
   return { accountId: account.id, accountName: account.name, ...(await aKey(store, account.id)) };
 }
 
+/** A store with a caller. */
+export async function withCaller(given: { quota?: number } = {}): Promise<TestStore & { caller: Caller }> {
+  const it = await aStore();
+  return Object.assign(it, { caller: await aCaller(it.store, given) });
+}
+
 export async function aKey(store: Store, accountId: string): Promise<{ keyId: string; secret: string }> {
   const secret = newApiKey();
   const id = newId('key', NOON);
@@ -202,6 +208,14 @@ export async function claimNext(store: Store, given: Partial<JobClaim> = {}): Pr
   const claimed = await claimOne(store, { workerId: 'host-1-0', now: NOON, leaseMs: 30_000, ...given });
   if (claimed === null) throw new Error('nothing to claim');
   return claimed;
+}
+
+/** A job that has been captured. */
+export async function aCaptured(store: Store, caller: Caller, { endedAt = NOON, ...given }: Partial<NewJob> & { endedAt?: number } = {}) {
+  const [job, capture] = [aNewJob(caller, given), aCapture()];
+  await store.accept(job, RULES);
+  await store.complete(claimOf(await claimNext(store, { now: endedAt })), capture, endedAt);
+  return { ...job, name: capture.artifact.name, data: capture.data };
 }
 
 /** Returns the claim of a claimed job. */

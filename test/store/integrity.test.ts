@@ -7,7 +7,7 @@ import { STORE_FILES } from '../../src/package-files.js';
 import { Database } from '../../src/store/sqlite/driver.js';
 import { lockDataDir } from '../../src/store/sqlite/lock-data-dir.js';
 import { openStore } from '../../src/store/sqlite/open-store.js';
-import { aCaller, aNewJob, aStore, openAt, RULES } from './factories.js';
+import { aNewJob, aStore, openAt, RULES, withCaller } from './factories.js';
 
 const REPLACED = { status: 503, message: expect.stringMatching(/deleted or replaced .*restore a backup/) };
 const DAMAGED = { status: 503, message: expect.stringMatching(/damaged.*restore a backup/) };
@@ -26,11 +26,10 @@ function damage(file: string, table: string): void {
 }
 
 test.each(['', '-wal', '-shm'])('no write is acknowledged after stillframe.db%s was deleted, and health fails', async (suffix) => {
-  await using it = await aStore();
-  const caller = await aCaller(it.store);
-  await it.store.accept(aNewJob(caller), RULES);
+  await using it = await withCaller();
+  await it.store.accept(aNewJob(it.caller), RULES);
   rmSync(join(it.dataDir, `stillframe.db${suffix}`));
-  await expect(it.store.accept(aNewJob(caller), RULES)).rejects.toMatchObject(REPLACED);
+  await expect(it.store.accept(aNewJob(it.caller), RULES)).rejects.toMatchObject(REPLACED);
   await expect(it.store.ping()).rejects.toMatchObject(REPLACED);
 });
 
@@ -46,9 +45,8 @@ test('the same applies to a replaced database file, and to a deleted data direct
 });
 
 test('writes that were acknowledged before the log was deleted are in the database, although the process is killed', async () => {
-  await using it = await aStore();
-  const caller = await aCaller(it.store);
-  for (let i = 0; i < 20; i++) await it.store.accept(aNewJob(caller), RULES);
+  await using it = await withCaller();
+  for (let i = 0; i < 20; i++) await it.store.accept(aNewJob(it.caller), RULES);
   rmSync(join(it.dataDir, 'stillframe.db-wal'));
   await expect(it.store.ping()).rejects.toMatchObject(REPLACED);
   // A killed process leaves this behind.
@@ -75,14 +73,13 @@ test('a command does not open other files than the server has open, and does whe
 });
 
 test('a damaged page is remembered by all later steps, and found by the doctor', async () => {
-  await using it = await aStore();
-  const caller = await aCaller(it.store);
-  await it.store.accept(aNewJob(caller), RULES);
+  await using it = await withCaller();
+  await it.store.accept(aNewJob(it.caller), RULES);
   await it.store[Symbol.asyncDispose]();
   damage(join(it.dataDir, 'stillframe.db'), 'jobs');
   it.store = await openAt(it.dataDir);
   await it.store.ping();
-  await expect(it.store.accept(aNewJob(caller), RULES)).rejects.toMatchObject(DAMAGED);
+  await expect(it.store.accept(aNewJob(it.caller), RULES)).rejects.toMatchObject(DAMAGED);
   await expect(it.store.ping()).rejects.toMatchObject(DAMAGED);
   const found = await it.store.findDamage().catch((error: Error) => error.message);
   expect(found).toMatch(/jobs|page|damaged|malformed/i);

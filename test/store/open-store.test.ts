@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { silentLog } from '../../src/log.js';
@@ -10,7 +10,6 @@ import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import { openStore, type StoreOptions } from '../../src/store/sqlite/open-store.js';
 import { StoreError } from '../../src/store/store-error.js';
 import {
-  aCaller,
   aCapture,
   aDataDir,
   aNewJob,
@@ -22,6 +21,7 @@ import {
   openAt,
   RULES,
   someOptions,
+  withCaller,
 } from './factories.js';
 
 function aDirectory(): string {
@@ -92,31 +92,6 @@ describe('the data directory', () => {
     expect(files.sort()).toEqual(['secret.key', 'server.files', 'stillframe.db', 'stillframe.db-shm', 'stillframe.db-wal']);
     for (const file of files) expect([file, statSync(join(dataDir, file)).mode & 0o777]).toEqual([file, 0o600]);
   });
-
-  test('is closed to others if it was open', async () => {
-    const dataDir = aDirectory();
-    chmodSync(dataDir, 0o755);
-    await using _store = await openAt(dataDir);
-    expect(statSync(dataDir).mode & 0o777).toBe(0o700);
-  });
-
-  test('ends the start with one line of advice if it cannot be created', async () => {
-    const file = join(aDirectory(), 'file');
-    writeFileSync(file, '');
-    const failure = await openAt(join(file, 'data')).catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(StoreError);
-    expect((failure as Error).message).toMatch(/not writable .*STILLFRAME_DATA_DIR\.$/);
-  });
-
-  test('can be opened by any number of processes, and closed twice', async () => {
-    await using it = await aStore();
-    const again = await openAt(it.dataDir);
-    await again.ping();
-    await again[Symbol.asyncDispose]();
-    await again[Symbol.asyncDispose]();
-    await it.store.ping();
-    await expect(again.ping()).rejects.toThrow('closed');
-  });
 });
 
 describe('the engine', () => {
@@ -134,20 +109,14 @@ describe('the engine', () => {
     for (const known of ['3.51.3', '3.100.0']) await openWith(known);
   });
 
-  test('enforces references', async () => {
-    await using it = await aStore();
-    const stranger = { accountId: 'acc_none', keyId: 'key_none' };
-    await expect(it.store.accept(aNewJob(stranger), RULES)).rejects.toThrow(/FOREIGN KEY/);
-  });
-
   // The log is synced by log-sync.ts, and copied by checkpoints.ts.
   test('runs with the settings that durability needs', async () => {
     const pragma = vi.spyOn(Database.prototype, 'pragma');
     await using _it = await aStore();
     const db = pragma.mock.contexts[0] as Db;
     pragma.mockRestore();
-    const names = ['journal_mode', 'synchronous', 'wal_autocheckpoint', 'foreign_keys', 'secure_delete'];
-    expect(names.map((name) => db.pragma(name, { simple: true }))).toEqual(['wal', 1, 0, 1, 1]);
+    const names = ['journal_mode', 'synchronous', 'wal_autocheckpoint', 'foreign_keys', 'secure_delete', 'temp_store'];
+    expect(names.map((name) => db.pragma(name, { simple: true }))).toEqual(['wal', 1, 0, 1, 1, 2]);
   });
 
   test('reports a damaged database', async () => {
@@ -212,12 +181,6 @@ describe('migrations', () => {
     await store.ping();
   });
 
-  test('leave nothing if the first one fails', async () => {
-    const dataDir = aDirectory();
-    await expect(open(dataDir, moreMigrations('NONSENSE;'))).rejects.toThrow();
-    expect(tablesOf(dataDir)).toEqual([]);
-  });
-
   test('refuse a database newer than the program with one line, and do not change it', async () => {
     const dataDir = aDirectory();
     await (await open(dataDir, moreMigrations('CREATE TABLE later (id text);')))[Symbol.asyncDispose]();
@@ -249,11 +212,10 @@ describe('secrets', () => {
   };
 
   test('appear nowhere in the database, its log or a backup, before and after the job ends', async () => {
-    await using it = await aStore();
-    const caller = await aCaller(it.store);
-    const job = planted(caller);
+    await using it = await withCaller();
+    const job = planted(it.caller);
     await it.store.accept(job, RULES);
-    const secrets = [...PLANTED, caller.secret];
+    const secrets = [...PLANTED, it.caller.secret];
     expect(found(it.dataDir, secrets)).toEqual([]);
     const claimed = await claimNext(it.store);
     expect(claimed.options.proxy?.password).toBe('proxy-pass-7f3a');
@@ -264,25 +226,9 @@ describe('secrets', () => {
     expect(found(it.dataDir, [job.id])).toEqual([job.id]);
   });
 
-  test('the sealed order is deleted when the job ends; the webhook secret stays for redeliveries', async () => {
-    await using it = await aStore();
-    const caller = await aCaller(it.store);
-    await it.store.accept(planted(caller), RULES);
-    const db = new Database(join(it.dataDir, 'stillframe.db'), { readonly: true });
-    onTestFinished(() => {
-      db.close();
-    });
-    const orders = () => db.prepare('SELECT count(*) FROM orders').pluck().get();
-    expect(orders()).toBe(1);
-    await it.store.complete(claimOf(await claimNext(it.store)), aCapture(), NOON);
-    expect(orders()).toBe(0);
-    expect(await it.store.claimNextDelivery({ now: NOON, leaseMs: 1, perReceiver: 1 })).toMatchObject({ secret: 'webhook-secret-7f3a' });
-  });
-
   test('a changed order, or one moved to another job, fails only that job', async () => {
-    await using it = await aStore();
-    const caller = await aCaller(it.store);
-    const [first, second, third] = [aNewJob(caller), aNewJob(caller), aNewJob(caller)];
+    await using it = await withCaller();
+    const [first, second, third] = [aNewJob(it.caller), aNewJob(it.caller), aNewJob(it.caller)];
     for (const job of [first, second, third]) await it.store.accept(job, RULES);
     const db = new Database(join(it.dataDir, 'stillframe.db'));
     db.prepare('UPDATE orders SET sealed = (SELECT sealed FROM orders WHERE job_id = ?) WHERE job_id = ?').run(third.id, first.id);
@@ -303,16 +249,15 @@ describe('secrets', () => {
 
 describe('a backup', () => {
   test('taken under load holds every commit older than its start, is whole, and opens as a store', async () => {
-    await using it = await aStore();
-    const caller = await aCaller(it.store);
-    const before = Array.from({ length: 300 }, () => aNewJob(caller, { options: someOptions({ customCss: 'x'.repeat(5_000) }) }));
+    await using it = await withCaller();
+    const before = Array.from({ length: 100 }, () => aNewJob(it.caller, { options: someOptions({ customCss: 'x'.repeat(5_000) }) }));
     await Promise.all(before.map((job) => it.store.accept(job, { ...RULES, maxQueue: 1e6 })));
     // The command is another process: no writes interfere with its copy.
     await using command = await openAt(it.dataDir);
     const dir = aDirectory();
     let busy = true;
     const load = (async () => {
-      while (busy) await it.store.accept(aNewJob(caller), { ...RULES, maxQueue: 1e6 });
+      while (busy) await it.store.accept(aNewJob(it.caller), { ...RULES, maxQueue: 1e6 });
     })();
     await command.backup(join(dir, 'stillframe.db'));
     busy = false;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { idAt, newId } from '../../src/contract/ids.js';
 import type { Store } from '../../src/store/store.js';
-import { aCaller, aCapture, aNewJob, aStore, claimNext, claimOf, NOON, RULES } from './factories.js';
+import { aCaller, aCapture, aNewJob, aStore, claimNext, claimOf, NOON, RULES, withCaller } from './factories.js';
 
 const NAME = `${'f'.repeat(32)}.files`;
 const due = (store: Store, now: number = NOON) => store.dueRemovals({ after: '', limit: 10, now });
@@ -44,10 +44,9 @@ describe('the files of a request', () => {
   });
 
   it('are kept for at most 50 jobs of an account', async () => {
-    await using it = await aStore();
-    const caller = await aCaller(it.store);
+    await using it = await withCaller();
     for (let nth = 1; nth <= 51; nth++) {
-      const job = aNewJob(caller);
+      const job = aNewJob(it.caller);
       const files = { name: `${nth}`.padStart(32, 'h'), jobId: job.id, accountId: job.accountId };
       expect(await it.store.announceFiles(files)).toBe(nth <= 50);
       if (nth <= 50) await it.store.accept(job, RULES);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../src/store/store.js';
-import { aCaller, aCapture, aNewJob, aStore, claimNext, claimOf, NOON, RULES } from './factories.js';
+import { aCaller, aCapture, aNewJob, aStore, claimNext, claimOf, NOON, RULES, withCaller } from './factories.js';
 
 const NAME = aCapture().artifact.name;
 const FAILURE = { code: 'internal_error', message: 'x', retriable: true, status: 503 } as const;
@@ -47,17 +47,16 @@ it('an expired artifact is due for removal, even if no job refers to it any more
 });
 
 it('the artifact that would answer a submission is known beforehand', async () => {
-  await using it = await aStore();
-  const caller = await aCaller(it.store);
+  await using it = await withCaller();
   const wish = { cacheIdentity: 'page', idempotencyKey: 'mine', identity: 'same' };
-  const first = aNewJob(caller, wish);
+  const first = aNewJob(it.caller, wish);
   expect(await it.store.cachedArtifacts(first)).toEqual([]);
   await it.store.accept(first, RULES);
   await it.store.complete(claimOf(await claimNext(it.store)), aCapture({ artifact: NAME }), NOON);
-  const again = aNewJob(caller, { ...wish, idempotencyKey: null });
+  const again = aNewJob(it.caller, { ...wish, idempotencyKey: null });
   expect(await it.store.cachedArtifacts(again)).toEqual([NAME]);
-  expect(await it.store.cachedArtifacts(aNewJob(caller, wish))).toEqual([]);
+  expect(await it.store.cachedArtifacts(aNewJob(it.caller, wish))).toEqual([]);
   expect(await it.store.cachedArtifacts({ ...again, cacheTtl: 0 })).toEqual([]);
   expect((await it.store.accept(again, { ...RULES, missing: NAME })).kind).toBe('queued');
-  expect((await it.store.accept(aNewJob(caller, { ...wish, idempotencyKey: null }), RULES)).kind).not.toBe('queued');
+  expect((await it.store.accept(aNewJob(it.caller, { ...wish, idempotencyKey: null }), RULES)).kind).not.toBe('queued');
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { periodEnd } from '../../src/contract/pricing.js';
 import { type FoundJob, newJobRow, type Picture, toSnapshot } from '../../src/store/rows.js';
-import { answerKnown, digestsOf, isUsable, refuseOverLinksLimit, refuseOverQuota, refuseWhenFull } from '../../src/store/rules/accept.js';
-import { outcomeOf, slotTimeOf, toProgress } from '../../src/store/rules/claims.js';
+import { answerKnown, digestsOf, refuseOverLinksLimit, refuseOverQuota } from '../../src/store/rules/accept.js';
+import { slotTimeOf, toProgress } from '../../src/store/rules/claims.js';
 import { attemptFields, pausedUntil, totalsOf } from '../../src/store/rules/deliveries.js';
 import { openOrder, sealOrder, vaultOf } from '../../src/store/vault.js';
 import { aNewJob, NOON, SECRET_KEY, someOptions } from './factories.js';
@@ -31,20 +31,6 @@ describe('an acceptance', () => {
     expect(answer({})).toMatchObject({ kind: 'replayed', job: { id: known.id } });
     expect(answer({ identity: 'another' })).toEqual({ kind: 'conflict', jobId: known.id, sameKey: true });
     expect(answer({ keyId: 'key_2' })).toEqual({ kind: 'conflict', jobId: known.id, sameKey: false });
-  });
-
-  test('uses a picture up to the age that the submission allows, unless it is deleted or missing', () => {
-    const job = aNewJob(CALLER, { cacheTtl: 60, enqueuedAt: NOON + 60_000 });
-    expect(isUsable(PICTURE, job)).toBe(true);
-    expect(isUsable(PICTURE, { ...job, enqueuedAt: NOON + 60_001 })).toBe(false);
-    expect(isUsable({ ...PICTURE, goneAt: NOON }, job)).toBe(false);
-    expect(isUsable(PICTURE, job, 'a.webp')).toBe(false);
-  });
-
-  test('is refused when the queue is full, unless a stored picture answers it', () => {
-    expect(refuseWhenFull(OWN_RENDER, { waiting: 2, maxQueue: 2 })).toEqual({ kind: 'queue_full', waiting: 2 });
-    expect(refuseWhenFull({ kept: PICTURE, leaderId: null }, { waiting: 2, maxQueue: 2 })).toBeNull();
-    expect(refuseWhenFull(OWN_RENDER, { waiting: 1, maxQueue: 2 })).toBeNull();
   });
 
   test('may use the last credit of the account and of the links of its key, and no more', () => {
@@ -98,12 +84,6 @@ test('a claim reports at most 99 %, and a slot time that a jump of the clock mad
   const job = { claimedAt: NOON, bookedMs: 1_000 };
   expect([NOON + 700, NOON - 1, NOON + 180_001].map((now) => slotTimeOf(job, now))).toEqual([700, null, null]);
   expect(slotTimeOf({ claimedAt: null, bookedMs: null }, NOON)).toBeNull();
-});
-
-test('an end is counted as completed, or under the code of its failure', () => {
-  expect([outcomeOf('completed', null), outcomeOf('failed', '{"code":"target_error"}'), outcomeOf('failed', '{}')]).toEqual([
-    ...['completed', 'target_error', 'internal_error'],
-  ]);
 });
 
 test('an attempt ends a delivery or makes it due again, and adds to the totals', () => {

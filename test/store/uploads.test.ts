@@ -12,6 +12,7 @@ import {
   RULES,
   someOptions,
   type TestStore,
+  withCaller,
 } from './factories.js';
 
 const URL = 'https://bucket.example.com/a.webp?X-Amz-Signature=f00d';
@@ -53,13 +54,12 @@ test.each([
 });
 
 test('a job that uploads shares no render in flight, but others share its own', async () => {
-  await using it = await aStore();
-  const caller = await aCaller(it.store);
-  await it.store.accept(aNewJob(caller, { cacheIdentity: 'page' }), RULES);
-  expect((await it.store.accept(aNewJob(caller, { cacheIdentity: 'page', options }), RULES)).kind).toBe('queued');
-  const alone = aNewJob(caller, { cacheIdentity: 'second', options });
+  await using it = await withCaller();
+  await it.store.accept(aNewJob(it.caller, { cacheIdentity: 'page' }), RULES);
+  expect((await it.store.accept(aNewJob(it.caller, { cacheIdentity: 'page', options }), RULES)).kind).toBe('queued');
+  const alone = aNewJob(it.caller, { cacheIdentity: 'second', options });
   await it.store.accept(alone, RULES);
-  const follower = aNewJob(caller, { cacheIdentity: 'second' });
+  const follower = aNewJob(it.caller, { cacheIdentity: 'second' });
   expect((await it.store.accept(follower, RULES)).kind).toBe('shared');
   await claimNext(it.store);
   await claimNext(it.store);
@@ -91,14 +91,4 @@ test('a stored picture that was uploaded is neither stored again nor counted as 
   // The age of the picture still counts from its render.
   const late = aNewJob(caller, { cacheIdentity: 'page', cacheTtl: 3_600, enqueuedAt: NOON + 3_600_001 });
   expect((await it.store.accept(late, RULES)).kind).toBe('queued');
-});
-
-test('an uploaded picture that expires meanwhile is still removed from the storage', async () => {
-  await using it = await aStore();
-  const { caller, name } = await withPicture(it);
-  await it.store.accept(aNewJob(caller, { cacheIdentity: 'page', options }), RULES);
-  const claim = claimOf(await claimNext(it.store));
-  await it.store.expireArtifacts({ before: NOON + 1, maxBytes: 1e9, limit: 10, now: NOON + 1 });
-  await it.store.complete(claim, { stored: name, upload: UPLOAD }, NOON + 2);
-  expect(await it.store.dueRemovals({ after: '', limit: 10, now: NOON })).toEqual([name]);
 });

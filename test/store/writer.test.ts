@@ -7,7 +7,7 @@ import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import { LogSync } from '../../src/store/sqlite/log-sync.js';
 import { Writer } from '../../src/store/sqlite/writer.js';
 import { translateEngineError } from '../../src/store/store-error.js';
-import { aCaller, aDataDir, aNewJob, aStore, NOON, RULES } from './factories.js';
+import { aDataDir, aNewJob, aStore, NOON, RULES, withCaller } from './factories.js';
 
 const SOUND = { require: () => undefined, translate: translateEngineError };
 
@@ -27,15 +27,6 @@ function aDatabase(options: { lockWaitMs?: number } = {}) {
   return { db, file, statements, writer: new Writer(connection, log, SOUND, options.lockWaitMs) };
 }
 
-test('writes that arrive together share one transaction', async () => {
-  const { db, statements, writer } = aDatabase();
-  const insert = db.prepare('INSERT INTO rows (id) VALUES (?)');
-  const writes = Array.from({ length: 100 }, (_, id) => writer.run(() => insert.run(id).changes));
-  expect(await Promise.all(writes)).toEqual(Array(100).fill(1));
-  expect(statements.filter((sql) => sql === 'COMMIT')).toHaveLength(1);
-  expect(statements.filter((sql) => sql === 'BEGIN IMMEDIATE')).toHaveLength(1);
-});
-
 test('a failing write affects no other, and leaves nothing behind', async () => {
   const { db, writer } = aDatabase();
   const insert = db.prepare('INSERT INTO rows (id) VALUES (?)');
@@ -52,26 +43,14 @@ test('a failing write affects no other, and leaves nothing behind', async () => 
   expect(db.prepare('SELECT id FROM rows').pluck().all()).toEqual([1, 3]);
 });
 
-test('a write resolves only when another connection can see it', async () => {
-  await using it = await aStore();
-  const caller = await aCaller(it.store);
-  const other = new Database(join(it.dataDir, 'stillframe.db'), { readonly: true });
-  const count = other.prepare('SELECT count(*) FROM jobs WHERE id = ?').pluck();
-  const jobs = Array.from({ length: 50 }, () => aNewJob(caller));
-  const seen = await Promise.all(jobs.map((job) => it.store.accept(job, RULES).then(() => count.get(job.id))));
-  expect(seen).toEqual(Array(50).fill(1));
-  other.close();
-});
-
 test("a write waits for another process's lock while reads continue", async () => {
-  await using it = await aStore();
-  const caller = await aCaller(it.store);
-  const job = aNewJob(caller);
+  await using it = await withCaller();
+  const job = aNewJob(it.caller);
   await it.store.accept(job, RULES);
   const other = new Database(join(it.dataDir, 'stillframe.db'));
   other.exec('BEGIN IMMEDIATE');
   let done = false;
-  const write = it.store.accept(aNewJob(caller), RULES).then((answer) => {
+  const write = it.store.accept(aNewJob(it.caller), RULES).then((answer) => {
     done = true;
     return answer;
   });
@@ -139,22 +118,6 @@ test('a failed rollback reopens the database, without its writes, and the next w
   await it.store.createAccount('kept', NOON);
   expect((await it.store.listAccounts()).map(({ name }) => name)).toEqual(['kept']);
   expect([...trouble.opened].map((db) => db.open)).toEqual([false, true]);
-});
-
-test('writes answer 503 until the database can be reopened', async () => {
-  const trouble = aFailingConnection();
-  await using it = await aStore();
-  trouble.commits = 1;
-  const opening = vi.spyOn(Database.prototype, 'pragma').mockImplementation(() => {
-    throw engineError('SQLITE_CANTOPEN');
-  });
-  onTestFinished(() => opening.mockRestore());
-  for (const name of ['lost', 'lost as well']) {
-    await expect(it.store.createAccount(name, NOON)).rejects.toMatchObject({ code: 'internal_error', status: 503 });
-  }
-  opening.mockRestore();
-  await it.store.createAccount('kept', NOON);
-  expect((await it.store.listAccounts()).map(({ name }) => name)).toEqual(['kept']);
 });
 
 test('closing finishes the accepted writes, and accepts no more', async () => {
