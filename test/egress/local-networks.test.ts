@@ -2,7 +2,7 @@ import type { NetworkInterfaceInfo } from 'node:os';
 import { expect, test } from 'vitest';
 import { LocalNetworks } from '../../src/egress/local-networks.js';
 import { sendThrough } from './capture-proxy-client.js';
-import { ALLOWED, openTestEgress } from './open-test-egress.js';
+import { ALLOWED, openTestEgress, openTestProxy } from './open-test-egress.js';
 
 function interfaces(...cidrs: string[]) {
   const infos = cidrs.map((cidr) => ({ address: cidr.split('/')[0], cidr }) as NetworkInterfaceInfo);
@@ -30,10 +30,9 @@ test('the networks of the machine are known, and read again when they may have c
 test("a public address on the machine's own network is refused, by number and by name, unless the operator allows it", async () => {
   const local = new LocalNetworks(interfaces('93.184.216.30/28'));
   const zone = { 'own.example.net': ['93.184.216.30'], 'beside.example.net': ['93.184.216.20'] };
-  await using gate = await openTestEgress(zone, { local });
-  expect(gate.egress.refusesLiterally('http://93.184.216.30/')).toBe(true);
-  expect(gate.egress.refusesLiterally('http://93.184.216.1/')).toBe(false);
-  await using captureProxy = await gate.openCaptureProxy();
+  await using captureProxy = await openTestProxy(zone, { local });
+  expect(captureProxy.gate.egress.refusesLiterally('http://93.184.216.30/')).toBe(true);
+  expect(captureProxy.gate.egress.refusesLiterally('http://93.184.216.1/')).toBe(false);
   for (const host of ['93.184.216.17', 'own.example.net', 'beside.example.net']) {
     await expect(sendThrough(captureProxy, `http://${host}/`)).rejects.toThrow();
   }

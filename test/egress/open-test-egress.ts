@@ -1,3 +1,4 @@
+import type { CaptureProxy } from '../../src/egress/egress.js';
 import { type EgressOptions, openEgress } from '../../src/egress/open-egress.js';
 import { silentLog } from '../../src/log.js';
 import { type DnsHandler, type DnsReply, startDnsServer } from '../fixtures/dns-server.js';
@@ -5,6 +6,25 @@ import { TLS_IDENTITY } from '../fixtures/tls-identity.js';
 
 /** The address that stands in for a public one; 127.0.0.1 and 127.0.0.3 stay forbidden. */
 export const ALLOWED = '127.0.0.2';
+
+/** The proxy of a capture that has begun, with an egress of its own. */
+export async function openTestProxy(
+  zone: Record<string, DnsReply | DnsHandler> = {},
+  options: Partial<EgressOptions> = {},
+  terms: Partial<Parameters<CaptureProxy['begin']>[0]> = {},
+) {
+  const gate = await openTestEgress(zone, options);
+  const captureProxy = await gate.egress.openCaptureProxy();
+  captureProxy.begin({ proxy: null, target: null, ...terms });
+  const close = captureProxy[Symbol.asyncDispose].bind(captureProxy);
+  return Object.assign(captureProxy, {
+    gate,
+    async [Symbol.asyncDispose]() {
+      await close();
+      await gate[Symbol.asyncDispose]();
+    },
+  });
+}
 
 export type TestGate = Awaited<ReturnType<typeof openTestEgress>>;
 

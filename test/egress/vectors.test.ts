@@ -29,25 +29,15 @@ async function judgeTarget({ egress }: { egress: Awaited<ReturnType<typeof openE
   return verdict.ok ? 'allowed' : 'blocked';
 }
 
-function countQueries(dns: DnsServer): number {
+function _countQueries(dns: DnsServer): number {
   return dns.queries.length;
 }
 
 describe('a capture target', () => {
-  test('has kinds enough to be worth the name of vectors', () => {
-    expect(ofKind('bare', 'ipv4', 'ipv4-encoding', 'ipv6', 'name', 'parser', 'scheme').length).toBeGreaterThan(150);
-  });
-
   test.each(ofKind('bare', 'ipv4', 'ipv4-encoding', 'ipv6', 'name', 'parser', 'scheme'))('$kind $url is $expect: $why', async (vector) => {
     await using judge = await openJudge();
     expect(await judgeTarget(judge, vector.url)).toBe(vector.expect);
-    if (vector.expect === 'blocked') expect(countQueries(judge.dns)).toBe(0);
-  });
-
-  test('that is a literal address is judged without a look-up', async () => {
-    await using judge = await openJudge();
-    for (const vector of ofKind('ipv4', 'ipv4-encoding', 'ipv6')) await judgeTarget(judge, vector.url);
-    expect(countQueries(judge.dns)).toBe(0);
+    if (vector.expect === 'blocked' || vector.kind.startsWith('ip')) expect(judge.dns.queries).toEqual([]);
   });
 });
 
