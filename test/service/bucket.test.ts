@@ -117,40 +117,6 @@ describe('a service with a bucket', () => {
     expect(bucket.names()).toContain(nameOf(cdnUrl));
   });
 
-  it('retries the removal of expired pictures until it succeeds', async () => {
-    await using world = await aWorld({ artifactTtlH: 0 });
-    const { service, bucket } = world;
-    bucket.trouble(500, /^DELETE/);
-    const { cdn_url: cdnUrl } = (await service.post(wish(world))).body.data;
-    await expect.poll(() => bucket.requests.some((line) => line.startsWith('DELETE')), { timeout: TWO_SWEEPS_MS }).toBe(true);
-    expect((await fetch(cdnUrl)).status).toBe(410);
-    expect(bucket.names()).toHaveLength(1);
-    bucket.trouble('none');
-    await expect.poll(() => bucket.names(), { timeout: TWO_SWEEPS_MS }).toEqual([]);
-  });
-
-  it('removes objects without a row at its start, judged by their age', async () => {
-    await using bucket = await startBucketServer();
-    const old = `${'o'.repeat(32)}.png`;
-    bucket.store(old);
-    bucket.age(25 * 3_600_000);
-    const young = `${'y'.repeat(32)}.png`;
-    bucket.store(young);
-    await using _service = await startService(settingsOf(bucket));
-    await expect.poll(() => bucket.names()).toEqual([young]);
-  });
-
-  it('renders a picture again that something else deleted', async () => {
-    await using world = await aWorld();
-    const { service, bucket } = world;
-    const { cdn_url: lost } = (await service.post(wish(world))).body.data;
-    bucket.drop(nameOf(lost));
-    // Who reads it first finds that out: it was taken to exist, since it had just been stored.
-    expect((await fetch(lost)).status).toBe(503);
-    expect((await service.post(wish(world))).body.data).toMatchObject({ cached: false });
-    expect((await fetch(lost)).status).toBe(410);
-  });
-
   it('sends readers to the bucket if that is configured, after the same checks', async () => {
     await using world = await aWorld({ artifactLinks: 'redirect' });
     const { service, bucket } = world;

@@ -20,14 +20,19 @@ function guarded() {
   };
 }
 
-it('an error from the browser library is logged, and the process continues', () => {
+it.each([
+  [
+    'an error from the browser library is logged, and the process continues',
+    'Page.emit (node_modules/playwright-core/lib/coreBundle.js:1:1)',
+    50,
+    0,
+  ],
+  ['any other error ends the process', 'submit (dist/service.js:1:1)', 60, 1],
+])('%s', (_, frame, level, exits) => {
   const { lines, exit, guard, except } = guarded();
-  const error = new Error('listener');
-  error.stack =
-    'Error: listener\n    at onRequest (dist/service.js:1:1)\n    at Page.emit (node_modules/playwright-core/lib/coreBundle.js:1:1)';
-  except(error);
-  expect(lines).toMatchObject([{ level: 50 }]);
-  expect(exit).not.toHaveBeenCalled();
+  except(Object.assign(new Error('listener'), { stack: `Error: listener\n    at onRequest (dist/service.js:1:1)\n    at ${frame}` }));
+  expect(lines).toMatchObject([{ level }]);
+  expect(exit.mock.calls).toEqual(Array(exits).fill([1]));
   guard[Symbol.dispose]();
 });
 
@@ -36,15 +41,5 @@ it('an unhandled rejection is logged, and the process continues', () => {
   reject(new Error('nobody'));
   expect(lines).toMatchObject([{ level: 50 }]);
   expect(exit).not.toHaveBeenCalled();
-  guard[Symbol.dispose]();
-});
-
-it('any other error ends the process', () => {
-  const { lines, exit, guard, except } = guarded();
-  const error = new Error('bug');
-  error.stack = 'Error: bug\n    at submit (dist/service.js:1:1)';
-  except(error);
-  expect(lines).toMatchObject([{ level: 60 }]);
-  expect(exit).toHaveBeenCalledWith(1);
   guard[Symbol.dispose]();
 });

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/log.js';
 import { STORE_FILES } from '../../src/package-files.js';
 import { openStore } from '../../src/store/sqlite/open-store.js';
+import { ofFile } from '../fixtures/of-file.js';
 import { startService, type TestService } from '../fixtures/start-service.js';
 
 type Files = Record<string, string | Uint8Array>;
@@ -56,60 +57,57 @@ function untilRemoved(service: TestService): Promise<void> {
   return untilTrue(() => leftOf(service).length === 0);
 }
 
+const shared = await ofFile(startService());
+
 describe('HTML with its files', { timeout: 60_000 }, () => {
-  it('is captured with its styles and pictures, and leaves nothing behind', async () => {
-    await using service = await startService();
-    const answer = await send(service, formOf(SITE));
+  it('is captured with its styles and pictures', async () => {
+    const answer = await send(shared, formOf(SITE));
     expect(answer).toMatchObject({ status: 200, body: { data: { url: 'about:html', final_url: 'about:html' } } });
     expect(answer.body.data.diagnostics?.warnings ?? []).toEqual([]);
-    const png = await service.picture(answer);
+    const png = await shared.picture(answer);
     expect([await pixelAt(png, 20, 20), await pixelAt(png, 70, 20)]).toEqual([
       [0, 255, 0],
       [0, 0, 255],
     ]);
-    await untilRemoved(service);
-    expect((await service.get(`/v1/jobs/${answer.headers.get('x-job-id')}`)).body.data.url).toBe('about:html');
+    expect((await shared.get(`/v1/jobs/${answer.headers.get('x-job-id')}`)).body.data.url).toBe('about:html');
   });
 
   it('answers 404 for a missing file, names it in a warning, and sends nothing for the reserved host to the network', async () => {
-    await using service = await startService();
     const index = `<!doctype html><title></title><script>
       const codes = await Promise.all(['gone.js', 'http://html.invalid:81/', 'https://html.invalid/']
         .map((url) => fetch(url).then((answer) => answer.status, () => 0)));
       document.body.append(codes.join(' '));
     </script><img src="logo.png">`.replace('<script>', '<script type=module>');
-    const answer = await send(service, formOf({ 'index.html': index }, { ...SMALL, inspect_page: true }));
+    const answer = await send(shared, formOf({ 'index.html': index }, { ...SMALL, inspect_page: true }));
     expect(answer.status).toBe(200);
     expect(answer.body.data.inspection.markdown).toContain('404 0 0');
     const [warning] = answer.body.data.diagnostics.warnings;
     expect(warning).toMatchObject({ code: 'missing_file', message: expect.stringContaining('logo.png') });
   });
 
-  it('counts what the files contain for idempotency and for the cache, and not their order', async () => {
-    await using service = await startService();
+  it('counts by its content, not its order, for idempotency and for the cache, and leaves nothing behind', async () => {
     const key = { 'idempotency-key': 'page-1' };
-    const first = await send(service, formOf(SITE), key);
-    const again = await send(service, formOf(Object.fromEntries(Object.entries(SITE).reverse())), key);
+    const first = await send(shared, formOf(SITE), key);
+    const again = await send(shared, formOf(Object.fromEntries(Object.entries(SITE).reverse())), key);
     expect([first.status, again.headers.get('x-job-id')]).toEqual([200, first.headers.get('x-job-id')]);
-    expect((await send(service, formOf({ ...SITE, 'css/page.css': 'body{}' }), key)).status).toBe(409);
-    expect((await send(service, formOf({ ...SITE, 'more.txt': '' }), key)).status).toBe(409);
+    expect((await send(shared, formOf({ ...SITE, 'css/page.css': 'body{}' }), key)).status).toBe(409);
+    expect((await send(shared, formOf({ ...SITE, 'more.txt': '' }), key)).status).toBe(409);
     const flags = [];
     for (const files of [SITE, { ...SITE, 'css/page.css': 'body{margin:9px}' }]) {
-      flags.push((await send(service, formOf(files))).body.data.cached);
+      flags.push((await send(shared, formOf(files))).body.data.cached);
     }
     expect(flags).toEqual([true, false]);
-    await untilRemoved(service);
+    await untilRemoved(shared);
   });
 
   it('serves parts of a media file', async () => {
-    await using service = await startService();
     const index = `<!doctype html><body><script type=module>
       const answer = await fetch('a/clip.mp4', { headers: { range: 'bytes=20-29' } });
       document.body.append([answer.status, answer.headers.get('content-range'), answer.headers.get('content-type'), await answer.text()].join(' '));
     </script>`;
     const clip = Buffer.from('0123456789abcdefghijklmnopqrstuvwxyz');
     const answer = await send(
-      service,
+      shared,
       formOf({ 'x.bin': 'xxx', 'index.html': index, 'a/clip.mp4': clip }, { ...SMALL, inspect_page: true }),
     );
     expect(answer.body.data.inspection.markdown).toContain('206 bytes 20-29/36 video/mp4 klmnopqrst');

@@ -53,17 +53,6 @@ describe('IdleHeap', () => {
     expect(seen.collected).toBe(2);
   });
 
-  it('measures growth from the size to which V8 has shrunk the heap by itself', async () => {
-    const { heap, seen } = heapOf(120 * MB);
-    heap.captureEnded();
-    await vi.advanceTimersByTimeAsync(3_000);
-    seen.bytes = 50 * MB;
-    heap.captureEnded();
-    seen.bytes = 65 * MB;
-    await vi.advanceTimersByTimeAsync(3_000);
-    expect(seen.collected).toBe(2);
-  });
-
   it('waits for the end of a capture that is still under way', async () => {
     const { heap, seen } = heapOf(120 * MB, 1);
     heap.captureEnded();
@@ -75,11 +64,12 @@ describe('IdleHeap', () => {
     expect(seen.collected).toBe(1);
   });
 
-  it('frees unreferenced memory', { timeout: 120_000 }, async () => {
-    vi.useRealTimers();
+  it('frees unreferenced memory', async () => {
     const seen = new WeakRef({ of: 'nobody' });
     const heap = new IdleHeap({ running: () => 0, onError, heapBytes: () => Number.MAX_SAFE_INTEGER });
     heap.captureEnded();
+    await vi.advanceTimersByTimeAsync(3_000);
+    vi.useRealTimers();
     // Not the object itself: an assertion would keep what it was shown.
     await vi.waitFor(() => expect(seen.deref() === undefined).toBe(true), { timeout: 30_000 });
   });

@@ -11,7 +11,7 @@ it('each job is logged and counted, including jobs that shared a render or were 
   const sink = new Writable({ write: (line, _encoding, done) => done(void lines.push(JSON.parse(String(line)))) });
   await using site = await startSite({ host: '127.0.0.2' });
   await using service = await startService({}, undefined, { log: pino({ level: 'info' }, sink) });
-  const capture = async () => (await service.post({ url: site.url('/slow?ms=800'), ...SMALL })).body;
+  const capture = async () => (await service.post({ url: site.url('/slow?ms=400'), ...SMALL })).body;
   const answers = [...(await Promise.all([capture(), capture(), capture()])), await capture()];
   expect(answers.map(({ data }) => data.cached)).toContain(true);
   const told = lines.filter(({ msg }) => msg === 'job');

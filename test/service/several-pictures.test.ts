@@ -1,48 +1,27 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startService, type TestService } from '../fixtures/start-service.js';
+import { describe, expect, it } from 'vitest';
+import { ofFile } from '../fixtures/of-file.js';
+import { html } from '../fixtures/site/answer.js';
+import { startSite } from '../fixtures/site/site.js';
+import { startService } from '../fixtures/start-service.js';
 
 const SMALL = { viewport: { width: 400, height: 320, deviceScaleFactor: 1 }, format: 'png' };
 const CAPTURES = [{ name: 'view' }, { name: 'red', selector: '#red', format: 'webp' }, { name: 'page', full_page: true }];
 const PAGE = '<body style="margin:0;height:900px"><h1>Words</h1><div id="red" style="width:80px;height:60px;background:red"></div>';
 
-interface Named {
-  name: string;
-  format: string;
-  width: number;
-  height: number;
-  bytes: number;
-  cdn_url: string;
-}
-
-let loads = 0;
-const site = createServer((request, response) => {
-  if (request.url === '/') loads += 1;
-  response.writeHead(200, { 'content-type': 'text/html' }).end(PAGE);
-});
-let service: TestService;
-let url: string;
-
-beforeAll(async () => {
-  await new Promise<void>((resolve) => void site.listen(0, '127.0.0.2', resolve));
-  url = `http://127.0.0.2:${(site.address() as AddressInfo).port}/`;
-  service = await startService();
-});
-afterAll(async () => {
-  await service[Symbol.asyncDispose]();
-  site.close();
-});
+const [site, service] = await Promise.all([ofFile(startSite({ host: '127.0.0.2' })), ofFile(startService())]);
+site.route('/several', (_request, response) => html(response, PAGE));
+const url = site.url('/several');
 
 describe('several pictures in one job', () => {
   it('are told by the submission and the job, downloaded, charged together, and answered from the cache', async () => {
     const credits = async () => (await service.get('/v1/usage')).body.data.credits as number;
-    const [creditsBefore, loadsBefore] = [await credits(), loads];
+    const loads = () => site.hits.filter(({ path }) => path === '/several').length;
+    const creditsBefore = await credits();
     const { status, headers, body } = await service.post({ ...SMALL, url, captures: CAPTURES });
     expect(status).toBe(200);
     const { data } = body;
-    const named = data.captures as Named[];
+    const named: { name: string; format: string; width: number; height: number; bytes: number; cdn_url: string }[] = data.captures;
     expect(named.map(({ name, format, width, height }) => [name, format, width, height])).toEqual([
       ['view', 'png', 400, 320],
       ['red', 'webp', 80, 60],
@@ -58,6 +37,6 @@ describe('several pictures in one job', () => {
     expect((await service.get(`/v1/jobs/${headers.get('x-job-id')}`)).body.data.result.data).toEqual(data);
     const again = await service.post({ ...SMALL, url, captures: CAPTURES });
     expect(again.body.data).toMatchObject({ cached: true, captures: data.captures });
-    expect([(await credits()) - creditsBefore, loads - loadsBefore]).toEqual([4, 1]);
+    expect([(await credits()) - creditsBefore, loads()]).toEqual([4, 1]);
   });
 });

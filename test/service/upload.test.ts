@@ -59,19 +59,6 @@ it('puts the picture where the request says, and tells so in the answer, the loo
   for (const { name } of files) expect(readFileSync(join(service.dataDir, name)).includes('f00dfeed')).toBe(false);
 });
 
-it('keeps the picture if the receiver refuses it or redirects', async () => {
-  await using forbidden = await startUploadReceiver('127.0.0.3');
-  await using bucket = await startUploadReceiver('127.0.0.2', [403, { status: 307, location: `${forbidden.origin}/x` }]);
-  await using service = await startService({ webhookAllow: [bucket.origin] });
-  for (const status of [403, 307]) {
-    const answer = await service.post({ ...SMALL, cache_ttl: 0, upload: { url: `${bucket.origin}/x` } });
-    expect(answer.status).toBe(200);
-    expect(answer.body.data.upload).toMatchObject({ state: 'failed', status, attempts: 1, error: expect.stringContaining(`${status}`) });
-    expect((await service.picture(answer)).length).toBe(answer.body.data.bytes);
-  }
-  expect(forbidden.uploads).toEqual([]);
-});
-
 it('refuses an address that is not allowed before anything is captured', async () => {
   await using forbidden = await startUploadReceiver('127.0.0.3');
   await using service = await startService({ webhookAllow: ['http://127.0.0.2:80'] });
