@@ -17,6 +17,7 @@ import { NewPack, unpack } from '../../src/artifacts/page-pack.js';
 import { openS3 } from '../../src/artifacts/s3.js';
 import { StorageHealth } from '../../src/artifacts/storage-health.js';
 import { silentLog } from '../../src/log.js';
+import { hurryTimers } from '../egress/hurry-timers.js';
 import { type BucketServer, startBucketServer } from '../fixtures/bucket-server.js';
 
 const DAY_MS = 24 * 3_600_000;
@@ -107,16 +108,6 @@ test('an artifact returns its bytes, whole or in part, in this process and in an
   }
 });
 
-test('a small picture that is read repeatedly is kept in memory', async () => {
-  await using world = await aWorld();
-  const { name } = await world.artifacts.put(PICTURE, 'png');
-  for (let i = 0; i < 2; i++) expect(await read(world.artifacts, name)).toEqual(PICTURE);
-  const asked = world.server.requests.length;
-  expect(await read(world.artifacts, name, { start: 4, end: 8 })).toEqual(PICTURE.subarray(4, 9));
-  expect((await world.artifacts.open(name))?.lend()?.content).toEqual(PICTURE);
-  expect(world.server.requests.length).toBe(asked);
-});
-
 test('a missing object and one of a missing bucket are null, and only a call to the bucket distinguishes them', async () => {
   await using world = await aWorld();
   const { name } = await world.artifacts.put(PICTURE, 'png');
@@ -154,7 +145,7 @@ test('further tries survive a short outage, and a long one is answered with 503 
   await expect.poll(() => server.requests.length).toBeGreaterThan(1);
   server.trouble('none');
   await put;
-  for (const kind of ['down', 500, 503, 403, 301] as const) {
+  for (const kind of ['down', 503, 403] as const) {
     server.trouble(kind);
     await expect(artifacts.put(PICTURE, 'png')).rejects.toMatchObject(UNREACHABLE);
     expect([artifacts.isFailing, await artifacts.isReady()]).toEqual([true, false]);
@@ -167,7 +158,7 @@ test('further tries survive a short outage, and a long one is answered with 503 
     expect([await artifacts.isReady(), artifacts.isFailing]).toEqual([true, false]);
   }
   const told = lines.join('');
-  expect(lines).toHaveLength(10);
+  expect(lines).toHaveLength(6);
   expect(told).toContain('returned 503 SlowDown');
   expect(told).not.toMatch(/S3RVER|Signature|secret words/);
 });
@@ -192,11 +183,13 @@ test('a bucket that refuses writes only is not ready until it accepts one, and r
   ]);
 });
 
-test('no call waits for a storage that never answers', { timeout: 30_000 }, async () => {
+test('no call waits for a storage that never answers', async () => {
   await using world = await aWorld();
+  const timers = hurryTimers();
   world.server.trouble('silent');
   expect(await world.artifacts.isReady()).toBe(false);
   await expect(world.artifacts.open(newArtifactName('png'))).rejects.toMatchObject(UNREACHABLE);
+  expect(timers.mock.calls.map(([, ms]) => ms)).toEqual(expect.arrayContaining([2_000, 10_000]));
 });
 
 test('an object that something else deleted is an error for the first reader, and missing for the next', async () => {
