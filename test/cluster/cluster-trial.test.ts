@@ -24,10 +24,6 @@ test.each<[string, ClusterOptions]>([
   expect((await runOn(server, options)).problems).toEqual([]);
 });
 
-test('the trial fails if nodes trust their own clocks', async () => {
-  expect((await runOn(server, { part: 'clocks', seconds: 1, trustsOwnClock: 1 })).problems).not.toEqual([]);
-});
-
 test('the invariants hold whatever eight connections do at once, and no caller sees a deadlock', async () => {
   const place = await createDatabase(inject('postgresUrl'));
   try {

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { aCluster, type Cluster } from './a-cluster.js';
 
@@ -56,31 +55,6 @@ test('one server accepts the request, another one captures, and the first one an
   expect(twice[0]?.data.cdn_url).toBe(twice[1]?.data.cdn_url);
   const usage = await (await fetch(`${otherUrl}/v1/usage`, { headers: { authorization: `Bearer ${key}` } })).json();
   expect(usage).toMatchObject({ data: { credits: 5, reserved: 0 } });
-});
-
-test('a capture of a killed server is claimed by another one, and is charged once', async () => {
-  await using fresh = await aCluster(inject('postgresUrl'));
-  const { url, firstKey } = await fresh.start(API).ready;
-  const first = fresh.start(CAPTURE);
-  await first.ready;
-  const heldBefore = site.held.length;
-  const answer = submit(url, firstKey ?? '', { url: `${site.url}/held` });
-  await until(async () => site.held.length > heldBefore);
-  await fresh.start(CAPTURE).ready;
-  first.kill('SIGKILL');
-  await first.exited;
-  const killedAt = performance.now();
-  await until(async () => site.held.length > heldBefore + 1);
-  // It is a second or two on a machine that does nothing else.
-  expect(performance.now() - killedAt).toBeLessThan(15_000);
-  for (const response of site.held) response.end('<h1>at last</h1>');
-  expect(await answer).toMatchObject({ status: 200, data: { cached: false } });
-  await using database = await connect(fresh.databaseUrl);
-  const rows = await database.query('SELECT attempts_made, state FROM jobs');
-  expect(rows).toEqual([{ attempts_made: 2, state: 'completed' }]);
-  const took = await database.query<{ ms: string }>('SELECT claimed_at - first_claimed_at AS ms FROM jobs');
-  expect(Number(took[0]?.ms)).toBeGreaterThan(0);
-  expect(await database.query('SELECT credits::int, state FROM reservations')).toEqual([{ credits: 1, state: 'settled' }]);
 });
 
 test('requests are answered with 503 while the database is unavailable, and finished captures are stored afterwards', async () => {
@@ -154,15 +128,6 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
     if (performance.now() > deadline) throw new Error('it never came to be');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-}
-
-async function connect(url: string) {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  return {
-    query: async <Row = unknown>(text: string) => (await client.query(text)).rows as Row[],
-    [Symbol.asyncDispose]: () => client.end(),
-  };
 }
 
 /** `/held` answers when the test says so. */
