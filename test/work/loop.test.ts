@@ -131,20 +131,6 @@ test('a claim for several free slots gives each of its tasks a slot of its own',
   expect(await loop.drain(NEVER_MS)).toBe('idle');
 });
 
-test('a wake makes it look at once, and an idle loop does not look by itself', async () => {
-  const { loop, backlog, claims, end, startedCount } = harness();
-  loop.start();
-  await settled();
-  const before = claims();
-  await settled();
-  expect(claims()).toBe(before);
-  backlog.push('a');
-  loop.wake();
-  await startedCount(1);
-  end('a');
-  await loop.drain(NEVER_MS);
-});
-
 test('a wake during a claim that finds nothing makes it look again', async () => {
   const first = signal<string[]>();
   const answers = [first.promise, Promise.resolve(['late'])];
