@@ -141,12 +141,6 @@ describe('POST /v1/compare', () => {
     expect({ status, submitted: services.submitted }).toEqual({ status: 404, submitted: [] });
   });
 
-  it('keeps the code of options that exclude each other', async () => {
-    const clip = { x: 0, y: 0, width: 5, height: 5 };
-    const { json } = await post({ before: { url: 'example.com', selector: 'h1', clip }, after: BASE64 });
-    expect(json.error).toMatchObject({ code: 'unsupported_option', details: { issues: [{ path: expect.stringMatching(/^before\./) }] } });
-  });
-
   it('takes a place before anything else, and gives it back', async () => {
     let taken = 0;
     const free = { [Symbol.dispose]: () => void taken-- };

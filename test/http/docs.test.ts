@@ -35,24 +35,6 @@ describe('openapi.json', () => {
     expect(await response.json()).toEqual(JSON.parse(JSON.stringify(describeInterface(API, packageVersion(), 'http://shots.example'))));
   });
 
-  it('describes every operation of the interface', () => {
-    expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
-      'get /artifacts/{name}',
-      'get /livez',
-      'get /v1/health',
-      'get /v1/jobs',
-      'get /v1/jobs/{id}',
-      'get /v1/jobs/{id}/webhook',
-      'get /v1/render',
-      'get /v1/requests/{key}',
-      'get /v1/usage',
-      'post /v1/compare',
-      'post /v1/jobs/{id}/webhook/redeliver',
-      'post /v1/screenshot',
-    ]);
-    expect(Object.keys(document.webhooks as JsonObject)).toEqual(['capture.completed', 'capture.failed']);
-  });
-
   it('marks what the interface does not have as an extension', () => {
     const schema = document.components.schemas.CaptureData;
     expect(schema?.properties?.diagnostics).toMatchObject({
@@ -62,46 +44,16 @@ describe('openapi.json', () => {
     expect(schema?.required).not.toContain('diagnostics');
   });
 
-  it('has every status of a submission, and its Retry-After', () => {
+  it('has every status of an error for a submission', () => {
     const responses = document.paths['/v1/screenshot']?.post?.responses ?? {};
-    expect(Object.keys(responses)).toEqual([
-      '200',
-      '202',
-      '400',
-      '401',
-      '403',
-      '406',
-      '409',
-      '410',
-      '429',
-      '451',
-      '500',
-      '502',
-      '503',
-      '504',
-    ]);
-    expect(responses['429']?.headers).toHaveProperty('retry-after');
-    expect(responses['401']?.headers).toHaveProperty('www-authenticate');
     for (const { status } of Object.values(ERROR_TABLE)) expect(responses).toHaveProperty(String(status));
+    expect(responses['429']?.headers).toHaveProperty('retry-after');
   });
 
   it('asks for a key exactly where a route does', () => {
     for (const { path, operation } of operations) {
       expect(operation.security?.length, path).toBe(/^\/v1\/(screenshot|compare|jobs|requests|usage)/.test(path) ? 1 : 0);
     }
-  });
-
-  it('comes from the schema that requests are judged by', () => {
-    const schema = document.components.schemas.CaptureRequest;
-    expect(Object.keys(schema?.properties ?? {})).toEqual(Object.keys(captureRequestSchema.shape));
-    expect(schema?.required).toEqual(['url']);
-    expect(schema?.additionalProperties).toBe(false);
-    expect(schema?.properties?.quality).toMatchObject({ type: 'integer', minimum: 1, maximum: 100, examples: [90] });
-    expect(JSON.stringify(schema?.properties?.quality)).toMatch(/Default: `90`\."/);
-  });
-
-  it('requires in an answer what has a default', () => {
-    expect(document.components.schemas.CaptureData?.required).toEqual(expect.arrayContaining(['cached', 'blocked_requests', 'url']));
   });
 
   it('describes every field and gives an example of it', () => {
@@ -184,38 +136,7 @@ describe('the reference page', () => {
     }
   });
 
-  it('is readable at three widths, light and dark: nothing scrolls sideways, badges stand out', { timeout: 60_000 }, async () => {
-    await using served = await serveApp(fakeServices());
-    const browser = await launchAnyBrowser({ args: QUIET_FLAGS });
-    try {
-      const page = await browser.newPage();
-      await page.goto(`${served.url}/docs`);
-      await page.click('#operations-captures-submitScreenshot .opblock-summary-control');
-      await page.waitForSelector('#operations-captures-submitScreenshot .responses-wrapper');
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme });
-        const background = colorScheme === 'light' ? 'rgb(246, 248, 250)' : 'rgb(21, 25, 27)';
-        await expect.poll(() => page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe(background);
-        const badges = (await page.evaluate(BADGES)) as string[][];
-        expect(badges).toHaveLength(2);
-        for (const colours of badges) expect(contrast(colours), String(colours)).toBeGreaterThan(4.5);
-        for (const width of [375, 768, 1280]) {
-          await page.setViewportSize({ width, height: 900 });
-          expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-          expect(await page.evaluate(WIDE_BLOCKS)).toEqual([]);
-        }
-      }
-      await page.setViewportSize({ width: 375, height: 900 });
-      for (const path of ['/', '/docs/settings', '/docs/coming-from', '/docs/search?q=capture']) {
-        await page.goto(served.url + path);
-        expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(375);
-      }
-    } finally {
-      await browser.close();
-    }
-  });
-
-  it('draws the endpoints in a browser without an outside request or a refused script', async () => {
+  it('draws the endpoints in a browser without an outside request or a refused script, and fits phones', async () => {
     await using served = await serveApp(fakeServices());
     const browser = await launchAnyBrowser({ args: QUIET_FLAGS });
     try {
@@ -239,6 +160,11 @@ describe('the reference page', () => {
       expect(await page.locator('.errors-wrapper').count()).toBe(0);
       expect(asked.filter((address) => !address.startsWith(served.url) && !address.startsWith('data:'))).toEqual([]);
       expect(complaints).toEqual([]);
+      await page.setViewportSize({ width: 375, height: 900 });
+      for (const path of ['/docs', '/', '/docs/settings', '/docs/coming-from', '/docs/search?q=capture']) {
+        await page.goto(served.url + path);
+        expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(375);
+      }
     } finally {
       await browser.close();
     }
@@ -251,21 +177,13 @@ describe('the pages of docs/', () => {
     .map((file) => file.replace('.md', ''));
   const HREF = /<a href="([^"]+)"/g;
 
-  it('are all served, and list each other', async () => {
-    await using served = await serveApp(fakeServices());
-    for (const name of names) {
-      const answer = await fetch(`${served.url}/docs/${name}`);
-      expect(answer.status, name).toBe(200);
-      const page = await answer.text();
-      expect(page).toContain(`<a href="../docs/${name}" aria-current="page">`);
-      for (const other of names) expect(page).toContain(`<a href="../docs/${other}"`);
-    }
-    expect((await fetch(`${served.url}/docs/nothing`)).status).toBe(404);
-  });
-
   it('lead to pages and sections that there are', async () => {
     await using served = await serveApp(fakeServices());
-    const read = async (url: URL) => (await fetch(url)).text();
+    const read = async (url: URL) => {
+      const answer = await fetch(url);
+      expect(answer.status, url.href).toBe(200);
+      return await answer.text();
+    };
     const found = ['/', '/docs', ...names.map((name) => `/docs/${name}`), '/docs/search?q=capture'].map(
       (path) => new URL(path, served.url),
     );
@@ -294,25 +212,6 @@ describe('the pages of docs/', () => {
     expect(hostile).toContain('value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"');
   });
 });
-
-const WIDE_BLOCKS = `[...document.querySelectorAll('.prose > pre')].filter((block) => block.scrollWidth > block.clientWidth).map((block) => block.textContent)`;
-
-/** Colours of each badge: its text's, its own, and that of the block in it that holds the text. */
-const BADGES = `[...document.querySelectorAll('.info .title small pre')].map((block) =>
-  [getComputedStyle(block).color, getComputedStyle(block.parentElement).backgroundColor, getComputedStyle(block).backgroundColor])`;
-
-/** As WCAG reckons it. */
-function contrast([text = '', around = '', behind = '']: string[]): number {
-  const luminance = (colour: string) => {
-    const [red = 0, green = 0, blue = 0] = (colour.match(/[\d.]+/g) ?? []).map((part) => {
-      const value = Number(part) / 255;
-      return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-    });
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-  };
-  const [one, other] = [luminance(text), luminance(/, 0\)$/.test(behind) ? around : behind)];
-  return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
-}
 
 function walk(value: Json, visit: (object: JsonObject) => void): void {
   if (value === null || typeof value !== 'object') return;

@@ -196,25 +196,4 @@ describe('GET /artifacts/{name}', () => {
     await released;
     expect(services.streams).toBe(0);
   });
-
-  it('closes the file when the client goes away in the middle', async () => {
-    const services = fakeServices();
-    services.files.set(NAME, Buffer.alloc(64 * 1024 * 1024));
-    let closed: (() => void) | undefined;
-    const left = new Promise<void>((resolve) => {
-      closed = resolve;
-    });
-    const { openPicture } = services;
-    services.openPicture = async (name) => {
-      const artifact = await openPicture(name);
-      if (artifact === null || artifact === 'deleted') return artifact;
-      return { ...artifact, read: async (range) => (await artifact.read(range)).once('close', () => closed?.()) };
-    };
-    await using served = await serveApp(services);
-    const client = new RawClient(served.port).send(`GET /artifacts/${NAME} HTTP/1.1\r\nhost: x\r\n\r\n`);
-    await new Promise((resolve) => client.socket.once('data', resolve));
-    client.socket.destroy();
-    await left;
-    expect(services.openStreams).toBe(0);
-  });
 });

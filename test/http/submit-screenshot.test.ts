@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { REQUEST_ID_PATTERN } from '../../src/contract/limits.js';
-import { aCompletedJob, aFailedJob, aJob, type FakeServices, fakeServices, KEYS, serveApp } from './fake-services.js';
+import { aFailedJob, aJob, type FakeServices, fakeServices, KEYS, serveApp } from './fake-services.js';
 import { RawClient } from './raw-client.js';
 
 interface Posting {
@@ -33,7 +33,9 @@ const refusal = async (posting: Posting) => {
 describe('POST /v1/screenshot', () => {
   it('answers a finished capture with 200, its data and the time of its stages', async () => {
     const services = fakeServices({ timingsOf: () => ({ shoot: 12.345, queue: 1, store: 3, secret: 9 }) });
-    const answer = await post(services, {});
+    // Brackets in a text are no levels of JSON.
+    const body = JSON.stringify({ url: 'example.com', custom_css: `${'['.repeat(100)}"😀` });
+    const answer = await post(services, { query: '?x=1&modes=2', headers: { 'idempotency-key': 'a.B_c-9' }, body });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('application/json');
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -42,7 +44,7 @@ describe('POST /v1/screenshot', () => {
     expect(answer.json.request_id).toBe(answer.headers.get('x-request-id'));
     expect(answer.json.data.cdn_url).toBe('http://shots.example/artifacts/abcdefghijklmnopqrstuvwxyz012345.webp');
     expect(services.submitted[0]?.submission.options.url).toBe('https://example.com/');
-    expect(services.submitted[0]?.context).toMatchObject({ idempotencyKey: null, principal: { keyId: 'key_full' } });
+    expect(services.submitted[0]?.context).toMatchObject({ idempotencyKey: 'a.B_c-9', principal: { keyId: 'key_full' } });
   });
 
   it('asks for a report of the changes with explain=1, and refuses other values', async () => {
@@ -84,11 +86,6 @@ describe('POST /v1/screenshot', () => {
     expect(answer.status).toBe(202);
   });
 
-  it('answers 200 to an async submission that is finished already', async () => {
-    const services = fakeServices({ submit: async () => aCompletedJob({ mode: 'async' }) });
-    expect((await post(services, { query: '?mode=async' })).status).toBe(200);
-  });
-
   it('answers a failed capture with the status of its error and the job id', async () => {
     const job = aFailedJob();
     const answer = await post(fakeServices({ submit: async () => aJob(), waitForJob: async () => job }), {
@@ -121,22 +118,12 @@ describe('POST /v1/screenshot', () => {
     expect(answer.json.error).toMatchObject({ code: 'internal_error', retriable: true, message: 'Too much is waiting.' });
   });
 
-  it('takes no new captures while draining, before it reads the body', async () => {
-    const answer = await post(fakeServices({ draining: () => true }), { body: 'no json' });
-    expect(answer.status).toBe(503);
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-    expect(answer.json.error).toMatchObject({ code: 'internal_error', retriable: true });
-  });
-
-  it('takes new captures while draining if other servers capture them', async () => {
+  it('takes new captures while draining only if other servers capture them', async () => {
+    const refused = await post(fakeServices({ draining: () => true }), { body: 'no json' });
+    expect([refused.status, refused.json.error]).toMatchObject([503, { code: 'internal_error', retriable: true }]);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     const answer = await post(fakeServices({ draining: () => true, handsOver: () => true }), {});
     expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
-  });
-
-  it('hands on the idempotency key', async () => {
-    const services = fakeServices();
-    await post(services, { headers: { 'idempotency-key': 'a.B_c-9' } });
-    expect(services.submitted[0]?.context.idempotencyKey).toBe('a.B_c-9');
   });
 
   it.each(['', 'two words', 'a,b', 'x'.repeat(129), 'ä'])('refuses the idempotency key %j by its name', async (key) => {
@@ -158,18 +145,12 @@ describe('POST /v1/screenshot', () => {
     expect(error.message).toContain('`mode`');
   });
 
-  it('ignores unknown query parameters', async () => {
-    expect((await post(fakeServices(), { query: '?x=1&modes=2' })).status).toBe(200);
-  });
-
   it.each([
     ['application/json; charset=utf-8', 200],
     ['application/JSON', 200],
-    ['application/json;charset="UTF-8"', 200],
     ['application/json; charset=latin1', 400],
     ['text/plain', 400],
     ['application/jsonp', 400],
-    ['application/json, text/plain', 400],
     ['', 400],
   ])('answers the content type %j with %i', async (type, status) => {
     expect((await post(fakeServices(), { headers: { 'content-type': type } })).status).toBe(status);
@@ -180,10 +161,9 @@ describe('POST /v1/screenshot', () => {
   });
 
   it.each([
-    ['nothing', '', 'empty'],
+    ['an empty text', '', 'empty'],
     ['no JSON', '{url}', 'not valid JSON'],
     ['a BOM', '\ufeff{"url":"example.com"}', 'not valid JSON'],
-    ['NUL', '\0', 'not valid JSON'],
     ['invalid UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), 'UTF-8'],
     ['an array', '[]', 'JSON object'],
     ['1e400', '{"url":"example.com","delay":1e400}', 'delay'],
@@ -191,7 +171,6 @@ describe('POST /v1/screenshot', () => {
     ['__proto__', '{"url":"example.com","__proto__":{"sync":false}}', '__proto__'],
     ['an escaped __proto__ in headers', '{"url":"example.com","headers":{"\\u005f_proto__":"x"}}', '__proto__'],
     ['33 levels', `${'['.repeat(33)}${']'.repeat(33)}`, 'deeper than 32'],
-    ['100,000 levels', '['.repeat(100_000), 'deeper than 32'],
     ['100,000 levels of objects', '{"a":'.repeat(40_000), 'deeper than 32'],
   ] as [string, BodyInit, string][])('refuses %s as a body', async (_name, body, hint) => {
     expect((await refusal({ body })).message).toContain(hint);
@@ -201,13 +180,6 @@ describe('POST /v1/screenshot', () => {
     const fields = (count: number) => `{${Array.from({ length: count }, (_, at) => `"full_page_scroll_${at}":1`).join(',')}}`;
     expect((await refusal({ body: fields(5_000) })).message).toContain('more than 2048 values');
     expect((await refusal({ body: fields(2_000) })).details.issues).toHaveLength(100);
-  });
-
-  it.each([
-    ['brackets inside of texts', `${'['.repeat(100)}\\"${'{'.repeat(100)}\\\\`],
-    ['real pairs of surrogates', '\\ud83d\\ude00'],
-  ])('accepts %s', async (_name, css) => {
-    expect((await post(fakeServices(), { body: `{"url":"example.com","custom_css":"${css}"}` })).status).toBe(200);
   });
 
   it('takes a body of exactly 256 KiB and refuses one byte more', async () => {

@@ -42,13 +42,6 @@ test('a link opens the console once; looking at it uses nothing up', async () =>
   expect(again.headers['set-cookie']).toBeUndefined();
 });
 
-test('of concurrent uses of a link, one succeeds', async () => {
-  await using it = await aConsole();
-  const link = await it.newLink();
-  const answers = await Promise.all(Array.from({ length: 8 }, () => it.ask('POST', '/console/enter', formHeaders(it.url), `link=${link}`)));
-  expect(answers.map(({ status }) => status).sort()).toEqual([303, ...Array(7).fill(401)]);
-});
-
 test('links and sessions expire', async () => {
   await using it = await aConsole();
   const link = await it.newLink();
@@ -153,12 +146,6 @@ test('the page at / links to the console for those who may open it', async () =>
   expect(await (await fetch(`${off.url}/`)).text()).not.toContain(link);
 });
 
-test('switched off, there is no such path', async () => {
-  await using served = await serveApp(fakeServices());
-  expect((await fetch(`${served.url}/console`)).status).toBe(404);
-  expect((await fetch(`${served.url}/console/enter`, { method: 'POST' })).status).toBe(404);
-});
-
 test('pages load nothing from elsewhere, run nothing inline and are not kept', async () => {
   await using it = await aConsole();
   const visitor = await it.signIn();
@@ -173,12 +160,6 @@ test('pages load nothing from elsewhere, run nothing inline and are not kept', a
   }
   const hostile = await it.ask('GET', `/console/enter?token=${encodeURIComponent('"><script>alert(1)</script>')}`);
   expect(hostile.text).not.toContain('<script>alert');
-});
-
-test('other methods are refused', async () => {
-  await using it = await aConsole();
-  expect(await it.ask('DELETE', '/console/enter')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD, POST' } });
-  expect(await it.ask('GET', '/console/queue')).toMatchObject({ status: 405, headers: { allow: 'POST' } });
 });
 
 test('a form with a NUL character, which PostgreSQL cannot store, is refused', async () => {

@@ -4,7 +4,6 @@ import { CaptureError, ERROR_CODES } from '../../../src/contract/capture-error.j
 import {
   aCapture,
   aCompletedJob,
-  aFailedJob,
   aJob,
   type FakeChanges,
   fakeServices,
@@ -101,13 +100,6 @@ describe('POST /mcp', () => {
     if (status === 403) expect(answer.json.error.code).toBe('forbidden');
   });
 
-  it('answers 400 to several messages at once', async () => {
-    const { url } = await serving();
-    const answer = await send(url, { body: JSON.stringify([LIST_TOOLS, LIST_TOOLS]) });
-    expect([answer.status, answer.json.error.code]).toEqual([400, 'invalid_request']);
-    expect(answer.json.error.message).toContain('single JSON-RPC message');
-  });
-
   it.each([
     ['an unknown tool', { method: 'tools/call', params: { name: 'no_such_tool' } }, -32_602],
     ['an unknown method', { method: 'no/such' }, -32_601],
@@ -143,15 +135,6 @@ describe('a tool', () => {
     expect(answerOf(json.result).facts.error).toMatchObject({ code: 'rate_limited', retriable: true, retry_after_seconds: 1 });
   });
 
-  it('that shows a stored picture is counted alike, but not one that only looks how far the job is', async () => {
-    const { services, url } = await serving({ limits: limitsOf({ submissions: 1, reads: 9, failures: 9 }) });
-    const [done, running] = [aCompletedJob(), aJob({ state: 'active' })];
-    for (const job of [done, running]) services.jobs.set(job.id, job);
-    const look = async (job_id: string) => answerOf((await callTool(url, { name: 'get_job', arguments: { job_id } })).json.result);
-    for (const { id } of [running, running, done]) expect((await look(id)).isError).toBe(false);
-    expect((await look(done.id)).facts.error.code).toBe('rate_limited');
-  });
-
   it('submits what POST /v1/screenshot would, for the key, with its idempotency key', async () => {
     const { services, url } = await serving();
     await callTool(url, { ...CAPTURE, arguments: { ...CAPTURE.arguments, full_page: true, idempotency_key: 'k-1' } });
@@ -176,18 +159,6 @@ describe('a tool', () => {
     const { isError, facts, texts } = answerOf((await callTool(url, CAPTURE)).json.result);
     expect({ isError, facts }).toMatchObject({ isError: false, facts: { job_id: job.id, state: 'active', progress: 40 } });
     expect(texts).toEqual([`The capture is not finished yet, and continues. Call get_job with {"job_id": "${job.id}"} in a few seconds.`]);
-  });
-
-  it('marks a failure that may quote the page', async () => {
-    const job = aFailedJob();
-    const { url } = await serving({ submit: async () => job });
-    const { isError, facts, texts } = answerOf((await callTool(url, CAPTURE)).json.result);
-    expect({ isError, facts }).toMatchObject({
-      isError: true,
-      facts: { error: { code: 'target_error', details: { status: 500, job_id: job.id } } },
-    });
-    expect(texts[0]).toContain('untrusted');
-    expect(insideOf(texts[0])).toContain('The target answered 500.');
   });
 
   it.each(ERROR_CODES)('keeps what a page may have worded inside the boundary when a capture fails with %s', async (code) => {
@@ -237,15 +208,6 @@ describe('a tool', () => {
     const params = { uri: `stillframe://jobs/${job.id}` };
     const { json } = await send(url, { body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/read', params }) });
     expect(JSON.stringify(json)).not.toContain(MARKER);
-  });
-
-  it('leads to the download of a PDF', async () => {
-    const data = aCapture({ format: 'pdf' });
-    const job = aCompletedJob({ result: { outcome: { ok: true, data }, durationMs: 1, completedAt: 1, workerId: 'w' } });
-    const { services, url } = await serving();
-    services.jobs.set(job.id, job);
-    const { texts } = answerOf((await callTool(url, { name: 'get_job', arguments: { job_id: job.id } })).json.result);
-    expect(texts.at(-1)).toBe('The capture is a PDF: download it from cdn_url.');
   });
 
   it('does not show the job of another key', async () => {
