@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { completionModel } from '../src/cli/completion.js';
 import { makeProgram } from '../src/cli/program.js';
-import { SETTINGS } from '../src/config.js';
 import { ERROR_CODES } from '../src/contract/capture-error.js';
 import { parseComparison } from '../src/contract/comparison.js';
 import { parseSubmission } from '../src/contract/submission.js';
@@ -19,10 +18,6 @@ const API = readDocument('docs/api.md').text;
 describe('the documentation', () => {
   it('has a README that is read in a few minutes', () => {
     expect(Buffer.byteLength(readDocument('README.md').text)).toBeLessThanOrEqual(10_000);
-  });
-
-  it.each(Object.values(SETTINGS).map((setting) => `STILLFRAME_${setting.env}`))('names the setting %s', (variable) => {
-    expect(readDocument('docs/settings.md').text).toContain(`\`${variable}\``);
   });
 
   it.each(ERROR_CODES)('explains the code %s', (code) => {

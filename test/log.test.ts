@@ -19,11 +19,6 @@ async function written(log: (log: ReturnType<typeof createLog>) => void): Promis
   return lines.map((line) => JSON.parse(line));
 }
 
-it('leaves what is short as it is', async () => {
-  const [line] = await written((log) => log.info({ banner: { platform: 'x'.repeat(5_000) } }, 'said'));
-  expect(line).toMatchObject({ banner: { platform: 'x'.repeat(5_000) }, msg: 'said' });
-});
-
 it.each<[string, (log: ReturnType<typeof createLog>, long: string) => void]>([
   ['a message', (log, long) => log.info(long)],
   ['an argument of a message', (log, long) => log.info('%s', long)],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { authenticate, requireScope } from '../../src/account/authenticate.js';
+import { authenticate } from '../../src/account/authenticate.js';
 import { issueKey } from '../../src/account/issue-key.js';
 import { newApiKey } from '../../src/contract/api-key.js';
 import { CaptureError } from '../../src/contract/capture-error.js';
@@ -67,16 +67,4 @@ test('a malformed key is refused without a database read', async () => {
   expect(reads).toBe(0);
   await authenticate(counting, `Bearer ${secret}`);
   expect(reads).toBe(1);
-});
-
-test('no key is issued for an account that does not exist', async () => {
-  await using it = await aStore();
-  expect(await issueKey(it.store, { accountName: 'nobody', label: 'x', scopes: [], now: NOON })).toBeNull();
-});
-
-test('a request without the scope is forbidden, with the name of the scope', () => {
-  expect(() => requireScope({ scopes: ['jobs:read'] }, 'jobs:read')).not.toThrow();
-  expect(() => requireScope({ scopes: ['jobs:read'] }, 'screenshot:write')).toThrow(
-    expect.objectContaining({ code: 'forbidden', status: 403, message: expect.stringContaining('screenshot:write') }),
-  );
 });

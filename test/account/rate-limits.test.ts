@@ -23,18 +23,6 @@ test('a full bucket allows exactly its burst at once, and then exactly its rate'
   expect(Array.from({ length: 60 }, () => buckets.take('key')).filter((verdict) => verdict.allowed)).toHaveLength(30);
 });
 
-test('a request after Retry-After is allowed, and one well before it is not', () => {
-  const clock = aClock();
-  const buckets = new TokenBuckets({ perMinute: 6, burst: 1 }, clock.read);
-  buckets.take('key');
-  const { retryAfterSeconds } = buckets.take('key');
-  expect(retryAfterSeconds).toBe(10);
-  clock.now += (retryAfterSeconds - 1) * 1_000;
-  expect(buckets.take('key').allowed).toBe(false);
-  clock.now += 1_000;
-  expect(buckets.take('key').allowed).toBe(true);
-});
-
 test('the limit allows what a token bucket allows, over any pattern of requests', () => {
   const steps = fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 1, maxLength: 200 });
   fc.assert(

@@ -50,13 +50,6 @@ describe('unpacking the executable', () => {
     expect(statSync(home).ino).toBe(ino);
   });
 
-  it('gives another content another directory', () => {
-    const home = unpack(archive, cache);
-    const other = unpack(pack('1.2.3', [{ path: 'start.cjs', content: Buffer.from('module.exports = 2;') }]), cache);
-    expect(other).not.toBe(home);
-    expect(existsSync(join(home, 'start.cjs'))).toBe(true);
-  });
-
   it.each<[string, (home: string) => void]>([
     ['a file is missing', (home) => rmSync(join(home, 'node_modules/a/build/a.node'))],
     ['a file is cut', (home) => writeFileSync(join(home, 'start.cjs'), '')],
@@ -82,11 +75,6 @@ describe('unpacking the executable', () => {
     mkdirSync(cache, { recursive: true });
     chmodSync(cache, 0o777);
     expect(() => unpack(archive, cache)).toThrow(/others can write.*XDG_CACHE_HOME/);
-  });
-
-  it('says what to set when the cache cannot be made', () => {
-    writeFileSync(join(dir, 'home'), '');
-    expect(() => unpack(archive, cache)).toThrow(/unpacks itself into .*ENOTDIR.*XDG_CACHE_HOME/);
   });
 
   it('clears away what a killed process left, and nothing else', () => {

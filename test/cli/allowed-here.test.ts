@@ -35,8 +35,8 @@ async function once(host: string, publicOnly: boolean) {
 }
 
 describe('a capture without a server', () => {
-  it.each(['127.0.0.1', 'localhost', 'wiki', 'wiki.internal'])('reaches %s, since it runs on its owner’s machine', async (host) => {
-    expect((await once(host, false)).width).toBeGreaterThan(0);
+  it('reaches a private name, since it runs on its owner’s machine', async () => {
+    expect((await once('wiki', false)).width).toBeGreaterThan(0);
   });
 
   it('refuses such places with --public-only', async () => {

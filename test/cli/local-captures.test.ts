@@ -68,21 +68,4 @@ describe('captures without a server', () => {
     finish();
     expect((await running).state).toBe('completed');
   });
-
-  it('are refused for the same JSON that a server refuses in a body', async () => {
-    const local = captures(async () => Buffer.from('picture'));
-    for (const body of [{ html: '\ud800' }, { url: 'https://example.com/', headers: JSON.parse('{"__proto__":"x"}') }]) {
-      await expect(local.submit(body, null)).rejects.toMatchObject({ code: 'invalid_request' });
-    }
-    expect(local.list({ state: null, limit: 1, before: null }).jobs).toEqual([]);
-  });
-
-  it('are listed in pages', async () => {
-    const local = captures(async () => Buffer.from('picture'));
-    const jobs = [await submit(local), await submit(local), await submit(local)];
-    const first = local.list({ state: null, limit: 2, before: null });
-    const second = local.list({ state: null, limit: 2, before: first.next });
-    expect([...first.jobs, ...second.jobs].map(({ id }) => id)).toEqual(jobs.map(({ id }) => id).reverse());
-    expect(second.next).toBeNull();
-  });
 });

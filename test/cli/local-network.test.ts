@@ -111,14 +111,9 @@ describe('a local page that reads other files', () => {
   it.each([
     ['by fetch', "return (await fetch('data.json')).text()"],
     [
-      'by XMLHttpRequest',
-      "const x = new XMLHttpRequest(); x.open('GET', 'data.json'); x.send(); await new Promise((done) => { x.onload = done }); return x.responseText",
-    ],
-    [
       'in a frame',
       "const f = document.body.appendChild(document.createElement('iframe')); f.src = 'data.html'; await new Promise((done) => { f.onload = done }); return f.contentDocument.body.textContent",
     ],
-    ['as a JSON module', "return (await import('./data.json', { with: { type: 'json' } })).default.pin"],
     [
       'in a shared worker',
       "const { port } = new SharedWorker('worker.js'); return await new Promise((done) => { port.onmessage = ({ data }) => done(data) })",

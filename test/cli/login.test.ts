@@ -1,10 +1,6 @@
-import { execFile, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemBrowsers } from '../../src/render/install/browser-places.js';
 import { runCommand } from '../fixtures/run-command.js';
@@ -15,11 +11,6 @@ import { rememberBrowsers } from '../render/install/any-browser.js';
 /** Full Chromium, if this machine has it; the headless shell has no windows. */
 const FULL = systemBrowsers().find(({ kind }) => kind === 'chromium');
 
-/** Programs that make a display and type on it: from the Debian packages xvfb and xdotool. */
-const HAS_SCREEN = ['Xvfb', 'xdotool'].every((name) => spawnSync('which', [name]).status === 0);
-
-const xdo = promisify(execFile);
-
 /** Keeps the page busy, so that a reading of its state that began before the sign-in is still under way when it is asked for. */
 const SIGNS_IN_LATE = `localStorage.setItem('name', 'Ada');
   for (const began = Date.now(); Date.now() - began < 700; );
@@ -27,31 +18,6 @@ const SIGNS_IN_LATE = `localStorage.setItem('name', 'Ada');
   const answer = new XMLHttpRequest();
   answer.open('GET', '/signed-in', false);
   answer.send();`;
-
-/** A display of this test's own, where a person's hands are xdotool. */
-async function aScreen() {
-  const server = spawn('Xvfb', ['-displayfd', '1', '-screen', '0', '1200x900x24', '-nolisten', 'tcp'], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  const [number] = (await once(server.stdout, 'data')) as [Buffer];
-  const env = { ...process.env, DISPLAY: `:${String(number).trim()}` };
-  return {
-    display: env.DISPLAY,
-    do: async (...args: string[]) => (await xdo('xdotool', args, { env, timeout: 10_000 })).stdout.trim(),
-    /** The window with this title, once there is one. */
-    async window(title: string): Promise<string> {
-      for (;;) {
-        const found = await this.do('search', '--onlyvisible', '--name', title).catch(() => '');
-        if (found !== '') return found.split('\n').at(-1) ?? '';
-        await pause(100);
-      }
-    },
-    async [Symbol.asyncDispose]() {
-      server.kill();
-      await once(server, 'exit');
-    },
-  };
-}
 
 let site: Site;
 let dir: string;
@@ -157,59 +123,4 @@ describe('stillframe login', () => {
     const { origins } = JSON.parse(readFileSync(join(dir, 'forged.json'), 'utf8'));
     expect(origins).toEqual([{ origin: site.origin, localStorage: [{ name: 'name', value: 'Ada' }] }]);
   });
-
-  it.skipIf(FULL === undefined || !HAS_SCREEN)(
-    'waits for a person who signs in and closes the window (needs xvfb and xdotool)',
-    async () => {
-      const html = { 'content-type': 'text/html' };
-      const posted = new Promise<string>((tell) =>
-        site.route('/form', (request, response) => {
-          if (request.method === 'GET') {
-            const ready =
-              "<title>Form</title><script>setInterval(() => { if (document.hasFocus() && document.activeElement.name === 'user') document.title = 'Form at hand' }, 50)</script>";
-            return response
-              .writeHead(200, html)
-              .end(`<form method=post><input name=user autofocus><input name=word type=password><button>Go</button></form>${ready}`);
-          }
-          request.once('data', (body) => tell(String(body)));
-          return response.writeHead(303, { location: '/inside', 'set-cookie': 'session=by-hand; HttpOnly; Path=/' }).end();
-        }),
-      );
-      const inside = new Promise<void>((tell) => {
-        site.route('/stored', (_, response) => response.end('', () => tell()));
-        const page = "<script>localStorage.setItem('name', 'Grace'); fetch('/stored')</script>";
-        site.route('/inside', (_, response) => response.writeHead(200, html).end(page));
-      });
-      await using screen = await aScreen();
-      const env = { DISPLAY: screen.display, WAYLAND_DISPLAY: '', STILLFRAME_SANDBOX: 'false', STILLFRAME_CHROMIUM: FULL?.path };
-      const input = new Promise<string>(() => undefined);
-      const run = runProgram(['login', site.url('/form'), '-o', 'by-hand.json', '--json'], { cwd: dir, env, input });
-      const form = await screen.window('^Form');
-      // A window takes the focus only once it is drawn.
-      while ((await screen.do('search', '--onlyvisible', '--name', 'Form at hand').catch(() => '')) === '') {
-        await screen.do('windowfocus', form);
-        await pause(200);
-      }
-      for (const [verb, what] of [
-        ['type', 'grace'],
-        ['key', 'Tab'],
-        ['type', 'hopper'],
-        ['key', 'Return'],
-      ] as const)
-        await screen.do(verb, what);
-      expect(await posted).toBe('user=grace&word=hopper');
-      await inside;
-      // The state of a window that is closed is the one that was read last, at most half a second before.
-      await pause(1_500);
-      await screen.do('key', 'ctrl+shift+w');
-      const { status, stdout, stderr } = await run;
-      expect(status, stderr).toBe(0);
-      expect(JSON.parse(stdout)).toEqual({ file: 'by-hand.json', cookies: 1, origins: 1 });
-      const seen = await runCommand(
-        ['capture', site.url('/account'), '--storage-state', '@by-hand.json', '--inspect-page', '--json', '-o', 'hand.png'],
-        { cwd: dir },
-      );
-      expect(JSON.parse(seen.stdout).inspection.markdown).toMatch(/session=by-hand[\s\S]*Grace/);
-    },
-  );
 });

@@ -2,9 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { captureOnServer } from '../../src/cli/capture-on-server.js';
 import { referencedFiles } from '../../src/cli/referenced-files.js';
-import { startService } from '../fixtures/start-service.js';
 
 function aFolder(files: Record<string, string>): Disposable & { path: string } {
   const path = mkdtempSync(join(tmpdir(), 'stillframe-page-'));
@@ -42,19 +40,5 @@ describe('the files that are sent with a page', () => {
     const many = Object.fromEntries(Array.from({ length: 200 }, (_, nth) => [`f${nth}.css`, '']));
     using folder = aFolder({ ...many, 'index.html': Object.keys(many).join(' ') });
     await expect(referencedFiles(join(folder.path, 'index.html'))).rejects.toThrow('more than 200 files');
-  });
-
-  it('show a page of the command line on a server as it looks here', async () => {
-    await using service = await startService();
-    using folder = aFolder({ 'index.html': '<link rel=stylesheet href=a.css><p>hi', 'a.css': 'p{color:red}' });
-    const order = {
-      target: { kind: 'file' as const, path: join(folder.path, 'index.html') },
-      force: false,
-      readStdin: async () => Buffer.alloc(0),
-    };
-    const body = { format: 'png', inspect_page: true };
-    const file = join(folder.path, 'out.png');
-    const picture = await captureOnServer({ ...order, server: service.url, key: service.key, body, file });
-    expect([picture.url, picture.inspection?.markdown?.trim(), picture.diagnostics?.warnings ?? []]).toEqual(['about:html', 'hi', []]);
   });
 });

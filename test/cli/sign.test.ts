@@ -28,12 +28,6 @@ it('`sign` names the flag whose value the server would refuse', async () => {
   expect(refused).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('--quality must be at least 1') });
 });
 
-it('`sign` refuses the flags of the fields that a link must not have', async () => {
-  const key = 'key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8';
-  const { status, stderr } = await runCommand(['sign', 'example.com', '--key', key, '--custom-js', '1'], { cwd: dir });
-  expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining("unknown option '--custom-js'") });
-});
-
 it('`keys` makes a key for links only, and limits their monthly cost', async () => {
   const command = (...words: string[]) => runCommand([...words, '--data-dir', 'data'], { cwd: dir });
   const made = JSON.parse((await command('keys', 'create', '--label', 'public', '--links-only', '--json')).stdout);

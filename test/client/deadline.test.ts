@@ -12,12 +12,6 @@ it('a pause ends with the reason of its signal, be it early or late', async () =
   await expect(pause(FOREVER_MS, controller.signal)).rejects.toBe(reason);
 });
 
-it('a deadline expires with the given reason, and then has no time left', async () => {
-  const deadline = new Deadline(1, undefined, () => reason);
-  await expect(pause(FOREVER_MS, deadline.signal)).rejects.toBe(reason);
-  expect(deadline.left()).toBe(0);
-});
-
 it('a deadline follows the outer signal, and no time limit once it is released', async () => {
   const outer = new AbortController();
   const released = new Deadline(1, outer.signal, () => null);

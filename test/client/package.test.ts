@@ -74,7 +74,6 @@ const BROWSERS = { lib: ['ES2022', 'DOM', 'DOM.AsyncIterable'], types: [] };
 describe('the packed client', () => {
   it.each<[string, string, object]>([
     ['an ES module of Node', 'consumer.mts', { module: 'node16', ...TYPES_OF_NODE }],
-    ['an ES module without the types of Node', 'consumer.mts', { module: 'node16', ...BROWSERS }],
     ['a CommonJS module of Node', 'consumer.cts', { module: 'node16', ...TYPES_OF_NODE }],
     ['a bundler', 'consumer.ts', { module: 'esnext', moduleResolution: 'bundler', ...BROWSERS }],
     ['a resolution that does not know exports', 'consumer.ts', { module: 'commonjs', moduleResolution: 'node10', ...TYPES_OF_NODE }],

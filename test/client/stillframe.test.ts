@@ -41,15 +41,6 @@ describe('a capture', () => {
     expect(Buffer.from(await new Response(body).arrayBuffer()).equals(bytes)).toBe(true);
   });
 
-  it('is polled when the server answers with a job', async () => {
-    const picture = await stillframe.capture({ url, ...SMALL, sync: false });
-    expect(picture).toMatchObject({ format: 'png', width: 400, job_id: expect.stringMatching(/^job_/) });
-  });
-
-  it('of a document needs no URL', async () => {
-    expect(await stillframe.capture({ html: '<h1>Invoice</h1>', format: 'pdf', pdf: { paper: 'a4' } })).toMatchObject({ format: 'pdf' });
-  });
-
   it('is rendered and charged once, although the answer was lost', async () => {
     let calls = 0;
     const losing = new Stillframe({
@@ -124,11 +115,6 @@ describe('jobs', () => {
     for await (const job of stillframe.eachJob({ limit: 2 })) ids.push(job.id);
     expect(ids.length).toBeGreaterThan(2);
     expect(ids).toEqual(jobs.map(({ id }) => id));
-  });
-
-  it('are 404 if they do not exist', async () => {
-    await expect(stillframe.job('job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8')).rejects.toMatchObject({ code: 'invalid_request', status: 404 });
-    await expect(stillframe.job('../usage')).rejects.toMatchObject({ status: 404 });
   });
 });
 

@@ -34,11 +34,6 @@ beforeAll(async () => {
 });
 
 describe('the dashboard and the alert rules', () => {
-  it('are there', () => {
-    expect(dashboard.panels.length).toBeGreaterThan(5);
-    expect(alerts.groups[0]?.rules.every(({ annotations }) => annotations.summary.length > 10)).toBe(true);
-  });
-
   it.each(expressions)('%s asks for metrics and labels that the server has: %s', (_, expression) => {
     const asked = [...expression.matchAll(/((?:stillframe|process|nodejs)_\w+)(?:\{([^}]*)\})?/g)];
     expect(asked.length).toBeGreaterThan(0);

@@ -105,16 +105,12 @@ describe("each problem of a shots file is reported with its line and the API's m
       '- url: example.com\n  storage_state: ROOT/none.json',
       'shots.yml:2: `storage_state` names the file "ROOT/none.json", which cannot be read',
     ],
-    ['- url: example.com\n- 5', 'shots.yml:2: A shot must have fields'],
     ['[]', 'There are no shots in the file.'],
     ['just text', 'The file must be a list of shots'],
     ['shots:\n- url: example.com\nsrever: x', 'shots.yml:3: Unknown field `srever`. Known fields: defaults, server, shots.'],
     ['defaults:\n  url: example.com\nshots: [{ output: a.png }]', 'shots.yml:2: `url` belongs to a single shot'],
-    ['- server: [1]\n- url: localhost', 'shots.yml:1: `server` must be a command, or a list of its words'],
     ['server: { command: x, timeout: 6 }\nshots: [{ url: localhost }]', 'must be 1000 to 600000 ms; 30 seconds are 30000'],
     ['server: { command: x, url: localhost }\nshots: [{ url: localhost }]', '`url` must be a URL such as http://127.0.0.1:4173/'],
-    ['- { url: example.com, retries: -1 }', '`retries` must be a whole number from 0 to 10'],
-    ['server:\n  comand: x\nshots: [{ url: localhost }]', 'shots.yml:2: Unknown field `comand`.'],
     ['- url: example.com\n  url: example.org', 'shots.yml:2: Map keys must be unique'],
     ['- url: "example.com', 'shots.yml:1: Missing closing "quote'],
     ['- url: !secret example.com', 'shots.yml:1: Unresolved tag: !secret'],
@@ -130,17 +126,6 @@ describe("each problem of a shots file is reported with its line and the API's m
     ]);
   });
 
-  it('paths and lines are in the JSON, too', () => {
-    try {
-      read('shots:\n- url: example.com\n  viewport: { widht: 1 }');
-      expect.unreachable();
-    } catch (error) {
-      expect((error as ShotsError).details).toEqual({
-        issues: [{ path: 'shots.0.viewport.widht', line: 3, message: 'Unknown field `widht`. Did you mean `width`?' }],
-      });
-    }
-  });
-
   it('the text of a login is never repeated', () => {
     expect(problems('- url: example.com\n  storage_state: ROOT/broken.json')).not.toContain('s3cret');
   });
@@ -149,14 +134,12 @@ describe("each problem of a shots file is reported with its line and the API's m
 describe('outputs', () => {
   it.each([
     ['one path', '- { url: example.com, output: a.png }\n- { url: example.org, output: ./shots/../a.png }', 'that of the shot in line 1'],
-    ['one path by a link', '- { url: example.com, output: up/ROOT/a.png }', 'leads out'],
     ['names made of one address', '- { url: example.com }\n- { url: example.com, full_page: true }', 'that of the shot in line 1'],
     ['the report', '- { url: example.com, output: report }', 'a file of this command'],
     ['a directory', '- { url: example.com, output: shots }', 'is a directory: name a file in it'],
     ['standard output', '- { url: example.com, output: "-" }', 'must be a file'],
     ['a parent directory', '- { url: example.com, output: ../a.png }', 'leads out of the working directory'],
     ['a link that leads out', '- { url: example.com, output: up/a.png }', 'leads out of the working directory'],
-    ['a file as directory', '- { url: example.com, output: page.html/a.png }', 'is not a directory'],
   ])('are refused: %s', (_, yaml, words) => {
     expect(problems(yaml)).toContain(words);
   });
@@ -171,19 +154,10 @@ describe('outputs', () => {
   });
 });
 
-describe('a very long shots file', () => {
-  it('may repeat the same defaults in a thousand shots', () => {
-    const first = '- &d { url: example.com, output: d.png, viewport: { width: 800 } }\n';
-    const { shots } = read(first + Array.from({ length: 1_000 }, (_, index) => `- { <<: *d, output: ${index}.png }\n`).join(''));
-    expect(shots).toHaveLength(1_001);
-    expect(shots.at(-1)?.options.view.width).toBe(800);
-  });
-
+describe('a very long shots file is refused:', () => {
   it.each([
     ['shots without a URL', (count: number) => '- { ulr: 1 }\n'.repeat(count), 'Unknown field `ulr`'],
-    ['shots without fields', (count: number) => '- 1\n'.repeat(count), 'A shot must have fields'],
     ['unknown fields', (count: number) => `shots: []\n${numbered(count, (index) => `a${index}: 1\n`)}`, 'Unknown field `a0`'],
-    ['repeated fields', (count: number) => `- url: example.com\n${'  a: 1\n'.repeat(count)}`, 'Map keys must be unique'],
     ['syntax errors', (count: number) => '- "\n- @\n'.repeat(count / 2), 'Missing closing "quote'],
   ])('of 20,000 %s is refused with the first 100 problems, in linear time', (_what, text, problem) => {
     problems(text(500));
@@ -199,9 +173,7 @@ describe('a very long shots file', () => {
   });
 
   it.each([
-    ['levels', '['.repeat(100_000), 'nested too deeply'],
     ['levels of maps', '{a: '.repeat(20_000), 'nested too deeply'],
-    ['aliases of aliases', laughs((names) => `[${names}]`), 'Excessive alias count'],
     ['merged aliases of aliases', laughs((names) => `{ <<: [${names}] }`), 'Excessive alias count'],
   ])('of too many %s is refused', (_what, text, problem) => {
     expect(problems(text)).toContain(problem);

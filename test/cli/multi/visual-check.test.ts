@@ -106,8 +106,6 @@ it.each([
     'baseline',
     'OUT/one/a.png and OUT/two/a.png would share the baseline',
   ],
-  ['that an output elsewhere shares with one below', ['a.png', 'OUT/one/a.png'], 'baseline', 'a.png and OUT/one/a.png would share'],
-  ['that is the picture itself', ['a.png'], '.', 'the baseline of a.png would be that picture itself'],
   ['that is the picture by a link', ['a.png'], 'link', 'the baseline of a.png would be that picture itself'],
   [
     'that is another picture of the run',
