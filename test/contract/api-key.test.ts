@@ -1,13 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { hashApiKey, isApiKey, newApiKey } from '../../src/contract/api-key.js';
+import { isApiKey, newApiKey } from '../../src/contract/api-key.js';
 
 describe('an API key', () => {
   it('has the prefix and 38 base62 characters', () => {
     expect(newApiKey()).toMatch(/^sf_live_[0-9A-Za-z]{38}$/);
-  });
-
-  it('is never the same twice', () => {
-    expect(new Set(Array.from({ length: 1_000 }, newApiKey)).size).toBe(1_000);
   });
 
   it('is refused with any one character changed', () => {
@@ -17,9 +13,5 @@ describe('an API key', () => {
       const typo = key.slice(0, at) + (key[at] === 'x' ? 'y' : 'x') + key.slice(at + 1);
       expect(isApiKey(typo)).toBe(false);
     }
-  });
-
-  it('is hashed to 64 hex characters', () => {
-    expect(hashApiKey(newApiKey())).toMatch(/^[0-9a-f]{64}$/);
   });
 });

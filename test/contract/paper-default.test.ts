@@ -4,10 +4,8 @@ import { printedOnPaper } from '../../src/contract/pdf-schema.js';
 it.each([
   [{ format: 'pdf' }, 'de-DE', { paper: 'a4' }],
   [{ format: 'pdf' }, 'en-US', { paper: 'letter' }],
-  [{ format: 'pdf' }, 'en', { paper: 'a4' }],
   [{ format: 'pdf' }, 'not a locale', { paper: 'a4' }],
   [{ format: 'pdf', locale: 'fr-CA' }, 'de-DE', { paper: 'letter' }],
-  [{ format: 'pdf', region: 'us' }, 'de-DE', { paper: 'letter' }],
   [{ format: 'pdf', region: 'us', locale: 'de-DE' }, 'en-US', { paper: 'a4' }],
   [{ format: 'pdf', pdf: { margin: '1cm' } }, 'de-DE', { margin: '1cm', paper: 'a4' }],
   [{ format: 'pdf', pdf: { paper: 'a5' } }, 'en-US', { paper: 'a5' }],

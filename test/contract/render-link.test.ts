@@ -20,11 +20,9 @@ describe('a signed link', () => {
   const [plain] = vectors;
   it.each([
     ['another value', (query: string) => query.replace('example.com', 'example.org')],
-    ['another parameter', (query: string) => `${query}&full_page=true`],
     ['a parameter twice', (query: string) => `${query}&url=https%3A%2F%2Fexample.com%2F`],
     ['no signature', (query: string) => query.replace(/&signature=.*/, '')],
     ['two signatures', (query: string) => `${query}&signature=${plain?.signature}`],
-    ['a signature in capitals', (query: string) => query.replace(/signature=(.*)/, (_, hex) => `signature=${hex.toUpperCase()}`)],
     ['a shorter signature', (query: string) => query.slice(0, -1)],
   ])('does not hold with %s', (_, tamper) => {
     const query = `${plain?.query}&signature=${plain?.signature}`;

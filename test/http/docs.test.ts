@@ -35,15 +35,6 @@ describe('openapi.json', () => {
     expect(await response.json()).toEqual(JSON.parse(JSON.stringify(describeInterface(API, packageVersion(), 'http://shots.example'))));
   });
 
-  it('marks what the interface does not have as an extension', () => {
-    const schema = document.components.schemas.CaptureData;
-    expect(schema?.properties?.diagnostics).toMatchObject({
-      'x-stillframe-extension': true,
-      properties: { final_url_cut: { enum: [true] } },
-    });
-    expect(schema?.required).not.toContain('diagnostics');
-  });
-
   it('has every status of an error for a submission', () => {
     const responses = document.paths['/v1/screenshot']?.post?.responses ?? {};
     for (const { status } of Object.values(ERROR_TABLE)) expect(responses).toHaveProperty(String(status));

@@ -18,7 +18,8 @@ const OPEN_DETAILS = `document.querySelectorAll('details').forEach((one) => { on
 /** Only colours differ in the dark. */
 const RULES = [
   {
-    ...{ colorScheme: 'light', width: PHONE },
+    colorScheme: 'light',
+    width: PHONE,
     runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] },
   },
   { colorScheme: 'dark', width: DESKTOP, runOnly: { type: 'rule', values: ['color-contrast'] } },

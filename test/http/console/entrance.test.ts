@@ -1,8 +1,8 @@
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { LINK_MINUTES, SESSION_HOURS } from '../../../src/account/console-access.js';
 import { PLACES } from '../../../src/http/console/console.js';
 import { fakeServices, limitsOf, serveApp } from '../fake-services.js';
-import { aConsole, formHeaders } from './a-console.js';
+import { aConsole, formHeaders, type TestConsole } from './a-console.js';
 
 /** Open to those without a session. */
 const PUBLIC = [
@@ -13,8 +13,13 @@ const PUBLIC = [
   'GET /console/icon.svg',
 ];
 
+let it: TestConsole;
+beforeEach(async () => {
+  it = await aConsole();
+});
+afterEach(() => it[Symbol.asyncDispose]());
+
 test('every route is closed without a session, and with a wrong one', async () => {
-  await using it = await aConsole();
   const routes = Object.entries(PLACES).flatMap(([path, steps]) => Object.keys(steps).map((method) => `${method} /console/${path}`));
   expect(routes.length).toBeGreaterThan(20);
   for (const route of routes.filter((each) => !PUBLIC.includes(each))) {
@@ -29,7 +34,6 @@ test('every route is closed without a session, and with a wrong one', async () =
 });
 
 test('a link opens the console once; looking at it uses nothing up', async () => {
-  await using it = await aConsole();
   const link = await it.newLink();
   for (const method of ['HEAD', 'GET', 'GET']) expect((await it.ask(method, `/console/enter?token=${link}`)).status).toBe(200);
   const opened = await it.ask('POST', '/console/enter', formHeaders(it.url), `link=${link}`);
@@ -43,7 +47,6 @@ test('a link opens the console once; looking at it uses nothing up', async () =>
 });
 
 test('links and sessions expire', async () => {
-  await using it = await aConsole();
   const link = await it.newLink();
   it.clock.ahead = LINK_MINUTES * 60_000;
   expect((await it.ask('POST', '/console/enter', formHeaders(it.url), `link=${link}`)).status).toBe(401);
@@ -55,7 +58,6 @@ test('links and sessions expire', async () => {
 });
 
 test('signing out ends the session, and ending all ends those of others and their links', async () => {
-  await using it = await aConsole();
   const [one, other, third] = [await it.signIn(), await it.signIn(), await it.signIn()];
   const out = await one.post('/console/sign-out');
   expect(out).toMatchObject({ status: 303, headers: { location: 'enter' } });
@@ -77,7 +79,6 @@ test('a wrong link counts as a failed authentication of its address', async () =
 });
 
 test('a form is refused that another origin sends, or that is not of the session', async () => {
-  await using it = await aConsole();
   const visitor = await it.signIn();
   const pause = (headers: Record<string, string>, fields = {}) => visitor.post('/console/queue', { paused: 'true', ...fields }, headers);
   expect((await pause({ origin: 'https://evil.example' })).status).toBe(403);
@@ -97,7 +98,6 @@ test('a form is refused that another origin sends, or that is not of the session
 });
 
 test('a form is bounded', async () => {
-  await using it = await aConsole();
   const visitor = await it.signIn();
   expect((await visitor.post('/console/queue', { paused: 'x'.repeat(1_000_001) })).status).toBe(400);
   expect((await visitor.post('/console/queue', { paused: Array(1_001).fill('true') })).status).toBe(400);
@@ -106,7 +106,6 @@ test('a form is bounded', async () => {
 });
 
 test('only this machine sees the console, unless it is configured for others', async () => {
-  await using it = await aConsole();
   const visitor = await it.signIn();
   const from = (headers: Record<string, string>) => it.ask('GET', '/console/system', { cookie: visitor.cookie, ...headers });
   expect((await from({ 'x-forwarded-for': '203.0.113.7' })).status).toBe(404);
@@ -147,7 +146,6 @@ test('the page at / links to the console for those who may open it', async () =>
 });
 
 test('pages load nothing from elsewhere, run nothing inline and are not kept', async () => {
-  await using it = await aConsole();
   const visitor = await it.signIn();
   for (const path of ['/console/system', '/console/enter?token=x', '/console/enter']) {
     const { headers, text } = await visitor.get(path);
@@ -163,7 +161,6 @@ test('pages load nothing from elsewhere, run nothing inline and are not kept', a
 });
 
 test('a form with a NUL character, which PostgreSQL cannot store, is refused', async () => {
-  await using it = await aConsole();
   const answer = await it.ask('POST', '/console/enter', formHeaders(it.url), 'link=a%00b');
   expect(answer.status).toBe(400);
   expect(answer.text).toContain('NUL character');

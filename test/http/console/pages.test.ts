@@ -1,11 +1,11 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { issueKey } from '../../../src/account/issue-key.js';
 import { SCOPES, type Scope } from '../../../src/contract/api-key.js';
 import { CaptureError } from '../../../src/contract/capture-error.js';
 import { parseSubmission } from '../../../src/contract/submission.js';
 import { FORM_FIELDS } from '../../../src/http/console/form-fields.js';
 import { aCapture, aCompletedJob, aDelivery, aFailedJob, aJob, limitsOf } from '../fake-services.js';
-import { aConsole, type TestConsole } from './a-console.js';
+import { aConsole, type TestConsole, type Visitor } from './a-console.js';
 
 const HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
 
@@ -16,13 +16,20 @@ async function aKey(it: TestConsole, label = 'pictures', scopes: readonly Scope[
   return key;
 }
 
+let it: TestConsole;
+let visitor: Visitor;
+beforeEach(async () => {
+  it = await aConsole();
+  visitor = await it.signIn();
+});
+afterEach(() => it[Symbol.asyncDispose]());
+
 /** The switches of a new form that are on. */
 const ON = Object.fromEntries(FORM_FIELDS.filter(({ defaultValue }) => defaultValue === true).map(({ name }) => [name, 'on']));
 
 describe('the form of a capture', () => {
   test('left alone, is the request without options', async () => {
-    await using it = await aConsole();
-    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const key = await aKey(it);
     const { text } = await visitor.get('/console/capture?url=https%3A%2F%2Fexample.com%2F');
     expect(text).toContain('value="https://example.com/"');
     const checked = [...text.matchAll(/checked="" id="[^"]+" name="([^"]+)"/g)].map(([, name]) => name);
@@ -39,8 +46,7 @@ describe('the form of a capture', () => {
   });
 
   test('becomes a request with values of their types, and the same as curl', async () => {
-    await using it = await aConsole();
-    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const key = await aKey(it);
     const fields = {
       key: key.id,
       url: "https://example.com/?q='",
@@ -76,8 +82,7 @@ describe('the form of a capture', () => {
   });
 
   test('shows every problem at its field, as the API says it', async () => {
-    await using it = await aConsole();
-    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const key = await aKey(it);
     const wrong = {
       key: key.id,
       url: 'ftp://example.com',
@@ -105,8 +110,7 @@ describe('the form of a capture', () => {
     ['deeper', '['.repeat(50_000) + ']'.repeat(50_000)],
     ['longer', `[${'1,'.repeat(5_000)}1]`],
   ])('refuses JSON that is %s than a request may be', async (_, cookies) => {
-    await using it = await aConsole();
-    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const key = await aKey(it);
     const { status, text } = await visitor.post('/console/capture', { ...ON, key: key.id, url: 'example.com', cookies });
     expect(status).toBe(400);
     expect(text).toMatch(/id="e-f-cookies">must be an array/);
@@ -118,8 +122,7 @@ describe('the form of a capture', () => {
     ['a key without the scope', 403, 'lacks the scope'],
     ['no key', 400, 'must be a key that has not been revoked'],
   ])('is refused with %s', async (which, status, said) => {
-    await using it = await aConsole();
-    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const key = await aKey(it);
     const reader = await aKey(it, 'reader', ['jobs:read']);
     await aKey(it, 'other');
     if (which === 'a revoked key') await it.store.revokeKey(key.id, Date.now());
@@ -130,7 +133,6 @@ describe('the form of a capture', () => {
   });
 
   test('has the options that most pictures need beside the URL, and each field once', async () => {
-    await using it = await aConsole();
     await aKey(it);
     const { text } = await (await it.signIn()).get('/console/capture');
     const first = /<div class="card">([\s\S]*?)<p role="status"/.exec(text)?.[1] ?? '';
@@ -140,8 +142,7 @@ describe('the form of a capture', () => {
   });
 
   test("the paper of a PDF is that of the reader's language", async () => {
-    await using it = await aConsole();
-    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const key = await aKey(it);
     const form = { ...ON, key: key.id, url: 'https://example.com/', format: 'pdf' };
     for (const [language, paper] of [
       ['de-DE,de;q=0.9', 'a4'],
@@ -165,8 +166,7 @@ describe('the form of a capture', () => {
   });
 
   test('shows a failure, and what may be followed while it runs', async () => {
-    await using it = await aConsole();
-    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const key = await aKey(it);
     const take = () => visitor.post('/console/capture', { ...ON, key: key.id, url: 'https://example.com' });
     it.services.submit = async () => aFailedJob();
     expect((await take()).text).toMatch(/The target answered 500\.[\s\S]*href="..\/docs#target_error"/);
@@ -182,9 +182,7 @@ describe('the form of a capture', () => {
 
 describe('the capture page', () => {
   test('is filled in by a link, but not with what links must not have', async () => {
-    await using it = await aConsole();
     await aKey(it);
-    const visitor = await it.signIn();
     const query = new URLSearchParams({
       format: 'pdf',
       'pdf.paper': 'a4',
@@ -204,9 +202,7 @@ describe('the capture page', () => {
   });
 
   test('offers presets whose options are valid requests', async () => {
-    await using it = await aConsole();
     await aKey(it);
-    const visitor = await it.signIn();
     const { text } = await visitor.get('/console/capture');
     const presets = [...text.matchAll(/data-preset="[^"]*" href="capture\?([^"]+)"/g)].map(([, query = '']) => unescaped(query));
     expect(presets).toHaveLength(5);
@@ -218,8 +214,6 @@ describe('the capture page', () => {
   });
 
   test('writes the request as code without capturing, and says what is wrong with it', async () => {
-    await using it = await aConsole();
-    const visitor = await it.signIn();
     const { text } = await visitor.post('/console/snippets', { ...ON, url: 'ftp://example.com', timezone: HOSTILE, snippet: 'python' });
     expect(text).toMatch(/id="snippet-problem"[^>]*><code>url<\/code> must be an http or https URL/);
     expect(text).toMatch(/value="python" checked/);
@@ -229,8 +223,7 @@ describe('the capture page', () => {
   });
 
   test('previews the view, small and as webp, charged to the chosen key', async () => {
-    await using it = await aConsole();
-    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const key = await aKey(it);
     const fields = {
       ...{ key: key.id, url: 'https://example.com/', device: 'pixel_8', hide_selectors: '.ad', full_page: 'on', max_height: '4000' },
       ...{
@@ -274,8 +267,6 @@ describe('comparing', () => {
   }
 
   test('two jobs are shown on top of each other before anything is compared', async () => {
-    await using it = await aConsole();
-    const visitor = await it.signIn();
     const { before, after, artifact } = twoJobs(it);
     it.services.comparisons.compare = async () => Promise.reject(new Error('compared'));
     const { status, text } = await visitor.get(`/console/compare?before=${before.id}&after=${after.id}`);
@@ -288,8 +279,7 @@ describe('comparing', () => {
   });
 
   test('jobs of any key are compared, with the pictures and what has changed', async () => {
-    await using it = await aConsole();
-    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const key = await aKey(it);
     const { before, after, artifact } = twoJobs(it);
     const size = { width: 800, height: 600 };
     const asked: unknown[] = [];
@@ -317,8 +307,6 @@ describe('comparing', () => {
 
 describe('jobs', () => {
   test('are listed for all keys, and by state and key', async () => {
-    await using it = await aConsole();
-    const visitor = await it.signIn();
     const key = await aKey(it, HOSTILE);
     const asked: unknown[] = [];
     const data = aCapture({ url: `https://example.com/${HOSTILE}` });
@@ -351,9 +339,7 @@ describe('jobs', () => {
 
   test('are shown as thumbnails, which only a session can load', async () => {
     const found: Record<string, Buffer | 'deleted' | 'busy' | 'not shown'> = { a: Buffer.from('webp'), b: 'deleted', c: 'busy' };
-    await using it = await aConsole();
     Object.assign(it.services.console ?? {}, { thumbnail: async (name: string) => found[name[0] ?? ''] ?? null });
-    const visitor = await it.signIn();
     const [picture, paper, banner] = [aCompletedJob(), aCompletedJob(), aCompletedJob()];
     const pdf = aCapture({ format: 'pdf', artifact: `${'p'.repeat(32)}.pdf` });
     if (paper.result !== null) paper.result.outcome = { ok: true, data: pdf };
@@ -376,8 +362,6 @@ describe('jobs', () => {
   });
 
   test('a job is shown with the picture before it of the same address and width', async () => {
-    await using it = await aConsole();
-    const visitor = await it.signIn();
     const pictured = (changes: Parameters<typeof aCapture>[0]) => {
       const job = aCompletedJob();
       if (job.result !== null) job.result.outcome = { ok: true, data: aCapture(changes) };
@@ -401,8 +385,6 @@ describe('jobs', () => {
   });
 
   test('a failed job shows what it was to capture, and can be tried again', async () => {
-    await using it = await aConsole();
-    const visitor = await it.signIn();
     const job = aFailedJob({ url: `https://example.com/a&b/${HOSTILE}` });
     const [html, old] = [aFailedJob({ url: 'about:html' }), aFailedJob({ url: null })];
     it.services.store.findJob = async (id) => [job, html, old].find((each) => each.id === id) ?? null;
@@ -451,8 +433,6 @@ describe('jobs', () => {
   });
 
   test('a job that has not ended shows the options of its request, but no private ones', async () => {
-    await using it = await aConsole();
-    const visitor = await it.signIn();
     const job = aJob({ state: 'active', progress: 40 });
     it.services.store.findJob = async () => job;
     const rules = { forceAsync: false, webhookAllow: [] };
@@ -475,8 +455,6 @@ describe('jobs', () => {
   });
 
   test('pictures are served whole, to those with a session', async () => {
-    await using it = await aConsole();
-    const visitor = await it.signIn();
     const name = 'abcdefghijklmnopqrstuvwxyz012345.webp';
     it.services.files.set(name, Buffer.from('a picture'));
     const shown = await visitor.get(`/console/pictures/${name}`);
@@ -491,8 +469,6 @@ describe('jobs', () => {
 
 describe('keys', () => {
   test('are created with a secret that is shown once, and revoked', async () => {
-    await using it = await aConsole();
-    const visitor = await it.signIn();
     const made = await visitor.post('/console/keys', { label: HOSTILE, account: 'default', scope: 'jobs:read' });
     const secret = /<code id="secret">(sf_live_\w+)<\/code>/.exec(made.text)?.[1] ?? '';
     expect(secret).not.toBe('');
@@ -517,8 +493,6 @@ describe('keys', () => {
     [{ label: 'a', account: 'default', scope: 'everything' }, 'must have at least one'],
     [{ label: 'a', account: 'nobody', scope: 'jobs:read' }, 'must be an account that exists'],
   ])('are not created from %j', async (fields, said) => {
-    await using it = await aConsole();
-    const visitor = await it.signIn();
     expect(await visitor.post('/console/keys', fields)).toMatchObject({ status: 400, text: expect.stringContaining(said) });
     expect(await it.store.listKeys()).toEqual([]);
   });
@@ -526,8 +500,7 @@ describe('keys', () => {
 
 describe('signing secrets', () => {
   test('are created and replaced, shown once, and the previous one works as long as was chosen', async () => {
-    await using it = await aConsole();
-    const [key, visitor] = [await aKey(it, HOSTILE), await it.signIn()];
+    const key = await aKey(it, HOSTILE);
     const make = async (hours: string) => {
       const { status, text } = await visitor.post('/console/signing-secret', { id: key.id, hours });
       expect(status).toBe(200);
@@ -551,8 +524,7 @@ describe('signing secrets', () => {
     ['no key id', 400],
     ['a time that is not offered', 400],
   ])('are not created for %s', async (which, status) => {
-    await using it = await aConsole();
-    const [key, visitor] = [await aKey(it), await it.signIn()];
+    const key = await aKey(it);
     if (which === 'a revoked key') await it.store.revokeKey(key.id, Date.now());
     const id = which === 'an unknown key' ? 'key_00000000000000000000000000' : which === 'no key id' ? 'x' : key.id;
     const hours = which === 'a time that is not offered' ? '87600' : '0';
@@ -563,8 +535,6 @@ describe('signing secrets', () => {
 
 describe('accounts', () => {
   test('are created, and get and lose a quota', async () => {
-    await using it = await aConsole();
-    const visitor = await it.signIn();
     expect((await visitor.post('/console/accounts', { name: 'marketing' })).status).toBe(303);
     expect((await visitor.post('/console/quota', { name: 'marketing', quota: '500' })).status).toBe(303);
     expect(await it.store.findAccount('marketing')).toMatchObject({ quota: 500 });
@@ -582,8 +552,6 @@ describe('accounts', () => {
 });
 
 test('the system page tells how much storage is used, and which servers run', async () => {
-  await using it = await aConsole();
-  const visitor = await it.signIn();
   it.services.store.storageUse = async () => ({ pictures: 12_345_000_000, database: 5_600_000, free: 1_200_000 });
   if (it.services.console !== undefined) it.services.console.maxStorageBytes = 20_000_000_000;
   const { text } = await visitor.get('/console/system');
@@ -594,8 +562,6 @@ test('the system page tells how much storage is used, and which servers run', as
 });
 
 test('a bug is a page without its cause', async () => {
-  await using it = await aConsole();
-  const visitor = await it.signIn();
   it.services.health = async () => {
     throw new Error('internal detail');
   };
