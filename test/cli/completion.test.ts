@@ -52,10 +52,4 @@ describe('the completions for other shells', () => {
     const unescaped = stdout.replaceAll(shell === 'zsh' ? "'\\''" : "\\'", '');
     for (const line of unescaped.split('\n').filter((each) => !each.startsWith('#'))) expect(line.split("'").length % 2, line).toBe(1);
   });
-
-  it('are refused for an unknown shell, with a list of the known ones', async () => {
-    const { status, stdout, stderr } = await runCommand(['completion', 'tcsh'], { cwd: dir });
-    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toContain('bash, zsh, fish');
-  });
 });

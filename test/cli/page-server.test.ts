@@ -2,7 +2,6 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type PageServer, servePage } from '../../src/cli/page-server.js';
 
@@ -94,10 +93,6 @@ describe('the server of a local page', () => {
     }
     expect(server.host).toMatch(/^[0-9a-f]{32}\.localhost:\d+$/);
     expect((await get('/index.html', { method: 'PUT' })).status).toBe(405);
-  });
-
-  it('shows files by the names that the user knows', () => {
-    expect(server.publicText(`see ${server.url}#a`)).toBe(`see ${pathToFileURL(join(dir, 'site/index.html')).href}#a`);
   });
 
   it('serves one document and no files for a page of bytes', async () => {
