@@ -36,7 +36,7 @@ describe('formatOfAccept', () => {
     ['image/png;q=0', null],
     ['image/constructor', null],
     ['image/png', 'png'],
-    ['image/bmp', 'bmp', 'bytes'],
+    ['image/bmp', 'bmp'],
     ['IMAGE/JPEG; q=0.5, */*;q=0.1', 'jpeg'],
     ['image/jpeg;q=0.8, image/png', 'png'],
     ['image/avif,image/webp,image/*,*/*;q=0.8', 'webp'],
