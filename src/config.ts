@@ -94,11 +94,13 @@ export const secretKeys = listOf(
 );
 /** May have a path; credentials are settings of their own. */
 const endpoint = webUrl.refine((url) => !/[?#]|^[^/]*\/\/[^/]*@/.test(url), 'an http or https URL without credentials and query');
-const bucket = z.string().regex(/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/i, 'the name of a bucket: 3 to 63 letters, digits, dots and hyphens');
-const keyPrefix = written('a path of letters, digits, dots, hyphens and underscores, such as stillframe/', (given) => {
-  if (!/^[\w.-]+(\/[\w.-]+)*\/?$/.test(given) || given.length > 200) return undefined;
-  return given.endsWith('/') ? given : `${given}/`;
-});
+const bucket = z
+  .string()
+  .max(264)
+  .regex(
+    /^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9](\/[\w.-]+)*\/?$/i,
+    'the name of a bucket, 3 to 63 letters, digits, dots and hyphens, alone or with a path, such as pictures/stillframe',
+  );
 function optional<Type extends z.ZodType>(type: Type) {
   return type.nullable().default(null);
 }
@@ -149,7 +151,6 @@ const BROWSER = {
   concurrency: whole(1, 256)
     .default(2 * availableParallelism())
     .meta({ argument: '<n>', help: 'concurrent captures', defaultText: '2 × cores' }),
-  browsers: optional(whole(1, 64)).meta({ argument: '<n>', help: 'browser processes', defaultText: 'depends on concurrency' }),
   memoryMb: whole(256, 10_000_000).default(defaultMemoryMb()).meta({
     argument: '<n>',
     help: 'MB that the server and its browsers may use: captures wait for memory, and captures of pages that use too much are stopped',
@@ -255,17 +256,17 @@ const BUCKET = {
     help: 'S3-compatible storage that keeps the pictures, instead of the data directory',
     note: 'Endpoint, bucket, region, access key and secret are set together.',
   }),
-  s3Bucket: optional(bucket).meta({ argument: '<name>', help: 'bucket of the pictures' }),
+  s3Bucket: optional(bucket).meta({
+    argument: '<name>',
+    help: 'bucket of the pictures, with the path that their keys begin with, such as pictures/stillframe',
+    note: 'Give each installation a path of its own; without one, it is stillframe.',
+  }),
   s3Region: optional(text).meta({
     argument: '<name>',
     help: 'region of the bucket; us-east-1 for most storages other than AWS',
   }),
   s3AccessKeyId: optional(text).meta({ help: 'access key of the bucket' }),
   s3SecretAccessKey: optional(text).meta({ help: 'its secret' }),
-  s3Prefix: keyPrefix.default('stillframe/').meta({
-    argument: '<text>',
-    help: 'prefix of the object keys of the pictures; give each installation a prefix of its own',
-  }),
   s3VirtualHosted: onOff.default(false).meta({ help: 'address the bucket as a subdomain of the endpoint, not as its first path segment' }),
   artifactLinks: oneOf(['serve', 'redirect']).default('serve').meta({
     argument: '<kind>',
@@ -418,7 +419,13 @@ export function callersKey(env: NodeJS.ProcessEnv = process.env): string | null 
 
 const VARIABLE_MAX_CHARS = 60;
 
-/** A sentence for each variable that looks like a setting and is none, such as a misspelt one. */
+/** Former settings, without the prefix, and the remedy. */
+const REMOVED = new Map([
+  ['BROWSERS', 'there is one browser for each two captures of STILLFRAME_CONCURRENCY'],
+  ['S3_PREFIX', 'write it into STILLFRAME_S3_BUCKET, as BUCKET/PREFIX'],
+]);
+
+/** A sentence for each variable that looks like a setting and is none, such as a misspelt or a former one. */
 export function unknownSettings(env: NodeJS.ProcessEnv = process.env): string[] {
   const known = Object.values(SETTINGS).map((setting) => setting.env);
   return Object.keys(env)
@@ -426,6 +433,8 @@ export function unknownSettings(env: NodeJS.ProcessEnv = process.env): string[] 
     .map((name) => name.slice(PREFIX.length, PREFIX.length + VARIABLE_MAX_CHARS))
     .filter((name) => !known.includes(name))
     .map((name) => {
+      const remedy = REMOVED.get(name);
+      if (remedy !== undefined) return `${PREFIX}${name} is no longer a setting, and has no effect: ${remedy}.`;
       const near = nearestName(name, known);
       return `${PREFIX}${name} is not a setting, and has no effect.${near === null ? '' : ` Did you mean ${PREFIX}${near}?`}`;
     });

@@ -55,7 +55,7 @@ describe('the settings', () => {
     ['STILLFRAME_S3_ENDPOINT', 'https://user@s3.corp', 'without credentials'],
     ['STILLFRAME_S3_ENDPOINT', 's3.corp', 'http or https URL'],
     ['STILLFRAME_S3_BUCKET', 'a', 'the name of a bucket'],
-    ['STILLFRAME_S3_PREFIX', '/a', 'a path of letters'],
+    ['STILLFRAME_S3_BUCKET', 'pictures//a', 'alone or with a path'],
     ['STILLFRAME_SANDBOX', 'maybe', 'true, false or required'],
     ['STILLFRAME_ARTIFACT_TTL_H', '-1', 'a number of hours'],
     ['STILLFRAME_TOLERATE', 'everything', 'comma-separated list of target_error'],

@@ -61,7 +61,7 @@ export function addMultiCommand(program: Command): void {
     .addHelpText('after', HELP);
   addComparisonFlags(multi);
   addNetworkFlags(multi.optionsGroup('Network:'));
-  addSettings(multi, [...CAPTURE_SETTINGS, 'concurrency', 'browsers', 'tolerate']).action(
+  addSettings(multi, [...CAPTURE_SETTINGS, 'concurrency', 'tolerate']).action(
     async (file: string, flags: MultiFlags, command: Command) => {
       const printJson = (value: unknown) => flags.json && process.stdout.write(`${JSON.stringify(value)}\n`);
       try {

@@ -83,7 +83,7 @@ async function render(order: CaptureOrder, page: LocalPage | null): Promise<Engi
   const zone = newPageZone();
   await using engine = await Engine.open(
     // One capture ends before a list is fetched and compiled; it uses those that are there.
-    { ...config, concurrency: 1, browsers: 1, lists: false },
+    { ...config, concurrency: 1, lists: false },
     {
       allowDestinations: allowedOnThisMachine(config, { publicOnly, zone }),
       log: createLog({ level: 'warn', format: config.logFormat }),

@@ -18,7 +18,7 @@ const NOTE =
 export async function serveMcp(config: Config): Promise<void> {
   const log = createLog({ level: 'warn', format: config.logFormat });
   using _guard = guardProcess(log);
-  const settings: Config = { ...config, concurrency: CONCURRENCY, browsers: 1 };
+  const settings: Config = { ...config, concurrency: CONCURRENCY };
   const { allowDestinations, allowInsecureTls, syncWaitMs, tolerate } = config;
   const stop = new AbortController();
   const say = (line: string) => process.stderr.write(`${line}\n`);

@@ -84,7 +84,6 @@ export const BUCKET_SETTINGS = [
   's3Region',
   's3AccessKeyId',
   's3SecretAccessKey',
-  's3Prefix',
   's3VirtualHosted',
 ] as const;
 

@@ -16,8 +16,6 @@ export interface StillframeOptions {
   sandbox?: boolean | 'required' | undefined;
   /** Number of concurrent captures; more wait for their turn. Default: 2 × cores. */
   concurrency?: number | undefined;
-  /** Number of browser processes. Default: depends on `concurrency`. */
-  browsers?: number | undefined;
   /** Private destinations that captures may reach, each a CIDR, IP, host or host:port. Default: none, as on a server. */
   allowDestinations?: readonly string[] | undefined;
   /** Destinations that nothing may reach, even if public or allowed, in the same form. */
@@ -42,7 +40,6 @@ const NAMES = [
   'browserInstall',
   'sandbox',
   'concurrency',
-  'browsers',
   'allowDestinations',
   'denyDestinations',
   'allowInsecureTls',

@@ -46,5 +46,7 @@ export function bucketOf(config: Config): BucketOptions | null {
     throw new ConfigError(`A bucket for the pictures is configured in part: ${missing.join(', ')} must be set, too.`);
   if (config.s3VirtualHosted && isIP(new URL(endpoint).hostname.replace(/^\[|\]$/g, '')) !== 0)
     throw new ConfigError(`STILLFRAME_S3_VIRTUAL_HOSTED needs a host name in STILLFRAME_S3_ENDPOINT, which is "${endpoint}".`);
-  return { endpoint, bucket, region, accessKeyId, secretAccessKey, prefix: config.s3Prefix, virtualHosted: config.s3VirtualHosted };
+  const [name = '', ...path] = bucket.split('/').filter((part) => part !== '');
+  const prefix = `${path.join('/') || 'stillframe'}/`;
+  return { endpoint, bucket: name, region, accessKeyId, secretAccessKey, prefix, virtualHosted: config.s3VirtualHosted };
 }

@@ -43,8 +43,7 @@ export class Renderer implements AsyncDisposable {
   static async start(config: Config, given: RendererParts): Promise<Renderer> {
     const { egress, log } = given;
     const executable = await provideChromium(config, given);
-    const browsers =
-      config.browsers ?? Math.max(1, Math.min(Math.ceil(config.concurrency / PAGES_PER_BROWSER), 2 * availableParallelism()));
+    const browsers = Math.min(Math.ceil(config.concurrency / PAGES_PER_BROWSER), 2 * availableParallelism());
     const memoryBytes = config.memoryMb * 1_000_000;
     const [pool, blocker] = await Promise.all([
       BrowserPool.start({

@@ -20,7 +20,6 @@ const CONFIG = {
   browserInstall: false,
   allowDestinations: ['127.0.0.2'],
   concurrency: 1,
-  browsers: 1,
 };
 const ZONE = newPageZone();
 

@@ -54,10 +54,9 @@ function settingsOf(databaseUrl: string, { options }: BucketServer): Record<stri
     STILLFRAME_SECRET_KEY: SECRET_KEY,
     STILLFRAME_BASE_URL: 'http://127.0.0.1:1',
     STILLFRAME_S3_ENDPOINT: options.endpoint,
-    STILLFRAME_S3_BUCKET: options.bucket,
+    STILLFRAME_S3_BUCKET: `${options.bucket}/${options.prefix}`,
     STILLFRAME_S3_REGION: options.region,
     STILLFRAME_S3_ACCESS_KEY_ID: options.accessKeyId,
     STILLFRAME_S3_SECRET_ACCESS_KEY: options.secretAccessKey,
-    STILLFRAME_S3_PREFIX: options.prefix,
   };
 }

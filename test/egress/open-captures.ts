@@ -37,7 +37,7 @@ export async function openCaptures(
     proxyPorts.add(captureProxy.port);
     return captureProxy;
   };
-  const config: Config = { ...readConfig({}, {}), concurrency: 1, browsers: 1, browserInstall: false, lists: false, ...over, dataDir };
+  const config: Config = { ...readConfig({}, {}), concurrency: 1, browserInstall: false, lists: false, ...over, dataDir };
   const renderer = await Renderer.start(config, { egress, log, say: () => undefined, browserDir: config.dataDir });
   return {
     proxies,

@@ -35,7 +35,7 @@ function settingsOf({ options }: BucketServer): Partial<Config> {
   const { endpoint, bucket, region, accessKeyId, secretAccessKey, prefix } = options;
   return {
     s3Endpoint: endpoint,
-    ...{ s3Bucket: bucket, s3Region: region, s3AccessKeyId: accessKeyId, s3SecretAccessKey: secretAccessKey, s3Prefix: prefix },
+    ...{ s3Bucket: `${bucket}/${prefix}`, s3Region: region, s3AccessKeyId: accessKeyId, s3SecretAccessKey: secretAccessKey },
   };
 }
 

@@ -49,7 +49,7 @@ export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<Tria
 
 async function compete(options: typeof AS_PROMISED, keepSlots: number): Promise<{ startMs: number; endMs: number }> {
   await using ground = await startWithSite({
-    ...{ STILLFRAME_CONCURRENCY: String(SLOTS), STILLFRAME_BROWSERS: '2', STILLFRAME_KEEP_SLOTS: String(keepSlots) },
+    ...{ STILLFRAME_CONCURRENCY: String(SLOTS), STILLFRAME_KEEP_SLOTS: String(keepSlots) },
   });
   const { site, server, at: slow } = ground;
   const quick = { ...slow, key: await anotherKey(ground.dataDir, 'quick') };

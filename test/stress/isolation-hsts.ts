@@ -35,7 +35,6 @@ export async function visitByHsts(inLanes: (visit: (nth: number) => Promise<void
     STILLFRAME_CHROMIUM: browser.path,
     STILLFRAME_DNS_SERVERS: dns.address,
     STILLFRAME_CONCURRENCY: '4',
-    STILLFRAME_BROWSERS: '1',
   });
   await inLanes(async (nth) => {
     const { status, data } = await server.post({ ...VIEW, url: `http://${HOST}:${host.port}/page?visit=${nth}` });

@@ -25,7 +25,7 @@ const ACCOUNT = 'isolation-second';
 export async function run({ pairs = 1_000, atOnce = 4 }): Promise<TrialResult> {
   const problems: string[] = [];
   await using site = await startSite({ host: '127.0.0.2' });
-  await using server = await startServer({ STILLFRAME_CONCURRENCY: String(atOnce), STILLFRAME_BROWSERS: '2' });
+  await using server = await startServer({ STILLFRAME_CONCURRENCY: String(atOnce) });
   const reports = await visitAll(pairs * 2, { server, site, atOnce, problems });
   for (const { token, found } of reports)
     for (const [channel, trace] of Object.entries(found)) problems.push(`${token} found in ${channel}: ${trace}`);

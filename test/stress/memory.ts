@@ -31,7 +31,7 @@ export async function run({ others = 200, attackers = 4, budgetMb = 3_500, limit
   await using server = startServerProcess({
     ...dir,
     env: {
-      ...{ STILLFRAME_CONCURRENCY: String(attackers + 1), STILLFRAME_KEEP_SLOTS: '1', STILLFRAME_BROWSERS: '2' },
+      ...{ STILLFRAME_CONCURRENCY: String(attackers + 1), STILLFRAME_KEEP_SLOTS: '1' },
       ...{ STILLFRAME_MEMORY_MB: String(budgetMb), STILLFRAME_SYNC_WAIT_MS: '120000' },
     },
   });

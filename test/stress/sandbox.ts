@@ -32,7 +32,7 @@ export async function run({ captures = 60 } = {}): Promise<TrialResult> {
   });
   for (const { path, kind } of EACH_KIND) {
     await using gate = await openTestEgress();
-    await using captured = await openCaptures(gate, { chromium: path, concurrency: AT_ONCE, browsers: 2 });
+    await using captured = await openCaptures(gate, { chromium: path, concurrency: AT_ONCE });
     using watch = watchProcesses(captured.dataDir);
     await inLanes(Array(captures).fill(0), AT_ONCE, async (_, index) => {
       const url = `http://site${index % SITES}.stub.example.com:${site.port}/`;

@@ -144,7 +144,7 @@ function settings({ dataDir, isSmall = true }: ServerStart): Record<string, stri
   return {
     STILLFRAME_DATA_DIR: dataDir,
     STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2',
-    ...(isSmall ? { STILLFRAME_CONCURRENCY: '2', STILLFRAME_BROWSERS: '1' } : {}),
+    ...(isSmall ? { STILLFRAME_CONCURRENCY: '2' } : {}),
     ...{ STILLFRAME_SUBMIT_RATE: '0', STILLFRAME_READ_RATE: '0', STILLFRAME_LISTS: 'false', STILLFRAME_BROWSER_INSTALL: 'false' },
     ...{ STILLFRAME_LOG: 'info', STILLFRAME_LOG_FORMAT: 'json' },
   };

@@ -59,7 +59,7 @@ const MIX: { path: string; statuses: number[]; wish?: Record<string, unknown> }[
 export async function run({ captures = 5_000, first = 500, rest = 10_000, judge = 1 }): Promise<TrialResult> {
   const problems: string[] = [];
   await using site = await startSite({ host: '127.0.0.2' });
-  await using server = await startServer({ STILLFRAME_CONCURRENCY: String(AT_ONCE), STILLFRAME_BROWSERS: String(BROWSERS) });
+  await using server = await startServer({ STILLFRAME_CONCURRENCY: String(AT_ONCE) });
   // Whatever is opened once, is open by then.
   await captureMany(MIX.length, { server, site, problems });
   const before = await atRest(server, { rest, baseline: null });

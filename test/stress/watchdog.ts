@@ -52,7 +52,7 @@ interface On {
 export async function run({ rounds = 50, judge = 1, timeout = 6_000, kinds: wanted = '' } = {}): Promise<TrialResult> {
   const kinds = KINDS.filter(({ victim, signal }) => wanted === '' || wanted.includes(`${victim}-${signal}`));
   await using site = await startSite({ host: '127.0.0.2' });
-  await using server = await startServer({ STILLFRAME_CONCURRENCY: String(AT_ONCE), STILLFRAME_BROWSERS: String(BROWSERS) });
+  await using server = await startServer({ STILLFRAME_CONCURRENCY: String(AT_ONCE) });
   await steady(server);
   const done: Round[] = [];
   const problems: string[] = [];

@@ -28,7 +28,7 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 function multi(yaml: string, args: string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Run> {
   writeFileSync(join(dir, 'shots.yml'), yaml.replaceAll('SITE', site.origin));
   // One browser, which several captures share.
-  return runCommand(['multi', 'shots.yml', '--concurrency', '2', '--browsers', '1', ...args], { cwd: dir, env });
+  return runCommand(['multi', 'shots.yml', '--concurrency', '2', ...args], { cwd: dir, env });
 }
 
 /** Settings of small pictures, with time to wait for a browser on a busy machine. */
