@@ -2,8 +2,8 @@
 import openapiTS, { astToString } from 'openapi-typescript';
 import ts from 'typescript';
 import { NO_LINK_FIELDS } from '../src/contract/render-link.js';
-import { describeInterface } from '../src/http/docs/openapi.js';
 import { API } from '../src/http/routes/routes.js';
+import { describeInterface } from './openapi.js';
 
 const HEAD = `/**
  * The types of requests and responses, generated from the schemas of contract/ by way of openapi.json. Do not edit them: after a change

@@ -2,12 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { describeInterface } from '../scripts/openapi.js';
 import { completionModel } from '../src/cli/completion.js';
 import { makeProgram } from '../src/cli/program.js';
 import { ERROR_CODES } from '../src/contract/capture-error.js';
 import { parseComparison } from '../src/contract/comparison.js';
 import { parseSubmission } from '../src/contract/submission.js';
-import { describeInterface } from '../src/http/docs/openapi.js';
 import { API as ROUTES } from '../src/http/routes/routes.js';
 import { DOCUMENTS, type Document, examplesOf, ROOT, readDocument } from './fixtures/documents.js';
 

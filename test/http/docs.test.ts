@@ -1,10 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { describeInterface } from '../../scripts/openapi.js';
 import { ERROR_CODES, ERROR_TABLE } from '../../src/contract/capture-error.js';
 import { captureRequestSchema } from '../../src/contract/capture-request.js';
 import { OWN_META_NAMES } from '../../src/contract/request-fields.js';
 import { ERROR_REFERENCE } from '../../src/http/docs/error-reference.js';
-import { describeInterface } from '../../src/http/docs/openapi.js';
 import { API } from '../../src/http/routes/routes.js';
 import { packageVersion } from '../../src/package-files.js';
 import { launchAnyBrowser, QUIET_FLAGS } from '../render/install/any-browser.js';

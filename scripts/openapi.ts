@@ -1,11 +1,11 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { webhookPayloadSchema } from '../../contract/delivery.js';
-import { envelopeOf, errorEnvelopeSchema, WEBHOOK_EVENTS, type WebhookEvent } from '../../contract/job.js';
-import { REQUEST_ID_PATTERN } from '../../contract/limits.js';
-import { EXTENSION, OWN_META_NAMES } from '../../contract/request-fields.js';
-import { RATE_HEADERS } from '../guard.js';
-import type { Answer, Route } from '../route.js';
+import { webhookPayloadSchema } from '../src/contract/delivery.js';
+import { envelopeOf, errorEnvelopeSchema, WEBHOOK_EVENTS, type WebhookEvent } from '../src/contract/job.js';
+import { REQUEST_ID_PATTERN } from '../src/contract/limits.js';
+import { EXTENSION, OWN_META_NAMES } from '../src/contract/request-fields.js';
+import { RATE_HEADERS } from '../src/http/guard.js';
+import type { Answer, Route } from '../src/http/route.js';
 
 type Registry = OpenAPIHono['openAPIRegistry'];
 type Webhook = Parameters<Registry['registerWebhook']>[0];
