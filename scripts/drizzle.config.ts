@@ -1,3 +1,3 @@
 import { defineConfig } from 'drizzle-kit';
 
-export default defineConfig({ dialect: 'sqlite', casing: 'snake_case', schema: './src/store/sqlite/schema.ts', out: './drizzle' });
+export default defineConfig({ dialect: 'sqlite', casing: 'snake_case', schema: './scripts/sqlite-schema.ts', out: './drizzle' });

@@ -1,11 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { CaptureError } from '../contract/capture-error.js';
 import { isId } from '../contract/ids.js';
 import { bodyOf, canonicalQuery, pairsOf, type QueryPair, RENDER_LINK_PATH, signQuery } from '../contract/render-link.js';
-import { parseSubmission, type Submission } from '../contract/submission.js';
 import { localUrl } from '../http/client-address.js';
-import { addCaptureFlags, readCaptureFlags, sayFlags } from './capture-flags.js';
-import { OperatorError, UsageError } from './operator-error.js';
+import { addCaptureFlags, parseRequest, readCaptureFlags } from './capture-flags.js';
+import { OperatorError } from './operator-error.js';
 import { addSettings } from './settings-flags.js';
 import { print, withStore } from './with-store.js';
 
@@ -56,16 +54,8 @@ export function addSignCommand(program: Command): void {
  */
 function linkPairs(body: Record<string, unknown>): QueryPair[] {
   const pairs = pairsOf(body);
-  const { options } = parse(bodyOf(pairs).body);
-  return pairs.map(([name, value]) => [name, name === 'url' ? options.url : value]);
-}
-
-function parse(body: Record<string, unknown>): Submission {
-  try {
-    return parseSubmission(body, { forceAsync: false, webhookAllow: [], allowInsecureTls: true });
-  } catch (error) {
-    throw error instanceof CaptureError ? new UsageError(sayFlags(error)) : error;
-  }
+  const { url } = parseRequest(bodyOf(pairs).body);
+  return pairs.map(([name, value]) => [name, name === 'url' ? url : value]);
 }
 
 function duration(text: string): number {

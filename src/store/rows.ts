@@ -1,13 +1,83 @@
 /** Rows of jobs: how both engines read them, and what clients see of them. */
 import type { CaptureData } from '../contract/capture-data.js';
 import { jobUrl } from '../contract/capture-request.js';
-import type { JobResult, JobSnapshot } from '../contract/job.js';
-import type { deliveries, jobs } from './sqlite/schema.js';
+import type { JobResult, JobSnapshot, WebhookEvent } from '../contract/job.js';
 import type { FinishedCapture, NewJob, UploadedPicture } from './store.js';
 
-/** A row of `jobs`, in both engines. */
-export type JobRow = typeof jobs.$inferSelect;
-export type DeliveryRow = typeof deliveries.$inferSelect;
+/** A row of `jobs`, in both engines. Times are Unix ms. */
+export interface JobRow {
+  /** Order of acceptance. */
+  seq: number;
+  id: string;
+  accountId: string;
+  keyId: string;
+  requestId: string;
+  mode: JobSnapshot['mode'];
+  state: Exclude<JobSnapshot['state'], 'paused' | 'unknown'>;
+  /** The queued state that the job has, or returns to. `prioritized` sorts before `waiting`. */
+  lane: 'prioritized' | 'waiting';
+  idempotencyKey: string | null;
+  /** Keyed digests, as described in vault.ts. */
+  identityDigest: string;
+  cacheDigest: string | null;
+  timeoutMs: number;
+  /** While set, the job waits for that job to end. */
+  leaderId: string | null;
+  attemptsMade: number;
+  attemptBudget: number;
+  enqueuedAt: number;
+  /** Due time of a delayed job. */
+  dueAt: number | null;
+  firstClaimedAt: number | null;
+  /** Time of the latest claim. */
+  claimedAt: number | null;
+  /** Slot time in ms that the latest claim was charged in advance; corrected when it ends. */
+  bookedMs: number | null;
+  /** Lease end of an active job. */
+  leaseExpiresAt: number | null;
+  /** Kept after the end; for a cached result, the worker of the job that rendered it. */
+  workerId: string | null;
+  progress: number;
+  webhookUrl: string | null;
+  endedAt: number | null;
+  /** When this job itself rendered the picture; null for cached and shared results. */
+  renderedAt: number | null;
+  artifactName: string | null;
+  /** Fields that differ from `artifacts.data`, as JSON. */
+  data: string | null;
+  /** StoredError as JSON. */
+  error: string | null;
+  /** The `traceparent` of the submission, if captures are traced. */
+  traceparent: string | null;
+  /** Kept after the end, without its query; null if an older version created the row. */
+  url: string | null;
+}
+
+/** A row of `deliveries`: a job's webhook, created with the job, and due once it has ended. */
+export interface DeliveryRow {
+  jobId: string;
+  deliveryId: string;
+  accountId: string;
+  url: string;
+  origin: string;
+  /** Encrypted. */
+  secret: Buffer;
+  event: WebhookEvent | null;
+  state: 'pending' | 'delivered' | 'failed';
+  generation: number;
+  attempts: number;
+  maxAttempts: number;
+  lastStatus: number | null;
+  lastError: string | null;
+  lastAttemptAt: number | null;
+  nextAttemptAt: number | null;
+  deliveredAt: number | null;
+  /** When it may be claimed. */
+  dueAt: number | null;
+  claimedUntil: number | null;
+  /** When it fails, even if attempts are left. */
+  expiresAt: number | null;
+}
 
 /** The columns of `JobRow`, for a table that is named `job`. */
 export const JOB_COLUMNS = `job.seq, job.id, job.account_id, job.key_id, job.request_id, job.mode, job.state, job.lane, job.idempotency_key,

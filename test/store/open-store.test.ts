@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest';
+import type { deliveries, jobs } from '../../scripts/sqlite-schema.js';
 import { silentLog } from '../../src/log.js';
 import { STORE_FILES } from '../../src/package-files.js';
+import type { DeliveryRow, JobRow } from '../../src/store/rows.js';
 import { migrate } from '../../src/store/sqlite/connection.js';
 import { openVault } from '../../src/store/sqlite/data-directory.js';
 import { Database, type Db } from '../../src/store/sqlite/driver.js';
@@ -128,10 +130,12 @@ describe('the engine', () => {
 
 describe('migrations', () => {
   test('match the schema', () => {
+    expectTypeOf<JobRow>().toEqualTypeOf<typeof jobs.$inferSelect>();
+    expectTypeOf<DeliveryRow>().toEqualTypeOf<typeof deliveries.$inferSelect>();
     const out = join(aDirectory(), 'drizzle');
     cpSync(MIGRATIONS_DIR, out, { recursive: true });
     const bin = resolve(MIGRATIONS_DIR, '../node_modules/drizzle-kit/bin.cjs');
-    const schema = resolve(MIGRATIONS_DIR, '../src/store/sqlite/schema.ts');
+    const schema = resolve(MIGRATIONS_DIR, '../scripts/sqlite-schema.ts');
     execFileSync(process.execPath, [bin, 'generate', '--dialect', 'sqlite', '--casing', 'snake_case', '--schema', schema, '--out', out], {
       cwd: resolve(MIGRATIONS_DIR, '..'),
       stdio: 'pipe',

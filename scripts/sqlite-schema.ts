@@ -11,10 +11,10 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
-import type { Scope } from '../../contract/api-key.js';
+import type { Scope } from '../src/contract/api-key.js';
 
 /**
- * The tables, from which drizzle-kit generates the migrations in drizzle/. Times are Unix ms. Triggers (counters, the finality of ended
+ * The tables of SQLite, from which drizzle-kit generates the migrations in drizzle/. Times are Unix ms. Triggers (counters, the finality of ended
  * jobs) cannot be expressed here; they are in the migration `triggers`.
  */
 
@@ -35,7 +35,7 @@ const ofAccount = () =>
     .references(() => accounts.id);
 
 /**
- * The order of accounts, by start-time fair queueing (turns.ts). `queued` counts claimable and delayed jobs, so that a claim need not read
+ * The order of accounts, by start-time fair queueing (src/store/sqlite/turns.ts). `queued` counts claimable and delayed jobs, so that a claim need not read
  * idle accounts.
  */
 export const turns = sqliteTable(
