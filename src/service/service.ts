@@ -27,14 +27,13 @@ import { builtFile, packageVersion } from '../package-files.js';
 import { EncodeQueue } from '../render/picture/picture.js';
 import type { ClaimedJob, DueDelivery, EndedJob, NodeFacts } from '../store/store.js';
 import type { TracingConfig } from '../tracing-config.js';
-import { claimDeliveries, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER, deliver } from '../webhook/deliver.js';
 import { uploadPicture } from '../webhook/upload-picture.js';
-import { Loop, withTaskSignal } from '../work/loop.js';
+import type { Loop } from '../work/loop.js';
 import { type Foundations, openFoundations } from './foundations.js';
 import { Housekeeping } from './housekeeping.js';
 import { IdleHeap } from './idle-heap.js';
-import { jobLoop } from './job-loop.js';
-import { type LoopRules, loopErrors } from './loop-rules.js';
+import { loopErrors } from './loop-errors.js';
+import { deliveryLoop, jobLoop, type LoopRules } from './loops.js';
 import { Metrics } from './metrics.js';
 import { RecentHealth, RecentTimings } from './recent.js';
 import { Renderer } from './renderer.js';
@@ -266,21 +265,13 @@ export class Service implements AsyncDisposable {
     });
   }
 
-  /** Claims due deliveries and makes one attempt for each. */
   private makeDeliveryLoop(): Loop<DueDelivery> {
     const { config, log, places } = this;
     const { store, egress, traces } = this.foundations;
-    const { shutdown, ...rules } = this.loopRules();
-    const deps = {
-      ...{ store, egress, traces, places, log, now: rules.now, wallNow: store.now, random: Math.random, version: packageVersion() },
-      ...{ allowedOrigins: config.webhookAllow, backoffMs: config.webhookBackoffMs, timeoutMs: config.webhookTimeoutMs },
-    };
-    return new Loop<DueDelivery>({
-      ...rules,
-      concurrency: DELIVERIES_AT_ONCE,
-      claim: () => claimDeliveries(deps),
-      run: (due) => withTaskSignal(shutdown, (stop) => deliver(deps, due, stop)),
-      nextDueAt: () => store.nextDeliveryDueAt(DELIVERIES_PER_RECEIVER),
+    const settings = { allowedOrigins: config.webhookAllow, backoffMs: config.webhookBackoffMs, timeoutMs: config.webhookTimeoutMs };
+    return deliveryLoop({
+      ...this.loopRules(),
+      deps: { store, egress, traces, places, log, wallNow: store.now, random: Math.random, version: packageVersion(), ...settings },
     });
   }
 

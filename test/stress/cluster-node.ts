@@ -8,7 +8,7 @@ import { FinishSignals } from '../../src/capture/finish-signals.js';
 import { recoverLeases } from '../../src/capture/sweep.js';
 import { silentLog } from '../../src/log.js';
 import type { Rendering } from '../../src/render/capture.js';
-import { jobLoop } from '../../src/service/job-loop.js';
+import { jobLoop } from '../../src/service/loops.js';
 import { openPostgresStore } from '../../src/store/postgres/open-store.js';
 import type { ClaimedJob } from '../../src/store/store.js';
 import type { Loop } from '../../src/work/loop.js';

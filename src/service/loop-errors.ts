@@ -5,16 +5,6 @@ const REPEAT_MS = 30_000;
 const KNOWN_MAX = 100;
 const CAUSES_MAX = 5;
 
-/** Options that both loops of the service share. */
-export interface LoopRules {
-  /** Delay in ms before a change made by another process (queue resume, a delivery made due) takes effect. */
-  pollMs: number;
-  /** Aborted when the shutdown can no longer wait for running tasks. */
-  shutdown: AbortSignal;
-  now(): number;
-  onError(error: unknown): void;
-}
-
 /**
  * Logs the errors of background steps, each kind once every 30 s: while the database or the storage cannot be used, steps fail several
  * times a second.

@@ -1,10 +1,21 @@
+/** The loops of the service: one claims jobs and renders them, the other claims deliveries and sends them. */
 import { hostname } from 'node:os';
 import { requireStorage } from '../artifacts/artifacts.js';
 import { RETRY_DELAY_MS } from '../capture/capture-budget.js';
 import { type RunJobDeps, runJob } from '../capture/run-job.js';
-import type { ClaimedJob, JobStore } from '../store/store.js';
+import type { ClaimedJob, DeliveryStore, DueDelivery, JobStore } from '../store/store.js';
+import { claimDeliveries, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER, type DeliverDeps, deliver } from '../webhook/deliver.js';
 import { Loop, withTaskSignal } from '../work/loop.js';
-import type { LoopRules } from './loop-rules.js';
+
+/** Options that both loops of the service share. */
+export interface LoopRules {
+  /** Delay in ms before a change made by another process (queue resume, a delivery made due) takes effect. */
+  pollMs: number;
+  /** Aborted when the shutdown can no longer wait for running tasks. */
+  shutdown: AbortSignal;
+  now(): number;
+  onError(error: unknown): void;
+}
 
 const LEASE_MS = 30_000;
 
@@ -38,5 +49,21 @@ export function jobLoop({ concurrency, keepSlots, pollMs, deps, shutdown, now, o
     pollMs,
     now,
     onError,
+  });
+}
+
+type DeliveryLoopOptions = LoopRules & {
+  deps: Omit<DeliverDeps, 'store' | 'now'> & { store: Pick<DeliveryStore, 'claimNextDelivery' | 'recordAttempt' | 'nextDeliveryDueAt'> };
+};
+
+/** Creates the loop that claims due deliveries and makes one attempt for each. */
+export function deliveryLoop({ deps, shutdown, ...rules }: DeliveryLoopOptions): Loop<DueDelivery> {
+  const deliverDeps = { ...deps, now: rules.now };
+  return new Loop<DueDelivery>({
+    ...rules,
+    concurrency: DELIVERIES_AT_ONCE,
+    claim: () => claimDeliveries(deliverDeps),
+    run: (due) => withTaskSignal(shutdown, (stop) => deliver(deliverDeps, due, stop)),
+    nextDueAt: () => deps.store.nextDeliveryDueAt(DELIVERIES_PER_RECEIVER),
   });
 }
