@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** The site that `stillframe demo` captures: an article, a shop with lazy images, an app shell, and a webhook receiver. */
+/** The site that `stillframe demo` captures: an article, a shop with lazy images, and a webhook receiver. */
 export interface DemoSite extends AsyncDisposable {
   /** Address without a trailing slash. */
   url: string;
@@ -44,18 +44,15 @@ function answer(path: string, response: ServerResponse): void {
   const html = PAGES[route];
   if (html !== undefined) send(response, 'text/html; charset=utf-8', html());
   else if (route.startsWith('/photo/')) send(response, 'image/svg+xml', photo(Number(route.slice(7)) || 0));
-  else if (route === '/api/items') send(response, 'application/json', JSON.stringify(ITEMS));
   else response.writeHead(404, { 'content-type': 'text/plain' }).end('not found');
 }
 
-const PAGES: Record<string, () => string> = { '/article': article, '/shop': shop, '/app': app };
+const PAGES: Record<string, () => string> = { '/article': article, '/shop': shop };
 
 function send(response: ServerResponse, type: string, body: string): void {
   response.writeHead(200, { 'content-type': type, 'cache-control': 'no-store' });
   response.end(body);
 }
-
-const ITEMS = ['Harbour at dawn', 'Old lighthouse', 'Birch in snow', 'Night tram', 'Salt marsh', 'Quarry lake'];
 
 function photo(seed: number): string {
   const hue = (seed * 47) % 360;
@@ -95,15 +92,5 @@ function shop(): string {
     'Prints',
     'header,footer{background:#222;color:#fff;padding:16px 24px}header{position:fixed;top:0;left:0;right:0;z-index:2}ul{list-style:none;margin:64px 0 0;padding:24px;display:grid;grid-template-columns:repeat(auto-fill,minmax(260px,1fr));gap:20px}li{border:1px solid #e3e3e8;border-radius:8px;overflow:hidden}b,span{display:block;padding:6px 12px;font-family:system-ui}',
     `<header class="ui">Prints · free delivery</header><ul>${cards.join('')}</ul><footer class="ui">The end of the shop</footer>`,
-  );
-}
-
-function app(): string {
-  return layout(
-    'Board',
-    'html,body{height:100%}body{display:flex;font-family:system-ui;overflow:hidden}aside{width:220px;background:#1b1f2a;color:#cfd6e4;padding:20px}main{flex:1;overflow:auto;padding:24px;background:#f4f6fa}article{background:#fff;border-radius:10px;padding:18px;margin-bottom:16px;box-shadow:0 1px 3px #0002}',
-    `<aside class="ui"><b>Board</b><p>Inbox<br>Today<br>Archive</p></aside><main aria-busy="true"><p>Loading…</p></main><script>
-fetch('/api/items').then((answer) => answer.json()).then((items) => { const main = document.querySelector('main'); main.removeAttribute('aria-busy');
-main.innerHTML = '<h1>Today</h1>' + items.concat(items, items).map((item, index) => '<article><b>' + (index + 1) + '. ' + item + '</b><p>Planned, assigned, nearly done.</p></article>').join(''); });</script>`,
   );
 }

@@ -83,7 +83,6 @@ async function takePicturesNow(client: Stillframe, site: string, keep: Keep): Pr
     ['article-phone.png', { ...article, format: 'png', device: 'pixel_8' }],
     ['article-full.png', { ...article, format: 'png', full_page: true, viewport: { deviceScaleFactor: 1 } }],
     ['shop-full.jpeg', { url: `${site}/shop`, format: 'jpeg', full_page: true }],
-    ['app.png', { url: `${site}/app`, format: 'png', wait_for_content: true, full_page: true }],
     ['article.pdf', { ...article, format: 'pdf', full_page: true, full_page_algorithm: 'native' }],
   ];
   for (const [name, request] of orders) {
