@@ -160,7 +160,7 @@ test('the checkpoint thread ends when it is idle, and starts again', async () =>
 test('writes and checkpoints continue where the system refuses a new thread, and a thread is started when possible', async () => {
   // The constructor throws, as it does at a limit of processes (ERR_WORKER_INIT_FAILED).
   const thread = new URL('http://127.0.0.1/checkpoint-thread.js');
-  const { insert, checkpoints, logBytes, connections } = aWriter({ thread, times: { withoutThreadMs: 0 } });
+  const { insert, checkpoints, logBytes, connections } = aWriter({ thread });
   for (let written = 0; written < 60_000_000; written += 500_000) await insert(500_000);
   expect(await checkpoints.truncate()).toBe(true);
   expect(logBytes()).toBe(0);

@@ -17,8 +17,6 @@ const PAUSE_MS = 100;
 const PAUSE_AFTER_FAILURE_MS = 2_000;
 /** How long the thread is kept after a checkpoint. */
 const IDLE_MS = 10_000;
-/** How long the connection copies the log itself after the thread failed: the system may have had too many processes, or no memory. */
-const WITHOUT_THREAD_MS = 60_000;
 
 interface LogState {
   /** Pages in the log. */
@@ -32,7 +30,6 @@ const EMPTY: LogState = { log: 0, checkpointed: 0 };
 /** Keeps the write-ahead log short from its own thread, which starts when first needed and keeps the process alive only while it copies. */
 export class Checkpoints {
   #worker: Worker | null = null;
-  #threadlessUntil = 0;
   #ended: Promise<void> = Promise.resolve();
   #idle: NodeJS.Timeout | undefined;
   #underWay: Promise<boolean> | null = null;
@@ -46,7 +43,7 @@ export class Checkpoints {
   constructor(
     private readonly connection: Connection,
     private readonly thread: URL,
-    private readonly times: { idleMs?: number; withoutThreadMs?: number } = {},
+    private readonly times: { idleMs?: number } = {},
   ) {}
 
   /** Starts a checkpoint when one is due. Called after each commit. */
@@ -105,13 +102,8 @@ export class Checkpoints {
   }
 
   async #run(mode: CheckpointMode): Promise<boolean> {
-    if (performance.now() >= this.#threadlessUntil) {
-      const answer = await this.#ask(mode);
-      if (answer !== null) return answer;
-      this.#threadlessUntil = performance.now() + (this.times.withoutThreadMs ?? WITHOUT_THREAD_MS);
-    }
     const { db } = this.connection;
-    return !db.inTransaction && checkpoint(db, mode);
+    return (await this.#ask(mode)) ?? (!db.inTransaction && checkpoint(db, mode));
   }
 
   /** Returns null when the thread could not be started, or has ended instead of answering. */
