@@ -419,13 +419,7 @@ export function callersKey(env: NodeJS.ProcessEnv = process.env): string | null 
 
 const VARIABLE_MAX_CHARS = 60;
 
-/** Former settings, without the prefix, and the remedy. */
-const REMOVED = new Map([
-  ['BROWSERS', 'there is one browser for each two captures of STILLFRAME_CONCURRENCY'],
-  ['S3_PREFIX', 'write it into STILLFRAME_S3_BUCKET, as BUCKET/PREFIX'],
-]);
-
-/** A sentence for each variable that looks like a setting and is none, such as a misspelt or a former one. */
+/** A sentence for each variable that looks like a setting and is none, such as a misspelt one. */
 export function unknownSettings(env: NodeJS.ProcessEnv = process.env): string[] {
   const known = Object.values(SETTINGS).map((setting) => setting.env);
   return Object.keys(env)
@@ -433,8 +427,6 @@ export function unknownSettings(env: NodeJS.ProcessEnv = process.env): string[] 
     .map((name) => name.slice(PREFIX.length, PREFIX.length + VARIABLE_MAX_CHARS))
     .filter((name) => !known.includes(name))
     .map((name) => {
-      const remedy = REMOVED.get(name);
-      if (remedy !== undefined) return `${PREFIX}${name} is no longer a setting, and has no effect: ${remedy}.`;
       const near = nearestName(name, known);
       return `${PREFIX}${name} is not a setting, and has no effect.${near === null ? '' : ` Did you mean ${PREFIX}${near}?`}`;
     });
