@@ -18,11 +18,19 @@ import { bodyTooLarge, readRequestJson, refusedBody } from '../contract/request-
 import { invalidRequest } from '../contract/submission.js';
 
 /** A request with files. Disposal closes the pack, and is repeatable. */
-export interface ReceivedForm extends AsyncDisposable {
-  /** The value of the part `request`; an empty object without one. */
-  body: unknown;
-  files: PageFilesOption;
+export interface ReceivedForm<Body = unknown> extends AsyncDisposable {
+  body: Body;
+  /** null if the page itself has no files. */
+  files: PageFilesOption | null;
   pack: PackSource;
+}
+
+/** Reads the parts of a form, in the order of arrival. */
+export interface FormParts<Body> {
+  /** @throws CaptureError `invalid_request` for a part that the form must not have */
+  take(part: string | undefined, fileName: string | undefined, content: Readable): Promise<void>;
+  /** Called once all parts are read. @throws CaptureError `invalid_request` if parts are missing */
+  end(): Body | Promise<Body>;
 }
 
 /** Name of the part with the JSON, and of the parts with files. */
@@ -31,8 +39,10 @@ const FILES_PART = 'files';
 /** Headers of one part: a name of the longest kind, percent-encoded, and some more. */
 const PART_HEADER_MAX_BYTES = 4_096;
 const PART_HEADERS_MAX = 16;
+/** Parts of a form besides files. */
+const FIELDS_MAX = 100;
 /** The whole body: what the parts may have, and what separates them. */
-const FORM_MAX_BYTES = PAGE_FILES_MAX_BYTES + BODY_LIMIT_BYTES + (PAGE_FILES_MAX + 1) * PART_HEADER_MAX_BYTES;
+const FORM_MAX_BYTES = PAGE_FILES_MAX_BYTES + BODY_LIMIT_BYTES + (PAGE_FILES_MAX + FIELDS_MAX) * PART_HEADER_MAX_BYTES;
 /** Part of an unknown name that an error repeats. */
 const NAME_SHOWN_CHARS = 60;
 
@@ -41,19 +51,23 @@ export function isForm({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
 }
 
 /**
- * Reads a form with the part `request` (JSON) and files, which go to a file, never into memory.
+ * Reads a form, whose files go to a file, never into memory.
  * @param dir for that file
+ * @param partsFor what reads the parts
  * @throws CaptureError `invalid_request`; `internal_error` (503) for a full disk
  */
-export async function readForm(incoming: IncomingMessage, dir: string): Promise<ReceivedForm> {
+export async function readForm<Body>(
+  incoming: IncomingMessage,
+  dir: string,
+  partsFor: (files: PackedFiles) => FormParts<Body>,
+): Promise<ReceivedForm<Body>> {
   const pack = await NewPack.open(dir);
   try {
-    const parts = new Parts(pack);
+    const packed = new PackedFiles(pack);
+    const parts = partsFor(packed);
     await parse(incoming, parts);
-    const problem = pageFilesProblem(parts.list.map(({ name }) => name));
-    if (problem !== null) throw refusedBody(problem);
-    const body = parts.request === null ? {} : readRequestJson(parts.request);
-    const files = { pack: null, key: pack.key, list: parts.list };
+    const body = await parts.end();
+    const files = packed.list.length === 0 ? null : { pack: null, key: pack.key, list: packed.list };
     return { body, files, pack, [Symbol.asyncDispose]: () => pack[Symbol.asyncDispose]() };
   } catch (error) {
     await pack[Symbol.asyncDispose]();
@@ -61,13 +75,11 @@ export async function readForm(incoming: IncomingMessage, dir: string): Promise<
   }
 }
 
-/** The parts of a form, in the order of arrival. */
-class Parts {
-  request: Buffer | null = null;
-  readonly list: PageFile[] = [];
-  readonly #names = new Set<string>();
+/** The form of the API: a part `request` with JSON, and files. */
+export class RequestParts implements FormParts<unknown> {
+  #request: Buffer | null = null;
 
-  constructor(private readonly pack: NewPack) {}
+  constructor(private readonly files: PackedFiles) {}
 
   async take(part: string | undefined, fileName: string | undefined, content: Readable): Promise<void> {
     if (part === REQUEST_PART) return await this.#takeRequest(content);
@@ -75,24 +87,49 @@ class Parts {
       const shown = (part ?? '').slice(0, NAME_SHOWN_CHARS);
       throw refusedBody(`Unknown part \`${shown}\`. Known parts: \`${REQUEST_PART}\`, \`${FILES_PART}\`.`);
     }
-    const name = fileName ?? '';
+    await this.files.add(fileName ?? '', content);
+  }
+
+  /** @returns the value of the part `request`; an empty object without one */
+  end(): unknown {
+    const problem = pageFilesProblem(this.files.list.map(({ name }) => name));
+    if (problem !== null) throw refusedBody(problem);
+    return this.#request === null ? {} : readRequestJson(this.#request);
+  }
+
+  async #takeRequest(content: Readable): Promise<void> {
+    if (this.#request !== null) throw refusedBody(`There is more than one part \`${REQUEST_PART}\`.`);
+    this.#request = await readPart(content, BODY_LIMIT_BYTES);
+    if (this.#request === null) throw bodyTooLarge();
+  }
+}
+
+/** @returns null if the content is larger */
+export async function readPart(content: Readable, maxBytes: number): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of content as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** The page's files. */
+export class PackedFiles {
+  readonly list: PageFile[] = [];
+  readonly #names = new Set<string>();
+
+  constructor(private readonly pack: NewPack) {}
+
+  /** @throws CaptureError `invalid_request` for a name that is no relative path, or that another file has; for too many or too large files */
+  async add(name: string, content: Readable): Promise<void> {
     const problem = fileNameProblem(name) ?? (this.#names.has(name) ? 'must not have the name of another file' : null);
     if (problem !== null) throw invalidRequest([{ path: `files.${this.list.length}`, message: problem }]);
     if (this.list.length === PAGE_FILES_MAX) throw refusedBody(`There are more than ${PAGE_FILES_MAX} files.`);
     this.#names.add(name);
     this.list.push(await this.#store(name, content));
-  }
-
-  async #takeRequest(content: Readable): Promise<void> {
-    if (this.request !== null) throw refusedBody(`There is more than one part \`${REQUEST_PART}\`.`);
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of content as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > BODY_LIMIT_BYTES) throw bodyTooLarge();
-      chunks.push(chunk);
-    }
-    this.request = Buffer.concat(chunks);
   }
 
   async #store(name: string, content: Readable): Promise<PageFile> {
@@ -142,9 +179,9 @@ function tooLarge(): CaptureError {
 }
 
 /** Gives the parts of a body to `parts`, one after the other. */
-async function parse(incoming: IncomingMessage, parts: Parts): Promise<void> {
+async function parse(incoming: IncomingMessage, parts: Pick<FormParts<unknown>, 'take'>): Promise<void> {
   const { Busboy } = await import('@fastify/busboy');
-  const limits = { headerPairs: PART_HEADERS_MAX, headerSize: PART_HEADER_MAX_BYTES, parts: PAGE_FILES_MAX + 2 };
+  const limits = { headerPairs: PART_HEADERS_MAX, headerSize: PART_HEADER_MAX_BYTES, parts: PAGE_FILES_MAX + FIELDS_MAX };
   let form: InstanceType<typeof Busboy>;
   try {
     const headers = { ...incoming.headers, 'content-type': incoming.headers['content-type'] ?? '' };
@@ -166,7 +203,7 @@ async function parse(incoming: IncomingMessage, parts: Parts): Promise<void> {
     content.once('close', () => open.delete(content));
     taken = taken.then(() => (stop.signal.aborted ? undefined : parts.take(part, fileName, content))).catch(fail);
   });
-  form.on('partsLimit', () => fail(refusedBody(`There are more than ${PAGE_FILES_MAX} files.`)));
+  form.on('partsLimit', () => fail(refusedBody(`There are more than ${PAGE_FILES_MAX} files and ${FIELDS_MAX} fields.`)));
   form.on('error', fail);
   const finished = once(form, 'finish', { signal: stop.signal });
   finished.catch(() => undefined);

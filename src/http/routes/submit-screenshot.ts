@@ -9,7 +9,7 @@ import { answerData } from '../envelope.js';
 import { SUBMISSIONS } from '../guard.js';
 import { formatOfAccept, negotiate } from '../negotiate.js';
 import { readJson } from '../read-body.js';
-import { isForm } from '../read-form.js';
+import { isForm, RequestParts } from '../read-form.js';
 import { receiveForm } from '../receive-form.js';
 import type { Description, Route } from '../route.js';
 import { answerPicture, PICTURE_HEADERS } from '../send-artifact.js';
@@ -29,7 +29,7 @@ export const submitScreenshot: Route = {
     const explain = hasQuery && readSwitch(c.req.queries('explain'), 'explain', '1');
     refuseWhenDraining(services);
     const { accept } = c.env.incoming.headers;
-    await using received = isForm(c.env.incoming) ? await receiveForm(services, c) : null;
+    await using received = isForm(c.env.incoming) ? await receiveForm(services, c, (files) => new RequestParts(files)) : null;
     const body = withFormat(received === null ? await readJson(c.env.incoming) : received.body, accept);
     const submission = parseSubmission(body, { ...services.config, forceAsync, explain, files: received?.files ?? null });
     const form = negotiate(accept, submission.options.format);
