@@ -1967,6 +1967,11 @@ export interface CaptureRequest {
         /**
          * embed an outline made from the headings. Default: `false`.
          * @example true
+        /**
+         * make the paper as high as the document needs, so that it has one page, up to 200 inches
+         * @example true
+         */
+        single_page?: boolean;
          */
         outline?: boolean;
         /**

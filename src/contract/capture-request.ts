@@ -73,9 +73,11 @@ export interface CookieOption {
 }
 
 /** Lengths in inches, with `landscape` applied. */
-export interface PdfOption extends Omit<CamelNames<WirePdf>, 'paper' | 'margin' | 'landscape'> {
+export interface PdfOption extends Omit<CamelNames<WirePdf>, 'paper' | 'margin' | 'landscape' | 'singlePage'> {
   paper: { width: number; height: number };
   margin: { top: number; right: number; bottom: number; left: number };
+  /** Absent unless true: a request without it keeps its identity. */
+  singlePage?: true;
 }
 
 /** CSS px of the page. */
@@ -236,14 +238,15 @@ export function defaultOptions(): CaptureOptions {
   return defaults;
 }
 
-const PDF_FIELDS = Object.keys(pdfSchema.shape).filter((name) => name !== 'landscape');
+const PDF_FIELDS = Object.keys(pdfSchema.shape).filter((name) => name !== 'landscape' && name !== 'single_page');
 
 function toPdfOption(wire: WirePdf): PdfOption {
   const { paper, margin: all } = wire;
   const { width, height } = typeof paper === 'string' ? PAPER_INCHES[paper] : { width: inches(paper.width), height: inches(paper.height) };
   const { top, right, bottom, left } = typeof all === 'object' ? all : { top: all, right: all, bottom: all, left: all };
   return {
-    ...(renamed(wire, PDF_FIELDS) as unknown as CamelNames<WirePdf>),
+    ...(renamed(wire, PDF_FIELDS) as unknown as Omit<CamelNames<WirePdf>, 'singlePage'>),
+    ...(wire.single_page === true ? { singlePage: true } : {}),
     paper: wire.landscape ? { width: height, height: width } : { width, height },
     margin: { top: inches(top), right: inches(right), bottom: inches(bottom), left: inches(left) },
   };

@@ -76,7 +76,7 @@ export const MASK_MAX_BOXES = 2_000;
 export const MASK_COLOR_MAX_CHARS = 32;
 export const RESIZE_MAX_PX = 16_383;
 export const PDF_LENGTH_MAX_CHARS = 32;
-export const PDF_TEMPLATE_MAX_CHARS = 16_384;
+export const PDF_TEMPLATE_MAX_CHARS = 65_536;
 /** A page smaller than about a third of an inch has no printable area; the format allows at most 200. */
 export const PDF_PAPER_INCHES = { min: 0.3, max: 200 } as const;
 export const PDF_SCALE = { min: 0.1, max: 2 } as const;

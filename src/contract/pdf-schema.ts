@@ -109,6 +109,10 @@ export const pdfSchema = z.strictObject({
     example: false,
   }),
   prefer_css_page_size: z.boolean().default(false).meta({ description: "prefer the page's own @page size over `paper`", example: false }),
+  single_page: z
+    .boolean()
+    .optional()
+    .meta({ description: 'make the paper as high as the document needs, so that it has one page, up to 200 inches', example: true }),
   media: z.enum(['print', 'screen']).default('print').meta({ description: 'CSS media type', example: 'print' }),
   outline: z.boolean().default(false).meta({ description: 'embed an outline made from the headings', example: true }),
   tagged: z.boolean().default(false).meta({ description: 'make a tagged (accessible) PDF', example: true }),

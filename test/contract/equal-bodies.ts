@@ -105,6 +105,7 @@ const NESTED: Record<string, [base: Body, changes: Body]> = {
       media: 'screen',
       outline: true,
       tagged: true,
+      single_page: true,
     },
   ],
 };

@@ -220,7 +220,7 @@ describe('pdf', () => {
     [{ scale: 3 }, 'pdf.scale'],
     [{ page_ranges: '3-1' }, 'pdf.page_ranges'],
     [{ page_ranges: '0' }, 'pdf.page_ranges'],
-    [{ header_template: 'x'.repeat(16_385) }, 'pdf.header_template'],
+    [{ header_template: 'x'.repeat(65_537) }, 'pdf.header_template'],
     [{ media: 'tv' }, 'pdf.media'],
   ])('refuses %j', (options, path) => {
     expect(pathsOf(pdf(options))).toEqual([path]);

@@ -23,6 +23,11 @@ export function overridePageRules(): void {
   adopt('@page { size: auto !important; margin: 0 !important; page-orientation: upright !important }');
 }
 
+/** Ignores the breaks between pages that the page asks for. */
+export function ignoreBreaks(): void {
+  adopt('*, ::before, ::after { break-before: auto !important; break-after: auto !important; page: auto !important }');
+}
+
 /** The width of the laid-out content in CSS px, including content beyond the viewport's right edge. */
 export function contentWidth(): number {
   return pageScroller().scrollWidth;

@@ -5,7 +5,7 @@ import { CSS_PX_PER_INCH, lengthToInches, PAPER_INCHES } from '../../contract/pd
 import type { PageBox } from '../in-page/print.js';
 import { monotonicNow } from '../page/deadline.js';
 import { untilDeadline } from './bounded-page.js';
-import { withLanguage, withoutFirstHeader } from './pdf-file.js';
+import { readPdf, withLanguage, withoutFirstHeader } from './pdf-file.js';
 import { printedPicture } from './pdf-picture.js';
 import type { Picture, PictureOrder } from './picture.js';
 import { type PrintOptions, printStream } from './print-stream.js';
@@ -25,13 +25,44 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
   const fit = pdf.fitWidth ? await fitWidth(order, { scale: pdf.scale, sheet }) : { scale: pdf.scale };
   if (!pdf.fitWidth) await page.call('print.keepWidth');
   const { language } = await page.call('print.documentNames');
-  const printed = await printStream(page, toPrintOptions(pdf, fit.scale, sheet.margins)).catch((error: unknown) => {
-    throw error instanceof CaptureError && error.code === 'render_timeout' ? tooLong(leftMs) : asRefusal(error, pdf);
-  });
+  const print = (how: PdfOption) =>
+    printStream(page, toPrintOptions(how, fit.scale, sheet.margins)).catch((error: unknown) => {
+      throw error instanceof CaptureError && error.code === 'render_timeout' ? tooLong(leftMs) : asRefusal(error, pdf);
+    });
+  const printed = pdf.singlePage === true ? await printOnOne(order, pdf, { sheet, fit, print }) : await print(pdf);
   const content = withLanguage(pdf.firstPageHeader ? printed : await withoutHeaderOnFirst(printed, pdf, sheet), language);
   const { fitted } = fit;
   const found = { pageHeight, stoppedReason: 'end_of_page', truncated: false } as const;
   return printedPicture(order, content, fitted === undefined ? found : { ...found, fitted });
+}
+
+/** The room that is added if the document, on paper, is higher than it was measured. */
+const MORE_ROOM = 1.1;
+
+/**
+ * Prints on a sheet that is as high as the document.
+ * @throws CaptureError `invalid_request` for a document that is too high
+ */
+async function printOnOne(
+  { page, options }: PictureOrder,
+  pdf: PdfOption,
+  { sheet, fit, print }: { sheet: Sheet; fit: Awaited<ReturnType<typeof fitWidth>>; print: (how: PdfOption) => Promise<Buffer> },
+): Promise<Buffer> {
+  const scale = fit.fitted?.scale ?? fit.scale;
+  await page.call('print.ignoreBreaks');
+  const width = Math.max(1, Math.round((sheet.contentWidth * CSS_PX_PER_INCH) / scale));
+  await setDensity(page, { ...options.view, width, isMobile: false }, { scale: MEASURE_SCALE });
+  const { pageHeight } = await page.call('scroll.measure');
+  await setDensity(page, options.view);
+  const { top, bottom } = pdf.margin;
+  for (const room of [1, MORE_ROOM]) {
+    // A point more, since Chromium rounds the paper to whole points.
+    const height = ((pageHeight * scale) / CSS_PX_PER_INCH) * room + top + bottom + 1 / 72;
+    if (height > PDF_PAPER_INCHES.max) break;
+    const printed = await print({ ...pdf, paper: { ...pdf.paper, height: Math.max(height, PDF_PAPER_INCHES.min) } });
+    if (readPdf(printed).pages <= 1) return printed;
+  }
+  throw refusedAs('pdf.single_page', `cannot be true for this page: it is higher than ${PDF_PAPER_INCHES.max} inches of paper`);
 }
 
 function toPrintOptions(pdf: PdfOption, scale: number, margins: Margins): PrintOptions {
@@ -95,12 +126,15 @@ function asRefusal(error: unknown, { headerTemplate, footerTemplate }: PdfOption
         [/printing failed/i, isPlain ? null : template, 'has HTML that cannot be printed: templates load nothing from the network'],
       ] as const
     ).find(([pattern]) => pattern.test(reason)) ?? [];
-  if (typeof path !== 'string' || message === undefined) return error;
+  return typeof path !== 'string' || message === undefined ? error : refusedAs(path, message, error);
+}
+
+function refusedAs(path: string, message: string, cause?: unknown): CaptureError {
   return new CaptureError({
     code: 'invalid_request',
     message: `\`${path}\` ${message}.`,
     details: { issues: [{ path, message }] },
-    cause: error,
+    ...(cause === undefined ? {} : { cause }),
   });
 }
 
