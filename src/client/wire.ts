@@ -679,7 +679,8 @@ export interface CaptureData {
      *           {
      *             "text": "TypeError: cart is undefined",
      *             "url": "https://shop.example/app.js",
-     *             "line": 12
+     *             "line": 12,
+     *             "uncaught": true
      *           }
      *         ],
      *         "largest_contentful_paint": {
@@ -819,7 +820,8 @@ export interface CaptureData {
          *         {
          *           "text": "TypeError: cart is undefined",
          *           "url": "https://shop.example/app.js",
-         *           "line": 12
+         *           "line": 12,
+         *           "uncaught": true
          *         }
          *       ],
          *       "largest_contentful_paint": {
@@ -1177,7 +1179,8 @@ export interface CaptureData {
              *       {
              *         "text": "TypeError: cart is undefined",
              *         "url": "https://shop.example/app.js",
-             *         "line": 12
+             *         "line": 12,
+             *         "uncaught": true
              *       }
              *     ]
              */
@@ -1197,6 +1200,12 @@ export interface CaptureData {
                  * @example 12
                  */
                 line?: number;
+                /**
+                 * whether it is an exception that nothing has caught
+                 * @example true
+                 * @enum {boolean}
+                 */
+                uncaught?: true;
             }[];
             /**
              * Largest Contentful Paint, in real time; absent if nothing was painted
@@ -1959,6 +1968,11 @@ export interface CaptureRequest {
          */
         prefer_css_page_size?: boolean;
         /**
+         * make the paper as high as the document needs, so that it has one page, up to 200 inches
+         * @example true
+         */
+        single_page?: boolean;
+        /**
          * CSS media type. Default: `print`.
          * @example print
          * @enum {string}
@@ -1967,11 +1981,6 @@ export interface CaptureRequest {
         /**
          * embed an outline made from the headings. Default: `false`.
          * @example true
-        /**
-         * make the paper as high as the document needs, so that it has one page, up to 200 inches
-         * @example true
-         */
-        single_page?: boolean;
          */
         outline?: boolean;
         /**
@@ -2912,7 +2921,8 @@ export interface JobSnapshot {
      *               {
      *                 "text": "TypeError: cart is undefined",
      *                 "url": "https://shop.example/app.js",
-     *                 "line": 12
+     *                 "line": 12,
+     *                 "uncaught": true
      *               }
      *             ],
      *             "largest_contentful_paint": {
@@ -3129,7 +3139,8 @@ export interface JobSnapshot {
          *             {
          *               "text": "TypeError: cart is undefined",
          *               "url": "https://shop.example/app.js",
-         *               "line": 12
+         *               "line": 12,
+         *               "uncaught": true
          *             }
          *           ],
          *           "largest_contentful_paint": {
@@ -3698,7 +3709,8 @@ export interface CaptureCompletedEvent {
      *             {
      *               "text": "TypeError: cart is undefined",
      *               "url": "https://shop.example/app.js",
-     *               "line": 12
+     *               "line": 12,
+     *               "uncaught": true
      *             }
      *           ],
      *           "largest_contentful_paint": {

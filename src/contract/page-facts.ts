@@ -163,6 +163,7 @@ const networkShape = {
         text: text().meta({ description: 'the message', example: 'TypeError: cart is undefined' }),
         url: url().optional().meta({ description: 'where it arose, without its query', example: 'https://shop.example/app.js' }),
         line: count().optional().meta({ description: 'line in that file, counted from 1', example: 12 }),
+        uncaught: z.literal(true).optional().meta({ description: 'whether it is an exception that nothing has caught', example: true }),
       }),
     )
     .max(limits.CONSOLE_MAX_ITEMS)

@@ -101,7 +101,11 @@ export class FactsReader {
     };
     const onThrown = ({ exceptionDetails: details }: { exceptionDetails: Thrown }) => {
       const text = (details.exception?.description ?? valueText(details.exception) ?? '').split('\n', 1)[0] || details.text;
-      add({ text: cut(text), ...placeOf({ ...details, url: details.url ?? details.stackTrace?.callFrames[0]?.url ?? '' }) });
+      add({
+        text: cut(text),
+        uncaught: true,
+        ...placeOf({ ...details, url: details.url ?? details.stackTrace?.callFrames[0]?.url ?? '' }),
+      });
     };
     cdp.on('Runtime.consoleAPICalled', onCall as never);
     cdp.on('Runtime.exceptionThrown', onThrown as never);
