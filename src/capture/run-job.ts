@@ -2,8 +2,9 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Artifacts, requireStorage, type StoredArtifact } from '../artifacts/artifacts.js';
 import { contentTypeOf, type UploadResult } from '../contract/capture-data.js';
-import { CaptureError, toStoredError } from '../contract/capture-error.js';
+import { CaptureError, type StoredError, toStoredError } from '../contract/capture-error.js';
 import { jobUrl } from '../contract/capture-request.js';
+import { gotenbergError } from '../contract/gotenberg-error.js';
 import { TIMEOUT_MS } from '../contract/limits.js';
 import type { Log } from '../log.js';
 import type { Rendering, RenderOrder } from '../render/capture.js';
@@ -256,12 +257,32 @@ async function uploadStored(deps: RunJobDeps, job: ClaimedJob, picture: StoredPi
   return ended.length === 0 ? LOST : { state: 'completed', code: null };
 }
 
-function uploadTo(
+async function uploadTo(
   deps: Pick<RunJobDeps, 'uploads'>,
-  { id, accountId }: ClaimedJob,
+  job: ClaimedJob,
   { url, name, content, stop }: { url: string; name: string; content: Uint8Array; stop: AbortSignal },
 ): Promise<UploadResult> {
-  return deps.uploads.send({ jobId: id, accountId, url, content, contentType: contentTypeOf(name) }, stop);
+  const { method, headers } = job.options.upload?.sending ?? {};
+  const how = { ...(method === undefined ? {} : { method }), ...(headers === undefined ? {} : { headers }) };
+  const order = { jobId: job.id, accountId: job.accountId, url, content, contentType: contentTypeOf(name), ...how };
+  const upload = await deps.uploads.send(order, stop);
+  if (upload.error !== null) {
+    const message = `The file could not be sent. ${upload.error}`;
+    await reportFailure(deps, job, { error: { code: 'internal_error', message, retriable: false, status: 500 }, stop });
+  }
+  return upload;
+}
+
+/** Sends an error to the callback for it, if the job has one. Rejects only if `stop` ends it. */
+async function reportFailure(
+  { uploads }: Pick<RunJobDeps, 'uploads'>,
+  { id, accountId, options }: ClaimedJob,
+  { error, stop }: { error: StoredError; stop: AbortSignal },
+): Promise<void> {
+  const failure = options.upload?.sending?.failure;
+  if (failure === undefined) return;
+  const content = Buffer.from(JSON.stringify(gotenbergError(error)));
+  await uploads.send({ jobId: id, accountId, ...failure, content, contentType: 'application/json' }, stop);
 }
 
 /**
@@ -346,6 +367,13 @@ async function recordFailure(deps: RunJobDeps, job: ClaimedJob, failure: Failure
   ) {
     deps.log.info({ ...facts, state: 'delayed' }, 'job');
     return { state: 'delayed', code };
+  }
+  try {
+    await reportFailure(deps, job, { error: stored, stop });
+  } catch (ended) {
+    if (!stop.aborted) throw ended;
+    await retryWhileUnavailable(waiting, () => deps.store.release(claim));
+    return { state: 'released', code: null };
   }
   const artifact = error instanceof CaptureError && error.picture !== undefined ? await keepPicture(deps, job, error.picture) : null;
   const shown = artifact === null ? stored : { ...stored, details: { ...details, artifact } };

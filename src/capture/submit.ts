@@ -143,6 +143,7 @@ async function checkCallbacks(deps: SubmitDeps, submission: Submission, context:
   const callbacks = [
     ...(webhook === null ? [] : [{ path: 'webhook.url', url: webhook.url }]),
     ...(options.upload === null ? [] : [{ path: 'upload.url', url: options.upload.url }]),
+    ...(options.upload?.sending === undefined ? [] : [{ path: 'upload.failure', url: options.upload.sending.failure.url }]),
   ];
   if (callbacks.length === 0 || (await isRepeat(deps, context))) return;
   const resolver: Parameters<typeof checkWebhookHost>[0] = {

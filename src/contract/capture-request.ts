@@ -98,7 +98,20 @@ export interface UploadOption {
   url: string;
   /** Name of the stored picture that is uploaded instead of a new one; null in a request. */
   artifact: string | null;
+  /** How it is sent. Absent: by PUT. No request has it; the doors set it. */
+  sending?: Sending;
 }
+
+/** A callback that receives the file itself. Secret. */
+export interface Sending {
+  method: CallbackMethod;
+  headers: Record<string, string>;
+  /** Receives `{status, message}` of a capture that fails, or of a file that cannot be sent. */
+  failure: { url: string; method: CallbackMethod; headers: Record<string, string> };
+}
+
+export const CALLBACK_METHODS = ['POST', 'PUT', 'PATCH'] as const;
+export type CallbackMethod = (typeof CALLBACK_METHODS)[number];
 
 type WireEntry = NonNullable<WireCaptureRequest['captures']>[number];
 

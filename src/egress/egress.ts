@@ -116,7 +116,7 @@ export interface PublicResponse {
 
 export interface PublicFetch {
   url: string;
-  method: 'GET' | 'POST' | 'PUT';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH';
   headers: Record<string, string>;
   body: string | Uint8Array | null;
   /** ms for connect, TLS, headers and body together. */

@@ -1,9 +1,10 @@
 /**
- * Puts the picture of a finished capture to the address that its caller gave, such as a presigned one of a bucket. The address is a secret:
+ * Sends the picture of a finished capture to the address that its caller gave, such as a presigned one of a bucket. The address is a secret:
  * results have it without its query, and the log has its origin only.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { UploadResult } from '../contract/capture-data.js';
+import type { CallbackMethod } from '../contract/capture-request.js';
 import { webhookUrlProblem } from '../contract/read-url.js';
 import type { Egress } from '../egress/egress.js';
 import type { Log } from '../log.js';
@@ -35,6 +36,10 @@ export interface UploadOrder {
   url: string;
   content: Uint8Array;
   contentType: string;
+  /** Default: PUT. */
+  method?: CallbackMethod;
+  /** Further headers. */
+  headers?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -74,15 +79,15 @@ interface Attempt {
 
 async function attempt(
   { egress, allowedOrigins, version, log }: UploadDeps,
-  { jobId, accountId, url, content, contentType }: UploadOrder,
+  { jobId, accountId, url, content, contentType, method = 'PUT', headers: further = {} }: UploadOrder,
   { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
 ): Promise<Attempt> {
   const requester = { job_id: jobId, account: accountId };
   try {
     const { status, headers } = await egress.fetch({
       url,
-      method: 'PUT',
-      headers: { 'content-type': contentType, 'accept-encoding': 'identity', 'user-agent': `stillframe/${version}` },
+      method,
+      headers: { 'user-agent': `stillframe/${version}`, ...further, 'content-type': contentType, 'accept-encoding': 'identity' },
       body: content,
       timeoutMs,
       // The status says everything: a receiver whose answer drags on has the picture.

@@ -261,6 +261,55 @@ describe('a capture that is uploaded', () => {
     expect(orders).toHaveLength(1);
     expect(await endOf(world, id)).toMatchObject({ ok: true });
   });
+
+  const always = { 'x-token': 't' };
+  const sending = {
+    method: 'POST' as const,
+    headers: { 'content-disposition': 'attachment', ...always },
+    failure: { url: 'https://errors.example.com/', method: 'PATCH' as const, headers: always },
+  };
+  /** What is sent, beside what the job says, in the order of a door. */
+  async function sentOf(world: World, render: RunJobDeps['render'], send: World['send'], stop?: AbortSignal) {
+    const job = await world.claim();
+    const orders: UploadOrder[] = [];
+    world.send = async (order, signal) => {
+      orders.push(order);
+      return await send(order, signal);
+    };
+    await world.run({ ...job, options: { ...job.options, upload: { ...upload, artifact: null, sending } } }, render, stop);
+    return orders.map(({ content, ...order }) => ({ ...order, text: Buffer.from(content).toString() }));
+  }
+  const failed = new CaptureError({ code: 'target_error', message: '`wait_for_selector`: no', retriable: false });
+  const toErrors = { ...sending.failure, contentType: 'application/json' };
+
+  it.each([
+    ['the file', draws, null, [{ ...upload, method: 'POST', headers: sending.headers, text: PICTURE.toString() }]],
+    ['the error of a capture', fails(failed), null, [{ ...toErrors, text: `{"status":409,"message":"'waitForSelector': no"}` }]],
+    [
+      'the error of a file that could not be sent',
+      draws,
+      'The receiver answered 404.',
+      [upload, { ...toErrors, text: '{"status":500,"message":"The file could not be sent. The receiver answered 404."}' }],
+    ],
+  ])('sends %s to the callback of a door', async (_what, render, error, wanted) => {
+    await using world = await aWorld();
+    await world.submit({ upload });
+    expect(await sentOf(world, render, async () => ({ ...UPLOADED, error }))).toMatchObject(wanted);
+  });
+
+  it('fails only once the callback has its error: a server that stops leaves it to the next one', async () => {
+    await using world = await aWorld();
+    const { id } = await world.submit({ upload });
+    const stop = new AbortController();
+    const stopping: World['send'] = async (_order, signal) => {
+      stop.abort(new Error('the server stops'));
+      return signal.throwIfAborted() ?? UPLOADED;
+    };
+    await sentOf(world, fails(failed), stopping, stop.signal);
+    expect(await endOf(world, id)).toBeUndefined();
+    expect(await sentOf(world, fails(failed), async () => UPLOADED)).toHaveLength(1);
+    expect(await endOf(world, id)).toMatchObject({ ok: false });
+  });
 });
 
 describe('a capture', () => {

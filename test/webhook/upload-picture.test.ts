@@ -40,6 +40,16 @@ describe('an upload', () => {
     expect(receiver.uploads[0]?.headers['transfer-encoding']).toBeUndefined();
   });
 
+  it('has another method and further headers if the order says so', async () => {
+    await using receiver = await startUploadReceiver('127.0.0.1');
+    await using deps = depsOf(receiver.origin);
+    const headers = { 'x-token': 't', 'content-type': 'text/plain' };
+    await uploadPicture(deps, { ...order(`${receiver.origin}/x`), method: 'PATCH', headers }, NEVER);
+    expect(receiver.uploads).toMatchObject([
+      { method: 'PATCH', headers: { 'x-token': 't', 'content-type': 'image/webp' }, content: PICTURE },
+    ]);
+  });
+
   it.each([
     ['after 503 and a broken connection', [503, 'reset', 201] as const, { state: 'uploaded', attempts: 3, status: 201, error: null }],
     ['three times at most', [500] as const, { state: 'failed', attempts: 3, status: 500, error: 'The receiver answered 500.' }],

@@ -1,0 +1,58 @@
+import type { ErrorCode, StoredError } from './capture-error.js';
+
+/** The statuses with which Gotenberg answers, as far as they differ from those of the API. */
+const STATUSES: Partial<Record<ErrorCode, number>> = {
+  target_error: 409,
+  blocked_by_target: 409,
+  navigation_failed: 400,
+  render_incomplete: 400,
+  render_timeout: 503,
+};
+
+/** The fields of Gotenberg that stand for those of a capture request. */
+const FIELDS: Record<string, string> = {
+  delay: 'waitDelay',
+  headers: 'extraHttpHeaders',
+  omit_background: 'omitBackground',
+  'pdf.footer_template': 'footer.html',
+  'pdf.header_template': 'header.html',
+  'pdf.margin': 'marginTop, marginRight, marginBottom, marginLeft',
+  'pdf.page_ranges': 'nativePageRanges',
+  'pdf.paper': 'paperWidth, paperHeight',
+  'pdf.scale': 'scale',
+  'pdf.single_page': 'singlePage',
+  storage_state: 'cookies',
+  timeout: 'the time limit',
+  'upload.failure': 'Gotenberg-Webhook-Error-Url',
+  'upload.url': 'Gotenberg-Webhook-Url',
+  user_agent: 'userAgent',
+  'viewport.deviceScaleFactor': 'deviceScaleFactor',
+  'viewport.height': 'height',
+  'viewport.width': 'width',
+  wait_for_function: 'waitForExpression',
+  wait_for_selector: 'waitForSelector',
+};
+
+/** An error in the form of Gotenberg: its status, and a text with the names of its fields. */
+export function gotenbergError({ code, message, status, details }: StoredError): { status: number; message: string } {
+  const issues = details?.issues;
+  const text = Array.isArray(issues) ? `Invalid form data: ${issues.map(describe).join('; ')}` : message.replace(/`([\w.]+)`/g, named);
+  return { status: details?.reason === 'blocked_destination' ? 403 : (STATUSES[code] ?? status), message: text };
+}
+
+function describe({ path, message }: { path: string; message: string }): string {
+  return `${nameOf(path)} ${message.replace(/`([\w.]+)`/g, named)}`.trim();
+}
+
+function named(_quoted: string, field: string): string {
+  return `'${nameOf(field)}'`;
+}
+
+/** The name of the longest part of a path that has one. */
+function nameOf(path: string): string {
+  for (let part = path; part !== ''; part = part.slice(0, Math.max(0, part.lastIndexOf('.')))) {
+    const name = FIELDS[part];
+    if (name !== undefined) return name;
+  }
+  return path;
+}
