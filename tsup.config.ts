@@ -41,6 +41,7 @@ const BUNDLED: Record<string, string[]> = {
     '@opentelemetry/sdk-trace',
     '@opentelemetry/semantic-conventions',
   ],
+  marked: ['marked'],
   // As a dependency, it is a hundred files to load, which take 0.15 s of processor time.
   zod: ['zod'],
 };
@@ -84,6 +85,7 @@ const program = ({ watch, sourcemap }: Given): Options => ({
     stillframe: 'src/library/stillframe.ts',
     'checkpoint-thread': 'src/store/sqlite/checkpoint-thread.ts',
     'compare-thread': 'src/compare/compare-thread.ts',
+    'markdown-form-thread': 'src/http/doors/markdown-form-thread.ts',
     'markdown-thread': 'src/render/inspect/markdown-thread.ts',
   },
   format: 'esm',

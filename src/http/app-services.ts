@@ -123,6 +123,8 @@ export interface AppConfig {
   doorKey: string | null;
   /** STILLFRAME_GOTENBERG_UPSTREAM. */
   gotenbergUpstream: string | null;
+  /** The thread that converts Markdown for Gotenberg's interface, made by the build. */
+  markdownFormThread: URL;
   /** null: `/metrics` is served to loopback only. */
   metricsToken: string | null;
 }

@@ -4,7 +4,7 @@ import { REQUEST_ID_PATTERN } from '../contract/limits.js';
 import type { AppEnv, AppServices, Exchange } from './app-services.js';
 
 /** Polled by machines: logging each request would drown out the others. */
-const QUIET_ROUTES = new Set(['/livez', '/v1/health', '/metrics']);
+const QUIET_ROUTES = new Set(['/livez', '/v1/health', '/metrics', '/health']);
 
 /** Gives each request its id and headers, and logs one line about it, without query, headers and body (they may contain secrets). */
 export function openExchange(services: AppServices): MiddlewareHandler<AppEnv> {

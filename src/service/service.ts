@@ -327,6 +327,7 @@ export class Service implements AsyncDisposable {
         doors: config.doors,
         doorKey: config.doorKey,
         gotenbergUpstream: config.gotenbergUpstream,
+        markdownFormThread: builtFile('markdown-form-thread.js'),
         metricsToken: config.metricsToken,
       },
     };

@@ -222,6 +222,7 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
       doors: [],
       doorKey: null,
       gotenbergUpstream: null,
+      markdownFormThread: builtFile('markdown-form-thread.js'),
       metricsToken: null,
     },
     log: silentLog(),

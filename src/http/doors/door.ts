@@ -3,7 +3,7 @@
  * (STILLFRAME_DOORS). A field that is not honoured is refused by its name.
  */
 import type { Context } from 'hono';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { authenticateKey } from '../../account/authenticate.js';
 import type { CaptureData } from '../../contract/capture-data.js';
 import { CaptureError, type StoredError } from '../../contract/capture-error.js';
@@ -106,13 +106,14 @@ export interface DoorField<Into> {
   read(value: unknown, into: Into): string | null;
 }
 
-/** A field that is honoured. `write` may return why a valid value is refused. */
-export function field<Into, Value>(schema: z.ZodType<Value>, write: (value: Value, into: Into) => string | undefined): DoorField<Into> {
+/** A field that is honoured. If `write` returns a text, it is why a valid value is refused. */
+export function field<Into, Value>(schema: z.ZodType<Value>, write: (value: Value, into: Into) => unknown): DoorField<Into> {
   return {
     read: (value, into) => {
       const { data, error } = schema.safeParse(value);
-      if (error !== undefined) return z.prettifyError(error);
-      return write(data as Value, into) ?? null;
+      if (error !== undefined) return error.issues.map(({ path, message }) => [...path.map(String), message].join(' ')).join('; ');
+      const problem = write(data as Value, into);
+      return typeof problem === 'string' ? problem : null;
     },
   };
 }

@@ -1,0 +1,121 @@
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { Worker } from 'node:worker_threads';
+import { CaptureError } from '../../contract/capture-error.js';
+import { BODY_LIMIT_BYTES, PDF_TEMPLATE_MAX_CHARS } from '../../contract/limits.js';
+import { INDEX_FILE } from '../../contract/page-files.js';
+import { invalidRequest } from '../../contract/submission.js';
+import { type FormParts, type PackedFiles, readPart } from '../read-form.js';
+import type { MarkdownAnswer, MarkdownForm } from './markdown-form-thread.js';
+
+/** What the page is made of. */
+export type Source = 'url' | 'html' | 'markdown';
+
+/** The fields of a form, and the templates of a PDF. */
+export interface GotenbergForm {
+  fields: Record<string, string>;
+  header: string | null;
+  footer: string | null;
+}
+
+/** Parts whose files belong to a PDF that exists, not to the page. */
+const OTHER_FILES = new Set(['embeds', 'watermark', 'stamp', 'facturxXml']);
+/** index.html and the Markdown files of a form together. */
+const MARKDOWN_MAX_BYTES = 1_048_576;
+const MARKDOWN_TIMEOUT_MS = 10_000;
+const MARKDOWN_MEMORY_MB = 128;
+/** Room is left for the style that goes before a template. */
+const TEMPLATE_MAX_BYTES = PDF_TEMPLATE_MAX_CHARS - 256;
+const NAME_SHOWN_CHARS = 60;
+
+/** A form of Gotenberg: parts with a file name are files, the others fields. The first of several fields with a name counts. */
+export class GotenbergParts implements FormParts<GotenbergForm> {
+  readonly #fields = new Map<string, string>();
+  /** The files that do not go to the pack as they are. */
+  readonly #texts = new Map<string, string>();
+  #fieldBytes = 0;
+  #textBytes = 0;
+
+  /** @param markdownThread URL of the bundled markdown-form-thread */
+  constructor(
+    private readonly files: PackedFiles,
+    private readonly how: { source: Source; markdownThread: URL },
+  ) {}
+
+  async take(part = '', fileName = '', content: Readable): Promise<void> {
+    if (fileName === '') return await this.#takeField(part, content);
+    if (OTHER_FILES.has(part)) throw refusedPart(part, 'is not supported here: send the PDF to a Gotenberg');
+    const name = baseName(fileName);
+    if (name === 'header.html' || name === 'footer.html') return await this.#takeTemplate(name, content);
+    const { source } = this.how;
+    if (source === 'url') throw refusedPart(name, 'is a file, which this route does not use: send it to a route for html');
+    if (source === 'markdown' && (name === INDEX_FILE || /\.md$/i.test(name))) return await this.#takeMarkdown(name, content);
+    await this.files.add(name, content);
+  }
+
+  async end(): Promise<GotenbergForm> {
+    const { source } = this.how;
+    if (source === 'markdown') await this.#addMarkdown();
+    if (source !== 'url' && !this.files.list.some(({ name }) => name === INDEX_FILE))
+      throw refusedPart(INDEX_FILE, 'is required as a file');
+    const [header = null, footer = null] = ['header.html', 'footer.html'].map((name) => this.#texts.get(name));
+    return { fields: Object.fromEntries(this.#fields), header, footer };
+  }
+
+  async #takeField(name: string, content: Readable): Promise<void> {
+    const value = await readPart(content, BODY_LIMIT_BYTES - this.#fieldBytes);
+    if (value === null) throw refusedPart(name, `is too large: all fields together may have ${BODY_LIMIT_BYTES} bytes`);
+    this.#fieldBytes += value.length;
+    // An empty field is one that was not sent.
+    if (value.length > 0 && !this.#fields.has(name)) this.#fields.set(name, value.toString());
+  }
+
+  async #takeTemplate(name: string, content: Readable): Promise<void> {
+    const text = await readPart(content, TEMPLATE_MAX_BYTES);
+    if (text === null) throw refusedPart(name, `must be at most ${TEMPLATE_MAX_BYTES} bytes`);
+    this.#texts.set(name, text.toString());
+  }
+
+  async #takeMarkdown(name: string, content: Readable): Promise<void> {
+    const text = await readPart(content, MARKDOWN_MAX_BYTES - this.#textBytes);
+    if (text === null) throw refusedPart(name, `is too large: index.html and Markdown may have ${MARKDOWN_MAX_BYTES} bytes together`);
+    this.#textBytes += text.length;
+    this.#texts.set(name, text.toString());
+  }
+
+  async #addMarkdown(): Promise<void> {
+    const template = this.#texts.get(INDEX_FILE);
+    const files = new Map([...this.#texts].filter(([name]) => /\.md$/i.test(name)));
+    if (template === undefined) return;
+    if (files.size === 0) throw refusedPart('*.md', 'is required: there is no file with the extension .md');
+    const answer = await fillTemplate(this.how.markdownThread, { template, files });
+    if ('problem' in answer) throw invalidRequest([{ path: '', message: answer.problem }]);
+    await this.files.add(INDEX_FILE, Readable.from([Buffer.from(answer.html)]));
+  }
+}
+
+/** @throws CaptureError `invalid_request` for Markdown that takes too long */
+async function fillTemplate(thread: URL, form: MarkdownForm): Promise<MarkdownAnswer> {
+  const worker = new Worker(thread, {
+    workerData: form,
+    resourceLimits: { maxOldGenerationSizeMb: MARKDOWN_MEMORY_MB },
+    name: 'markdown-form',
+  });
+  try {
+    const [answer] = (await once(worker, 'message', { signal: AbortSignal.timeout(MARKDOWN_TIMEOUT_MS) })) as [MarkdownAnswer];
+    return answer;
+  } catch (error) {
+    throw new CaptureError({ code: 'invalid_request', message: 'The Markdown could not be converted.', cause: error });
+  } finally {
+    void worker.terminate();
+  }
+}
+
+/** The part of a path after the last slash or backslash, as Gotenberg names files. */
+export function baseName(path: string): string {
+  return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1).normalize('NFC');
+}
+
+function refusedPart(name: string, message: string): CaptureError {
+  return invalidRequest([{ path: name.slice(0, NAME_SHOWN_CHARS), message }]);
+}

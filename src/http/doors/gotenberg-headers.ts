@@ -1,0 +1,114 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { z } from 'zod';
+import { CALLBACK_METHODS, type CallbackMethod, type Sending } from '../../contract/capture-request.js';
+import { forbiddenHeader, hasLineBreak, lowerCaseNames } from '../../contract/field-rules.js';
+import { WEBHOOK_URL_MAX_CHARS } from '../../contract/limits.js';
+import { webhookUrlProblem } from '../../contract/read-url.js';
+import { invalidRequest } from '../../contract/submission.js';
+import { baseName } from './gotenberg-form.js';
+
+/** A request whose file is sent to an address. */
+export interface Webhook {
+  url: string;
+  /** @param format of the file */
+  sending(format: string): Sending;
+}
+
+const TRACE = /^[\x21-\x7e]{1,200}$/;
+const NAME_MAX_CHARS = 200;
+const EXTRA_HEADERS_MAX = 64;
+
+/** @throws CaptureError `invalid_request` for one that is too long, or has other characters than visible ASCII */
+export function readTrace(headers: IncomingHttpHeaders): string | null {
+  const trace = headerOf(headers, 'Gotenberg-Trace');
+  if (trace === '') return null;
+  if (!TRACE.test(trace)) throw invalidRequest([{ path: 'Gotenberg-Trace', message: 'must be 1 to 200 visible ASCII characters' }]);
+  return trace;
+}
+
+/** The name of the file without its extension; null if the request names none. */
+export function outputName(headers: IncomingHttpHeaders): string | null {
+  const given = Buffer.from(headerOf(headers, 'Gotenberg-Output-Filename'), 'latin1').toString();
+  const chars = [...baseName(given).replace(/\p{Cc}/gu, '')];
+  return chars.slice(0, NAME_MAX_CHARS).join('') || null;
+}
+
+/** The header `Content-Disposition` (RFC 6266). */
+export function dispositionOf(name: string, extension: string): string {
+  const file = `${name}.${extension}`;
+  const plain = file.replace(/[^\x20-\x7e]|["\\]/g, '_');
+  const encoded = encodeURIComponent(file).replace(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+  return `attachment; filename="${plain}"${plain === file ? '' : `; filename*=UTF-8''${encoded}`}`;
+}
+
+/**
+ * Reads the headers of a webhook.
+ * @returns null if the answer is to be the file
+ * @throws CaptureError `invalid_request`
+ */
+export function readWebhook(
+  headers: IncomingHttpHeaders,
+  { allowed, trace, name }: { allowed: readonly string[]; trace: string; name: string },
+): Webhook | null {
+  const url = headerOf(headers, 'Gotenberg-Webhook-Url');
+  if (url === '') return null;
+  if (headerOf(headers, 'Gotenberg-Webhook-Events-Url') !== '')
+    throw invalidRequest([{ path: 'Gotenberg-Webhook-Events-Url', message: 'is not supported here: use Gotenberg-Webhook-Error-Url' }]);
+  const errorUrl = headerOf(headers, 'Gotenberg-Webhook-Error-Url');
+  if (errorUrl === '') throw invalidRequest([{ path: 'Gotenberg-Webhook-Error-Url', message: 'is required with Gotenberg-Webhook-Url' }]);
+  for (const [path, given] of [
+    ['Gotenberg-Webhook-Url', url],
+    ['Gotenberg-Webhook-Error-Url', errorUrl],
+  ] as const) {
+    const problem = given.length > WEBHOOK_URL_MAX_CHARS ? 'is too long' : webhookUrlProblem(given, allowed);
+    if (problem !== null) throw invalidRequest([{ path, message: problem }]);
+  }
+  const [method, errorMethod] = [readMethod(headers, 'Gotenberg-Webhook-Method'), readMethod(headers, 'Gotenberg-Webhook-Error-Method')];
+  const always = { ...readExtraHeaders(headers), 'gotenberg-trace': trace };
+  return {
+    url,
+    sending: (format) => ({
+      method,
+      headers: { 'content-disposition': dispositionOf(name, format), ...always },
+      failure: { url: errorUrl, method: errorMethod, headers: always },
+    }),
+  };
+}
+
+function readMethod(headers: IncomingHttpHeaders, path: string): CallbackMethod {
+  const given = headerOf(headers, path).toUpperCase() || 'POST';
+  const method = CALLBACK_METHODS.find((one) => one === given);
+  if (method === undefined) throw invalidRequest([{ path, message: `must be one of ${CALLBACK_METHODS.join(', ')}` }]);
+  return method;
+}
+
+/** Secrets: no message repeats a value. */
+function readExtraHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const path = 'Gotenberg-Webhook-Extra-Http-Headers';
+  const given = headerOf(headers, path);
+  if (given === '') return {};
+  const refuse = (message: string) => invalidRequest([{ path, message }]);
+  const extra = z.record(z.string(), z.string()).safeParse(parseJson(given)).data;
+  if (extra === undefined) throw refuse('must be a JSON object of names and values');
+  const entries = Object.entries(extra);
+  if (entries.length > EXTRA_HEADERS_MAX) throw refuse(`must have at most ${EXTRA_HEADERS_MAX} headers`);
+  for (const [name, value] of entries) {
+    const problem =
+      forbiddenHeader(name) ?? (hasLineBreak(value) || /[^\t\x20-\xff]/.test(value) ? 'has a value that no header may have' : null);
+    if (problem !== null) throw refuse(`has '${name.slice(0, 60)}', which ${problem}`);
+  }
+  return lowerCaseNames(extra);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function headerOf(headers: IncomingHttpHeaders, name: string): string {
+  const value = headers[name.toLowerCase()];
+  return (Array.isArray(value) ? (value[0] ?? '') : (value ?? '')).trim();
+}

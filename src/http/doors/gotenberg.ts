@@ -1,0 +1,133 @@
+/** The Chromium routes of Gotenberg 8 (gotenberg.dev), its health and its version. Other routes are passed on to a Gotenberg. */
+import { randomUUID } from 'node:crypto';
+import type { Context } from 'hono';
+import type { CaptureData } from '../../contract/capture-data.js';
+import { CaptureError, notFound, type StoredError } from '../../contract/capture-error.js';
+import { gotenbergError } from '../../contract/gotenberg-error.js';
+import { parseSubmission } from '../../contract/submission.js';
+import type { AppEnv, AppServices } from '../app-services.js';
+import { jsonResponse } from '../envelope.js';
+import { isForm } from '../read-form.js';
+import { receiveForm, type SubmittableForm } from '../receive-form.js';
+import type { Route } from '../route.js';
+import { answerPicture } from '../send-artifact.js';
+import { submitAndWait } from '../submit-and-wait.js';
+import { capture, type DoorRoute, doorRoute } from './door.js';
+import { checkFacts } from './gotenberg-checks.js';
+import { type GotenbergOrder, needsFacts, type Output, readGotenberg } from './gotenberg-fields.js';
+import { GotenbergParts, type Source } from './gotenberg-form.js';
+import { dispositionOf, outputName, readTrace, readWebhook, type Webhook } from './gotenberg-headers.js';
+import { convertAtUpstream, passOn } from './gotenberg-upstream.js';
+
+/** The newest version whose fields are known here. */
+const GOTENBERG_VERSION = '8.36.0';
+const TRACE = 'gotenberg-trace';
+
+const OUTPUTS: readonly Output[] = ['convert', 'screenshot'];
+const SOURCES: readonly Source[] = ['url', 'html', 'markdown'];
+
+export const GOTENBERG_ROUTES: readonly Route[] = [
+  ...OUTPUTS.flatMap((output) => SOURCES.map((source) => chromiumRoute(output, source))),
+  doorRoute({ ...common('/forms/*'), handle: passOnForm }),
+  { method: 'GET', path: '/health', access: null, handle: (services) => (c) => answerHealth(services, c) },
+  { method: 'GET', path: '/version', access: null, handle: () => (c) => answerText(c, 200, GOTENBERG_VERSION) },
+];
+
+function chromiumRoute(output: Output, source: Source): Route {
+  const handle: DoorRoute['handle'] = async (services, c) => {
+    const { gotenbergUpstream: upstream, markdownFormThread: markdownThread } = services.config;
+    const { headers } = c.env.incoming;
+    const trace = readTrace(headers) ?? randomUUID();
+    c.var.exchange.headers[TRACE] = trace;
+    const name = outputName(headers) ?? randomUUID();
+    const webhook = readWebhook(headers, { allowed: services.config.webhookAllow, trace, name });
+    if (!isForm(c.env.incoming)) throw notMultipart();
+    await using form = await receiveForm(services, c, (files) => new GotenbergParts(files, { source, markdownThread }));
+    const order = readGotenberg(form.body, { output, source, archives: upstream !== null });
+    if (webhook !== null) return await submitForWebhook(services, c, { order, form, webhook });
+    const data = await capture(services, c, { draft: order.draft, form });
+    checkFacts(data.inspection?.facts, order.checks);
+    const disposition = dispositionOf(name, data.format);
+    if (upstream !== null && Object.keys(order.archive).length > 0)
+      return await convert(services, c, { upstream, order, data, disposition });
+    return await answerPicture(services, c, { data, cacheControl: 'no-store', conditional: false, disposition });
+  };
+  return doorRoute({ ...common(`/forms/chromium/${output}/${source}`), handle });
+}
+
+function common(path: string): Omit<DoorRoute, 'handle'> {
+  return { method: 'POST', path, keyOf: readKey, refuse: answerFailure };
+}
+
+/** The password of Basic authentication, with any user name, or a bearer token. */
+function readKey(c: Context<AppEnv>): string | null {
+  const [, scheme = '', credentials = ''] = /^(basic|bearer) +([^\s,]{1,400}) *$/i.exec(c.env.incoming.headers.authorization ?? '') ?? [];
+  if (scheme.toLowerCase() !== 'basic') return credentials || null;
+  const decoded = Buffer.from(credentials, 'base64').toString();
+  return decoded.slice(decoded.indexOf(':') + 1);
+}
+
+/** Answers 204 once the capture is accepted; the job sends its file, or its error. */
+async function submitForWebhook(
+  services: AppServices,
+  c: Context<AppEnv>,
+  { order, form, webhook }: { order: GotenbergOrder; form: SubmittableForm; webhook: Webhook },
+): Promise<Response> {
+  if (needsFacts(order.checks) || Object.keys(order.archive).length > 0) throw notWithWebhook();
+  const draft = { ...order.draft, upload: { url: webhook.url } };
+  const submission = parseSubmission(draft, { ...services.config, forceAsync: true, files: form.files });
+  submission.options.upload = { url: webhook.url, artifact: null, sending: webhook.sending(String(order.draft.format)) };
+  await submitAndWait(services, c, { submission, idempotencyKey: null, submit: form.submit });
+  return new Response(null, { status: 204, headers: c.var.exchange.headers });
+}
+
+/** Lets a Gotenberg make a PDF/A of a PDF. */
+async function convert(
+  services: AppServices,
+  c: Context<AppEnv>,
+  { upstream, order, data, disposition }: { upstream: string; order: GotenbergOrder; data: CaptureData; disposition: string },
+): Promise<Response> {
+  const artifact = await services.openPicture(data.artifact);
+  if (artifact === null || artifact === 'deleted') throw notFound('The PDF has been deleted.');
+  const pdf = { bytes: artifact.bytes, read: () => artifact.read() };
+  return await convertAtUpstream(services, c, { upstream, pdf, fields: order.archive, disposition });
+}
+
+async function passOnForm(services: AppServices, c: Context<AppEnv>): Promise<Response> {
+  const { gotenbergUpstream } = services.config;
+  if (gotenbergUpstream === null || c.req.path.startsWith('/forms/chromium/'))
+    throw notFound(
+      'There is no such route here. The operator can pass other routes than those of Chromium on to a Gotenberg with STILLFRAME_GOTENBERG_UPSTREAM.',
+    );
+  return await passOn(services, c, gotenbergUpstream);
+}
+
+async function answerHealth(services: AppServices, c: Context<AppEnv>): Promise<Response> {
+  const { ready } = await services.health();
+  const isUp = ready && !services.draining();
+  const status = isUp ? 'up' : 'down';
+  const details = { chromium: { status, timestamp: new Date().toISOString() } };
+  return jsonResponse(isUp ? 200 : 503, { status, details }, c.var.exchange.headers);
+}
+
+function answerFailure(error: StoredError, c: Context<AppEnv>): Response {
+  const { status, message } = gotenbergError(error);
+  if (status === 401) c.var.exchange.headers['www-authenticate'] = 'Basic realm="stillframe"';
+  return answerText(c, status, message);
+}
+
+function answerText(c: Context<AppEnv>, status: number, text: string): Response {
+  const { headers } = c.var.exchange;
+  headers['content-type'] = 'text/plain; charset=UTF-8';
+  return new Response(text, { status, headers });
+}
+
+function notMultipart(): CaptureError {
+  return new CaptureError({ code: 'invalid_request', status: 415, message: 'The content type must be multipart/form-data.' });
+}
+
+function notWithWebhook(): CaptureError {
+  const message =
+    'Gotenberg-Webhook-Url cannot be combined with pdfa, pdfua, failOnResourceHttpStatusCodes, failOnResourceLoadingFailed, failOnConsoleExceptions, and other failOnHttpStatusCodes than [499,599] and []: wait for the answer instead.';
+  return new CaptureError({ code: 'invalid_request', message });
+}

@@ -1,0 +1,400 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text as readText } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import type { CaptureData } from '../../../src/contract/capture-data.js';
+import type { CaptureOptions } from '../../../src/contract/capture-request.js';
+import { aCapture, aCompletedJob, aFailedJob, type FakeServices, fakeServices, KEYS, serveApp } from '../fake-services.js';
+
+type Fields = Record<string, string>;
+type Files = Record<string, string>;
+
+const HTML = { 'index.html': '<h1>Hello</h1>' };
+const KEY = { authorization: `Bearer ${KEYS.full}` };
+const HOOKS = { 'gotenberg-webhook-url': 'https://a.example/file?s=1', 'gotenberg-webhook-error-url': 'https://b.example/error' };
+
+function servicesWith(data: Partial<CaptureData> = {}, config: Partial<FakeServices['config']> = {}): FakeServices {
+  const services = fakeServices();
+  const capture = aCapture({ format: 'pdf', ...data });
+  const job = aCompletedJob({ result: { outcome: { ok: true, data: capture }, durationMs: 1, completedAt: 1, workerId: 'w' } });
+  services.files.set(capture.artifact, Buffer.from('%PDF-'));
+  services.submit = async (submission, context) => {
+    services.submitted.push({ submission, context });
+    return job;
+  };
+  Object.assign(services.config, { doors: ['gotenberg'], ...config });
+  return services;
+}
+
+async function post(path: string, fields: Fields, files: Files = {}, { services = servicesWith(), headers = {} as Fields } = {}) {
+  await using served = await serveApp(services);
+  const body = new FormData();
+  for (const [name, value] of Object.entries(fields)) body.append(name, value);
+  for (const [name, content] of Object.entries(files)) body.append(name === 'embeds' ? name : 'files', new Blob([content]), name);
+  const answer = await fetch(`${served.url}${path}`, { method: 'POST', body, headers: { ...KEY, ...headers } });
+  return { status: answer.status, headers: answer.headers, text: await answer.text(), services };
+}
+
+async function optionsOf(path: string, fields: Fields, files: Files = {}, headers: Fields = {}): Promise<CaptureOptions> {
+  const { status, text, services } = await post(path, fields, files, { headers });
+  expect([status, text]).toEqual(status === 204 ? [204, ''] : [200, '%PDF-']);
+  return services.submitted[0]?.submission.options ?? expect.fail();
+}
+
+const [PDF, PDF_URL] = ['/forms/chromium/convert/html', '/forms/chromium/convert/url'];
+const [SHOT, SHOT_URL] = ['/forms/chromium/screenshot/html', '/forms/chromium/screenshot/url'];
+const MARKDOWN = '/forms/chromium/convert/markdown';
+const AT = { url: 'https://example.com/a' };
+const inch = (inches: number) => expect.closeTo(inches, 4);
+
+describe('the interface of Gotenberg', () => {
+  it("has Gotenberg's defaults", async () => {
+    expect(await optionsOf(PDF, {}, HTML)).toMatchObject({
+      format: 'pdf',
+      view: { width: 800, height: 600, deviceScaleFactor: 1 },
+      pdf: {
+        paper: { width: 8.5, height: 11 },
+        margin: { top: inch(0.39), left: inch(0.39) },
+        printBackground: false,
+        scale: 1,
+        media: 'print',
+      },
+      customCss: expect.stringContaining('html, body { background: none !important }'),
+      ...{
+        blockAds: false,
+        reduceMotion: false,
+        waitForIdle: false,
+        waitUntil: 'load',
+        inspectPage: false,
+        tolerate: ['render_incomplete'],
+      },
+    });
+    expect(await optionsOf(SHOT_URL, AT)).toMatchObject({
+      ...{ url: AT.url, format: 'png', fullPage: true, fullPageAlgorithm: 'native', fullWidth: true, files: null },
+      view: { width: 800, height: 600, deviceScaleFactor: 1 },
+    });
+  });
+
+  it.each<[field: string, value: string, wanted: object]>([
+    ['paperWidth', '210mm', { pdf: { paper: { width: inch(8.2677), height: 11 } } }],
+    ['paperHeight', '72pt', { pdf: { paper: { height: inch(1) } } }],
+    ['marginTop', '0', { pdf: { margin: { top: 0, left: inch(0.39) } } }],
+    ['marginBottom', '96px', { pdf: { margin: { bottom: inch(1) } } }],
+    ['marginLeft', '2.54cm', { pdf: { margin: { left: inch(1) } } }],
+    ['marginRight', '6pc', { pdf: { margin: { right: inch(1) } } }],
+    ['landscape', '1', { pdf: { paper: { width: 11, height: 8.5 } } }],
+    ['printBackground', 'true', { pdf: { printBackground: true }, customCss: 'html { print-color-adjust: exact !important }' }],
+    ['scale', '0.5', { pdf: { scale: 0.5 } }],
+    ['singlePage', 'T', { pdf: { singlePage: true } }],
+    ['singlePage', '0', { pdf: { printBackground: false } }],
+    ['nativePageRanges', '1-2, 4', { pdf: { pageRanges: '1-2, 4' } }],
+    ['preferCssPageSize', 'true', { pdf: { preferCssPageSize: true } }],
+    ['generateDocumentOutline', 'true', { pdf: { outline: true } }],
+    ['generateTaggedPdf', 'true', { pdf: { tagged: true } }],
+    ['emulatedMediaType', 'screen', { pdf: { media: 'screen' } }],
+    [
+      'emulatedMediaFeatures',
+      '{"prefers-color-scheme":"dark","prefers-reduced-motion":"reduce"}',
+      { colorScheme: 'dark', reduceMotion: true },
+    ],
+    ['emulatedMediaFeatures', '[{"name":"prefers-color-scheme","value":"light"}]', { colorScheme: 'light' }],
+    ['waitDelay', '1.5s250ms', { delay: 1_750 }],
+    ['waitForExpression', 'window.ready === true;', { waitForFunction: 'window.ready === true' }],
+    ['waitWindowStatus', 'ok', { waitForFunction: 'window.status === "ok"' }],
+    ['waitForSelector', '#done', { waitForSelector: '#done' }],
+    ['userAgent', 'Bot/1', { userAgent: 'Bot/1' }],
+    [
+      'cookies',
+      '[{"name":"a","value":"b","domain":"x.example","sameSite":"lax","path":null}]',
+      {
+        storageState: { cookies: [{ name: 'a', value: 'b', domain: 'x.example', path: '/', sameSite: 'Lax' }] },
+      },
+    ],
+    ['skipNetworkIdleEvent', 'false', { waitUntil: 'networkidle' }],
+    ['skipNetworkAlmostIdleEvent', '0', { waitForIdle: true }],
+    ['failOnHttpStatusCodes', '[]', { tolerate: ['target_error', 'blocked_by_target', 'render_incomplete'], inspectPage: false }],
+    ['failOnHttpStatusCodes', '[599,499]', { tolerate: ['render_incomplete'], inspectPage: false }],
+    ['pdfua', 'false', { format: 'pdf' }],
+    ['flatten', 'false', { format: 'pdf' }],
+    ['metadata', '', { format: 'pdf' }],
+  ])('maps %s=%s of a PDF', async (field, value, wanted) => expect(await optionsOf(PDF, { [field]: value }, HTML)).toMatchObject(wanted));
+
+  it.each<[Fields, object]>([
+    [{ width: '400', height: '300', deviceScaleFactor: '2' }, { view: { width: 400, height: 300, deviceScaleFactor: 2 } }],
+    [{ clip: 'true' }, { fullPage: false, fullWidth: false }],
+    [
+      { selector: 'main', clip: 'true' },
+      { selector: 'main', fullPage: false },
+    ],
+    [{ format: 'jpeg' }, { format: 'jpeg', quality: 100 }],
+    [
+      { quality: '0', format: 'jpeg' },
+      { format: 'jpeg', quality: 1 },
+    ],
+    [{ format: 'webp' }, { format: 'webp', quality: 80 }],
+    [{ omitBackground: 'true', optimizeForSpeed: 'true', emulatedMediaType: 'screen' }, { omitBackground: true }],
+  ])('maps %j of a screenshot', async (fields, wanted) => expect(await optionsOf(SHOT, fields, HTML)).toMatchObject(wanted));
+
+  it('takes files by their base names, templates for headers and footers, and the headers of a url', async () => {
+    const style = '<html><head><style>body{font-size:12px}</style></head><body>1</body></html>';
+    const files = { ...HTML, 'a/b/style.css': '', 'c\\logo.svg': '', 'header.html': style, 'footer.html': '<b>x</b>' };
+    const { files: packed, pdf } = await optionsOf(PDF, { omitBackground: 'true', printBackground: 'true' }, files);
+    expect(packed?.list.map(({ name }) => name)).toEqual(['index.html', 'style.css', 'logo.svg']);
+    expect([pdf?.headerTemplate, pdf?.footerTemplate]).toEqual([
+      `<style>#header,#footer{padding-left:0;padding-right:0;font-size:inherit}</style>${style}`,
+      '<style>#header,#footer{padding-left:0;padding-right:0}</style><b>x</b>',
+    ]);
+    expect((await optionsOf(PDF_URL, { ...AT, extraHttpHeaders: '{"X-A":"1;b"}' })).headers).toEqual({ 'x-a': '1;b' });
+  });
+
+  it.each<[path: string, fields: Fields, files: Files, message: string]>([
+    [PDF, { marginTop: 'x' }, HTML, 'marginTop must be a number of inches'],
+    [PDF, { landscape: 'yes' }, HTML, 'landscape must be true or false'],
+    [PDF, { scale: '3' }, HTML, 'scale must be at most 2'],
+    [PDF, { paperWidth: '300' }, HTML, 'paperWidth, paperHeight must be'],
+    [PDF, { waitDelay: '5' }, HTML, 'waitDelay must be a duration'],
+    [PDF, { waitDelay: '31s' }, HTML, 'waitDelay must be at most 30000'],
+    [PDF, { cookies: '[{"name":"a","value":"b"}]' }, HTML, 'cookies must be a JSON array'],
+    [PDF, { omitBackground: 'true' }, HTML, 'omitBackground needs printBackground'],
+    [PDF, { emulatedMediaFeatures: '{"forced-colors":"active"}' }, HTML, 'forced-colors'],
+    [PDF, { failOnResourceHttpStatusCodes: '[399]' }, HTML, 'has codes below 400'],
+    [PDF, { extraHttpHeaders: '{}' }, HTML, 'extraHttpHeaders is not supported here'],
+    [PDF_URL, { ...AT, extraHttpHeaders: '{"a":"b;scope=.*"}' }, {}, "has a scope for 'a'"],
+    [PDF, { downloadFrom: '[]' }, HTML, 'downloadFrom is not supported here'],
+    [PDF, { pdfa: 'PDF/A-2b', pdfua: 'true' }, HTML, 'pdfa, pdfua needs a Gotenberg'],
+    ...['merge', 'flatten', 'splitMode', 'metadata', 'userPassword', 'rotateAngle', 'watermarkSource', 'stampSource'].map(
+      (name): [string, Fields, Files, string] => [PDF, { [name]: 'true' }, HTML, `${name} is not supported here`],
+    ),
+    [PDF, { paperWidht: '1' }, HTML, "did you mean 'paperWidth'"],
+    [PDF, {}, { ...HTML, embeds: 'x' }, 'embeds is not supported here'],
+    [PDF, {}, {}, 'index.html is required'],
+    [PDF, {}, { ...HTML, 'header.html': 'x'.repeat(65_536) }, 'header.html must be at most'],
+    [PDF, { userAgent: 'x'.repeat(262_145) }, HTML, 'all fields together'],
+    [PDF_URL, {}, {}, 'url is required'],
+    [PDF_URL, { url: 'file:///etc/passwd' }, {}, 'url must be'],
+    [PDF_URL, AT, HTML, 'index.html is a file, which this route does not use'],
+    [SHOT, { emulatedMediaType: 'print' }, HTML, 'emulatedMediaType is not supported for pictures'],
+    [SHOT, { width: '100' }, HTML, 'width must be at least 320'],
+    [SHOT, { quality: '101' }, HTML, 'quality must be between'],
+    [SHOT, {}, { ...HTML, 'footer.html': '' }, 'belong to PDFs'],
+    [MARKDOWN, {}, HTML, '*.md is required'],
+    [MARKDOWN, {}, { 'index.html': '{{ toHTML "b.md" }}', 'a.md': '' }, "Markdown file not found: 'b.md'"],
+    [MARKDOWN, {}, { 'index.html': '{{ range . }}', 'a.md': '' }, "'{{ range . }}' of index.html is not supported"],
+  ])('refuses on %s %j', async (path, fields, files, message) => {
+    const { status, headers, text, services } = await post(path, fields, files);
+    expect([status, headers.get('content-type'), services.submitted]).toEqual([400, 'text/plain; charset=UTF-8', []]);
+    expect(text).toContain(message);
+  });
+
+  it('puts Markdown into the document', async () => {
+    const files = {
+      'index.html': '<body>{{ toHTML "a.md" }}{{toHTML `B.MD`}}</body>',
+      'a.md': '# A <i>b</i>',
+      'B.MD': '|x|\n|-|\n|y|',
+      'c.css': '',
+    };
+    const { files: packed } = await optionsOf(MARKDOWN, {}, files);
+    const html =
+      '<body><h1>A <i>b</i></h1>\n<table>\n<thead>\n<tr>\n<th>x</th>\n</tr>\n</thead>\n<tbody><tr>\n<td>y</td>\n</tr>\n</tbody></table>\n</body>';
+    expect(packed?.list.map(({ name, bytes }) => [name, bytes])).toEqual([
+      ['c.css', 0],
+      ['index.html', html.length],
+    ]);
+  });
+
+  it.each<[name: string, header: string]>([
+    ['report', 'attachment; filename="report.pdf"'],
+    ['../a\\b"c', 'attachment; filename="b_c.pdf"; filename*=UTF-8\'\'b%22c.pdf'],
+    [Buffer.from('Größe').toString('latin1'), 'attachment; filename="Gr__e.pdf"; filename*=UTF-8\'\'Gr%C3%B6%C3%9Fe.pdf'],
+  ])('names the file %j, and repeats the trace', async (name, header) => {
+    const { headers } = await post(PDF, {}, HTML, { headers: { 'gotenberg-output-filename': name, 'gotenberg-trace': 't-1' } });
+    expect([headers.get('content-disposition'), headers.get('gotenberg-trace')]).toEqual([header, 't-1']);
+  });
+
+  it('needs a key: a bearer token, a password, or that of the operator', async () => {
+    const basic = `Basic ${Buffer.from(`any:${KEYS.full}`).toString('base64')}`;
+    for (const authorization of [basic, `bearer ${KEYS.full}`])
+      expect((await post(PDF, {}, HTML, { headers: { authorization } })).status).toBe(200);
+    for (const authorization of ['', 'Basic eDp5']) {
+      const { status, headers } = await post(PDF, {}, HTML, { headers: { authorization } });
+      expect([status, headers.get('www-authenticate')]).toEqual([401, 'Basic realm="stillframe"']);
+    }
+    const services = servicesWith({}, { doorKey: KEYS.writer });
+    expect((await post(PDF, {}, HTML, { services, headers: { authorization: '' } })).status).toBe(200);
+    expect((await post(PDF, {}, HTML, { headers: { authorization: `Bearer ${KEYS.reader}` } })).status).toBe(403);
+  });
+
+  it('tells its health and version without a key', async () => {
+    const services = servicesWith();
+    await using served = await serveApp(services);
+    const health = await fetch(`${served.url}/health`);
+    expect(await health.json()).toEqual({
+      status: 'up',
+      details: { chromium: { status: 'up', timestamp: expect.stringMatching(/^\d{4}-/) } },
+    });
+    expect(await (await fetch(`${served.url}/version`)).text()).toMatch(/^8\.\d+\.\d+$/);
+    services.draining = () => true;
+    expect((await fetch(`${served.url}/health`)).status).toBe(503);
+  });
+
+  const failed = [
+    { url: 'https://example.com/', type: 'document', status: 404 },
+    { url: 'https://cdn.example.net/a.png', type: 'image', status: 404, error: 'net::ERR_ABORTED' },
+    { url: 'http://html.invalid/b.css', type: 'stylesheet', status: 404 },
+    { url: 'https://example.com/c.js', type: 'script', error: 'net::ERR_CONNECTION_REFUSED' },
+  ];
+  const facts = {
+    ...{ title: '', open_graph: {}, twitter: {}, icons: [], feeds: [], headings: [], links: [], fonts: [], redirects: [], status: 404 },
+    requests: { count: 4, bytes: 0, by_type: {}, failed, slowest: [] },
+    console_errors: [{ text: 'logged' }, { text: 'Error: boom', uncaught: true as const }],
+  };
+  it.each<[Fields, string | null]>([
+    [{ failOnHttpStatusCodes: '[404]' }, 'Status code of the page:\n404'],
+    [{ failOnHttpStatusCodes: '[500,399]' }, null],
+    [{ failOnResourceHttpStatusCodes: '[499]' }, 'Status codes of resources:\nhttps://cdn.example.net/a.png - 404'],
+    [{ failOnResourceHttpStatusCodes: '[499]', ignoreResourceHttpStatusDomains: '["example.net"]' }, null],
+    [
+      { failOnResourceLoadingFailed: 'true' },
+      'Resources that could not be loaded:\nhttp://html.invalid/b.css - net::ERR_FILE_NOT_FOUND\nhttps://example.com/c.js - net::ERR_CONNECTION_REFUSED',
+    ],
+    [{ failOnConsoleExceptions: 'true' }, 'Exceptions of the page:\nError: boom'],
+    [{ failOnConsoleExceptions: 'false' }, null],
+  ])('answers 409 if %j is hit', async (fields, message) => {
+    const services = servicesWith({ inspection: { markdown: '', accessibleTree: '', facts } });
+    const { status, text } = await post(PDF_URL, { ...AT, ...fields }, {}, { services });
+    expect([status, text]).toEqual(message === null ? [200, '%PDF-'] : [409, message]);
+  });
+
+  it.each([
+    ['target_error', 409],
+    ['blocked_by_target', 409],
+    ['navigation_failed', 400],
+    ['render_timeout', 503],
+    ['egress_unavailable', 503],
+    ['render_crashed', 500],
+  ] as const)('answers %s with %i', async (code, status) => {
+    const services = servicesWith();
+    const error = { code, message: '`wait_for_selector`: nothing', retriable: false, status: 503 };
+    const job = aFailedJob({
+      result: {
+        outcome: { ok: false, error: { ...error, status: code === 'render_crashed' ? 500 : 503 } },
+        durationMs: 1,
+        completedAt: 1,
+        workerId: 'w',
+      },
+    });
+    services.submit = async () => job;
+    expect(await post(PDF, {}, HTML, { services })).toMatchObject({ status, text: "'waitForSelector': nothing" });
+  });
+
+  it('accepts a webhook at once, and orders its file to be sent', async () => {
+    const headers = {
+      ...HOOKS,
+      'gotenberg-webhook-method': 'put',
+      'gotenberg-webhook-extra-http-headers': '{"X-Token":"t"}',
+      'gotenberg-trace': 'a',
+      'gotenberg-output-filename': 'b',
+    };
+    const { upload } = await optionsOf(PDF_URL, AT, {}, headers);
+    const always = { 'x-token': 't', 'gotenberg-trace': 'a' };
+    expect(upload).toEqual({
+      url: HOOKS['gotenberg-webhook-url'],
+      artifact: null,
+      sending: {
+        method: 'PUT',
+        headers: { 'content-disposition': 'attachment; filename="b.pdf"', ...always },
+        failure: { url: HOOKS['gotenberg-webhook-error-url'], method: 'POST', headers: always },
+      },
+    });
+  });
+
+  it.each<[headers: Fields, fields: Fields, message: string]>([
+    [{ 'gotenberg-webhook-error-url': '' }, {}, 'Gotenberg-Webhook-Error-Url is required'],
+    [{ 'gotenberg-webhook-url': 'http://a.example/' }, {}, 'Gotenberg-Webhook-Url must be HTTPS'],
+    [{ 'gotenberg-webhook-method': 'DELETE' }, {}, 'Gotenberg-Webhook-Method must be one of'],
+    [{ 'gotenberg-webhook-events-url': 'https://a.example/' }, {}, 'Gotenberg-Webhook-Events-Url is not supported'],
+    [{ 'gotenberg-webhook-extra-http-headers': '{"Host":"x"}' }, {}, "has 'Host', which cannot be set"],
+    [{ 'gotenberg-webhook-extra-http-headers': '{"a":"secret\\n"}' }, {}, "has 'a', which has a value"],
+    [{}, { failOnConsoleExceptions: 'true' }, 'Gotenberg-Webhook-Url cannot be combined'],
+    [{ 'gotenberg-trace': 'a b' }, {}, 'Gotenberg-Trace must be'],
+  ])('refuses the webhook of %j %j', async (headers, fields, message) => {
+    const { status, text } = await post(PDF_URL, { ...AT, ...fields }, {}, { headers: { ...HOOKS, ...headers } });
+    expect([status, text]).toEqual([400, expect.stringContaining(message)]);
+    expect(text).not.toContain('secret');
+  });
+});
+
+interface Passed {
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** A Gotenberg that answers with what it is told. */
+async function startUpstream(answer: { status: number; body: string }) {
+  const passed: Passed[] = [];
+  const server = createServer(async (request, response) => {
+    const body = await readText(request).catch(() => null);
+    if (body === null) return;
+    passed.push({ path: request.url ?? '', headers: request.headers, body });
+    response.writeHead(answer.status, { 'content-type': 'application/pdf', 'set-cookie': 'a=b', 'x-own': '1' }).end(answer.body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://user:pass@127.0.0.1:${(server.address() as AddressInfo).port}/base/`;
+  return { url, passed, [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void server.close(() => resolve())) };
+}
+
+describe('the Gotenberg behind the interface', () => {
+  it('gets other routes, and no key', async () => {
+    await using upstream = await startUpstream({ status: 201, body: 'office' });
+    const services = servicesWith({}, { gotenbergUpstream: upstream.url });
+    const { status, headers, text } = await post(
+      '/forms/libreoffice/convert?a=1',
+      { merge: 'true' },
+      { 'a.odt': 'x' },
+      { services, headers: { cookie: 'c' } },
+    );
+    expect([status, text, headers.get('x-own'), headers.get('set-cookie')]).toEqual([201, 'office', '1', null]);
+    expect(upstream.passed).toMatchObject([
+      { path: '/base/forms/libreoffice/convert?a=1', body: expect.stringContaining('filename="a.odt"') },
+    ]);
+    expect(upstream.passed[0]?.headers).toMatchObject({ authorization: `Basic ${btoa('user:pass')}` });
+    expect(upstream.passed[0]?.headers.cookie).toBeUndefined();
+    expect((await post('/forms/libreoffice/convert', {}, {}, { services, headers: { authorization: '' } })).status).toBe(401);
+    expect((await post('/forms/chromium/other', {}, {}, { services })).status).toBe(404);
+    expect(upstream.passed).toHaveLength(1);
+  });
+
+  it.each([
+    [200, 'attachment; filename="a.pdf"'],
+    [400, null],
+  ])('makes the PDF/A, or says with %i why not', async (status, disposition) => {
+    await using upstream = await startUpstream({ status, body: 'archived' });
+    const services = servicesWith({}, { gotenbergUpstream: upstream.url });
+    const answer = await post(PDF, { pdfa: 'PDF/A-2b', pdfua: '1' }, HTML, { services, headers: { 'gotenberg-output-filename': 'a' } });
+    expect([answer.status, answer.text, answer.headers.get('content-disposition')]).toEqual([status, 'archived', disposition]);
+    const body = upstream.passed[0]?.body ?? '';
+    expect(upstream.passed[0]?.path).toBe('/base/forms/pdfengines/convert');
+    for (const part of ['name="pdfa"\r\n\r\nPDF/A-2b\r\n', 'name="pdfua"\r\n\r\ntrue\r\n', 'application/pdf\r\n\r\n%PDF-\r\n--'])
+      expect(body).toContain(part);
+  });
+
+  it('is named where there is none, and does not get more than 50 MB', async () => {
+    const { status, text } = await post('/forms/pdfengines/merge', {});
+    expect([status, text]).toEqual([404, expect.stringContaining('STILLFRAME_GOTENBERG_UPSTREAM')]);
+    await using upstream = await startUpstream({ status: 200, body: '' });
+    const services = servicesWith({}, { gotenbergUpstream: upstream.url });
+    await using served = await serveApp(services);
+    const chunk = new Uint8Array(1_000_000);
+    const endless = new ReadableStream({ pull: (controller) => controller.enqueue(chunk) });
+    const init = { method: 'POST', headers: KEY, body: endless, duplex: 'half' } as RequestInit;
+    const answer = await fetch(`${served.url}/forms/x`, init).catch(() => null);
+    expect([413, undefined]).toContain(answer?.status);
+    expect(upstream.passed).toEqual([]);
+    await upstream[Symbol.asyncDispose]();
+    expect(await post('/forms/x', {}, {}, { services })).toMatchObject({
+      status: 503,
+      text: expect.stringContaining('could not be reached'),
+    });
+  });
+});

@@ -1,0 +1,218 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { Chromiumly, HtmlConverter, HtmlScreenshot, MarkdownConverter, System, UrlConverter, UrlScreenshot } from 'chromiumly';
+import { a4, convert, gotenberg, html, landscape, pipe, please, to, url } from 'gotenberg-js-client';
+import { PDFDocument } from 'pdf-lib';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startService, type TestService } from '../fixtures/start-service.js';
+import { startUploadReceiver, type UploadReceiver } from '../fixtures/upload-receiver.js';
+
+const PAGE = `<!doctype html><title>Page</title><link rel=stylesheet href=style.css><body><h1>Page</h1><p id=late></p>
+<script>console.error('logged'); setTimeout(() => { late.textContent = 'done'; window.ready = true }, 20000)</script>`;
+const INVOICE = Buffer.from('<!doctype html><title>A</title><link rel=stylesheet href=style.css><h1>A</h1><p class=next>B');
+const STYLE = Buffer.from('body{background:#ff0000} .next{break-before:page}');
+const FOOTER = Buffer.from(
+  '<html><body><p style="font-size:9px"><span class=pageNumber></span>/<span class=totalPages></span></p></body></html>',
+);
+const LETTER = [612, 792];
+const A4 = [595, 842];
+
+let service: TestService;
+let receiver: UploadReceiver;
+let upstream: UploadReceiver;
+let site: { url: string; close(): void };
+
+beforeAll(async () => {
+  receiver = await startUploadReceiver('127.0.0.2');
+  upstream = await startUploadReceiver('127.0.0.1');
+  const server = createServer((request, response) => {
+    const status = Number(/^\/status\/(\d+)/.exec(request.url ?? '')?.[1] ?? 200);
+    const path = request.url ?? '';
+    if (path === '/style.css') return void response.writeHead(404).end();
+    const thrown = path === '/throws' ? '<script>throw new Error("boom")</script>' : '';
+    response.writeHead(status, { 'content-type': 'text/html' }).end(PAGE + thrown);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.2', resolve));
+  site = { url: `http://127.0.0.2:${(server.address() as AddressInfo).port}`, close: () => void server.close() };
+  service = await startService({ doors: ['gotenberg'], webhookAllow: [receiver.origin], gotenbergUpstream: upstream.origin });
+  Chromiumly.configure({ endpoint: service.url, username: 'any', password: service.key });
+});
+afterAll(async () => {
+  site.close();
+  await service[Symbol.asyncDispose]();
+  await receiver[Symbol.asyncDispose]();
+  await upstream[Symbol.asyncDispose]();
+});
+
+async function pagesOf(pdf: Uint8Array): Promise<number[][]> {
+  const document = await PDFDocument.load(pdf);
+  return document.getPages().map((page) => [Math.round(page.getWidth()), Math.round(page.getHeight())]);
+}
+
+async function post(path: string, form: FormData, headers: Record<string, string> = {}) {
+  const init = { method: 'POST', body: form, headers: { authorization: `Bearer ${service.key}`, ...headers } };
+  const answer = await fetch(service.url + path, init);
+  return { status: answer.status, type: answer.headers.get('content-type'), body: Buffer.from(await answer.arrayBuffer()) };
+}
+
+/** A form with fields and with files, whose parts have the names that a client gives them. */
+function formOf(fields: Record<string, string>, files: [part: string, name: string, content: Buffer][]): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  for (const [part, name, content] of files) form.append(part, new Blob([new Uint8Array(content)]), name);
+  return form;
+}
+
+describe('clients of Gotenberg', { timeout: 60_000 }, () => {
+  it('chromiumly converts HTML with files, Markdown and addresses', async () => {
+    const properties = { margins: { top: '20mm', bottom: 1 }, printBackground: true };
+    const pdf = await new HtmlConverter().convert({
+      html: INVOICE,
+      assets: [{ file: STYLE, name: 'style.css' }],
+      footer: FOOTER,
+      properties,
+    });
+    expect(await pagesOf(pdf)).toEqual([LETTER, LETTER]);
+    const single = await new HtmlConverter().convert({
+      ...{ html: INVOICE, assets: [{ file: STYLE, name: 'style.css' }] },
+      properties: { singlePage: true, size: { width: 8.27, height: 11.7 } },
+    });
+    expect(await pagesOf(single)).toHaveLength(1);
+    const markdown = await new MarkdownConverter().convert({ html: Buffer.from('{{ toHTML "file.md" }}'), markdown: Buffer.from('# A') });
+    expect(await pagesOf(markdown)).toEqual([LETTER]);
+    const waited = await new UrlConverter().convert({ url: site.url, waitForExpression: 'window.ready === true', waitDelay: '2s' });
+    expect(await pagesOf(waited)).toEqual([LETTER]);
+  });
+
+  it('chromiumly takes screenshots, reads the health and the version', async () => {
+    const assets = [{ file: STYLE, name: 'style.css' }];
+    const picture = await new HtmlScreenshot().capture({
+      html: INVOICE,
+      assets,
+      properties: { format: 'png', width: 400, height: 300, clip: true },
+    });
+    const { data, info } = await sharp(picture).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+    expect([info.width, info.height, [...data.subarray(0, 3)]]).toEqual([400, 300, [255, 0, 0]]);
+    const whole = await sharp(await new UrlScreenshot().capture({ url: site.url, properties: { format: 'jpeg' } })).metadata();
+    expect([whole.format, whole.width, whole.height]).toEqual(['jpeg', 800, 600]);
+    expect(JSON.parse(String(await System.getHealth()))).toMatchObject({ status: 'up' });
+    expect(String(await System.getVersion())).toMatch(/^8\./);
+  });
+
+  it('chromiumly gets 409 for what a page must not have', async () => {
+    const { convert: convertUrl } = UrlConverter.prototype;
+    const failing = (options: object) => convertUrl.call(new UrlConverter(), { url: `${site.url}/throws`, ...options });
+    await expect(failing({ url: `${site.url}/status/404` })).rejects.toThrow(/409[\s\S]*404/);
+    await expect(failing({ url: `${site.url}/status/403`, failOnHttpStatusCodes: [403] })).rejects.toThrow(/409[\s\S]*403/);
+    await expect(failing({ failOnConsoleExceptions: true })).rejects.toThrow(/409[\s\S]*Error: boom$/);
+    await expect(failing({ failOnResourceHttpStatusCodes: [499] })).rejects.toThrow(/409[\s\S]*style\.css - 404/);
+    expect(
+      await pagesOf(await failing({ url: `${site.url}/status/404`, failOnHttpStatusCodes: [], failOnConsoleExceptions: true })),
+    ).toHaveLength(1);
+  });
+
+  it('gotenberg-js-client converts HTML and addresses', async () => {
+    const start = gotenberg(`${service.url}/forms/chromium`, { headers: { authorization: `Bearer ${service.key}` } });
+    const ofHtml = pipe(start, convert, html, to(a4, landscape), please);
+    expect(await pagesOf(await buffer(await ofHtml(INVOICE)))).toEqual([[842, 595]]);
+    const ofUrl = pipe(start, convert, url, (request) => ({ ...request, fields: { ...request.fields, url: site.url } }), please);
+    expect(await pagesOf(await buffer(await ofUrl(site.url)))).toEqual([LETTER]);
+  });
+
+  // As their sources write them.
+  it.each<[client: string, fields: Record<string, string>, files: [string, string, Buffer][], pages: number[][]]>([
+    [
+      'paperless-ngx',
+      {
+        marginTop: '0.1in',
+        marginBottom: '0.1in',
+        marginLeft: '0.1in',
+        marginRight: '0.1in',
+        paperWidth: '8.27in',
+        paperHeight: '11.7in',
+        scale: '1.0',
+      },
+      [
+        ['index.html', 'index.html', INVOICE],
+        ['style.css', 'style.css', STYLE],
+        ['cidpart1', 'cidpart1', STYLE],
+      ],
+      [A4, A4],
+    ],
+    [
+      'the Python client',
+      {
+        landscape: 'true',
+        waitDelay: '1.5s',
+        failOnHttpStatusCodes: '[499,599]',
+        skipNetworkIdleEvent: 'true',
+        emulatedMediaType: 'screen',
+        nativePageRanges: '1-1',
+      },
+      [
+        ['index.html', 'index.html', INVOICE],
+        ['style.css', 'style.css', STYLE],
+      ],
+      [[792, 612]],
+    ],
+    [
+      'the PHP client',
+      {
+        paperWidth: '8.27',
+        paperHeight: '11.7',
+        printBackground: '1',
+        skipNetworkIdleEvent: '0',
+        generateDocumentOutline: '1',
+        ownerPassword: '',
+      },
+      [
+        ['files', 'index.html', INVOICE],
+        ['files', 'footer.html', FOOTER],
+        ['files', 'style.css', STYLE],
+      ],
+      [A4, A4],
+    ],
+  ])('%s converts HTML', async (_client, fields, files, pages) => {
+    const { status, type, body } = await post('/forms/chromium/convert/html', formOf(fields, files));
+    expect([status, type, await pagesOf(body)]).toEqual([200, 'application/pdf', pages]);
+  });
+
+  it('paperless-ngx gets its PDF/A from the Gotenberg behind', async () => {
+    const { status } = await post('/forms/chromium/convert/html', formOf({ pdfa: 'PDF/A-2b' }, [['index.html', 'index.html', INVOICE]]));
+    const [passed] = upstream.uploads;
+    expect([status, passed?.path, passed?.headers.authorization]).toEqual([200, '/forms/pdfengines/convert', undefined]);
+    expect(Number(passed?.headers['content-length'])).toBe(passed?.content.length);
+    expect(passed?.content.includes('%PDF-')).toBe(true);
+  });
+
+  it('a webhook gets the file, or the error', async () => {
+    const headers = {
+      'gotenberg-webhook-url': `${receiver.origin}/file?token=f00dfeed`,
+      'gotenberg-webhook-error-url': `${receiver.origin}/error`,
+      'gotenberg-webhook-error-method': 'PATCH',
+      'gotenberg-webhook-extra-http-headers': '{"X-Token":"f00dfeed"}',
+      'gotenberg-trace': 'trace-1',
+      'gotenberg-output-filename': 'invoice',
+    };
+    const form = formOf({}, [['files', 'index.html', INVOICE]]);
+    expect(await post('/forms/chromium/convert/html', form, headers)).toMatchObject({ status: 204 });
+    expect(await post('/forms/chromium/convert/url', formOf({ url: `${site.url}/status/404` }, []), headers)).toMatchObject({
+      status: 204,
+    });
+    await expect.poll(() => receiver.uploads.length, { timeout: 30_000 }).toBe(2);
+    const file = receiver.uploads.find(({ path }) => path.startsWith('/file'));
+    const error = receiver.uploads.find(({ path }) => path === '/error');
+    const always = { 'gotenberg-trace': 'trace-1', 'x-token': 'f00dfeed' };
+    expect(file).toMatchObject({
+      method: 'POST',
+      headers: { ...always, 'content-type': 'application/pdf', 'content-disposition': 'attachment; filename="invoice.pdf"' },
+    });
+    expect(await pagesOf(file?.content ?? Buffer.alloc(0))).toEqual([LETTER]);
+    expect(error).toMatchObject({ method: 'PATCH', headers: { ...always, 'content-type': 'application/json' } });
+    expect(JSON.parse(String(error?.content))).toEqual({ status: 409, message: 'The target answered with HTTP status 404.' });
+    await expect.poll(async () => (await service.get('/v1/jobs?state=completed')).body.data.jobs.length).toBeGreaterThan(0);
+    expect(JSON.stringify((await service.get('/v1/jobs')).body)).not.toContain('f00dfeed');
+  });
+});
