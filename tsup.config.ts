@@ -86,6 +86,7 @@ const program = ({ watch, sourcemap }: Given): Options => ({
     'checkpoint-thread': 'src/store/sqlite/checkpoint-thread.ts',
     'compare-thread': 'src/compare/compare-thread.ts',
     'markdown-form-thread': 'src/http/doors/markdown-form-thread.ts',
+    'json-thread': 'src/http/doors/json-thread.ts',
     'markdown-thread': 'src/render/inspect/markdown-thread.ts',
   },
   format: 'esm',

@@ -80,7 +80,7 @@ async function read(deps: CompareDeps, side: Side, source: FoundPicture): Promis
 }
 
 async function open({ openPicture }: Pick<CompareDeps, 'openPicture'>, side: Side, name: string): Promise<OpenArtifact> {
-  if (name.endsWith('.pdf')) throw refused(side, 'must be a picture, not a PDF');
+  if (/\.(pdf|txt)$/.test(name)) throw refused(side, 'must be a picture, not a PDF or a text');
   if (name.endsWith('.mp4')) throw refused(side, 'must be a picture, not a video');
   const artifact = await openPicture(name);
   if (artifact === 'deleted') throw pictureDeleted();

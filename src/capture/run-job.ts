@@ -185,7 +185,8 @@ async function storeRendering(
   const putOne = ({ content, format }: Pick<Rendering, 'content' | 'format'>) =>
     retryWhileUnavailable({ ...waiting, limitMs: deps.holdMs ?? HOLD_MS }, async () => {
       await requireStorage(deps.artifacts);
-      return await deps.artifacts.put(content, format, async (name) => {
+      // Whoever opens its address must see the source of a document, not the document.
+      return await deps.artifacts.put(content, format === 'html' ? 'txt' : format, async (name) => {
         if (!(await deps.store.announceArtifact(claim, name))) throw new LostClaim();
       });
     }).catch((error: unknown) => {

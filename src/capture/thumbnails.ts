@@ -50,7 +50,7 @@ export class Thumbnails {
     }
     const known = this.#kept.get(name) ?? this.#making.get(name);
     if (known !== undefined) return await known;
-    if (/\.(pdf|mp4)$/.test(name) || artifact.bytes > SOURCE_MAX_BYTES) return 'not shown';
+    if (/\.(pdf|mp4|txt)$/.test(name) || artifact.bytes > SOURCE_MAX_BYTES) return 'not shown';
     if (this.#making.size >= WAITING_MAX) return 'busy';
     const making = this.#deps.encodes.run(ALONE, () => this.#make(artifact)).finally(() => this.#making.delete(name));
     this.#making.set(name, making);

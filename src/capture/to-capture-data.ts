@@ -29,6 +29,7 @@ export function toCaptureData(rendering: Rendering, { options, artifact, artifac
     diagnostics: rendering.diagnostics,
     ...(rendering.captures === null ? {} : { captures: rendering.captures.map((one, index) => toNamed(one, artifacts?.[index] ?? '')) }),
     inspection: rendering.inspection,
+    ...(rendering.response === undefined ? {} : { response: rendering.response }),
   };
 }
 

@@ -69,6 +69,8 @@ export interface CaptureData
   /** All pictures, the first included; absent if the request asks for one. */
   captures?: NamedCapture[];
   inspection: Inspection | null;
+  /** The response of the page's document; `status` is null without one. Present only with the option `document`, and not on the wire. */
+  response?: { status: number | null };
 }
 
 /** The outcome of an upload. */
@@ -264,7 +266,7 @@ export const captureDataSchema = z
 
 /** @param publicBase what `cdn_url` begins with, no trailing slash */
 export function toWireCaptureData(data: CaptureData, publicBase: string): Wire {
-  const { artifact, region, egressCountry, diagnostics, notes, captures, upload, inspection, ...others } = data;
+  const { artifact, region, egressCountry, diagnostics, notes, captures, upload, inspection, response: _response, ...others } = data;
   return {
     ...snakeNames(others),
     cdn_url: `${publicBase}/artifacts/${artifact}`,
@@ -323,6 +325,7 @@ const CONTENT_TYPES: Record<string, string> = {
   gif: 'image/gif',
   mp4: 'video/mp4',
   pdf: 'application/pdf',
+  txt: 'text/plain; charset=utf-8',
 };
 
 /** Media type of an artifact, or of a format, by its extension. */

@@ -25,8 +25,10 @@ export type WireCaptureRequest = z.output<typeof captureRequestSchema>;
 type StillFormat = WireCaptureRequest['format'];
 /** A format of `animate`; webp is also one of a still picture. */
 export type AnimationFormat = AnimateOption['format'];
-/** The format of an artifact. */
+/** The format of an artifact that a request can name. */
 export type CaptureFormat = StillFormat | AnimationFormat;
+/** The format of an artifact; html is that of the option `document`. */
+export type ArtifactFormat = CaptureFormat | 'html';
 export type ImageFormat = Exclude<StillFormat, 'pdf'>;
 
 export function isImageFormat(format: CaptureFormat): format is ImageFormat {
@@ -173,7 +175,14 @@ interface ConvertedOptions {
   ignoreHttpsErrors: boolean;
   /** Whether the result tells what was done to the page: `explain=1` of the query, or `inspect_page`. */
   explain: boolean;
+  /**
+   * Whether the result tells the response of the page's document; with `html`, the artifact is the text of the document in place of a picture.
+   * Null but for requests of doors. Orders of older versions lack it.
+   */
+  document: DocumentOption | null;
 }
+
+export type DocumentOption = 'response' | 'html';
 
 /** The options of a capture, internally: defaults filled in, `dark_mode` and `region` applied. request-fields.ts describes them. */
 export interface CaptureOptions extends Omit<PlainOptions, keyof ConvertedOptions>, ConvertedOptions {}
@@ -219,6 +228,7 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
     blockResources: RESOURCE_TYPES.filter((type) => wire.block_resources?.includes(type)),
     ignoreHttpsErrors: wire.ignore_https_errors ?? false,
     explain: false,
+    document: null,
   };
 }
 

@@ -5,6 +5,7 @@ import { CaptureError } from './capture-error.js';
 import {
   type CaptureOptions,
   captureRequestSchema,
+  type DocumentOption,
   defaultOptions,
   type ExecutionMode,
   toCaptureOptions,
@@ -53,6 +54,8 @@ export interface SubmissionRules {
   mp4?: boolean;
   /** The files that came with the body. */
   files?: PageFilesOption | null;
+  /** As in the options. */
+  document?: DocumentOption | null;
 }
 
 /**
@@ -114,6 +117,7 @@ function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules): Submiss
     tolerate: wire.tolerate === undefined ? TOLERATED_CODES.filter((code) => rules.tolerate?.includes(code)) : asked.tolerate,
     explain: rules.explain === true || wire.inspect_page,
     files: rules.files ?? null,
+    document: rules.document ?? null,
   };
   const files = options.files === null ? {} : { files: contentsOf(options.files) };
   // A repeated request stays equal even if the operator has changed a default since.
@@ -150,8 +154,8 @@ function contentsOf({ list }: PageFilesOption): string[][] {
 }
 
 const EXTENSIONS = new Set(FIELD_LIST.filter(({ extension }) => extension).map(({ name }) => name));
-/** Their names among the options; `explain` is one of the query. */
-const EXTENSION_OPTIONS = new Set([...EXTENSIONS, 'explain'].map(camelName));
+/** Their names among the options; `explain` is one of the query, `document` one of doors. */
+const EXTENSION_OPTIONS = new Set([...EXTENSIONS, 'explain', 'document'].map(camelName));
 
 /** A request without extensions keeps the identity that it had before there were any. */
 function isUsedExtension(name: string, value: unknown): boolean {

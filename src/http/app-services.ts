@@ -105,6 +105,8 @@ export interface AppConfig {
   version: string;
   /** The OpenAPI document, made by the build. */
   openapiFile: URL;
+  /** The thread that parses large bodies, made by the build. */
+  jsonThread: URL;
   /** STILLFRAME_WEBHOOK_ALLOW. */
   webhookAllow: readonly string[];
   /** STILLFRAME_TOLERATE. */

@@ -9,13 +9,18 @@ import { bodyTooLarge, readRequestJson, refusedBody } from '../contract/request-
  * @throws CaptureError `invalid_request`, for other content types too (decisions.md, Envelope: no 413, no 415)
  */
 export async function readJson(incoming: IncomingMessage, limitBytes = BODY_LIMIT_BYTES): Promise<unknown> {
-  const [type = '', ...parameters] = (incoming.headers['content-type'] ?? '').toLowerCase().split(';');
+  requireJson(incoming);
+  return readRequestJson(await readBytes(incoming, limitBytes, () => bodyTooLarge(limitBytes)), limitBytes);
+}
+
+/** @throws CaptureError `invalid_request` for a body that is not plain JSON in UTF-8 by its headers */
+export function requireJson({ headers }: Pick<IncomingMessage, 'headers'>): void {
+  const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
   if (type.trim() !== 'application/json') throw refusedBody('The content type must be application/json.');
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
   if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) throw refusedBody('The charset of the body must be UTF-8.');
-  const encoding = incoming.headers['content-encoding'] ?? 'identity';
+  const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding.trim().toLowerCase() !== 'identity') throw refusedBody('The body must not be compressed: leave Content-Encoding out.');
-  return readRequestJson(await readBytes(incoming, limitBytes, () => bodyTooLarge(limitBytes)), limitBytes);
 }
 
 /**

@@ -11,8 +11,8 @@ import type { AppEnv, AppServices } from './app-services.js';
 
 /** Files may contain third-party content: nothing in them may run or load anything on this origin. The browser's own viewer needs styles. */
 const SANDBOX = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
-/** The names of stored pictures, videos and PDFs. */
-export const ARTIFACT_NAME = /^[A-Za-z0-9_-]{32,128}\.(png|jpeg|jpg|webp|bmp|gif|mp4|pdf)$/;
+/** The names of stored pictures, videos, PDFs and texts. */
+export const ARTIFACT_NAME = /^[A-Za-z0-9_-]{32,128}\.(png|jpeg|jpg|webp|bmp|gif|mp4|pdf|txt)$/;
 
 export interface NamedArtifact {
   name: string;
@@ -24,6 +24,8 @@ export interface NamedArtifact {
   mayRedirect: boolean;
   /** The header `Content-Disposition`. Default: inline, with the name of the artifact. */
   disposition?: string;
+  /** Default: that of its name. */
+  contentType?: string;
 }
 
 /** @throws CaptureError `invalid_request` (404, or 410 for one that has been deleted) */
@@ -50,7 +52,7 @@ export const PICTURE_HEADERS = {
 export async function answerPicture(
   services: AppServices,
   c: Context<AppEnv>,
-  { data, ...how }: { data: CaptureData } & Pick<NamedArtifact, 'cacheControl' | 'conditional' | 'disposition'>,
+  { data, ...how }: { data: CaptureData } & Pick<NamedArtifact, 'cacheControl' | 'conditional' | 'disposition' | 'contentType'>,
 ): Promise<Response> {
   const artifact = await services.openPicture(data.artifact);
   if (artifact === null || artifact === 'deleted') throw pictureDeleted();
@@ -83,8 +85,8 @@ export async function sendArtifact(services: AppServices, c: Context<AppEnv>, wa
   };
   const answer = (status: number, more: Record<string, string>) => new Response(null, { status, headers: Object.assign(headers, more) });
   if (conditional && isUnchanged(incoming.headers, validators)) return answer(304, common);
-  const { disposition = `inline; filename="${name}"` } = wanted;
-  const content = { 'content-type': contentTypeOf(name), 'content-disposition': disposition };
+  const { disposition = `inline; filename="${name}"`, contentType = contentTypeOf(name) } = wanted;
+  const content = { 'content-type': contentType, 'content-disposition': disposition };
   if (isGet && wanted.mayRedirect && artifact.link !== null) {
     return answer(302, {
       location: await artifact.link({

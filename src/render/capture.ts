@@ -3,7 +3,7 @@
 import { animationGraceMs } from '../contract/animation.js';
 import type { CaptureChanges, CaptureWarning, Inspection, RenderDiagnostics } from '../contract/capture-data.js';
 import { CaptureError } from '../contract/capture-error.js';
-import { type CaptureFormat, type CaptureOptions, HTML_DOCUMENT_URL, isAtReservedOrigin } from '../contract/capture-request.js';
+import { type ArtifactFormat, type CaptureOptions, HTML_DOCUMENT_URL, isAtReservedOrigin } from '../contract/capture-request.js';
 import { TIMEOUT_MS } from '../contract/limits.js';
 import { type PageLoad, pageLoadsOf } from '../contract/page-loads.js';
 import type { LocalPassage, Passage } from '../egress/egress.js';
@@ -73,7 +73,7 @@ export interface RenderOrder {
 /** One picture. */
 interface RenderedPicture {
   content: Uint8Array;
-  format: CaptureFormat;
+  format: ArtifactFormat;
   /** Output px, read from the encoded bytes. For a PDF, CSS px of its first page. */
   width: number;
   height: number;
@@ -96,6 +96,8 @@ export interface Rendering extends RenderedPicture {
   changed: CaptureChanges | null;
   egressCountry: string | null;
   inspection: Inspection | null;
+  /** Present only with the option `document`; `status` is null for a document without a response. */
+  response?: { status: number | null };
   /** Durations in ms by stage: navigate, run, settle, scroll, stop, shoot, encode. */
   timings: Record<string, number>;
 }
@@ -321,7 +323,7 @@ async function captureIn(session: PageSession, { deps, order, load, heldBytes, d
   const { content, width, height, diagnostics } = picture;
   return {
     content,
-    format: options.format,
+    format: options.document === 'html' ? 'html' : options.format,
     captures: load.pictures[0]?.name === null ? null : taken.map(toNamedPicture),
     width,
     height,
@@ -332,6 +334,7 @@ async function captureIn(session: PageSession, { deps, order, load, heldBytes, d
     egressCountry,
     diagnostics,
     inspection,
+    ...((options.document ?? null) === null ? {} : { response: { status: shown.response?.status ?? null } }),
     timings: timingsOf(stages),
   };
 }

@@ -318,6 +318,7 @@ export class Service implements AsyncDisposable {
       config: {
         version: packageVersion(),
         openapiFile: builtFile('docs/openapi.json'),
+        jsonThread: builtFile('json-thread.js'),
         servesApi: this.hasRole('api'),
         webhookAllow: config.webhookAllow,
         tolerate: config.tolerate,

@@ -213,6 +213,7 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
     config: {
       version: '0.0.0-test',
       openapiFile: builtFile('docs/openapi.json'),
+      jsonThread: builtFile('json-thread.js'),
       servesApi: true,
       webhookAllow: [],
       tolerate: [],

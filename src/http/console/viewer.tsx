@@ -9,7 +9,7 @@ export function pictureAt(artifact: string): string {
 
 /** Whether a result is no picture that a page can show. */
 export function isDocument(format: string): boolean {
-  return format === 'pdf' || format === 'mp4';
+  return format === 'pdf' || format === 'mp4' || format === 'html';
 }
 
 /** The picture of a job; null for a PDF or video, and for a job that has not succeeded. */

@@ -7,6 +7,7 @@ import type { z } from 'zod';
 import { authenticateKey } from '../../account/authenticate.js';
 import type { CaptureData } from '../../contract/capture-data.js';
 import { CaptureError, type StoredError } from '../../contract/capture-error.js';
+import type { DocumentOption } from '../../contract/capture-request.js';
 import { isTerminal, type JobSnapshot } from '../../contract/job.js';
 import { nearestName } from '../../contract/meant-field.js';
 import { invalidRequest, parseSubmission, type RequestIssue } from '../../contract/submission.js';
@@ -21,6 +22,8 @@ import { refuseWhenDraining, submitAndWait } from '../submit-and-wait.js';
 export type Draft = Record<string, unknown>;
 
 const NAME_SHOWN_CHARS = 60;
+/** Finding the nearest field takes time. */
+const UNKNOWN_MAX = 20;
 
 /** The capture request that a door's fields are written into: density 1, nothing blocked, no cached result, motion as in a browser. */
 export function newDraft(): Draft {
@@ -77,14 +80,21 @@ async function authenticate(services: AppServices, c: Context<AppEnv>, key: stri
 export interface DoorOrder {
   draft: Draft;
   form?: Pick<SubmittableForm, 'files' | 'submit'>;
+  /** As in the options of a capture. */
+  document?: DocumentOption;
 }
 
 /**
  * Captures, and waits for the end as long as the client does, as the other services do.
  * @throws CaptureError also for a capture that fails
  */
-export async function capture(services: AppServices, c: Context<AppEnv>, { draft, form }: DoorOrder): Promise<CaptureData> {
-  const submission = parseSubmission(draft, { ...services.config, forceAsync: false, files: form?.files ?? null });
+export async function capture(services: AppServices, c: Context<AppEnv>, { draft, form, document }: DoorOrder): Promise<CaptureData> {
+  const submission = parseSubmission(draft, {
+    ...services.config,
+    forceAsync: false,
+    files: form?.files ?? null,
+    document: document ?? null,
+  });
   let job = await submitAndWait(services, c, { submission, idempotencyKey: null, submit: form?.submit ?? services.submit });
   while (!isTerminal(job.state) && !c.req.raw.signal.aborted && !services.draining()) {
     job = await services.waitForJob(job, c.req.raw.signal);
@@ -102,8 +112,8 @@ function dataOf(job: JobSnapshot): CaptureData {
 
 /** Reads one field of a door, and writes it into `Into`. */
 export interface DoorField<Into> {
-  /** @returns why the value is refused; null if it is honoured */
-  read(value: unknown, into: Into): string | null;
+  /** @returns why the value is refused; null if it is honoured; for an object, the problems of its members */
+  read(value: unknown, into: Into): string | null | RequestIssue[];
 }
 
 /** A field that is honoured. If `write` returns a text, it is why a valid value is refused. */
@@ -123,21 +133,39 @@ export function refused(instead: string): DoorField<unknown> {
   return { read: () => `is not supported here: ${instead}` };
 }
 
+/** A field that is an object, whose members are fields. */
+export function object<Into>(table: Record<string, DoorField<Into>>): DoorField<Into> {
+  return {
+    read: (value, into) => {
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be an object';
+      return issuesOf(value as Record<string, unknown>, table, into);
+    },
+  };
+}
+
 /**
  * Reads the fields of a request in the order in which the table has them.
  * @throws CaptureError `invalid_request` that names every field that is unknown, not valid or refused
  */
 export function readFields<Into>(given: Record<string, unknown>, table: Record<string, DoorField<Into>>, into: Into): Into {
-  const known = Object.keys(table);
-  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(table, name));
-  const issues: RequestIssue[] = unknown.map((name) => ({ path: name.slice(0, NAME_SHOWN_CHARS), message: unknownField(name, known) }));
-  for (const [name, { read }] of Object.entries(table)) {
-    if (!Object.hasOwn(given, name)) continue;
-    const message = read(given[name], into);
-    if (message !== null) issues.push({ path: name, message });
-  }
+  const issues = issuesOf(given, table, into);
   if (issues.length > 0) throw invalidRequest(issues);
   return into;
+}
+
+function issuesOf<Into>(given: Record<string, unknown>, table: Record<string, DoorField<Into>>, into: Into): RequestIssue[] {
+  const known = Object.keys(table);
+  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(table, name));
+  const issues: RequestIssue[] = unknown
+    .slice(0, UNKNOWN_MAX)
+    .map((name) => ({ path: name.slice(0, NAME_SHOWN_CHARS), message: unknownField(name, known) }));
+  for (const [name, { read }] of Object.entries(table)) {
+    if (!Object.hasOwn(given, name)) continue;
+    const problem = read(given[name], into);
+    if (typeof problem === 'string') issues.push({ path: name, message: problem });
+    else for (const { path, message } of problem ?? []) issues.push({ path: `${name}.${path}`, message });
+  }
+  return issues;
 }
 
 function unknownField(name: string, known: readonly string[]): string {

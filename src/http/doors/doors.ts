@@ -1,9 +1,11 @@
 import type { DoorName } from '../../contract/door-names.js';
 import type { Route } from '../route.js';
+import { BROWSERLESS_ROUTES } from './browserless.js';
 import { GOTENBERG_ROUTES } from './gotenberg.js';
+import { GRAFANA_ROUTES } from './grafana.js';
 
 /** The routes of each door. */
-const ROUTES: Record<DoorName, readonly Route[]> = { gotenberg: GOTENBERG_ROUTES, browserless: [], grafana: [] };
+const ROUTES: Record<DoorName, readonly Route[]> = { gotenberg: GOTENBERG_ROUTES, browserless: BROWSERLESS_ROUTES, grafana: GRAFANA_ROUTES };
 
 export function doorRoutes(doors: readonly DoorName[]): Route[] {
   return doors.flatMap((door) => ROUTES[door]);

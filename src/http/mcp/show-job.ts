@@ -81,6 +81,7 @@ async function pictures(backend: McpBackend, job: JobSnapshot, { data, from }: {
   const elements = data.inspection?.elements ?? [];
   const untrusted = [remarks(data), ...(elements.length === 0 ? [] : ['', ...elements.map(elementLine)])].join('\n');
   if (data.format === 'pdf') return { untrusted, further: ['The capture is a PDF: download it from cdn_url.'] };
+  if (data.format === 'html') return { untrusted, further: ['The capture is the HTML of the page: download it from cdn_url.'] };
   if (data.format === 'mp4') return { untrusted, further: ['The capture is a video: download it from cdn_url.'] };
   const view = await backend.tiles(data, from).catch((thrown: unknown) => {
     throw ofJob(thrown, job);

@@ -121,7 +121,7 @@ export async function checkPicture(page: OpenPage, picture: Picture, options: Ca
   // A white drawing is content, such as the empty sheet of a drawing program.
   const isDrawn = async () =>
     (await deadlines.withTimeout(world.call('blank.hasDrawnCanvas'), LOOK_MAX_MS).catch(() => TIMED_OUT)) === true;
-  const mayBeWhite = options.format === 'pdf' || options.format === 'mp4' || picture.isMoving === true;
+  const mayBeWhite = options.document === 'html' || options.format === 'pdf' || options.format === 'mp4' || picture.isMoving === true;
   if (!mayBeWhite && showsAll) await refuseWhite(picture, isDrawn).catch((error: unknown) => tolerance.orThrow(error));
   const atLeast = (check: string, required: number | null, seen: number, unit: string) => {
     if (required === null || seen >= required) return;

@@ -10,6 +10,7 @@ import { boundedPage } from './bounded-page.js';
 import { takeElement } from './element-picture.js';
 import { type Encoding, encodingOf, finalShot } from './encode.js';
 import { takeFullPage } from './full-page-picture.js';
+import { takeMarkup } from './markup.js';
 import { isMasked } from './mask.js';
 import { takePagedPdf } from './paged-pdf.js';
 import { takePdf } from './pdf-picture.js';
@@ -34,6 +35,7 @@ export async function takePicture(
   const page = boundedPage(timed.session, deadline);
   const order: PictureOrder = { ...timed, ...others, options, page, deadline, begun: performance.now() };
   const { format, selector, clip, omitBackground } = options;
+  if (options.document === 'html') return takeMarkup(order);
   if (format === 'pdf' && options.pdf !== null) return takePagedPdf(order, options.pdf);
   if (format === 'pdf' && scroll !== null) return takePdf(order, scroll);
   if (!isImageFormat(format)) throw new Error('A PDF needs a page that was scrolled through, and an animation is no single picture.');

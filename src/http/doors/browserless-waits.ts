@@ -1,0 +1,101 @@
+/** The waits and tags of browserless's interface, as JavaScript that a capture request runs in its page. */
+
+/** How long browserless waits by default, in ms. */
+export const WAIT_MS = 30_000;
+
+export interface Tag {
+  element: 'script' | 'link' | 'style';
+  content?: string | undefined;
+  url?: string | undefined;
+  type?: string | undefined;
+  id?: string | undefined;
+}
+
+/** Adds the elements one after the other, and waits for those with a URL. A script that throws is no failure, as in any page. */
+export function addTags(tags: readonly Tag[]): string {
+  return `(async (tags) => {
+  for (const { element: name, content, url, type, id } of tags) {
+    const element = document.createElement(name);
+    if (id !== undefined) element.id = id;
+    if (type !== undefined) element.type = type;
+    if (content !== undefined) element.textContent = content;
+    const loaded = url === undefined ? null : new Promise((resolve, reject) => {
+      element.onload = resolve;
+      element.onerror = () => reject(new Error('Could not load ' + url));
+      if (name === 'link') element.rel = 'stylesheet';
+      element[name === 'link' ? 'href' : 'src'] = url;
+    });
+    (document.head ?? document.documentElement).append(element);
+    await loaded;
+  }
+})(${JSON.stringify(tags)})`;
+}
+
+/** A wait: an expression that becomes true, and for how long it is waited for, in ms; null for the default. */
+export interface Wait {
+  test: string;
+  timeout: number | null;
+}
+
+/**
+ * An expression that is true once each wait is over, in their order.
+ * @param goesOn whether a wait is over when its time is, as if it had succeeded; if not, the expression notes that it was late
+ */
+export function untilAll(waits: readonly Wait[], { goesOn }: { goesOn: boolean }): string {
+  const isLimited = ({ timeout }: Wait) => timeout !== 0 && (goesOn || timeout !== null);
+  const steps = waits.map((wait, index) =>
+    isLimited(wait) ? `await within(${index}, ${wait.timeout ?? WAIT_MS}, async () => (${wait.test}\n))` : `(await (${wait.test}\n))`,
+  );
+  if (!waits.some(isLimited)) return `(async () => ${steps.join(' && ')})()`;
+  return `(async () => {
+  const state = (${STATE} ??= { began: [], late: null });
+  const within = async (index, ms, test) => {
+    const left = ms - (performance.now() - (state.began[index] ??= performance.now()));
+    const over = new Promise((resolve) => setTimeout(resolve, Math.max(0, left), 'over'));
+    const held = await Promise.race([Promise.resolve().then(test).catch(() => false), over]);
+    if (held === 'over' || (!held && left <= 0)) state.late ??= ms;
+    return held || left <= 0;
+  };
+  return ${steps.join(' && ')};
+})()`;
+}
+
+const STATE = 'window.__stillframeWaits';
+/** Fails if a wait was late. */
+export const THROW_IF_LATE = `if (${STATE}?.late != null) throw new Error('Waiting failed: ' + ${STATE}.late + 'ms exceeded')`;
+export const LATE = 'Waiting failed: ';
+
+/** As Puppeteer's \`waitForFunction\`, for a function or an expression. */
+export function untilFunction(fn: string): string {
+  const isAsync = fn.includes('async') || fn.includes('await');
+  if (isAsync) return `(async () => { await (${fn}\n)(); return true; })()`;
+  return fn.startsWith('function') || fn.startsWith('()') ? `(${fn}\n)()` : fn;
+}
+
+/** As Puppeteer's \`waitForSelector\`: in the document, or visible, or neither. */
+export function untilSelector({ selector, visible, hidden }: { selector: string; visible: boolean; hidden: boolean }): string {
+  const element = `document.querySelector(${JSON.stringify(selector)})`;
+  if (!visible && !hidden) return `${element} !== null`;
+  const isSeen = `((element) => element !== null && element.checkVisibility({ visibilityProperty: true }) && element.getClientRects().length > 0)(${element})`;
+  return hidden ? `!${isSeen}` : isSeen;
+}
+
+export function untilEvent(event: string): string {
+  return `new Promise((resolve) => {
+  for (const target of [document, window]) target.addEventListener(${JSON.stringify(event)}, () => resolve(true), { once: true });
+})`;
+}
+
+export const LOADED = `document.readyState === 'complete'`;
+
+/** Scrolls to the end of the page and back, so that it loads what it loads late. */
+export const SCROLL_THROUGH = `(async () => {
+  const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+  const end = () => Math.min(30_000, document.documentElement.scrollHeight);
+  for (let top = 0; top < end(); top += Math.max(100, innerHeight / 2)) {
+    scrollTo({ top, behavior: 'instant' });
+    await pause(100);
+  }
+  scrollTo({ top: 0, behavior: 'instant' });
+  await pause(500);
+})()`;

@@ -1,0 +1,142 @@
+/** The REST interface of browserless: `POST /screenshot`, `/pdf` and `/content`. */
+import { STATUS_CODES } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import type { Context } from 'hono';
+import type { CaptureData } from '../../contract/capture-data.js';
+import { CaptureError, notFound, type StoredError } from '../../contract/capture-error.js';
+import type { AppEnv, AppServices } from '../app-services.js';
+import type { Route } from '../route.js';
+import { answerPicture } from '../send-artifact.js';
+import { type Endpoint, readAsked } from './browserless-fields.js';
+import { LATE } from './browserless-waits.js';
+import { capture, type DoorOrder, doorRoute } from './door.js';
+import { underNames } from './fields.js';
+import { documentForm, isLargeDocument, readDoorBody } from './large-body.js';
+
+const PREFIXES = ['', '/chromium', '/chrome'];
+/** What it has besides, and what to do instead. */
+const REFUSED = {
+  '/function': 'Scripts that drive a browser are not run here: use `addScriptTag`, or the `steps` of POST /v1/screenshot.',
+  '/download': 'Downloads are not kept here.',
+  '/scrape': 'Elements are not listed here: use `inspect_page` of POST /v1/screenshot, or read the answer of /content.',
+  '/performance': 'Pages are not audited here: use `inspect_page` of POST /v1/screenshot, which has the times of the page.',
+};
+const NO_SOCKETS = 'No browser can be connected to here: use POST /screenshot, /pdf or /content, or the `steps` of POST /v1/screenshot.';
+const SOCKETS = ['/chromium', '/chrome', '/chromium/playwright', '/chrome/playwright', '/playwright/chromium', '/playwright/chrome'];
+
+/** Statuses that it has itself; any other failure is a 500. */
+const STATUSES = [400, 401, 403, 404, 408, 429, 503];
+const RESPONSE_URL_CHARS = 1_000;
+
+/** Fields of its requests by those of a capture. */
+const NAMES: Record<string, string> = {
+  'viewport.deviceScaleFactor': 'viewport.deviceScaleFactor',
+  http_credentials: 'authenticate',
+  headers: 'setExtraHTTPHeaders',
+  user_agent: 'userAgent',
+  storage_state: 'cookies',
+  format: 'options.type',
+  quality: 'options.quality',
+  full_page: 'options.fullPage',
+  clip: 'options.clip',
+  omit_background: 'options.omitBackground',
+  'pdf.paper': 'options.format',
+  'pdf.header_template': 'options.headerTemplate',
+  'pdf.footer_template': 'options.footerTemplate',
+  'pdf.page_ranges': 'options.pageRanges',
+  pdf: 'options',
+  referer: 'gotoOptions.referer',
+  wait_for_function: 'waitForFunction',
+  steps: 'waitForFunction',
+  custom_js: 'addScriptTag',
+  block_requests: 'rejectRequestPattern',
+  proxy: 'launch.args',
+  locale: 'launch.args',
+  ignore_https_errors: 'launch.acceptInsecureCerts',
+};
+
+/** Each path also with a slash at its end. */
+const paths = (path: string) => [path, `${path}/`];
+const ENDPOINTS: Endpoint[] = ['screenshot', 'pdf', 'content'];
+
+export const BROWSERLESS_ROUTES: readonly Route[] = [
+  ...PREFIXES.flatMap((prefix) => ENDPOINTS.flatMap((endpoint) => paths(`${prefix}/${endpoint}`).map((path) => route(path, endpoint)))),
+  ...PREFIXES.flatMap((prefix) => Object.entries(REFUSED).map(([path, instead]) => refusedRoute('POST', `${prefix}${path}`, instead))),
+  ...SOCKETS.map((path) => refusedRoute('GET', path, NO_SOCKETS)),
+];
+
+function route(path: string, endpoint: Endpoint): Route {
+  const handle = async (services: AppServices, c: Context<AppEnv>) => {
+    await using order = await orderOf(services, c, endpoint);
+    const data = await capture(services, c, order).catch((thrown: unknown) => Promise.reject(underNames(thrown, NAMES)));
+    return await answer(services, c, { data, ...order });
+  };
+  return doorRoute({ method: 'POST', path, keyOf, handle, refuse });
+}
+
+function refusedRoute(method: Route['method'], path: string, instead: string): Route {
+  return doorRoute({ method, path, keyOf, handle: () => Promise.reject(notFound(instead)), refuse });
+}
+
+/** The key of `?token=`, or of the header `Authorization`: a Bearer token, or the name of Basic. */
+function keyOf(c: Context<AppEnv>): string | null {
+  const token = c.req.query('token') ?? '';
+  if (token !== '') return token;
+  const [scheme = '', given = ''] = (c.req.header('authorization') ?? '').split(/ +/, 2);
+  if (/^bearer$/i.test(scheme)) return given;
+  return /^basic$/i.test(scheme) ? Buffer.from(given, 'base64').toString().replace(':', '') : null;
+}
+
+interface Order extends DoorOrder, AsyncDisposable {
+  endpoint: Endpoint;
+  base64: boolean;
+}
+
+/** @throws CaptureError `invalid_request`, `rate_limited` */
+async function orderOf(services: AppServices, c: Context<AppEnv>, endpoint: Endpoint): Promise<Order> {
+  using body = await readDoorBody(services, c);
+  const { draft, html, base64 } = readAsked(endpoint, new URL(c.req.url).searchParams, body.fields);
+  const content = body.html ?? html;
+  const isLarge = content !== null && isLargeDocument(content);
+  if (content !== null && !isLarge) draft.html = Buffer.from(content).toString();
+  const form = isLarge ? await documentForm(services, content) : undefined;
+  return {
+    endpoint,
+    draft,
+    base64,
+    document: endpoint === 'content' ? 'html' : 'response',
+    ...(form === undefined ? {} : { form }),
+    [Symbol.asyncDispose]: async () => await form?.[Symbol.asyncDispose](),
+  };
+}
+
+async function answer(
+  services: AppServices,
+  c: Context<AppEnv>,
+  { data, endpoint, base64, draft }: { data: CaptureData } & Pick<Order, 'endpoint' | 'base64' | 'draft'>,
+): Promise<Response> {
+  const { headers } = c.var.exchange;
+  if (draft.url !== undefined) Object.assign(headers, responseHeaders(data));
+  if (base64) {
+    const artifact = await services.openPicture(data.artifact);
+    if (artifact === null || artifact === 'deleted') throw new CaptureError({ code: 'internal_error', message: 'The picture is gone.' });
+    const text = (await buffer(await artifact.read())).toString('base64');
+    return new Response(text, { headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' } });
+  }
+  const how = { cacheControl: 'no-store', conditional: false };
+  return await answerPicture(services, c, { data, ...how, ...(endpoint === 'content' ? { contentType: 'text/html; charset=utf-8' } : {}) });
+}
+
+function responseHeaders({ response, finalUrl }: CaptureData): Record<string, string> {
+  const { status } = response ?? { status: null };
+  const headers: Record<string, string> = { 'x-response-url': finalUrl.slice(0, RESPONSE_URL_CHARS) };
+  if (status !== null) Object.assign(headers, { 'x-response-code': String(status), 'x-response-status': STATUS_CODES[status] ?? '' });
+  return headers;
+}
+
+function refuse(error: StoredError, c: Context<AppEnv>): Response {
+  const isLate = error.code === 'render_timeout' || error.message.includes(LATE);
+  const status = isLate ? 408 : STATUSES.includes(error.status) ? error.status : 500;
+  const headers = { ...c.var.exchange.headers, 'content-type': 'text/plain; charset=utf-8' };
+  return new Response(`${error.message}\n`, { status, headers });
+}

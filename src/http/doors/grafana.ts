@@ -1,0 +1,228 @@
+/** The interface of Grafana's image renderer: `GET /render` and `/render/version`. */
+import type { Context } from 'hono';
+import { z } from 'zod';
+import { CaptureError, type StoredError } from '../../contract/capture-error.js';
+import { isTimezone } from '../../contract/field-rules.js';
+import { DEVICE_SCALE_FACTOR, PDF_SCALE, TIMEOUT_MS, VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
+import { readUrl } from '../../contract/read-url.js';
+import type { AppEnv, AppServices } from '../app-services.js';
+import type { Route } from '../route.js';
+import { answerPicture } from '../send-artifact.js';
+import { capture, type DoorField, type Draft, doorRoute, field, newDraft, readFields, refused } from './door.js';
+import { addCookies, underNames } from './fields.js';
+
+/** The version that the renderer tells; Grafana decides by it what it may ask for. */
+const VERSION = '5.0.0';
+/** Grafana sends this if nobody has configured a token. */
+const NO_TOKEN = '-';
+/** The renderer's defaults, in CSS px. */
+const WIDTH_PX = 1_000;
+const HEIGHT_PX = 500;
+/** The height of the view of a full page, by its width. */
+const VIEW_RATIO = 0.75;
+/** Statuses that the renderer has itself; any other failure is a 500. */
+const STATUSES = [400, 401, 403, 404, 408, 429, 501, 503];
+
+interface Wanted {
+  draft: Draft;
+  width: number;
+  /** Null for a full page. */
+  height: number | null;
+  density: number;
+  pdf: Record<string, unknown>;
+  renderKey: string;
+  domain: string;
+}
+
+const text = z.string();
+const whole = text.regex(/^-?\d{1,9}$/, 'must be a whole number').transform(Number);
+const yes = text.transform((value) => value === 'true');
+const DURATION = /^(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6}(?:\.\d{1,9})?)s)?(?:(\d{1,9})ms)?$/;
+
+function note<Value>(schema: z.ZodType<Value>, write: (wanted: Wanted, value: Value) => void): DoorField<Wanted> {
+  return field<Wanted, Value>(schema, (value, wanted) => {
+    write(wanted, value);
+    return undefined;
+  });
+}
+
+function pdfMember<Value>(schema: z.ZodType<Value>, name: string): DoorField<Wanted> {
+  return note(schema, ({ pdf }, value) => {
+    if (value !== '') pdf[name] = value;
+  });
+}
+
+const PDF: Record<string, DoorField<Wanted>> = {
+  'pdf.format': pdfMember(text, 'paper'),
+  'pdf.printBackground': pdfMember(yes, 'print_background'),
+  'pdf.pageRanges': pdfMember(text, 'page_ranges'),
+  'pdf.landscape': pdfMember(yes, 'landscape'),
+};
+
+const FIELDS: Record<string, DoorField<Wanted>> = {
+  url: note(text.min(1), ({ draft }, value) => {
+    draft.url = value;
+  }),
+  width: note(whole, (wanted, value) => {
+    if (value !== -1) wanted.width = value;
+  }),
+  height: note(whole, (wanted, value) => {
+    wanted.height = value === -1 ? null : value;
+  }),
+  deviceScaleFactor: note(text.regex(/^\d+(\.\d+)?$/, 'must be a number above 0').transform(Number), (wanted, value) => {
+    if (value > 0) wanted.density = value;
+  }),
+  timezone: note(text, ({ draft }, value) => {
+    const timezone = timezoneOf(value);
+    if (timezone !== null) draft.timezone = timezone;
+  }),
+  encoding: field(text.trim().toLowerCase(), (value, { draft }) => {
+    if (value === 'csv') return 'cannot be csv: this server makes png and pdf; data is exported as CSV in Grafana itself';
+    if (value !== '' && value !== 'png' && value !== 'pdf') return 'must be png or pdf';
+    if (value !== '') draft.format = value;
+    return undefined;
+  }),
+  timeout: field(text, (value, { draft }) => {
+    const seconds = secondsOf(value);
+    if (seconds === null) return 'must be seconds, or a duration such as 30s';
+    if (seconds > 0) draft.timeout = clamp(Math.round(seconds * 1_000), TIMEOUT_MS);
+    return undefined;
+  }),
+  renderKey: note(text, (wanted, value) => {
+    wanted.renderKey = value;
+  }),
+  domain: note(text, (wanted, value) => {
+    wanted.domain = value;
+  }),
+  landscape: pdfMember(yes, 'landscape'),
+  ...PDF,
+  filePath: refused('the picture is the answer'),
+};
+
+export const GRAFANA_ROUTES: readonly Route[] = [
+  doorRoute({ method: 'GET', path: '/render', keyOf, handle: render, refuse }),
+  doorRoute({ method: 'GET', path: '/render/csv', keyOf, handle: () => Promise.reject(noCsv()), refuse }),
+  {
+    method: 'GET',
+    path: '/render/version',
+    access: null,
+    handle: () => (c) => c.json({ version: VERSION }, 200, c.var.exchange.headers),
+  },
+];
+
+function keyOf(c: Context<AppEnv>): string | null {
+  const token = c.req.header('x-auth-token') ?? '';
+  return token === '' || token === NO_TOKEN ? null : token;
+}
+
+async function render(services: AppServices, c: Context<AppEnv>): Promise<Response> {
+  const wanted = readFields(queryOf(new URL(c.req.url).searchParams), FIELDS, newWanted());
+  const draft = toDraft(wanted, c.req.header('accept-language') ?? '');
+  const data = await capture(services, c, { draft }).catch((thrown: unknown) => Promise.reject(underNames(thrown, NAMES)));
+  return await answerPicture(services, c, { data, cacheControl: 'no-store', conditional: false });
+}
+
+/** Fields of its requests by those of a capture. */
+const NAMES: Record<string, string> = {
+  'pdf.paper': 'pdf.format',
+  'pdf.page_ranges': 'pdf.pageRanges',
+  cookies: 'renderKey',
+  storage_state: 'renderKey',
+  headers: 'Accept-Language',
+};
+
+function newWanted(): Wanted {
+  return {
+    draft: { ...newDraft(), reduce_motion: false, format: 'png', tolerate: ['target_error', 'blocked_by_target', 'render_incomplete'] },
+    width: WIDTH_PX,
+    height: HEIGHT_PX,
+    density: 1,
+    pdf: { paper: 'a4', fit_width: false },
+    renderKey: '',
+    domain: '',
+  };
+}
+
+/** The query, and what older versions of Grafana Enterprise write into the address of the page. */
+function queryOf(query: URLSearchParams): Record<string, unknown> {
+  const inPage = [...(readUrl(query.get('url') ?? '')?.searchParams ?? [])].filter(([name]) => Object.hasOwn(PDF, name));
+  return { ...Object.fromEntries(inPage), ...Object.fromEntries(query) };
+}
+
+function toDraft({ draft, width, height, density, pdf, renderKey, domain }: Wanted, language: string): Draft {
+  const view = { width: clamp(width, VIEWPORT_WIDTH_PX), height: clamp(height ?? Math.floor(VIEW_RATIO * width), VIEWPORT_HEIGHT_PX) };
+  if (renderKey !== '' && domain !== '') addCookies(draft, [{ name: 'renderKey', value: renderKey, domain }]);
+  if (language !== '') draft.headers = { 'accept-language': language };
+  draft.wait_for_function = PANELS_LOADED;
+  if (draft.format === 'pdf') {
+    // The renderer prints small what it would show large.
+    draft.pdf = { ...pdf, scale: clamp(1 / density, PDF_SCALE) };
+    return { ...draft, viewport: { ...view, deviceScaleFactor: 1 } };
+  }
+  if (height === null) draft.full_page = true;
+  // A picture of less than one pixel per CSS px is a smaller one of the same page.
+  if (density < 1) draft.resize = { width: Math.max(1, Math.round(view.width * density)) };
+  return { ...draft, viewport: { ...view, deviceScaleFactor: clamp(density, DEVICE_SCALE_FACTOR) } };
+}
+
+/** As the renderer, which has such limits, too. */
+function clamp(value: number, { min, max }: { min: number; max: number }): number {
+  return Math.min(max, Math.max(min, value));
+}
+
+/** An IANA name, or whole hours of POSIX, whose sign is turned around; null for the zone of the browser, as for `browser`. */
+function timezoneOf(given: string): string | null {
+  const [, sign, hours = ''] = /^UTC([+-])0?(\d{1,2})(?::?00)?$/.exec(given) ?? [];
+  const name = sign === undefined ? given : `Etc/GMT${sign}${hours}`;
+  return isTimezone(name) ? name : null;
+}
+
+function secondsOf(given: string): number | null {
+  if (/^\d{1,9}$/.test(given)) return Number(given);
+  const [found, hours = '0', minutes = '0', seconds = '0', ms = '0'] = DURATION.exec(given) ?? [];
+  if (found === undefined || found === '') return null;
+  return Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds) + Number(ms) / 1_000;
+}
+
+/**
+ * True once Grafana shows its panels: nothing is booting, no panel of the view loads, and no query has run for a while. Dashboards of Grafana
+ * 11 and later (scenes) count their queries; older ones count the panels that were drawn. A page that is not Grafana's is ready at once.
+ */
+const PANELS_LOADED = `(() => {
+  const FIRST_QUERY_MS = 3000, QUIET_MS = 300;
+  const now = performance.now();
+  const state = (window.__stillframePanels ??= { began: now, quietSince: null, asked: false });
+  const inView = (element) => {
+    const { top, bottom, width } = element.getBoundingClientRect();
+    return width > 0 && bottom > 0 && top < innerHeight;
+  };
+  const some = (selector, test = inView) => [...document.querySelectorAll(selector)].some(test);
+  const isLate = now - state.began >= FIRST_QUERY_MS;
+  const isBusy = () => {
+    if (some('.preloader, .panel-loading, [aria-label="Panel loading bar"], [data-testid="data-testid Panel loading bar"]')) return true;
+    if (window.__grafanaSceneContext !== undefined) {
+      if (window.__grafanaRunningQueryCount > 0) state.asked = true;
+      return window.__grafanaRunningQueryCount > 0 || !(state.asked || isLate);
+    }
+    if (some('.panel-solo', () => true)) return !(window.panelsRendered >= 1);
+    const isRow = (panel) => panel.querySelector('.dashboard-row, [data-testid="dashboard-row-container"]') !== null;
+    const isDrawn = (panel) => [...panel.querySelectorAll('[class$="panel-content"]')].some((content) => content.childElementCount > 0);
+    if (some('[data-panelid]', () => true)) return some('[data-panelid]', (panel) => inView(panel) && !isRow(panel) && !isDrawn(panel));
+    return window.grafanaBootData !== undefined && !isLate;
+  };
+  if (isBusy()) state.quietSince = null;
+  else state.quietSince ??= now;
+  const isGrafana = window.grafanaBootData !== undefined || window.__grafanaSceneContext !== undefined;
+  return state.quietSince !== null && (!isGrafana || now - state.quietSince >= QUIET_MS);
+})()`;
+
+function noCsv(): CaptureError {
+  const message = 'CSV is not made here: this server makes png and pdf. Data is exported as CSV in Grafana itself.';
+  return new CaptureError({ code: 'unsupported_option', status: 501, message });
+}
+
+function refuse(error: StoredError, c: Context<AppEnv>): Response {
+  const status = error.code === 'render_timeout' ? 408 : STATUSES.includes(error.status) ? error.status : 500;
+  const headers = { ...c.var.exchange.headers, 'content-type': 'text/plain; charset=utf-8' };
+  return new Response(`${error.message}\n`, { status, headers });
+}

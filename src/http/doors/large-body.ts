@@ -1,0 +1,90 @@
+/** JSON bodies with a document of up to 50 MB. */
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import type { Context } from 'hono';
+import { NewPack } from '../../artifacts/page-pack.js';
+import { CaptureError } from '../../contract/capture-error.js';
+import { BODY_LIMIT_BYTES, HTML_MAX_BYTES, PAGE_FILES_MAX_BYTES } from '../../contract/limits.js';
+import { INDEX_FILE } from '../../contract/page-files.js';
+import { bodyTooLarge, readRequestJson, refusedBody } from '../../contract/request-json.js';
+import type { AppEnv, AppServices } from '../app-services.js';
+import { principalOf } from '../guard.js';
+import { readBytes, requireJson } from '../read-body.js';
+import type { SubmittableForm } from '../receive-form.js';
+import type { JsonAnswer, JsonTask } from './json-thread.js';
+
+/** A megabyte of HTML takes about 15 ms to parse, which would hold up other requests. */
+const PARSED_HERE_BYTES = 1024 * 1024;
+const PART_BYTES = 1024 * 1024;
+
+/** Disposal is repeatable. */
+interface DocumentForm extends Pick<SubmittableForm, 'files' | 'submit'>, AsyncDisposable {}
+
+/** A JSON object, and the bytes of its `html` if the body is large. Disposal gives up the place among the uploads. */
+export interface DoorBody extends Disposable {
+  fields: Record<string, unknown>;
+  /** In place of `fields.html`, whose value is then not that of the request. */
+  html: Uint8Array | null;
+}
+
+/**
+ * Reads a JSON object, whose member `html` may be large.
+ * @throws CaptureError `invalid_request`; `rate_limited` when too many large requests are being received
+ */
+export async function readDoorBody({ uploads, config }: AppServices, c: Context<AppEnv>): Promise<DoorBody> {
+  const { incoming } = c.env;
+  requireJson(incoming);
+  const isSmall = Number(incoming.headers['content-length']) <= BODY_LIMIT_BYTES;
+  const place = isSmall ? null : uploads.places.enter(principalOf(c).accountId);
+  const dispose = () => place?.[Symbol.dispose]();
+  try {
+    const bytes = await readBytes(incoming, PAGE_FILES_MAX_BYTES, () => bodyTooLarge(PAGE_FILES_MAX_BYTES));
+    const { value, large: html } =
+      bytes.length > PARSED_HERE_BYTES
+        ? await parseInThread(config.jsonThread, bytes)
+        : { value: readRequestJson(bytes, PAGE_FILES_MAX_BYTES), large: null };
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refusedBody('The body must be a JSON object.');
+    return { fields: value as Record<string, unknown>, html, [Symbol.dispose]: dispose };
+  } catch (error) {
+    dispose();
+    throw error;
+  }
+}
+
+async function parseInThread(thread: URL, bytes: Buffer): Promise<Exclude<JsonAnswer, { error: unknown }>> {
+  const task: JsonTask = { bytes, limitBytes: PAGE_FILES_MAX_BYTES, large: 'html' };
+  const worker = new Worker(thread, { workerData: task, transferList: [bytes.buffer as ArrayBuffer], name: 'json' });
+  const [answer] = (await once(worker, 'message')) as [JsonAnswer];
+  if ('error' in answer) throw new CaptureError(answer.error);
+  return answer;
+}
+
+/** Whether a document must be sent as a file. */
+export function isLargeDocument(html: string | Uint8Array): boolean {
+  return Buffer.byteLength(html) > HTML_MAX_BYTES;
+}
+
+/** A document as the file of a capture. */
+export async function documentForm({ uploads, submit }: AppServices, html: string | Uint8Array): Promise<DocumentForm> {
+  const bytes = typeof html === 'string' ? Buffer.from(html) : html;
+  const pack = await NewPack.open(uploads.dir);
+  const dispose = () => pack[Symbol.asyncDispose]();
+  try {
+    const hash = createHash('sha256');
+    for (let at = 0; at < bytes.length; at += PART_BYTES) {
+      const part = Buffer.from(bytes.buffer, bytes.byteOffset + at, Math.min(PART_BYTES, bytes.length - at));
+      hash.update(part);
+      await pack.write(part);
+    }
+    const file = { name: INDEX_FILE, type: 'text/html; charset=utf-8', at: 0, bytes: bytes.length, sha256: hash.digest('hex') };
+    return {
+      files: { pack: null, key: pack.key, list: [file] },
+      submit: (submission, context) => submit(submission, { ...context, pack }).finally(dispose),
+      [Symbol.asyncDispose]: dispose,
+    };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}

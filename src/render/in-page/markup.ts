@@ -1,0 +1,21 @@
+/** The document as a text, which is read in parts. */
+
+let text = '';
+
+/**
+ * Returns the part of the document's serialisation that begins at a character; empty at its end.
+ * @param from 0 serialises the document, as it is now
+ * @param mostChars at least 2; a part is one shorter where it would end within a surrogate pair
+ */
+export function part(from: number, mostChars: number): string {
+  if (from === 0) text = serialise();
+  const shown = text.slice(from, from + mostChars);
+  return from + mostChars < text.length ? shown.replace(/[\ud800-\udbff]$/, '') : shown;
+}
+
+function serialise(): string {
+  const xml = new XMLSerializer();
+  const root = document.documentElement;
+  const isHtml = document instanceof HTMLDocument;
+  return [...document.childNodes].map((node) => (node === root && isHtml ? root.outerHTML : xml.serializeToString(node))).join('');
+}
