@@ -6,7 +6,7 @@ import { RESOURCE_TYPES } from '../../contract/request-fields.js';
 import {
   addTags,
   LOADED,
-  SCROLL_THROUGH,
+  scrollThrough,
   type Tag,
   THROW_IF_LATE,
   untilAll,
@@ -15,7 +15,7 @@ import {
   untilSelector,
   WAIT_MS,
   type Wait,
-} from './browserless-waits.js';
+} from './page-scripts.js';
 import { type DoorField, type Draft, field, newDraft, object, readFields, refused } from './door.js';
 import { addCookies, bool, type DoorCookie, num } from './fields.js';
 
@@ -33,7 +33,6 @@ interface Wanted {
   gotoTimeout: number | null;
   bestAttempt: boolean;
   scrolls: boolean;
-  media: 'print' | 'screen';
   /** The limit for everything, in ms. */
   timeout: number;
   base64: boolean;
@@ -59,7 +58,7 @@ const FOOTER =
 const QUALITY = 80;
 const text = z.string();
 const ms = num.refine((value) => value >= 0, 'must be 0 or more');
-const length = z.union([z.number(), z.string()]);
+const length = z.union([z.number(), z.string()], { error: 'must be a length, such as 10mm' });
 
 /** Values that say what is so anyway. */
 function only<Value>(value: Value, instead: string): DoorField<unknown> {
@@ -157,6 +156,8 @@ const cookie = z
 
 const waitOptions = { timeout: ms.optional() };
 
+const USER_AGENT_RULE = 'must be a string: the client hints follow from it';
+
 const COMMON: Record<string, DoorField<Wanted>> = {
   url: set(text.min(1), 'url'),
   html: note(text.min(1), (wanted, value) => {
@@ -178,14 +179,9 @@ const COMMON: Record<string, DoorField<Wanted>> = {
     return undefined;
   }),
   userAgent: set(
-    z.union([text, z.strictObject({ userAgent: text }).transform(({ userAgent }) => userAgent)], {
-      error: 'must be a string: the client hints follow from it',
-    }),
+    z.union([text, z.strictObject({ userAgent: text }, USER_AGENT_RULE).transform(({ userAgent }) => userAgent)], USER_AGENT_RULE),
     'user_agent',
   ),
-  emulateMediaType: note(z.enum(['screen', 'print', '']), (wanted, value) => {
-    if (value !== '') wanted.media = value;
-  }),
   setJavaScriptEnabled: only(true, 'block scripts with `rejectResourceTypes: ["script"]`, which leaves those within the page'),
   rejectResourceTypes: field(z.array(text), (types, { draft }) => {
     const other = types.find((type) => !RESOURCE_TYPES.some((known) => known === type && known !== 'frame'));
@@ -305,10 +301,30 @@ const PDF: Record<string, DoorField<Wanted>> = {
   fullPage: set(bool, 'full_page'),
 };
 
+/** These go with a PDF of one page as it is on the screen, in place of paper. */
+const WITH_FULL_PAGE = new Set(['fullPage', 'printBackground', 'tagged', 'timeout', 'waitForFonts', 'omitBackground']);
+
+const PDF_OPTIONS: DoorField<Wanted> = {
+  read: (value, wanted) => {
+    const problem = object(PDF).read(value, wanted);
+    const other = wanted.draft.full_page === true ? Object.keys(value as object).find((name) => !WITH_FULL_PAGE.has(name)) : undefined;
+    if (other === undefined) return problem;
+    return [{ path: 'fullPage', message: `cannot be combined with \`${other}\`: the page is printed as one, as wide as the viewport` }];
+  },
+};
+
+const media = z.enum(['screen', 'print', '']);
+const ONLY_SCREEN = { emulateMediaType: field<Wanted, string>(media, (value) => (value === 'print' ? 'can only be print for /pdf' : undefined)) };
+const ANY_MEDIA = {
+  emulateMediaType: note(media, ({ pdf }, value) => {
+    if (value !== '') pdf.media = value;
+  }),
+};
+
 const TABLES: Record<Endpoint, Record<string, DoorField<Wanted>>> = {
-  screenshot: { ...COMMON, options: object(SCREENSHOT), selector: set(text.min(1), 'selector') },
-  pdf: { ...COMMON, options: object(PDF) },
-  content: COMMON,
+  screenshot: { ...COMMON, ...ONLY_SCREEN, options: object(SCREENSHOT), selector: set(text.min(1), 'selector') },
+  pdf: { ...COMMON, ...ANY_MEDIA, options: PDF_OPTIONS },
+  content: { ...COMMON, ...ONLY_SCREEN },
 };
 
 /** Flags of the process, which this server sets by itself. */
@@ -431,7 +447,6 @@ export function readAsked(endpoint: Endpoint, query: URLSearchParams, body: Reco
     gotoTimeout: null,
     bestAttempt: false,
     scrolls: false,
-    media: endpoint === 'pdf' ? 'print' : 'screen',
     timeout: WAIT_MS,
     base64: false,
     pdf: { tagged: true, print_background: false, fit_width: false },
@@ -458,7 +473,7 @@ function toAsked(endpoint: Endpoint, wanted: Wanted): Asked {
   return { draft, html, base64 };
 }
 
-function writePdf(draft: Draft, { pdf, paper, hasFormat, headerFooter, media }: Wanted): void {
+function writePdf(draft: Draft, { pdf, paper, hasFormat, headerFooter }: Wanted): void {
   draft.format = 'pdf';
   if (draft.full_page === true) {
     draft.full_page_algorithm = 'native';
@@ -466,7 +481,7 @@ function writePdf(draft: Draft, { pdf, paper, hasFormat, headerFooter, media }: 
   }
   if (!hasFormat) pdf.paper = paper;
   if (headerFooter.shown) Object.assign(pdf, { header_template: headerFooter.header, footer_template: headerFooter.footer });
-  draft.pdf = { ...pdf, media };
+  draft.pdf = pdf;
 }
 
 function writeWaits(draft: Draft, wanted: Wanted): void {
@@ -487,7 +502,7 @@ function writeWaits(draft: Draft, wanted: Wanted): void {
   draft.steps = [
     ...(expression === null ? [] : [{ action: 'wait_for', expression }]),
     ...(mayBeLate ? [{ action: 'evaluate', script: THROW_IF_LATE }] : []),
-    ...(scrolls ? [{ action: 'evaluate', script: SCROLL_THROUGH }] : []),
+    ...(scrolls ? [{ action: 'evaluate', script: scrollThrough(null) }] : []),
   ];
 }
 

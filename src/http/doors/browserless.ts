@@ -8,9 +8,9 @@ import type { AppEnv, AppServices } from '../app-services.js';
 import type { Route } from '../route.js';
 import { answerPicture } from '../send-artifact.js';
 import { type Endpoint, readAsked } from './browserless-fields.js';
-import { LATE } from './browserless-waits.js';
+import { LATE } from './page-scripts.js';
 import { capture, type DoorOrder, doorRoute } from './door.js';
-import { underNames } from './fields.js';
+import { answerText, underNames } from './fields.js';
 import { documentForm, isLargeDocument, readDoorBody } from './large-body.js';
 
 const PREFIXES = ['', '/chromium', '/chrome'];
@@ -135,8 +135,9 @@ function responseHeaders({ response, finalUrl }: CaptureData): Record<string, st
 }
 
 function refuse(error: StoredError, c: Context<AppEnv>): Response {
-  const isLate = error.code === 'render_timeout' || error.message.includes(LATE);
-  const status = isLate ? 408 : STATUSES.includes(error.status) ? error.status : 500;
-  const headers = { ...c.var.exchange.headers, 'content-type': 'text/plain; charset=utf-8' };
-  return new Response(`${error.message}\n`, { status, headers });
+  const late = LATE.exec(error.message)?.[0];
+  if (late !== undefined) return answerText(c, late, 408);
+  // It answers so when nothing matches `selector`.
+  if (error.details?.check === 'selector') return answerText(c, error.message, 400);
+  return answerText(c, error.message, error.code === 'render_timeout' ? 408 : STATUSES.includes(error.status) ? error.status : 500);
 }

@@ -121,7 +121,7 @@ export function field<Into, Value>(schema: z.ZodType<Value>, write: (value: Valu
   return {
     read: (value, into) => {
       const { data, error } = schema.safeParse(value);
-      if (error !== undefined) return error.issues.map(({ path, message }) => [...path.map(String), message].join(' ')).join('; ');
+      if (error !== undefined) return error.issues.map((issue) => ({ path: issue.path.join('.'), message: issue.message }));
       const problem = write(data as Value, into);
       return typeof problem === 'string' ? problem : null;
     },
@@ -163,7 +163,7 @@ function issuesOf<Into>(given: Record<string, unknown>, table: Record<string, Do
     if (!Object.hasOwn(given, name)) continue;
     const problem = read(given[name], into);
     if (typeof problem === 'string') issues.push({ path: name, message: problem });
-    else for (const { path, message } of problem ?? []) issues.push({ path: `${name}.${path}`, message });
+    else for (const { path, message } of problem ?? []) issues.push({ path: path === '' ? name : `${name}.${path}`, message });
   }
   return issues;
 }

@@ -1,22 +1,19 @@
 /** Kinds of fields that several doors have. */
+import type { Context } from 'hono';
 import { z } from 'zod';
 import { CaptureError } from '../../contract/capture-error.js';
 import { cookieDomainProblem } from '../../contract/login-schema.js';
 import { readUrl } from '../../contract/read-url.js';
 import { invalidRequest, type RequestIssue } from '../../contract/submission.js';
+import type { AppEnv } from '../app-services.js';
 import type { Draft } from './door.js';
 
 /** A boolean, or its name, as clients send it in queries and forms. */
-export const bool = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]);
+export const bool = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')], {
+  error: 'must be true or false',
+});
 /** A number, or its digits. */
-export const num = z.union([
-  z.number(),
-  z
-    .string()
-    .trim()
-    .regex(/^-?\d+(\.\d+)?$/, 'must be a number')
-    .transform(Number),
-]);
+export const num = z.union([z.number(), z.string().trim().regex(/^-?\d+(\.\d+)?$/).transform(Number)], { error: 'must be a number' });
 
 /** A cookie of Chromium's protocol; without a domain, it is for the host of the page. */
 export interface DoorCookie {
@@ -63,4 +60,10 @@ function renamed(path: string, names: Readonly<Record<string, string>>): string 
     if (name !== undefined) return [name, ...parts.slice(count)].join('.');
   }
   return path;
+}
+
+/** Answers a failure in plain text. */
+export function answerText(c: Context<AppEnv>, message: string, status: number): Response {
+  const headers = { ...c.var.exchange.headers, 'content-type': 'text/plain; charset=utf-8' };
+  return new Response(`${message}\n`, { status, headers });
 }

@@ -9,7 +9,8 @@ import type { AppEnv, AppServices } from '../app-services.js';
 import type { Route } from '../route.js';
 import { answerPicture } from '../send-artifact.js';
 import { capture, type DoorField, type Draft, doorRoute, field, newDraft, readFields, refused } from './door.js';
-import { addCookies, underNames } from './fields.js';
+import { addCookies, answerText, underNames } from './fields.js';
+import { panelsLoaded, scrollThrough } from './page-scripts.js';
 
 /** The version that the renderer tells; Grafana decides by it what it may ask for. */
 const VERSION = '5.0.0';
@@ -153,13 +154,20 @@ function toDraft({ draft, width, height, density, pdf, renderKey, domain }: Want
   const view = { width: clamp(width, VIEWPORT_WIDTH_PX), height: clamp(height ?? Math.floor(VIEW_RATIO * width), VIEWPORT_HEIGHT_PX) };
   if (renderKey !== '' && domain !== '') addCookies(draft, [{ name: 'renderKey', value: renderKey, domain }]);
   if (language !== '') draft.headers = { 'accept-language': language };
-  draft.wait_for_function = PANELS_LOADED;
+  if (height !== null || draft.format === 'pdf') draft.wait_for_function = panelsLoaded('view');
   if (draft.format === 'pdf') {
     // The renderer prints small what it would show large.
     draft.pdf = { ...pdf, scale: clamp(1 / density, PDF_SCALE) };
     return { ...draft, viewport: { ...view, deviceScaleFactor: 1 } };
   }
-  if (height === null) draft.full_page = true;
+  if (height === null) {
+    draft.full_page = true;
+    draft.steps = [
+      { action: 'wait_for', expression: panelsLoaded('view') },
+      { action: 'evaluate', script: scrollThrough('.scrollbar-view') },
+      { action: 'wait_for', expression: panelsLoaded('page') },
+    ];
+  }
   // A picture of less than one pixel per CSS px is a smaller one of the same page.
   if (density < 1) draft.resize = { width: Math.max(1, Math.round(view.width * density)) };
   return { ...draft, viewport: { ...view, deviceScaleFactor: clamp(density, DEVICE_SCALE_FACTOR) } };
@@ -184,38 +192,6 @@ function secondsOf(given: string): number | null {
   return Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds) + Number(ms) / 1_000;
 }
 
-/**
- * True once Grafana shows its panels: nothing is booting, no panel of the view loads, and no query has run for a while. Dashboards of Grafana
- * 11 and later (scenes) count their queries; older ones count the panels that were drawn. A page that is not Grafana's is ready at once.
- */
-const PANELS_LOADED = `(() => {
-  const FIRST_QUERY_MS = 3000, QUIET_MS = 300;
-  const now = performance.now();
-  const state = (window.__stillframePanels ??= { began: now, quietSince: null, asked: false });
-  const inView = (element) => {
-    const { top, bottom, width } = element.getBoundingClientRect();
-    return width > 0 && bottom > 0 && top < innerHeight;
-  };
-  const some = (selector, test = inView) => [...document.querySelectorAll(selector)].some(test);
-  const isLate = now - state.began >= FIRST_QUERY_MS;
-  const isBusy = () => {
-    if (some('.preloader, .panel-loading, [aria-label="Panel loading bar"], [data-testid="data-testid Panel loading bar"]')) return true;
-    if (window.__grafanaSceneContext !== undefined) {
-      if (window.__grafanaRunningQueryCount > 0) state.asked = true;
-      return window.__grafanaRunningQueryCount > 0 || !(state.asked || isLate);
-    }
-    if (some('.panel-solo', () => true)) return !(window.panelsRendered >= 1);
-    const isRow = (panel) => panel.querySelector('.dashboard-row, [data-testid="dashboard-row-container"]') !== null;
-    const isDrawn = (panel) => [...panel.querySelectorAll('[class$="panel-content"]')].some((content) => content.childElementCount > 0);
-    if (some('[data-panelid]', () => true)) return some('[data-panelid]', (panel) => inView(panel) && !isRow(panel) && !isDrawn(panel));
-    return window.grafanaBootData !== undefined && !isLate;
-  };
-  if (isBusy()) state.quietSince = null;
-  else state.quietSince ??= now;
-  const isGrafana = window.grafanaBootData !== undefined || window.__grafanaSceneContext !== undefined;
-  return state.quietSince !== null && (!isGrafana || now - state.quietSince >= QUIET_MS);
-})()`;
-
 function noCsv(): CaptureError {
   const message = 'CSV is not made here: this server makes png and pdf. Data is exported as CSV in Grafana itself.';
   return new CaptureError({ code: 'unsupported_option', status: 501, message });
@@ -223,6 +199,5 @@ function noCsv(): CaptureError {
 
 function refuse(error: StoredError, c: Context<AppEnv>): Response {
   const status = error.code === 'render_timeout' ? 408 : STATUSES.includes(error.status) ? error.status : 500;
-  const headers = { ...c.var.exchange.headers, 'content-type': 'text/plain; charset=utf-8' };
-  return new Response(`${error.message}\n`, { status, headers });
+  return answerText(c, error.message, status);
 }

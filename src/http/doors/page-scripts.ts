@@ -1,4 +1,4 @@
-/** The waits and tags of browserless's interface, as JavaScript that a capture request runs in its page. */
+/** JavaScript that capture requests of doors run in their pages. */
 
 /** How long browserless waits by default, in ms. */
 export const WAIT_MS = 30_000;
@@ -63,7 +63,8 @@ export function untilAll(waits: readonly Wait[], { goesOn }: { goesOn: boolean }
 const STATE = 'window.__stillframeWaits';
 /** Fails if a wait was late. */
 export const THROW_IF_LATE = `if (${STATE}?.late != null) throw new Error('Waiting failed: ' + ${STATE}.late + 'ms exceeded')`;
-export const LATE = 'Waiting failed: ';
+/** The message of that failure. */
+export const LATE = /Waiting failed: \d+ms exceeded/;
 
 /** As Puppeteer's \`waitForFunction\`, for a function or an expression. */
 export function untilFunction(fn: string): string {
@@ -88,14 +89,56 @@ export function untilEvent(event: string): string {
 
 export const LOADED = `document.readyState === 'complete'`;
 
-/** Scrolls to the end of the page and back, so that it loads what it loads late. */
-export const SCROLL_THROUGH = `(async () => {
+/**
+ * Scrolls to the end of the page and back, so that it loads what it loads late.
+ * @param boxes selector of elements that are scrolled as well
+ */
+export function scrollThrough(boxes: string | null): string {
+  return `(async () => {
   const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-  const end = () => Math.min(30_000, document.documentElement.scrollHeight);
-  for (let top = 0; top < end(); top += Math.max(100, innerHeight / 2)) {
-    scrollTo({ top, behavior: 'instant' });
-    await pause(100);
+  const scrolled = [document.scrollingElement, ...${boxes === null ? '[]' : `document.querySelectorAll(${JSON.stringify(boxes)})`}];
+  for (const box of scrolled.filter((one) => one !== null && one.scrollHeight > one.clientHeight)) {
+    for (let top = 0; top < Math.min(30_000, box.scrollHeight); top += Math.max(100, innerHeight / 2)) {
+      box.scrollTo({ top, behavior: 'instant' });
+      await pause(100);
+    }
+    box.scrollTo({ top: 0, behavior: 'instant' });
   }
-  scrollTo({ top: 0, behavior: 'instant' });
   await pause(500);
 })()`;
+}
+
+/**
+ * True once Grafana shows the panels of the view or of the whole page: nothing is booting, no panel loads, and no query has run for a while.
+ * Dashboards of Grafana 11 and later (scenes) count their queries; in older ones, the drawn panels are counted. A page that is not Grafana's
+ * is ready at once.
+ */
+export function panelsLoaded(part: 'view' | 'page'): string {
+  return `(() => {
+  const FIRST_QUERY_MS = 3000, QUIET_MS = 300;
+  const now = performance.now();
+  const state = ((window.__stillframePanels ??= {}).${part} ??= { began: now, quietSince: null, asked: false });
+  const isShown = (element) => {
+    const { top, bottom, width } = element.getBoundingClientRect();
+    return width > 0 && (${part === 'page'} || (bottom > 0 && top < innerHeight));
+  };
+  const some = (selector, test = isShown) => [...document.querySelectorAll(selector)].some(test);
+  const isLate = now - state.began >= FIRST_QUERY_MS;
+  const isBusy = () => {
+    if (some('.preloader, .panel-loading, [aria-label="Panel loading bar"], [data-testid="data-testid Panel loading bar"]')) return true;
+    if (window.__grafanaSceneContext !== undefined) {
+      if (window.__grafanaRunningQueryCount > 0) state.asked = true;
+      return window.__grafanaRunningQueryCount > 0 || !(state.asked || isLate || ${part === 'page'});
+    }
+    if (some('.panel-solo', () => true)) return !(window.panelsRendered >= 1);
+    const isRow = (panel) => panel.querySelector('.dashboard-row, [data-testid="dashboard-row-container"]') !== null;
+    const isDrawn = (panel) => [...panel.querySelectorAll('[class$="panel-content"]')].some((content) => content.childElementCount > 0);
+    if (some('[data-panelid]', () => true)) return some('[data-panelid]', (panel) => isShown(panel) && !isRow(panel) && !isDrawn(panel));
+    return window.grafanaBootData !== undefined && !isLate;
+  };
+  if (isBusy()) state.quietSince = null;
+  else state.quietSince ??= now;
+  const isGrafana = window.grafanaBootData !== undefined || window.__grafanaSceneContext !== undefined;
+  return state.quietSince !== null && (!isGrafana || now - state.quietSince >= QUIET_MS);
+})()`;
+}

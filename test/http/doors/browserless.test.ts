@@ -1,0 +1,320 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { afterAll, describe, expect, it } from 'vitest';
+import { CaptureError } from '../../../src/contract/capture-error.js';
+import { aCapture, aCompletedJob, type FakeServices, fakeServices, KEYS, serveApp, UPLOADS_DIR } from '../fake-services.js';
+
+afterAll(() => rmSync(UPLOADS_DIR, { recursive: true, force: true }));
+
+const URL = 'https://example.com/page';
+const PICTURE = `${'p'.repeat(32)}.png`;
+
+type Changes = Parameters<typeof fakeServices>[0];
+
+function services(changes: Changes = {}): FakeServices {
+  const made = fakeServices(changes);
+  made.config.doors = ['browserless'];
+  made.files.set(PICTURE, Buffer.from('picture'));
+  made.submit = async (submission, context) => {
+    made.submitted.push({ submission, context });
+    const data = aCapture({ artifact: PICTURE, finalUrl: `${URL}?a=1`, response: { status: 404 } });
+    return aCompletedJob({ result: { outcome: { ok: true, data }, durationMs: 1, completedAt: 1, workerId: 'w' } });
+  };
+  return Object.assign(made, changes);
+}
+
+interface Request {
+  body?: unknown;
+  query?: string;
+  headers?: Record<string, string>;
+  by?: FakeServices;
+}
+
+async function ask(path: string, { body = { url: URL }, query = `token=${KEYS.full}`, headers = {}, by = services() }: Request = {}) {
+  await using served = await serveApp(by);
+  const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) };
+  const answer = await fetch(`${served.url}${path}?${query}`, init);
+  return { status: answer.status, headers: answer.headers, text: await answer.text(), options: by.submitted[0]?.submission.options };
+}
+
+const wait = (test: string) => `(async () => (await (${test}\n)))()`;
+
+describe('the interface of browserless', () => {
+  it.each(['', '/chromium', '/chrome'].flatMap((prefix) => ['/screenshot', '/pdf', '/content', '/screenshot/'].map((path) => prefix + path)))(
+    'has POST %s',
+    async (path) => {
+      expect((await ask(path)).status).toBe(200);
+    },
+  );
+
+  it('captures by default as browserless does: a png of 800 × 600 at density 1, nothing blocked, error pages too', async () => {
+    const { options } = await ask('/screenshot');
+    expect(options).toMatchObject({
+      url: URL,
+      format: 'png',
+      quality: 80,
+      view: { width: 800, height: 600, deviceScaleFactor: 1, isMobile: false, hasTouch: false },
+      waitUntil: 'load',
+      timeout: 30_000,
+      reduceMotion: false,
+      blockAds: false,
+      blockTrackers: false,
+      blockChats: false,
+      blockCookieBanners: false,
+      tolerate: ['target_error', 'blocked_by_target', 'render_incomplete'],
+      document: 'response',
+    });
+    const { options: printed } = await ask('/pdf');
+    expect(printed?.pdf).toMatchObject({
+      paper: { width: 8.5, height: 11 },
+      margin: { top: 0, right: 0, bottom: 0, left: 0 },
+      printBackground: false,
+      tagged: true,
+      outline: false,
+      fitWidth: false,
+      media: 'print',
+      headerTemplate: null,
+    });
+    expect((await ask('/content')).options).toMatchObject({ document: 'html', format: 'png' });
+  });
+
+  it.each<[path: string, body: object, options: object]>([
+    ['/screenshot', { options: { type: 'jpeg', quality: '55', fullPage: 'true' } }, { format: 'jpeg', quality: 55, fullPage: true }],
+    ['/screenshot', { options: { clip: { x: 1, y: 2, width: 3, height: 4, scale: 1 } } }, { clip: { x: 1, y: 2, width: 3, height: 4 } }],
+    ['/screenshot', { options: { omitBackground: true, captureBeyondViewport: false, optimizeForSpeed: true } }, { omitBackground: true }],
+    ['/screenshot', { options: { fromSurface: true, encoding: 'binary' } }, {}],
+    ['/screenshot', { selector: '#a' }, { selector: '#a', tolerate: ['target_error', 'blocked_by_target'] }],
+    ['/screenshot', { scrollPage: true }, { steps: [{ action: 'evaluate', script: expect.stringContaining('scrollTo') }] }],
+    ['/pdf', { options: { format: 'A4', landscape: true } }, { pdf: { paper: { width: 11.6929, height: 8.2677 } } }],
+    ['/pdf', { options: { width: '10cm', height: 960 } }, { pdf: { paper: { width: 10 / 2.54, height: 10 } } }],
+    ['/pdf', { options: { margin: { top: '1in', left: 96 } } }, { pdf: { margin: { top: 1, right: 0, bottom: 0, left: 1 } } }],
+    ['/pdf', { options: { scale: 0.5, printBackground: true, pageRanges: '1-2' } }, { pdf: { scale: 0.5, printBackground: true, pageRanges: '1-2' } }],
+    ['/pdf', { options: { preferCSSPageSize: true, outline: true, tagged: false } }, { pdf: { preferCssPageSize: true, outline: true, tagged: false } }],
+    ['/pdf', { options: { timeout: 1, waitForFonts: false, omitBackground: true, pageRanges: '' } }, { pdf: { pageRanges: null } }],
+    ['/pdf', { options: { headerTemplate: '<b>h</b>' } }, { pdf: { headerTemplate: null, footerTemplate: null } }],
+    [
+      '/pdf',
+      { options: { displayHeaderFooter: true, headerTemplate: '<b>h</b>', footerTemplate: '' } },
+      { pdf: { headerTemplate: '<b>h</b>', footerTemplate: expect.stringContaining('totalPages') } },
+    ],
+    ['/pdf', { options: { fullPage: true } }, { fullPage: true, fullPageAlgorithm: 'native', pdf: null }],
+    ['/pdf', { emulateMediaType: 'screen' }, { pdf: { media: 'screen' } }],
+    ['/content', { emulateMediaType: 'screen' }, {}],
+    ['/content', { viewport: { width: 400, height: 300, deviceScaleFactor: 2, isMobile: true, hasTouch: true, isLandscape: false } }, { view: { width: 400, height: 300, deviceScaleFactor: 2, isMobile: true, hasTouch: true } }],
+    ['/content', { gotoOptions: { waitUntil: 'networkidle0', timeout: 5_000, referer: 'https://a.example/' } }, { waitUntil: 'networkidle', timeout: 5_000, referer: 'https://a.example/' }],
+    ['/content', { gotoOptions: { waitUntil: ['domcontentloaded', 'networkidle2'] } }, { waitUntil: 'load' }],
+    ['/content', { gotoOptions: { waitUntil: 'domcontentloaded' } }, { waitUntil: 'domcontentloaded' }],
+    ['/content', { authenticate: { username: 'ada', password: 'p' } }, { httpCredentials: { username: 'ada', password: 'p' } }],
+    ['/content', { setExtraHTTPHeaders: { 'X-A': 'b' }, userAgent: 'UA' }, { headers: { 'x-a': 'b' }, userAgent: 'UA' }],
+    ['/content', { userAgent: { userAgent: 'UA' }, setJavaScriptEnabled: true, requestInterceptors: [] }, { userAgent: 'UA' }],
+    [
+      '/content',
+      { cookies: [{ name: 'a', value: 'b', sameSite: 'Lax', httpOnly: true, expires: 9 }, { name: 'c', value: 'd', domain: 'other.example', secure: true }] },
+      {
+        cookies: [{ name: 'a', value: 'b', domain: null, sameSite: 'Lax', httpOnly: true, expires: 9 }],
+        storageState: { cookies: [{ name: 'c', value: 'd', domain: 'other.example', secure: true }] },
+      },
+    ],
+    ['/content', { cookies: [{ name: 'a', value: 'b', url: 'https://example.com/x', sameSite: 'Default' }] }, { cookies: [{ domain: '.example.com' }] }],
+    ['/content', { rejectResourceTypes: ['image', 'font'] }, { blockResources: ['image', 'font'] }],
+    [
+      '/content',
+      { rejectRequestPattern: ['example.com', '\\.css', '^.*/ads/.*\\.js$', '.*track.*', '*.png'].filter((pattern) => !pattern.endsWith('js$')) },
+      { blockRequests: ['example.com', '.css', 'track', '.png'] },
+    ],
+    ['/content', { rejectRequestPattern: ['/a/.*/b\\?c'] }, { blockRequests: ['/a/*/b?c'] }],
+    ['/content', { waitForTimeout: 1_500 }, { delay: 1_500 }],
+    ['/content', { waitForFunction: { fn: '() => window.a', polling: 'raf' } }, { waitForFunction: wait('(() => window.a\n)()') }],
+    ['/content', { waitForFunction: { fn: 'window.a === 1' } }, { waitForFunction: wait('window.a === 1') }],
+    ['/content', { waitForFunction: { fn: 'async () => 1' } }, { waitForFunction: expect.stringContaining('await (async () => 1') }],
+    ['/content', { waitForSelector: { selector: 'h1' } }, { waitForFunction: wait('document.querySelector("h1") !== null'), timeout: 30_000 }],
+    ['/content', { waitForSelector: { selector: 'h1', visible: true } }, { waitForFunction: expect.stringContaining('checkVisibility') }],
+    ['/content', { waitForSelector: { selector: 'h1', hidden: true } }, { waitForFunction: expect.stringContaining('(!((element)') }],
+    ['/content', { waitForEvent: { event: 'done' } }, { waitForFunction: expect.stringContaining('addEventListener("done"') }],
+    [
+      '/content',
+      { waitForSelector: { selector: 'h1', timeout: 2_000 }, gotoOptions: { timeout: 3_000 } },
+      { steps: [{ action: 'wait_for', expression: expect.stringContaining('within(0, 2000') }, { action: 'evaluate' }], timeout: 5_000 },
+    ],
+    [
+      '/content',
+      { waitForSelector: { selector: 'h1' }, gotoOptions: { timeout: 3_000 }, bestAttempt: true },
+      { waitUntil: 'domcontentloaded', steps: [], waitForFunction: expect.stringMatching(/within\(0, 3000.*readyState[^]*within\(1, 30000/), timeout: 30_000 },
+    ],
+    [
+      '/content',
+      { addStyleTag: [{ content: 'h1{}' }, { url: 'https://a.example/b.css' }], addScriptTag: [{ content: 'x', type: 'module', id: 'i' }] },
+      { customJs: expect.stringContaining('[{"content":"h1{}","element":"style"},{"url":"https://a.example/b.css","element":"link"},{"content":"x","id":"i","type":"module","element":"script"}]') },
+    ],
+    ['/content', { blockAds: true, blockConsentModals: true }, { blockAds: true, blockTrackers: true, blockCookieBanners: true }],
+  ])('%s takes %j', async (path, body, options) => {
+    const answer = await ask(path, { body: { url: URL, ...body } });
+    expect(answer.text).toBe('picture');
+    expect(answer.options).toMatchObject(options);
+  });
+
+  it.each<[query: string, options: object]>([
+    ['timeout=12000', { timeout: 12_000 }],
+    ['timeout=0', { timeout: 60_000 }],
+    ['blockAds', { blockAds: true, blockTrackers: true }],
+    ['headless=true&stealth=false', {}],
+    ['--proxy-server=http://proxy.example:3128&--lang=de-DE', { proxy: { server: 'http://proxy.example:3128' }, locale: 'de-DE' }],
+    [`launch=${encodeURIComponent('{"args":["--no-sandbox"],"defaultViewport":{"width":500,"height":400}}')}`, { view: { width: 500, height: 400 } }],
+    [`launch=${Buffer.from('{"acceptInsecureCerts":true,"headless":"shell"}').toString('base64url')}`, { ignoreHttpsErrors: true }],
+  ])('takes the query ?%s', async (query, options) => {
+    const by = services();
+    by.config.allowInsecureTls = true;
+    const answer = await ask('/screenshot', { query: `token=${KEYS.full}&${query}`, body: { url: URL, gotoOptions: { timeout: 0 } }, by });
+    expect(answer.text).toBe('picture');
+    expect(answer.options).toMatchObject(options);
+  });
+
+  it.each<[path: string, body: object, field: string]>([
+    ['/screenshot', { optons: {} }, '`optons` is not a field of this interface: did you mean `options`?'],
+    ['/content', { options: {} }, '`options` is not a field'],
+    ['/pdf', { selector: 'a' }, '`selector` is not a field'],
+    ['/content', {}, '`url` is required'],
+    ['/content', { url: URL, html: 'x' }, '`html` cannot be combined with `url`'],
+    ['/content', { html: 'x', authenticate: { username: 'a', password: 'b' } }, '`authenticate` needs `url`'],
+    ['/content', { html: 'x', setExtraHTTPHeaders: { a: 'b' } }, '`setExtraHTTPHeaders` needs `url`'],
+    ['/content', { html: 'x', gotoOptions: { referer: URL } }, '`gotoOptions.referer` needs `url`'],
+    ['/content', { gotoOptions: { referrerPolicy: 'origin' } }, '`gotoOptions.referrerPolicy` is not supported here'],
+    ['/content', { url: URL, viewport: { width: 100 } }, '`viewport.width` must be at least 320'],
+    ['/content', { viewport: { isLandscape: true } }, '`viewport.isLandscape` can only be false here'],
+    ['/content', { url: URL, setJavaScriptEnabled: false }, '`setJavaScriptEnabled` can only be true here: block scripts with `rejectResourceTypes'],
+    ['/content', { requestInterceptors: [{}] }, '`requestInterceptors` is not supported here'],
+    ['/content', { emulateMediaType: 'print' }, '`emulateMediaType` can only be print for /pdf'],
+    ['/content', { cookies: [{ name: 'a', value: 'b', partitionKey: 'c' }] }, 'can only have name, value, url, domain'],
+    ['/content', { userAgent: { userAgent: 'a', platform: 'b' } }, '`userAgent` must be a string'],
+    ['/content', { rejectResourceTypes: ['document'] }, '`rejectResourceTypes` cannot have document'],
+    ['/content', { rejectResourceTypes: ['websocket'] }, '`rejectResourceTypes` cannot have this type here'],
+    ...['\\.(css|js)', '^https://a', 'a+', 'b$', '/^.*\\.(css)/', '\\d', 'a.*?', '.*'].map((pattern): [string, object, string] => [
+      '/content',
+      { rejectRequestPattern: [pattern] },
+      '`rejectRequestPattern` can only have plain text',
+    ]),
+    ['/content', { addScriptTag: [{ path: '/etc/passwd' }] }, 'must have `url` or `content`, and no `path`'],
+    ['/content', { addStyleTag: [{ content: 'a', url: 'b' }] }, 'must have either `url` or `content`'],
+    ['/content', { waitForTimeout: 30_001 }, '`waitForTimeout` must be at most 30000'],
+    ['/screenshot', { options: { path: 'a.png' } }, '`options.path` is not supported here'],
+    ['/screenshot', { options: { type: 'gif' } }, '`options.type`'],
+    ['/screenshot', { options: { fromSurface: false } }, '`options.fromSurface` can only be true here'],
+    ['/screenshot', { options: { clip: { x: 0, y: 0, width: 1, height: 1, scale: 2 } } }, '`options.clip.scale` can only be 1 here: set `viewport.deviceScaleFactor`'],
+    ['/screenshot', { options: { clip: { x: 0 }, captureBeyondViewport: false } }, '`options.captureBeyondViewport` can only be true'],
+    ['/screenshot', { url: URL, options: { type: 'jpeg', omitBackground: true } }, '`options.omitBackground` needs format'],
+    ['/pdf', { url: URL, options: { format: 'A9' } }, '`options.format` must be one of a0'],
+    ['/pdf', { url: URL, options: { fullPage: true, format: 'A4' } }, '`options.fullPage` cannot be combined with `format`'],
+    ['/pdf', { options: { path: 'a.pdf' } }, '`options.path` is not supported here'],
+  ])('%s refuses %j', async (path, body, text) => {
+    const by = services();
+    const answer = await ask(path, { body, by });
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    expect(answer.text).toContain(text);
+    expect(by.submitted).toEqual([]);
+  });
+
+  it.each([
+    ['stealth', '`stealth` can only be false'],
+    ['headless=false', '`headless` must be true'],
+    ['launch=nonsense', '`launch` must be a JSON object'],
+    [`launch=${encodeURIComponent('{"args":["--window-size=1,2"]}')}`, '`launch.args` can only have'],
+    [`launch=${encodeURIComponent('{"slowMo":5}')}`, '`launch.slowMo` can only be 0'],
+    ['--disable-web-security', '`args` can only have'],
+    ['profile=a', '`profile` is not supported here'],
+    ['trackingId=a', '`trackingId` is not supported here'],
+  ])('refuses the query ?%s', async (query, text) => {
+    const answer = await ask('/pdf', { query: `token=${KEYS.full}&${query}` });
+    expect(answer.status).toBe(400);
+    expect(answer.text).toContain(text);
+  });
+
+  it.each([
+    ['POST', '/function'],
+    ['POST', '/chromium/download'],
+    ['POST', '/scrape'],
+    ['POST', '/chrome/performance'],
+    ['GET', '/chromium'],
+    ['GET', '/chromium/playwright'],
+  ])('says of %s %s what to use instead', async (method, path) => {
+    await using served = await serveApp(services());
+    const answer = await fetch(`${served.url}${path}?token=${KEYS.full}`, { method });
+    expect(answer.status).toBe(404);
+    expect(await answer.text()).toMatch(/here/);
+  });
+
+  it('takes the key as a token, in Bearer or in Basic, and STILLFRAME_DOOR_KEY without any', async () => {
+    const basic = `Basic ${Buffer.from(`${KEYS.full}:`).toString('base64')}`;
+    const statuses = [];
+    for (const authorization of ['', `Bearer ${KEYS.full}`, basic, 'Bearer other']) {
+      const headers: Record<string, string> = authorization === '' ? {} : { authorization };
+      statuses.push((await ask('/content', { query: '', headers })).status);
+    }
+    expect(statuses).toEqual([401, 200, 200, 401]);
+    const by = services();
+    by.config.doorKey = KEYS.full;
+    expect((await ask('/content', { query: '', by })).status).toBe(200);
+    expect((await ask('/content', { query: `token=${KEYS.reader}`, by })).status).toBe(403);
+  });
+
+  it('tells the response of the page, and none for `html`', async () => {
+    const { headers } = await ask('/screenshot');
+    const told = ['x-response-code', 'x-response-status', 'x-response-url'];
+    expect(told.map((name) => headers.get(name))).toEqual(['404', 'Not Found', `${URL}?a=1`]);
+    const { headers: without } = await ask('/screenshot', { body: { html: '<p>' } });
+    expect(told.map((name) => without.get(name))).toEqual([null, null, null]);
+  });
+
+  it('answers base64 as text, and /content as HTML that runs nothing', async () => {
+    const answer = await ask('/screenshot', { body: { url: URL, options: { encoding: 'base64' } } });
+    expect([answer.text, answer.headers.get('content-type')]).toEqual([
+      Buffer.from('picture').toString('base64'),
+      'text/plain; charset=utf-8',
+    ]);
+    const { headers } = await ask('/content');
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none'/);
+  });
+
+  it.each<[CaptureError, number]>([
+    [new CaptureError({ code: 'render_timeout', message: 'late' }), 408],
+    [new CaptureError({ code: 'navigation_failed', message: 'no such host' }), 500],
+    [new CaptureError({ code: 'rate_limited', message: 'too many' }), 429],
+    [new CaptureError({ code: 'render_incomplete', message: 'no element', details: { check: 'selector' } }), 400],
+    [new CaptureError({ code: 'internal_error', message: 'full', status: 503 }), 503],
+  ])('answers %s with its own status in plain text', async (error, status) => {
+    const by = services({ submit: async () => Promise.reject(error) });
+    const answer = await ask('/screenshot', { by });
+    expect([answer.status, answer.text]).toEqual([status, `${error.message}\n`]);
+  });
+
+  it.each([
+    ['a form', { 'content-type': 'multipart/form-data; boundary=a' }],
+    ['HTML', { 'content-type': 'text/html' }],
+    ['a compressed body', { 'content-encoding': 'gzip' }],
+  ])('refuses %s', async (_what, headers) => {
+    expect((await ask('/pdf', { headers })).status).toBe(400);
+  });
+
+  it.each([
+    ['short HTML as it is', 1_000, false],
+    ['HTML that is too long for a field as a file', 300_000, true],
+    ['HTML that another thread parses as a file', 3_000_000, true],
+  ])('takes %s, and leaves nothing among the uploads', async (_what, chars, isFile) => {
+    const html = `<p>é${'x'.repeat(chars)}`;
+    const by = services();
+    const { status, options } = await ask('/pdf', { body: { html }, by });
+    expect(status).toBe(200);
+    const file = { name: 'index.html', type: 'text/html; charset=utf-8', at: 0, bytes: chars + 5 };
+    if (isFile) expect(options).toMatchObject({ html: null, files: { list: [file] } });
+    else expect(options).toMatchObject({ html, files: null });
+    if (isFile) expect(readdirSync(by.uploads.dir)).toEqual([]);
+  });
+
+  it('parses a large body with the rules of a small one', async () => {
+    const padding = 'x'.repeat(2_000_000);
+    for (const body of [{ html: '', more: padding }, { html: padding, more: 1 }, [padding]]) {
+      expect((await ask('/pdf', { body })).status).toBe(400);
+    }
+    expect((await ask('/pdf', { body: { html: padding.repeat(26) } })).text).toContain('larger than 50000000 bytes');
+  });
+});
