@@ -3,21 +3,22 @@ import { z } from 'zod';
 import { BLOCK_PATTERN_MAX_CHARS, DELAY_MS, TIMEOUT_MS } from '../../contract/limits.js';
 import { readUrl } from '../../contract/read-url.js';
 import { RESOURCE_TYPES } from '../../contract/request-fields.js';
+import { type DoorField, type Draft, field, newDraft, object, readFields, refused } from './door.js';
+import { addCookies, bool, type DoorCookie, num } from './fields.js';
 import {
   addTags,
+  EVENT_SEEN,
   LOADED,
+  listenFor,
   scrollThrough,
   type Tag,
   THROW_IF_LATE,
   untilAll,
-  untilEvent,
   untilFunction,
   untilSelector,
   WAIT_MS,
   type Wait,
 } from './page-scripts.js';
-import { type DoorField, type Draft, field, newDraft, object, readFields, refused } from './door.js';
-import { addCookies, bool, type DoorCookie, num } from './fields.js';
 
 export type Endpoint = 'screenshot' | 'pdf' | 'content';
 
@@ -29,6 +30,7 @@ interface Wanted {
   cookies: DoorCookie[];
   tags: Tag[];
   waits: Partial<Record<'function' | 'selector' | 'event', Wait>>;
+  event: string | null;
   waitUntil: 'load' | 'domcontentloaded' | 'networkidle';
   gotoTimeout: number | null;
   bestAttempt: boolean;
@@ -221,9 +223,10 @@ const COMMON: Record<string, DoorField<Wanted>> = {
       waits.selector = { test: untilSelector(what), timeout: timeout ?? null };
     },
   ),
-  waitForEvent: note(z.strictObject({ event: text.min(1), ...waitOptions }), ({ waits }, { event: name, timeout }) => {
+  waitForEvent: note(z.strictObject({ event: text.min(1), ...waitOptions }), (wanted, { event: name, timeout }) => {
     // browserless takes 0 for the default, here alone.
-    waits.event = { test: untilEvent(name), timeout: timeout === undefined || timeout === 0 ? null : timeout };
+    wanted.event = name;
+    wanted.waits.event = { test: EVENT_SEEN, timeout: timeout === undefined || timeout === 0 ? null : timeout };
   }),
   scrollPage: note(bool, (wanted, value) => {
     wanted.scrolls = value;
@@ -314,7 +317,9 @@ const PDF_OPTIONS: DoorField<Wanted> = {
 };
 
 const media = z.enum(['screen', 'print', '']);
-const ONLY_SCREEN = { emulateMediaType: field<Wanted, string>(media, (value) => (value === 'print' ? 'can only be print for /pdf' : undefined)) };
+const ONLY_SCREEN = {
+  emulateMediaType: field<Wanted, string>(media, (value) => (value === 'print' ? 'can only be print for /pdf' : undefined)),
+};
 const ANY_MEDIA = {
   emulateMediaType: note(media, ({ pdf }, value) => {
     if (value !== '') pdf.media = value;
@@ -443,6 +448,7 @@ export function readAsked(endpoint: Endpoint, query: URLSearchParams, body: Reco
     cookies: [],
     tags: [],
     waits: {},
+    event: null,
     waitUntil: 'load',
     gotoTimeout: null,
     bestAttempt: false,
@@ -485,11 +491,13 @@ function writePdf(draft: Draft, { pdf, paper, hasFormat, headerFooter }: Wanted)
 }
 
 function writeWaits(draft: Draft, wanted: Wanted): void {
-  const { waits, bestAttempt, tags, waitUntil, gotoTimeout, scrolls } = wanted;
+  const { waits, event: awaited, bestAttempt, tags, waitUntil, gotoTimeout, scrolls } = wanted;
   // A document of the request's own loads no network, so that browserless does not wait for it either.
   const until = wanted.html !== null && waitUntil === 'networkidle' ? 'load' : waitUntil;
   draft.wait_until = bestAttempt ? 'domcontentloaded' : until;
-  if (tags.length > 0) draft.custom_js = addTags(tags);
+  // The waits may begin later than the event comes.
+  const scripts = [...(awaited === null ? [] : [listenFor(awaited)]), ...(tags.length === 0 ? [] : [addTags(tags)])];
+  if (scripts.length > 0) draft.custom_js = scripts.join('\n');
   const loaded = bestAttempt && until !== 'domcontentloaded' ? [{ test: LOADED, timeout: gotoTimeout }] : [];
   const all: Wait[] = [...loaded, ...[waits.function, waits.selector, waits.event].filter((wait) => wait !== undefined)];
   draft.timeout = timeoutOf(wanted, all);

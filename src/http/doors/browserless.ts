@@ -8,10 +8,10 @@ import type { AppEnv, AppServices } from '../app-services.js';
 import type { Route } from '../route.js';
 import { answerPicture } from '../send-artifact.js';
 import { type Endpoint, readAsked } from './browserless-fields.js';
-import { LATE } from './page-scripts.js';
 import { capture, type DoorOrder, doorRoute } from './door.js';
 import { answerText, underNames } from './fields.js';
 import { documentForm, isLargeDocument, readDoorBody } from './large-body.js';
+import { LATE } from './page-scripts.js';
 
 const PREFIXES = ['', '/chromium', '/chrome'];
 /** What it has besides, and what to do instead. */

@@ -13,7 +13,17 @@ export const bool = z.union([z.boolean(), z.enum(['true', 'false']).transform((t
   error: 'must be true or false',
 });
 /** A number, or its digits. */
-export const num = z.union([z.number(), z.string().trim().regex(/^-?\d+(\.\d+)?$/).transform(Number)], { error: 'must be a number' });
+export const num = z.union(
+  [
+    z.number(),
+    z
+      .string()
+      .trim()
+      .regex(/^-?\d+(\.\d+)?$/)
+      .transform(Number),
+  ],
+  { error: 'must be a number' },
+);
 
 /** A cookie of Chromium's protocol; without a domain, it is for the host of the page. */
 export interface DoorCookie {

@@ -9,7 +9,7 @@ import type { AppEnv, AppServices } from '../app-services.js';
 import type { Route } from '../route.js';
 import { answerPicture } from '../send-artifact.js';
 import { capture, type DoorField, type Draft, doorRoute, field, newDraft, readFields, refused } from './door.js';
-import { addCookies, answerText, underNames } from './fields.js';
+import { answerText, underNames } from './fields.js';
 import { panelsLoaded, scrollThrough } from './page-scripts.js';
 
 /** The version that the renderer tells; Grafana decides by it what it may ask for. */
@@ -127,8 +127,8 @@ async function render(services: AppServices, c: Context<AppEnv>): Promise<Respon
 const NAMES: Record<string, string> = {
   'pdf.paper': 'pdf.format',
   'pdf.page_ranges': 'pdf.pageRanges',
-  cookies: 'renderKey',
-  storage_state: 'renderKey',
+  'cookies.0.domain': 'domain',
+  'cookies.0.value': 'renderKey',
   headers: 'Accept-Language',
 };
 
@@ -147,12 +147,14 @@ function newWanted(): Wanted {
 /** The query, and what older versions of Grafana Enterprise write into the address of the page. */
 function queryOf(query: URLSearchParams): Record<string, unknown> {
   const inPage = [...(readUrl(query.get('url') ?? '')?.searchParams ?? [])].filter(([name]) => Object.hasOwn(PDF, name));
-  return { ...Object.fromEntries(inPage), ...Object.fromEntries(query) };
+  // An empty value is none, but for the address.
+  const given = [...query].filter(([name, value]) => value !== '' || name === 'url');
+  return { ...Object.fromEntries(inPage), ...Object.fromEntries(given) };
 }
 
 function toDraft({ draft, width, height, density, pdf, renderKey, domain }: Wanted, language: string): Draft {
   const view = { width: clamp(width, VIEWPORT_WIDTH_PX), height: clamp(height ?? Math.floor(VIEW_RATIO * width), VIEWPORT_HEIGHT_PX) };
-  if (renderKey !== '' && domain !== '') addCookies(draft, [{ name: 'renderKey', value: renderKey, domain }]);
+  if (renderKey !== '' && domain !== '') draft.cookies = [{ name: 'renderKey', value: renderKey, domain }];
   if (language !== '') draft.headers = { 'accept-language': language };
   if (height !== null || draft.format === 'pdf') draft.wait_for_function = panelsLoaded('view');
   if (draft.format === 'pdf') {

@@ -81,12 +81,12 @@ export function untilSelector({ selector, visible, hidden }: { selector: string;
   return hidden ? `!${isSeen}` : isSeen;
 }
 
-export function untilEvent(event: string): string {
-  return `new Promise((resolve) => {
-  for (const target of [document, window]) target.addEventListener(${JSON.stringify(event)}, () => resolve(true), { once: true });
-})`;
+/** Listens for an event of the document or window from then on, for EVENT_SEEN. */
+export function listenFor(event: string): string {
+  return `for (const target of [document, window]) target.addEventListener(${JSON.stringify(event)}, () => { ${EVENT_SEEN} = true; }, { once: true });`;
 }
 
+export const EVENT_SEEN = 'window.__stillframeEvent';
 export const LOADED = `document.readyState === 'complete'`;
 
 /**

@@ -39,12 +39,11 @@ async function ask(path: string, { body = { url: URL }, query = `token=${KEYS.fu
 const wait = (test: string) => `(async () => (await (${test}\n)))()`;
 
 describe('the interface of browserless', () => {
-  it.each(['', '/chromium', '/chrome'].flatMap((prefix) => ['/screenshot', '/pdf', '/content', '/screenshot/'].map((path) => prefix + path)))(
-    'has POST %s',
-    async (path) => {
-      expect((await ask(path)).status).toBe(200);
-    },
-  );
+  it.each(
+    ['', '/chromium', '/chrome'].flatMap((prefix) => ['/screenshot', '/pdf', '/content', '/screenshot/'].map((path) => prefix + path)),
+  )('has POST %s', async (path) => {
+    expect((await ask(path)).status).toBe(200);
+  });
 
   it('captures by default as browserless does: a png of 800 × 600 at density 1, nothing blocked, error pages too', async () => {
     const { options } = await ask('/screenshot');
@@ -87,8 +86,16 @@ describe('the interface of browserless', () => {
     ['/pdf', { options: { format: 'A4', landscape: true } }, { pdf: { paper: { width: 11.6929, height: 8.2677 } } }],
     ['/pdf', { options: { width: '10cm', height: 960 } }, { pdf: { paper: { width: 10 / 2.54, height: 10 } } }],
     ['/pdf', { options: { margin: { top: '1in', left: 96 } } }, { pdf: { margin: { top: 1, right: 0, bottom: 0, left: 1 } } }],
-    ['/pdf', { options: { scale: 0.5, printBackground: true, pageRanges: '1-2' } }, { pdf: { scale: 0.5, printBackground: true, pageRanges: '1-2' } }],
-    ['/pdf', { options: { preferCSSPageSize: true, outline: true, tagged: false } }, { pdf: { preferCssPageSize: true, outline: true, tagged: false } }],
+    [
+      '/pdf',
+      { options: { scale: 0.5, printBackground: true, pageRanges: '1-2' } },
+      { pdf: { scale: 0.5, printBackground: true, pageRanges: '1-2' } },
+    ],
+    [
+      '/pdf',
+      { options: { preferCSSPageSize: true, outline: true, tagged: false } },
+      { pdf: { preferCssPageSize: true, outline: true, tagged: false } },
+    ],
     ['/pdf', { options: { timeout: 1, waitForFonts: false, omitBackground: true, pageRanges: '' } }, { pdf: { pageRanges: null } }],
     ['/pdf', { options: { headerTemplate: '<b>h</b>' } }, { pdf: { headerTemplate: null, footerTemplate: null } }],
     [
@@ -99,8 +106,16 @@ describe('the interface of browserless', () => {
     ['/pdf', { options: { fullPage: true } }, { fullPage: true, fullPageAlgorithm: 'native', pdf: null }],
     ['/pdf', { emulateMediaType: 'screen' }, { pdf: { media: 'screen' } }],
     ['/content', { emulateMediaType: 'screen' }, {}],
-    ['/content', { viewport: { width: 400, height: 300, deviceScaleFactor: 2, isMobile: true, hasTouch: true, isLandscape: false } }, { view: { width: 400, height: 300, deviceScaleFactor: 2, isMobile: true, hasTouch: true } }],
-    ['/content', { gotoOptions: { waitUntil: 'networkidle0', timeout: 5_000, referer: 'https://a.example/' } }, { waitUntil: 'networkidle', timeout: 5_000, referer: 'https://a.example/' }],
+    [
+      '/content',
+      { viewport: { width: 400, height: 300, deviceScaleFactor: 2, isMobile: true, hasTouch: true, isLandscape: false } },
+      { view: { width: 400, height: 300, deviceScaleFactor: 2, isMobile: true, hasTouch: true } },
+    ],
+    [
+      '/content',
+      { gotoOptions: { waitUntil: 'networkidle0', timeout: 5_000, referer: 'https://a.example/' } },
+      { waitUntil: 'networkidle', timeout: 5_000, referer: 'https://a.example/' },
+    ],
     ['/content', { gotoOptions: { waitUntil: ['domcontentloaded', 'networkidle2'] } }, { waitUntil: 'load' }],
     ['/content', { gotoOptions: { waitUntil: 'domcontentloaded' } }, { waitUntil: 'domcontentloaded' }],
     ['/content', { authenticate: { username: 'ada', password: 'p' } }, { httpCredentials: { username: 'ada', password: 'p' } }],
@@ -108,17 +123,30 @@ describe('the interface of browserless', () => {
     ['/content', { userAgent: { userAgent: 'UA' }, setJavaScriptEnabled: true, requestInterceptors: [] }, { userAgent: 'UA' }],
     [
       '/content',
-      { cookies: [{ name: 'a', value: 'b', sameSite: 'Lax', httpOnly: true, expires: 9 }, { name: 'c', value: 'd', domain: 'other.example', secure: true }] },
+      {
+        cookies: [
+          { name: 'a', value: 'b', sameSite: 'Lax', httpOnly: true, expires: 9 },
+          { name: 'c', value: 'd', domain: 'other.example', secure: true },
+        ],
+      },
       {
         cookies: [{ name: 'a', value: 'b', domain: null, sameSite: 'Lax', httpOnly: true, expires: 9 }],
         storageState: { cookies: [{ name: 'c', value: 'd', domain: 'other.example', secure: true }] },
       },
     ],
-    ['/content', { cookies: [{ name: 'a', value: 'b', url: 'https://example.com/x', sameSite: 'Default' }] }, { cookies: [{ domain: '.example.com' }] }],
+    [
+      '/content',
+      { cookies: [{ name: 'a', value: 'b', url: 'https://example.com/x', sameSite: 'Default' }] },
+      { cookies: [{ domain: '.example.com' }] },
+    ],
     ['/content', { rejectResourceTypes: ['image', 'font'] }, { blockResources: ['image', 'font'] }],
     [
       '/content',
-      { rejectRequestPattern: ['example.com', '\\.css', '^.*/ads/.*\\.js$', '.*track.*', '*.png'].filter((pattern) => !pattern.endsWith('js$')) },
+      {
+        rejectRequestPattern: ['example.com', '\\.css', '^.*/ads/.*\\.js$', '.*track.*', '*.png'].filter(
+          (pattern) => !pattern.endsWith('js$'),
+        ),
+      },
       { blockRequests: ['example.com', '.css', 'track', '.png'] },
     ],
     ['/content', { rejectRequestPattern: ['/a/.*/b\\?c'] }, { blockRequests: ['/a/*/b?c'] }],
@@ -126,10 +154,18 @@ describe('the interface of browserless', () => {
     ['/content', { waitForFunction: { fn: '() => window.a', polling: 'raf' } }, { waitForFunction: wait('(() => window.a\n)()') }],
     ['/content', { waitForFunction: { fn: 'window.a === 1' } }, { waitForFunction: wait('window.a === 1') }],
     ['/content', { waitForFunction: { fn: 'async () => 1' } }, { waitForFunction: expect.stringContaining('await (async () => 1') }],
-    ['/content', { waitForSelector: { selector: 'h1' } }, { waitForFunction: wait('document.querySelector("h1") !== null'), timeout: 30_000 }],
+    [
+      '/content',
+      { waitForSelector: { selector: 'h1' } },
+      { waitForFunction: wait('document.querySelector("h1") !== null'), timeout: 30_000 },
+    ],
     ['/content', { waitForSelector: { selector: 'h1', visible: true } }, { waitForFunction: expect.stringContaining('checkVisibility') }],
     ['/content', { waitForSelector: { selector: 'h1', hidden: true } }, { waitForFunction: expect.stringContaining('(!((element)') }],
-    ['/content', { waitForEvent: { event: 'done' } }, { waitForFunction: expect.stringContaining('addEventListener("done"') }],
+    [
+      '/content',
+      { waitForEvent: { event: 'done' } },
+      { customJs: expect.stringContaining('addEventListener("done"'), waitForFunction: wait('window.__stillframeEvent') },
+    ],
     [
       '/content',
       { waitForSelector: { selector: 'h1', timeout: 2_000 }, gotoOptions: { timeout: 3_000 } },
@@ -138,12 +174,21 @@ describe('the interface of browserless', () => {
     [
       '/content',
       { waitForSelector: { selector: 'h1' }, gotoOptions: { timeout: 3_000 }, bestAttempt: true },
-      { waitUntil: 'domcontentloaded', steps: [], waitForFunction: expect.stringMatching(/within\(0, 3000.*readyState[^]*within\(1, 30000/), timeout: 30_000 },
+      {
+        waitUntil: 'domcontentloaded',
+        steps: [],
+        waitForFunction: expect.stringMatching(/within\(0, 3000.*readyState[\s\S]*within\(1, 30000/),
+        timeout: 30_000,
+      },
     ],
     [
       '/content',
       { addStyleTag: [{ content: 'h1{}' }, { url: 'https://a.example/b.css' }], addScriptTag: [{ content: 'x', type: 'module', id: 'i' }] },
-      { customJs: expect.stringContaining('[{"content":"h1{}","element":"style"},{"url":"https://a.example/b.css","element":"link"},{"content":"x","id":"i","type":"module","element":"script"}]') },
+      {
+        customJs: expect.stringContaining(
+          '[{"content":"h1{}","element":"style"},{"url":"https://a.example/b.css","element":"link"},{"content":"x","id":"i","type":"module","element":"script"}]',
+        ),
+      },
     ],
     ['/content', { blockAds: true, blockConsentModals: true }, { blockAds: true, blockTrackers: true, blockCookieBanners: true }],
   ])('%s takes %j', async (path, body, options) => {
@@ -158,7 +203,10 @@ describe('the interface of browserless', () => {
     ['blockAds', { blockAds: true, blockTrackers: true }],
     ['headless=true&stealth=false', {}],
     ['--proxy-server=http://proxy.example:3128&--lang=de-DE', { proxy: { server: 'http://proxy.example:3128' }, locale: 'de-DE' }],
-    [`launch=${encodeURIComponent('{"args":["--no-sandbox"],"defaultViewport":{"width":500,"height":400}}')}`, { view: { width: 500, height: 400 } }],
+    [
+      `launch=${encodeURIComponent('{"args":["--no-sandbox"],"defaultViewport":{"width":500,"height":400}}')}`,
+      { view: { width: 500, height: 400 } },
+    ],
     [`launch=${Buffer.from('{"acceptInsecureCerts":true,"headless":"shell"}').toString('base64url')}`, { ignoreHttpsErrors: true }],
   ])('takes the query ?%s', async (query, options) => {
     const by = services();
@@ -180,7 +228,11 @@ describe('the interface of browserless', () => {
     ['/content', { gotoOptions: { referrerPolicy: 'origin' } }, '`gotoOptions.referrerPolicy` is not supported here'],
     ['/content', { url: URL, viewport: { width: 100 } }, '`viewport.width` must be at least 320'],
     ['/content', { viewport: { isLandscape: true } }, '`viewport.isLandscape` can only be false here'],
-    ['/content', { url: URL, setJavaScriptEnabled: false }, '`setJavaScriptEnabled` can only be true here: block scripts with `rejectResourceTypes'],
+    [
+      '/content',
+      { url: URL, setJavaScriptEnabled: false },
+      '`setJavaScriptEnabled` can only be true here: block scripts with `rejectResourceTypes',
+    ],
     ['/content', { requestInterceptors: [{}] }, '`requestInterceptors` is not supported here'],
     ['/content', { emulateMediaType: 'print' }, '`emulateMediaType` can only be print for /pdf'],
     ['/content', { cookies: [{ name: 'a', value: 'b', partitionKey: 'c' }] }, 'can only have name, value, url, domain'],
@@ -198,7 +250,11 @@ describe('the interface of browserless', () => {
     ['/screenshot', { options: { path: 'a.png' } }, '`options.path` is not supported here'],
     ['/screenshot', { options: { type: 'gif' } }, '`options.type`'],
     ['/screenshot', { options: { fromSurface: false } }, '`options.fromSurface` can only be true here'],
-    ['/screenshot', { options: { clip: { x: 0, y: 0, width: 1, height: 1, scale: 2 } } }, '`options.clip.scale` can only be 1 here: set `viewport.deviceScaleFactor`'],
+    [
+      '/screenshot',
+      { options: { clip: { x: 0, y: 0, width: 1, height: 1, scale: 2 } } },
+      '`options.clip.scale` can only be 1 here: set `viewport.deviceScaleFactor`',
+    ],
     ['/screenshot', { options: { clip: { x: 0 }, captureBeyondViewport: false } }, '`options.captureBeyondViewport` can only be true'],
     ['/screenshot', { url: URL, options: { type: 'jpeg', omitBackground: true } }, '`options.omitBackground` needs format'],
     ['/pdf', { url: URL, options: { format: 'A9' } }, '`options.format` must be one of a0'],

@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import { CaptureError } from '../../../src/contract/capture-error.js';
+import { aCapture, aCompletedJob, type FakeServices, fakeServices, KEYS, serveApp } from '../fake-services.js';
+
+const URL = 'http://grafana.example:3000/d-solo/abc/x?orgId=1&panelId=2&render=1';
+const PICTURE = `${'p'.repeat(32)}.png`;
+
+function services(changes: Partial<FakeServices> = {}): FakeServices {
+  const made = fakeServices();
+  made.config.doors = ['grafana'];
+  made.files.set(PICTURE, Buffer.from('picture'));
+  made.submit = async (submission, context) => {
+    made.submitted.push({ submission, context });
+    const outcome = { ok: true as const, data: aCapture({ artifact: PICTURE }) };
+    return aCompletedJob({ result: { outcome, durationMs: 1, completedAt: 1, workerId: 'w' } });
+  };
+  return Object.assign(made, changes);
+}
+
+type Query = Record<string, string>;
+
+async function ask(
+  query: Query,
+  { path = '/render', headers = {}, by = services() }: { path?: string; headers?: Query; by?: FakeServices } = {},
+) {
+  await using served = await serveApp(by);
+  const answer = await fetch(`${served.url}${path}?${new URLSearchParams(query)}`, { headers: { 'x-auth-token': KEYS.full, ...headers } });
+  return {
+    status: answer.status,
+    type: answer.headers.get('content-type'),
+    text: await answer.text(),
+    options: by.submitted[0]?.submission.options,
+  };
+}
+
+describe("the interface of Grafana's image renderer", () => {
+  it('takes the request that Grafana sends for a panel', async () => {
+    const sent = {
+      url: URL,
+      renderKey: 'k3y',
+      domain: 'grafana.example',
+      timezone: 'Europe/Berlin',
+      encoding: 'png',
+      timeout: '60',
+      width: '1000',
+      height: '500',
+      deviceScaleFactor: '1.000000',
+    };
+    const headers = { 'user-agent': 'Grafana/12.3.0', 'accept-language': 'de-DE' };
+    const { status, text, options } = await ask(sent, { headers });
+    expect([status, text]).toEqual([200, 'picture']);
+    expect(options).toMatchObject({
+      url: URL,
+      format: 'png',
+      view: { width: 1_000, height: 500, deviceScaleFactor: 1 },
+      cookies: [{ name: 'renderKey', value: 'k3y', domain: '.grafana.example' }],
+      headers: { 'accept-language': 'de-DE' },
+      timezone: 'Europe/Berlin',
+      timeout: 60_000,
+      fullPage: false,
+      waitForFunction: expect.stringContaining('__grafanaRunningQueryCount'),
+      blockAds: false,
+      tolerate: ['target_error', 'blocked_by_target', 'render_incomplete'],
+    });
+  });
+
+  it.each<[Query, object]>([
+    [{}, { format: 'png', view: { width: 1_000, height: 500, deviceScaleFactor: 1 }, timeout: 30_000, timezone: null, cookies: [] }],
+    [
+      { height: '-1' },
+      {
+        fullPage: true,
+        view: { width: 1_000, height: 750 },
+        steps: [{ action: 'wait_for' }, { action: 'evaluate' }, { action: 'wait_for' }],
+      },
+    ],
+    [{ width: '10', height: '9000' }, { view: { width: 320, height: 2_160 } }],
+    [{ width: '-1', height: '' }, {}],
+    [{ deviceScaleFactor: '2' }, { view: { deviceScaleFactor: 2 }, resize: null }],
+    [{ deviceScaleFactor: '4' }, { view: { deviceScaleFactor: 3 } }],
+    [{ deviceScaleFactor: '0.25' }, { view: { deviceScaleFactor: 1 }, resize: { width: 250 } }],
+    [{ deviceScaleFactor: '0' }, { view: { deviceScaleFactor: 1 } }],
+    [{ timezone: 'UTC-02:00' }, { timezone: 'Etc/GMT-2' }],
+    [{ timezone: 'utc' }, { timezone: 'UTC' }],
+    [{ timezone: 'browser' }, { timezone: null }],
+    [{ timeout: '1m30s' }, { timeout: 60_000 }],
+    [{ timeout: '2.5s' }, { timeout: 2_500 }],
+    [{ timeout: '0' }, { timeout: 30_000 }],
+    [
+      { encoding: 'PDF' },
+      { format: 'pdf', pdf: { paper: { width: 8.2677, height: 11.6929 }, margin: { top: 0 }, printBackground: true, scale: 1 } },
+    ],
+    [
+      { encoding: 'pdf', deviceScaleFactor: '2', landscape: 'true', 'pdf.format': 'A5' },
+      { pdf: { paper: { width: 8.2677, height: 5.8268 }, scale: 0.5 }, view: { deviceScaleFactor: 1 } },
+    ],
+    [{ encoding: 'pdf', 'pdf.printBackground': 'false', 'pdf.pageRanges': '1-2' }, { pdf: { printBackground: false, pageRanges: '1-2' } }],
+    [{ encoding: 'pdf', url: `${URL}&pdf.format=letter&pdf.landscape=true` }, { pdf: { paper: { width: 11, height: 8.5 } } }],
+    [{ renderKey: 'k', domain: 'grafana.example', url: 'http://grafana.example/' }, { cookies: [{ domain: '.grafana.example' }] }],
+    [{ renderKey: 'k' }, { cookies: [], storageState: null }],
+  ])('takes %j', async (query, options) => {
+    const answer = await ask({ url: URL, ...query });
+    expect(answer.text).toBe('picture');
+    expect(answer.options).toMatchObject(options);
+  });
+
+  it.each<[Query, string]>([
+    [{ url: '' }, '`url`'],
+    [{ url: 'file:///etc/passwd' }, '`url` must'],
+    [{ url: URL, width: 'wide' }, '`width` must be a whole number'],
+    [{ url: URL, deviceScaleFactor: '-5' }, '`deviceScaleFactor` must be a number above 0'],
+    [{ url: URL, timeout: 'soon' }, '`timeout` must be seconds'],
+    [{ url: URL, encoding: 'csv' }, '`encoding` cannot be csv'],
+    [{ url: URL, encoding: 'gif' }, '`encoding` must be png or pdf'],
+    [{ url: URL, encoding: 'pdf', 'pdf.format': 'a9' }, '`pdf.format` must be one of'],
+    [{ url: URL, renderKey: 'k', domain: 'localhost' }, '`domain` must'],
+    [{ url: URL, filePath: '/tmp/x.png' }, '`filePath` is not supported here'],
+    [{ url: URL, heigth: '3' }, '`heigth` is not a field of this interface: did you mean `height`?'],
+  ])('refuses %j', async (query, text) => {
+    const answer = await ask(query);
+    expect([answer.status, answer.type]).toEqual([400, 'text/plain; charset=utf-8']);
+    expect(answer.text).toContain(text);
+  });
+
+  it('refuses CSV', async () => {
+    const { status, text } = await ask({ url: URL, encoding: 'csv' }, { path: '/render/csv' });
+    expect([status, text]).toEqual([501, expect.stringContaining('CSV is not made here')]);
+  });
+
+  it('tells a version that can do what Grafana asks for, without a key', async () => {
+    const answer = await ask({}, { path: '/render/version', headers: { 'x-auth-token': '' } });
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { version: '5.0.0' }]);
+  });
+
+  it("counts Grafana's default token as none, for which STILLFRAME_DOOR_KEY stands", async () => {
+    const headers = { 'x-auth-token': '-' };
+    expect((await ask({ url: URL }, { headers })).status).toBe(401);
+    const by = services();
+    by.config.doorKey = KEYS.full;
+    expect((await ask({ url: URL }, { headers, by })).status).toBe(200);
+    expect((await ask({ url: URL }, { headers: { 'x-auth-token': 'other' }, by })).status).toBe(401);
+  });
+
+  it.each<[CaptureError, number]>([
+    [new CaptureError({ code: 'render_timeout', message: 'late' }), 408],
+    [new CaptureError({ code: 'navigation_failed', message: 'no host' }), 500],
+    [new CaptureError({ code: 'rate_limited', message: 'too many' }), 429],
+  ])('answers %s with its own status', async (error, status) => {
+    const by = services({ submit: async () => Promise.reject(error) });
+    expect((await ask({ url: URL }, { by })).status).toBe(status);
+  });
+});
