@@ -1,0 +1,119 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { type Figure, median, ratio } from './figure.js';
+import { inTurns } from './loops.js';
+import { BENCH_PAGES } from './pages.js';
+import { startServer } from './server.js';
+import { startSiteThread } from './site-thread.js';
+
+const PAIRS = 20;
+const PAIRS_OF_OWN = 60;
+const WARM_UP = 5;
+const SAMPLE_MS = 200;
+
+/** What a door asks for, as a request of this API. */
+const EQUAL = {
+  viewport: { width: 800, height: 600, deviceScaleFactor: 1 },
+  format: 'png',
+  reduce_motion: false,
+  block_ads: false,
+  block_cookie_banners: false,
+  block_chats: false,
+  block_trackers: false,
+  verify_egress: false,
+  cache_ttl: 0,
+  tolerate: ['target_error', 'blocked_by_target', 'render_incomplete'],
+};
+
+/**
+ * What the door of browserless costs beside this API, and the same jobs on browserless itself: BROWSERLESS_URL is its origin, BROWSERLESS_TOKEN
+ * its token, and BROWSERLESS_PID its process.
+ */
+export async function benchDoors(): Promise<Figure[]> {
+  await using site = await startSiteThread('127.0.0.2', BENCH_PAGES);
+  await using server = await startServer({ STILLFRAME_DOORS: 'browserless' });
+  const url = `${site.origin}/bench/article`;
+  const own = { url: server.url, token: server.key };
+  const added: number[] = [];
+  for (let nth = 0; nth < WARM_UP + PAIRS_OF_OWN; nth++) {
+    const api = () => timed(`${server.url}/v1/screenshot`, { url, ...EQUAL }, { authorization: `Bearer ${server.key}`, accept: 'image/png' });
+    const door = () => timed(`${server.url}/screenshot?token=${server.key}`, { url });
+    // The first of a pair may meet what the one before it has left.
+    const [first, second] = nth % 2 === 0 ? [await api(), await door()] : [await door(), await api()];
+    if (nth >= WARM_UP) added.push(nth % 2 === 0 ? second - first : first - second);
+  }
+  const figures: Figure[] = [['a screenshot by the door, more than by the API, median of pairs', `${median(added).toFixed(1)} ms`, '≤ 5']];
+  const { BROWSERLESS_URL: origin, BROWSERLESS_TOKEN: token = '', BROWSERLESS_PID: pid } = process.env;
+  if (origin === undefined) return figures;
+  for (const [path, body] of [
+    ['/screenshot', { url, options: { fullPage: true } }],
+    ['/screenshot', { url }],
+    ['/pdf', { url, options: { format: 'A4', printBackground: true } }],
+  ] as const) {
+    const memory = watchMemory({ ours: server.pid, peer: Number(pid) });
+    const ms = await inTurns(
+      {
+        ours: () => timed(`${own.url}${path}?token=${own.token}`, body),
+        peer: () => timed(`${origin}${path}?token=${token}`, body),
+      },
+      PAIRS,
+    );
+    const { ours, peer } = memory.end();
+    const what = `${path}${'options' in body && 'fullPage' in body.options ? ' of the page' : ''}`;
+    figures.push(
+      [`${what}, browserless, p50`, `${ms.peer.toFixed(0)} ms`],
+      [`${what}, ours ÷ browserless, time`, ratio(ms.ours, ms.peer)],
+      [`${what}, ours and browserless, peak memory`, `${mb(ours)}, ${mb(peer)} MB`],
+    );
+  }
+  return figures;
+}
+
+function mb(bytes: number): string {
+  return (bytes / 1_000_000).toFixed(0);
+}
+
+async function timed(url: string, body: object, headers: Record<string, string> = {}): Promise<number> {
+  const from = performance.now();
+  const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) };
+  const answer = await fetch(url, init);
+  await answer.arrayBuffer();
+  if (answer.status !== 200) throw new Error(`${url}: ${answer.status}`);
+  return performance.now() - from;
+}
+
+/** The greatest proportional memory of processes with all below them, in bytes. */
+function watchMemory<Name extends string>(roots: Record<Name, number>): { end(): Record<Name, number> } {
+  const peaks = Object.fromEntries(Object.keys(roots).map((name) => [name, 0])) as Record<Name, number>;
+  const timer = setInterval(() => {
+    for (const name of Object.keys(roots) as Name[]) peaks[name] = Math.max(peaks[name], treeBytes(roots[name]));
+  }, SAMPLE_MS);
+  return {
+    end: () => {
+      clearInterval(timer);
+      return peaks;
+    },
+  };
+}
+
+function treeBytes(root: number): number {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+    const parent = /^PPid:\s+(\d+)/m.exec(read(`/proc/${name}/status`))?.[1];
+    if (parent !== undefined) parents.set(Number(name), Number(parent));
+  }
+  const isBelow = (pid: number): boolean => pid === root || (pid > 1 && isBelow(parents.get(pid) ?? 0));
+  return [...parents.keys()].filter(isBelow).reduce((sum, pid) => sum + pssBytes(pid), 0);
+}
+
+function pssBytes(pid: number): number {
+  return Number(/^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * 1_024;
+}
+
+/** Empty for a process that has ended meanwhile. */
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
