@@ -39,9 +39,11 @@ interface Wanted {
   timeout: number;
   base64: boolean;
   pdf: Record<string, unknown>;
-  paper: { width: number | string; height: number | string };
-  hasFormat: boolean;
-  headerFooter: { shown: boolean; header: string; footer: string };
+  paperWidth: number | string;
+  paperHeight: number | string;
+  hasTemplates: boolean;
+  header: string;
+  footer: string;
 }
 
 /** A request, as a capture. `html` is that of the request if it has any. */
@@ -93,6 +95,13 @@ function note<Value>(schema: z.ZodType<Value>, write: (wanted: Wanted, value: Va
   });
 }
 
+/** Keeps a value for what is made of several fields. */
+function keep<Name extends keyof Wanted>(schema: z.ZodType<Wanted[Name]>, name: Name): DoorField<Wanted> {
+  return note(schema, (wanted, value) => {
+    wanted[name] = value;
+  });
+}
+
 const VIEWPORT: Record<string, DoorField<Wanted>> = {
   width: member(num, 'viewport', 'width'),
   height: member(num, 'viewport', 'height'),
@@ -106,9 +115,7 @@ const EVENTS = ['load', 'domcontentloaded', 'networkidle0', 'networkidle2'] as c
 const event = z.enum(EVENTS);
 
 const GOTO: Record<string, DoorField<Wanted>> = {
-  timeout: note(ms, (wanted, value) => {
-    wanted.gotoTimeout = value;
-  }),
+  timeout: keep(ms, 'gotoTimeout'),
   waitUntil: note(z.union([event.transform((one) => [one]), z.array(event)]), (wanted, events) => {
     // Every capture waits for the network for a while, as networkidle2 does.
     if (events.includes('networkidle0')) wanted.waitUntil = 'networkidle';
@@ -162,14 +169,10 @@ const USER_AGENT_RULE = 'must be a string: the client hints follow from it';
 
 const COMMON: Record<string, DoorField<Wanted>> = {
   url: set(text.min(1), 'url'),
-  html: note(text.min(1), (wanted, value) => {
-    wanted.html = value;
-  }),
+  html: keep(text.min(1), 'html'),
   gotoOptions: object(GOTO),
   viewport: object(VIEWPORT),
-  cookies: note(z.array(cookie), (wanted, value) => {
-    wanted.cookies = value;
-  }),
+  cookies: keep(z.array(cookie), 'cookies'),
   authenticate: field(z.strictObject({ username: text, password: text }), (value, { draft, html }) => {
     if (html !== null) return 'needs `url`, whose origin gets the name and password';
     draft.http_credentials = value;
@@ -228,12 +231,8 @@ const COMMON: Record<string, DoorField<Wanted>> = {
     wanted.event = name;
     wanted.waits.event = { test: EVENT_SEEN, timeout: timeout === undefined || timeout === 0 ? null : timeout };
   }),
-  scrollPage: note(bool, (wanted, value) => {
-    wanted.scrolls = value;
-  }),
-  bestAttempt: note(bool, (wanted, value) => {
-    wanted.bestAttempt = value;
-  }),
+  scrollPage: keep(bool, 'scrolls'),
+  bestAttempt: keep(bool, 'bestAttempt'),
   // Fields of its cloud, which n8n sends.
   blockAds: field(bool, (value, { draft }) => blockAds(value, draft)),
   blockConsentModals: set(bool, 'block_cookie_banners'),
@@ -254,9 +253,10 @@ const SCREENSHOT: Record<string, DoorField<Wanted>> = {
   fullPage: set(bool, 'full_page'),
   clip: object({ ...CLIP, scale: only(1, 'set `viewport.deviceScaleFactor`') }),
   omitBackground: set(bool, 'omit_background'),
-  encoding: note(z.enum(['binary', 'base64']), (wanted, value) => {
-    wanted.base64 = value === 'base64';
-  }),
+  encoding: keep(
+    z.enum(['binary', 'base64']).transform((encoding) => encoding === 'base64'),
+    'base64',
+  ),
   // A part of the page is captured wherever it is, and the pixels are the same.
   captureBeyondViewport: field(bool, (value, { draft }) =>
     !value && draft.clip !== undefined ? 'can only be true here with `clip`' : undefined,
@@ -267,29 +267,16 @@ const SCREENSHOT: Record<string, DoorField<Wanted>> = {
 };
 
 const PDF: Record<string, DoorField<Wanted>> = {
-  format: note(text, (wanted, value) => {
-    wanted.hasFormat = true;
-    wanted.pdf.paper = value;
-  }),
-  width: note(length, ({ paper }, value) => {
-    paper.width = value;
-  }),
-  height: note(length, ({ paper }, value) => {
-    paper.height = value;
-  }),
+  format: member(text, 'pdf', 'paper'),
+  width: keep(length, 'paperWidth'),
+  height: keep(length, 'paperHeight'),
   margin: member(z.strictObject({ top: length, right: length, bottom: length, left: length }).partial(), 'pdf', 'margin'),
   landscape: member(bool, 'pdf', 'landscape'),
   scale: member(num, 'pdf', 'scale'),
   printBackground: member(bool, 'pdf', 'print_background'),
-  displayHeaderFooter: note(bool, ({ headerFooter }, value) => {
-    headerFooter.shown = value;
-  }),
-  headerTemplate: note(text, ({ headerFooter }, value) => {
-    if (value !== '') headerFooter.header = value;
-  }),
-  footerTemplate: note(text, ({ headerFooter }, value) => {
-    if (value !== '') headerFooter.footer = value;
-  }),
+  displayHeaderFooter: keep(bool, 'hasTemplates'),
+  headerTemplate: keep(text, 'header'),
+  footerTemplate: keep(text, 'footer'),
   pageRanges: note(text, ({ pdf }, value) => {
     if (value !== '') pdf.page_ranges = value;
   }),
@@ -352,36 +339,39 @@ const insecure = field<Wanted, boolean>(bool, (value, { draft }) => {
   if (value) draft.ignore_https_errors = true;
   return undefined;
 });
-const stealth = only(false, 'no browser is disguised here');
-const headless: DoorField<unknown> = {
-  read: (given) => (['true', 'new', 'shell', ''].includes(String(given)) ? null : 'must be true here'),
-};
 
-const LAUNCH: Record<string, DoorField<Wanted>> = {
+/** These may stand in the query by themselves, as in version 1. */
+const OF_LAUNCH: Record<string, DoorField<Wanted>> = {
   args: field(FLAGS, (asked, { draft }) => {
     Object.assign(draft, asked);
     return undefined;
   }),
-  headless,
-  stealth,
+  headless: {
+    read: (given) => (['true', 'new', 'shell', ''].includes(String(given)) ? null : 'must be true here'),
+  },
+  stealth: only(false, 'no browser is disguised here'),
   ignoreHTTPSErrors: insecure,
   acceptInsecureCerts: insecure,
+  slowMo: only(0, 'wait with `waitForTimeout`'),
+  ignoreDefaultArgs: only(false, 'the browser is started before the request'),
+};
+
+const LAUNCH_FIELD = object<Wanted>({
+  ...OF_LAUNCH,
   defaultViewport: object(VIEWPORT),
   devtools: only(false, 'nobody watches the browser'),
   dumpio: only(false, 'the log of the server has what it needs'),
-  slowMo: only(0, 'wait with `waitForTimeout`'),
-  ignoreDefaultArgs: only(false, 'the browser is started before the request'),
   userDataDir: refused('give the login as `cookies`'),
   timeout: refused('the browser is started before the request'),
   waitForInitialPage: note(bool, () => undefined),
-};
-const LAUNCH_FIELD = object(LAUNCH);
+});
 
 const QUERY: Record<string, DoorField<Wanted>> = {
   token: note(text, () => undefined),
-  timeout: note(ms, (wanted, value) => {
-    wanted.timeout = value === 0 ? TIMEOUT_MS.max : value;
-  }),
+  timeout: keep(
+    ms.transform((value) => value || TIMEOUT_MS.max),
+    'timeout',
+  ),
   blockAds: field(bool, (value, { draft }) => blockAds(value, draft)),
   launch: {
     read: (value, wanted) => {
@@ -389,13 +379,7 @@ const QUERY: Record<string, DoorField<Wanted>> = {
       return options === null ? 'must be a JSON object, or one in base64' : LAUNCH_FIELD.read(options, wanted);
     },
   },
-  headless,
-  stealth,
-  slowMo: LAUNCH.slowMo as DoorField<Wanted>,
-  ignoreHTTPSErrors: insecure,
-  acceptInsecureCerts: insecure,
-  ignoreDefaultArgs: LAUNCH.ignoreDefaultArgs as DoorField<Wanted>,
-  args: LAUNCH.args as DoorField<Wanted>,
+  ...OF_LAUNCH,
   blockAdsInclude: refused('`blockAds` uses the lists of this server'),
   trackingId: refused('send the header X-Request-Id, which is in the log'),
   profile: refused('give the login as `cookies`'),
@@ -456,9 +440,11 @@ export function readAsked(endpoint: Endpoint, query: URLSearchParams, body: Reco
     timeout: WAIT_MS,
     base64: false,
     pdf: { tagged: true, print_background: false, fit_width: false },
-    paper: { width: '8.5in', height: '11in' },
-    hasFormat: false,
-    headerFooter: { shown: false, header: HEADER, footer: FOOTER },
+    paperWidth: '8.5in',
+    paperHeight: '11in',
+    hasTemplates: false,
+    header: '',
+    footer: '',
   };
   readFields(queryOf(query), QUERY, wanted);
   readFields(body, TABLES[endpoint], wanted);
@@ -479,14 +465,15 @@ function toAsked(endpoint: Endpoint, wanted: Wanted): Asked {
   return { draft, html, base64 };
 }
 
-function writePdf(draft: Draft, { pdf, paper, hasFormat, headerFooter }: Wanted): void {
+function writePdf(draft: Draft, { pdf, paperWidth, paperHeight, hasTemplates, header, footer }: Wanted): void {
   draft.format = 'pdf';
   if (draft.full_page === true) {
     draft.full_page_algorithm = 'native';
     return;
   }
-  if (!hasFormat) pdf.paper = paper;
-  if (headerFooter.shown) Object.assign(pdf, { header_template: headerFooter.header, footer_template: headerFooter.footer });
+  pdf.paper ??= { width: paperWidth, height: paperHeight };
+  // An empty template is the browser's.
+  if (hasTemplates) Object.assign(pdf, { header_template: header || HEADER, footer_template: footer || FOOTER });
   draft.pdf = pdf;
 }
 
