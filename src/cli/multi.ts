@@ -61,23 +61,21 @@ export function addMultiCommand(program: Command): void {
     .addHelpText('after', HELP);
   addComparisonFlags(multi);
   addNetworkFlags(multi.optionsGroup('Network:'));
-  addSettings(multi, [...CAPTURE_SETTINGS, 'concurrency', 'tolerate']).action(
-    async (file: string, flags: MultiFlags, command: Command) => {
-      const printJson = (value: unknown) => flags.json && process.stdout.write(`${JSON.stringify(value)}\n`);
-      try {
-        const report = await run(file, flags, command);
-        printJson(report);
-        if (flags.report !== undefined) await writeReport(flags.report, report);
-      } catch (error) {
-        const report = { ok: false, error: toErrorObject(error) };
-        if (runsInGitHubAction()) annotate(error, file);
-        printJson(report);
-        // A report of an earlier run must not be mistaken for this one's. The reason why it cannot be written was reported already.
-        if (flags.report !== undefined) await writeReport(flags.report, report).catch(() => undefined);
-        throw error;
-      }
-    },
-  );
+  addSettings(multi, [...CAPTURE_SETTINGS, 'concurrency', 'tolerate']).action(async (file: string, flags: MultiFlags, command: Command) => {
+    const printJson = (value: unknown) => flags.json && process.stdout.write(`${JSON.stringify(value)}\n`);
+    try {
+      const report = await run(file, flags, command);
+      printJson(report);
+      if (flags.report !== undefined) await writeReport(flags.report, report);
+    } catch (error) {
+      const report = { ok: false, error: toErrorObject(error) };
+      if (runsInGitHubAction()) annotate(error, file);
+      printJson(report);
+      // A report of an earlier run must not be mistaken for this one's. The reason why it cannot be written was reported already.
+      if (flags.report !== undefined) await writeReport(flags.report, report).catch(() => undefined);
+      throw error;
+    }
+  });
 }
 
 /** Annotates problems of the file at their lines, and other failures at the first line. */

@@ -78,13 +78,6 @@ function givenFlag(command: Command, name: keyof Config): string | undefined {
 }
 
 /** Where the pictures are kept, if not in the data directory. */
-export const BUCKET_SETTINGS = [
-  's3Endpoint',
-  's3Bucket',
-  's3Region',
-  's3AccessKeyId',
-  's3SecretAccessKey',
-  's3VirtualHosted',
-] as const;
+export const BUCKET_SETTINGS = ['s3Endpoint', 's3Bucket', 's3Region', 's3AccessKeyId', 's3SecretAccessKey', 's3VirtualHosted'] as const;
 
 export const ALL_SETTINGS = Object.keys(SETTINGS) as (keyof Config)[];
