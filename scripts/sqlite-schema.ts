@@ -194,7 +194,7 @@ export const jobs = sqliteTable(
     /** When this job itself rendered the picture; null for cached and shared results. */
     renderedAt: integer(),
     artifactName: text().references(() => artifacts.name),
-    /** Fields that differ from `artifacts.data` (snapshot.ts), as JSON. */
+    /** Fields that differ from `artifacts.data`, as JSON. */
     data: text(),
     /** StoredError as JSON. */
     error: text(),

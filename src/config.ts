@@ -282,7 +282,7 @@ const DOORS = {
     .meta({
       argument: '<list>',
       help: `comma-separated services whose HTTP interface is served, too: ${DOOR_NAMES.join(', ')}`,
-      note: 'See the page "Coming from another service".',
+      note: 'See the page "Coming from another tool".',
     }),
   doorKey: optional(apiKey).meta({
     help: 'API key of the requests to these interfaces that have none',

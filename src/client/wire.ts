@@ -486,7 +486,7 @@ export interface CaptureData {
      */
     captures?: {
         /**
-         * its name in the request, or what stands for it
+         * its name in the request, or the one generated for it, such as `capture-1`
          * @example hero
          */
         name: string;

@@ -174,7 +174,7 @@ const warningsSchema = z
   });
 
 const namedPictureSchema = z.object({
-  name: z.string().meta({ description: 'its name in the request, or what stands for it', example: 'hero' }),
+  name: z.string().meta({ description: 'its name in the request, or the one generated for it, such as `capture-1`', example: 'hero' }),
   format: z.string().meta({ description: 'format of the artifact: png, jpeg, webp, bmp or pdf', example: 'webp' }),
   width: z.number().meta({ description: 'of the encoded artifact', example: 2560 }),
   height: z.number().meta({ description: 'height of the artifact, in the same unit as `width`', example: 840 }),

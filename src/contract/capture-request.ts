@@ -133,7 +133,7 @@ export interface ViewportEntry {
   view: View;
 }
 
-/** Fields that the submission reads, or that others of the options stand for. */
+/** Fields that do not reach the renderer: the submission consumes them, or another option replaces them. */
 const NO_OPTIONS = ['viewport', 'dark_mode', 'sync', 'cache_ttl', 'store', 'webhook'] as const;
 const OPTION_FIELDS = Object.keys(requestFields).filter((name) => !NO_OPTIONS.some((other) => other === name));
 
@@ -145,7 +145,7 @@ interface ConvertedOptions {
   /** Normalised, absolute. HTML_DOCUMENT_URL for files, and for `html` without a `base_url`. */
   url: string;
   view: View;
-  /** That of `animate`, if it is given. */
+  /** The format of `animate` if it is given, otherwise the request's. */
   format: CaptureFormat;
   proxy: ProxyOptions | null;
   /** Lower-case names. */

@@ -90,7 +90,7 @@ export const ANIMATION_GRACE_MS = 10_000;
 export const ANIMATION_FRAME_MAX_MS = 250;
 /** Jobs on one page of GET /v1/jobs. */
 export const JOBS_PAGE = { min: 1, max: 100, default: 20 } as const;
-/** Codes may be repeated. */
+/** More than there are codes, since a request may repeat them. */
 export const TOLERATE_MAX_ITEMS = 32;
 
 /** extensions.md, Page facts. */

@@ -6,7 +6,7 @@ import { PICTURES_MAX } from './limits.js';
 export interface PictureOrdered {
   /** Null if the request has one picture. */
   name: string | null;
-  /** Those of a request for this picture alone. */
+  /** The options of a request for this picture alone. */
   options: CaptureOptions;
   /** For `selector_all`, the greatest number of pictures; else null. */
   all: number | null;
@@ -14,7 +14,7 @@ export interface PictureOrdered {
 
 /** One load of the page, with the pictures that are taken of it. */
 export interface PageLoad {
-  /** Those of its first picture. */
+  /** The options of its first picture. */
   options: CaptureOptions;
   pictures: PictureOrdered[];
 }

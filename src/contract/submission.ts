@@ -71,7 +71,7 @@ export function parseSubmission(body: unknown, rules: SubmissionRules): Submissi
   if (parsed.data?.ignore_https_errors === true && rules.allowInsecureTls !== true)
     unsupported.push({
       path: 'ignore_https_errors',
-      message: 'is not allowed here: its operator can allow it with STILLFRAME_ALLOW_INSECURE_TLS.',
+      message: 'is not allowed on this server; its operator can allow it with STILLFRAME_ALLOW_INSECURE_TLS.',
     });
   issues.push(...invalid);
   if (issues.length > 0 || !parsed.success) throw invalidRequest([...issues, ...unsupported].slice(0, ISSUES_MAX));

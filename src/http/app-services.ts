@@ -19,7 +19,7 @@ import type { Submission } from '../contract/submission.js';
 import type { Log } from '../log.js';
 import type { SubmissionTrace, Traces } from '../tracing/traces.js';
 
-/** A kind of bucket, one per key or address (account/token-buckets). */
+/** A kind of bucket, one per key or address (account/rate-limits.ts). */
 export type RateMeter = Pick<TokenBuckets, 'take' | 'peek'>;
 
 /** Functions are those of capture/ with the parts of the program that routes do not know, such as egress and the storage. */

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { AppEnv, AppServices } from './app-services.js';
 import type { Protection } from './guard.js';
 
-/** The part of an operation in the OpenAPI document that a route does not say otherwise (docs/openapi.ts). */
+/** What the OpenAPI document needs about an operation beyond the other fields of its route (scripts/openapi.ts). */
 export interface Description {
   operationId: string;
   tags: ('captures' | 'jobs' | 'webhooks' | 'service')[];
@@ -48,7 +48,7 @@ export interface Route {
   access: Protection | null;
   /** Absent for what is no part of the public API. Called when the document is made, which most servers never do. */
   describe?(): Description;
-  /** Whether a server has it that leaves the API to others. Default: no. */
+  /** Whether servers without the role `api` serve it, too. Default: no. */
   onEveryServer?: true;
   /** Comes before the API key is read. */
   before?(services: AppServices): MiddlewareHandler<AppEnv>;

@@ -115,7 +115,7 @@ export interface RenderDeps {
   countries: EgressCountries;
   /** The process's one queue for encoding big pictures. */
   encodes: EncodeQueue;
-  /** That of animated pictures, each of which may take a minute. */
+  /** The queue for encoding animated pictures, each of which may take a minute. */
   animations: EncodeQueue;
   /** STILLFRAME_FFMPEG, which makes mp4. */
   ffmpeg: string | null;
@@ -161,7 +161,7 @@ const PICTURE_GRACE_MS = 4_000;
  */
 export async function capture(deps: RenderDeps, order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
   const [first, ...others] = pageLoadsOf(order.options);
-  if (first === undefined) throw new Error('a request loads its page');
+  if (first === undefined) throw new Error('a request has no page load');
   if (others.length === 0) return await captureLoad(deps, { ...order, options: first.options }, { load: first, signal, heldBytes: 0 });
   return await captureLoads(deps, order, { loads: [first, ...others], signal });
 }
@@ -195,7 +195,7 @@ async function captureLoads(
     renderings.push(await captureLoad(deps, part, { load, signal, heldBytes: bytesOf(renderings) }));
   }
   const [first, ...others] = renderings;
-  if (first === undefined) throw new Error('a request loads its page');
+  if (first === undefined) throw new Error('a request has no page load');
   const captures = renderings.flatMap((rendering) => rendering.captures ?? []);
   return {
     ...first,

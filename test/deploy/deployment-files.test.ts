@@ -64,7 +64,7 @@ describe('the deployment files', () => {
     expect(lastOf('HEALTHCHECK')).toContain('/v1/health');
   });
 
-  it('refuse in the container what is dangerous, and not what the sandbox of Chromium is made of', () => {
+  it('block dangerous system calls in the container, but not those that the sandbox of Chromium needs', () => {
     const profile = JSON.parse(read('deploy/seccomp.json')) as { syscalls: { names: string[] }[] };
     const refused = profile.syscalls.flatMap(({ names }) => names);
     expect(refused).toEqual(expect.arrayContaining(['mount', 'bpf', 'init_module', 'ptrace', 'keyctl']));

@@ -29,7 +29,7 @@ test('it tells what the wall clock tells as long as that goes on evenly, or is s
   expect([clock.now(), clock.cautious()]).toEqual([hands.wall, hands.wall]);
 });
 
-test('set back, it dates nothing earlier; set ahead, it makes nothing older', () => {
+test('a clock that is set back gives no earlier times, and one that is set ahead expires nothing', () => {
   const { hands, clock, pass } = aClock();
   hands.wall -= MONTH_MS;
   pass(1_000);

@@ -154,7 +154,7 @@ function Result({ comparison }: { comparison: WireComparison }) {
   );
 }
 
-/** Few changed pixels are not none. */
+/** A tiny share must not be shown as 0 %. */
 function shareOf(share: number): string {
   return share > 0 && share < 0.0001 ? 'Less than 0.01 %' : `${(share * 100).toFixed(2)} %`;
 }

@@ -238,7 +238,7 @@ async function openSession(request: Request): Promise<Response> {
   const sent = await readForm(c.env.incoming);
   const session = await openConsoleSession(services.store, sent.value('link'), services.now());
   if (session === null) {
-    const refused = new CaptureError({ code: 'unauthorized', message: 'This link has been used, has expired, or never was one.' });
+    const refused = new CaptureError({ code: 'unauthorized', message: 'This link is invalid, has expired, or has already been used.' });
     const failure = failureOf(services, c, refused, 'unauthorized');
     if (failure !== refused) throw failure;
     return answerPage(request, lockedPage(refused.message), null);

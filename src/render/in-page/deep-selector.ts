@@ -2,7 +2,7 @@ import { allIn, shadowRootOf, type Tree, trees } from './dom.js';
 
 /**
  * CSS selectors joined by Puppeteer's `>>>`: the next part is searched in the open shadow trees or same-origin frames of the
- * matches before it. Frames of other origins are searched from outside (foreign-element.ts).
+ * matches before it. Frames of other origins are searched from outside (element-picture.ts).
  */
 
 export interface Found {

@@ -18,7 +18,7 @@ export interface FactLimits {
   properties: number;
 }
 
-/** As they go to the result. */
+/** In the form that the result has. */
 interface DocumentFacts {
   title: string;
   description?: string;

@@ -2,7 +2,7 @@ import { nameOf } from './dom.js';
 
 /** Largest Contentful Paint and layout shift of this document, as the browser has measured them so far. */
 
-/** As they go to the result. */
+/** In the form that the result has. */
 interface Vitals {
   largest_contentful_paint?: { ms: number; element?: string; url?: string };
   layout_shift: { score: number; elements: string[] };

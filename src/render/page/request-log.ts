@@ -57,7 +57,7 @@ export class RequestLog {
     if (before === undefined) this.#countOf(type).count += 1;
     if (before === undefined && this.#requests.size >= LOGGED_MAX) {
       const [oldest] = this.#requests.keys();
-      // That of another document is logged in any case, since what is logged begins with it.
+      // A request for another document is always logged, since the log of that document begins with it.
       if (type !== 'document' || oldest === undefined) return;
       this.#requests.delete(oldest);
     }

@@ -49,7 +49,7 @@ function kindOf({ selector, clip, fullPage, format, view, animate }: CaptureOpti
   return fullPage ? 'full page' : 'view';
 }
 
-/** Those of the only picture, or those with which the page is prepared for all of them. */
+/** The options of the only picture, or those with which the page is prepared for all of them. */
 function optionsOf([first, ...others]: readonly PlannedPicture[]): CaptureOptions {
   if (first === undefined) throw new Error('a group has pictures');
   if (others.length === 0 || KINDS.indexOf(first.kind) < SCROLLED) return first.options;

@@ -99,7 +99,7 @@ export class TakenPictures {
   async all(): Promise<Taken> {
     const ordered = this.#all.toSorted((one, other) => one.place - other.place);
     const [first, ...others] = await Promise.all(ordered.map(({ taking }) => taking));
-    if (first === undefined) throw new Error('a load has pictures');
+    if (first === undefined) throw new Error('a page load has no pictures');
     return [first, ...others];
   }
 }

@@ -28,7 +28,7 @@ const READY_WITHIN_MS = 30_000;
 const RECYCLE_AFTER_CAPTURES = 500;
 /** The delay of the other browsers after the first, unless needed sooner, so that the first captures have the machine to themselves. */
 const FOLLOW_AFTER_MS = 2_000;
-/** The captures with one emulation that count. */
+/** How many captures with one emulation count at most. */
 const VOTES_MAX = 8;
 /** Delays before the first attempts to restart a browser, and before each later one. */
 const RESTART_WAITS_MS = [0, 250, 1_000];

@@ -77,7 +77,7 @@ describe('hide_selectors', () => {
   const INSIST = 'chat.style.cssText = "visibility:visible!important;opacity:1!important"';
   it.each([
     ['its own inline style', CHAT.replace('id="chat"', 'id="chat" style="visibility:visible!important"')],
-    ['an inline style against all', `${CHAT}<script>${INSIST}</script>`],
+    ['an inline style with !important', `${CHAT}<script>${INSIST}</script>`],
     ['a layered style', `<style>@layer a{#chat{visibility:visible!important}}</style>${CHAT}`],
     ['a more specific style', `<style>html body #chat.box{visibility:visible!important;opacity:1!important}</style>${CHAT}`],
     [
