@@ -127,7 +127,7 @@ describe('the reference page', () => {
     }
   });
 
-  it('draws the endpoints in a browser without an outside request or a refused script, and fits phones', async () => {
+  it('draws the endpoints in a browser without an outside request or a refused script, and fits narrow and wide windows', async () => {
     await using served = await serveApp(fakeServices());
     const browser = await launchAnyBrowser({ args: QUIET_FLAGS });
     try {
@@ -151,7 +151,10 @@ describe('the reference page', () => {
       expect(await page.locator('.errors-wrapper').count()).toBe(0);
       expect(asked.filter((address) => !address.startsWith(served.url) && !address.startsWith('data:'))).toEqual([]);
       expect(complaints).toEqual([]);
-      await page.setViewportSize({ width: 375, height: 900 });
+      for (const width of [1280, 768, 375]) {
+        await page.setViewportSize({ width, height: 900 });
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+      }
       for (const path of ['/docs', '/', '/docs/settings', '/docs/coming-from', '/docs/search?q=capture']) {
         await page.goto(served.url + path);
         expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(375);

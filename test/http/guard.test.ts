@@ -94,6 +94,12 @@ describe('the guard', () => {
     expect((await read(KEYS.full)).status).toBe(200);
   });
 
+  it('does not take a broken key store for a wrong key', async () => {
+    const services = answeringServices();
+    services.store.findKeyByHash = () => Promise.reject(new Error('disk on fire'));
+    expect((await ask(services, { method: 'GET', path: `/v1/jobs/${ID}` }, `Bearer ${KEYS.full}`)).status).toBe(500);
+  });
+
   it('leaves the headers out where a limit is switched off', async () => {
     const services = answeringServices({
       limits: { submissions: meter(0, 9), reads: meter(0, 9), links: meter(120, 1_000_000), failures: meter(0, 9) },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { REQUEST_ID_PATTERN } from '../../src/contract/limits.js';
-import { aFailedJob, aJob, type FakeServices, fakeServices, KEYS, serveApp } from './fake-services.js';
+import { aCompletedJob, aFailedJob, aJob, type FakeServices, fakeServices, KEYS, serveApp } from './fake-services.js';
 import { RawClient } from './raw-client.js';
 
 interface Posting {
@@ -84,6 +84,11 @@ describe('POST /v1/screenshot', () => {
     });
     const answer = await post(services, { query, body });
     expect(answer.status).toBe(202);
+  });
+
+  it('answers 200 to an async submission that is finished already', async () => {
+    const services = fakeServices({ submit: async () => aCompletedJob({ mode: 'async' }) });
+    expect((await post(services, { query: '?mode=async' })).status).toBe(200);
   });
 
   it('answers a failed capture with the status of its error and the job id', async () => {

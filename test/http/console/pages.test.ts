@@ -155,6 +155,15 @@ describe('the form of a capture', () => {
     }
   });
 
+  test('after a failure, is tried again with its options', async () => {
+    const key = await aKey(it);
+    it.services.submit = async () => aFailedJob();
+    const { text } = await visitor.post('/console/capture', { ...ON, key: key.id, url: 'https://example.com/?id=5', full_page: 'on' });
+    expect(text).toContain('<button type="submit" form="capture">Try again</button>');
+    expect(text).toContain('value="https://example.com/?id=5"');
+    expect(text).toMatch(/checked="" id="f-full_page"/);
+  });
+
   test('is limited as the key is', async () => {
     await using it = await aConsole({ limits: limitsOf({ submissions: 1, reads: 0, failures: 9 }) });
     const [key, visitor] = [await aKey(it), await it.signIn()];
@@ -337,6 +346,11 @@ describe('jobs', () => {
     expect((await visitor.get('/console/jobs?state=odd')).status).toBe(400);
   });
 
+  test('a list without jobs leads to the first picture, or to the other jobs', async () => {
+    expect((await visitor.get('/console/jobs')).text).toContain('<a href="capture">Take the first picture</a>');
+    expect((await visitor.get('/console/jobs?state=failed')).text).toContain('<a href="jobs">Show all jobs</a>');
+  });
+
   test('are shown as thumbnails, which only a session can load', async () => {
     const found: Record<string, Buffer | 'deleted' | 'busy' | 'not shown'> = { a: Buffer.from('webp'), b: 'deleted', c: 'busy' };
     Object.assign(it.services.console ?? {}, { thumbnail: async (name: string) => found[name[0] ?? ''] ?? null });
@@ -484,6 +498,19 @@ describe('keys', () => {
     expect((await it.store.listKeys())[0]?.revokedAt).not.toBeNull();
     expect((await visitor.post('/console/revoke-key', { id: secret })).status).toBe(400);
     expect((await visitor.post('/console/revoke-key', { id: 'key_00000000000000000000000000' })).status).toBe(404);
+  });
+
+  test('may be for signed links alone', async () => {
+    await visitor.post('/console/keys', { label: 'website', account: 'default', scope: 'links' });
+    expect((await it.store.listKeys())[0]?.scopes).toEqual(['links']);
+  });
+
+  test('are listed 50 at a time', async () => {
+    for (let i = 0; i < 51; i++) await aKey(it, `number ${i}`);
+    const first = (await visitor.get('/console/keys')).text;
+    const second = (await visitor.get(`/console/${/href="(keys\?after=[^"]+)"/.exec(first)?.[1]}`)).text;
+    const labels = (text: string) => [...new Set([...text.matchAll(/>(number \d+)</g)].map(([, label]) => label))];
+    expect([labels(first).length, new Set([...labels(first), ...labels(second)]).size, labels(second).length]).toEqual([50, 51, 1]);
   });
 
   test.each([

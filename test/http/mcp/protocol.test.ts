@@ -109,6 +109,12 @@ describe('POST /mcp', () => {
     const answer = await send(url, { body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...request }) });
     expect([answer.status, answer.json.error.code]).toEqual([200, code]);
   });
+
+  it('answers 400 to several messages at once', async () => {
+    const { url } = await serving();
+    const answer = await send(url, { body: JSON.stringify([LIST_TOOLS, LIST_TOOLS]) });
+    expect([answer.status, answer.json.error.code]).toEqual([400, 'invalid_request']);
+  });
 });
 
 describe('a tool', () => {
@@ -133,6 +139,15 @@ describe('a tool', () => {
     const { headers, json } = await callTool(url, CAPTURE);
     expect(headers.get('ratelimit-policy')).toBe('"submit";q=120;w=60');
     expect(answerOf(json.result).facts.error).toMatchObject({ code: 'rate_limited', retriable: true, retry_after_seconds: 1 });
+  });
+
+  it('that shows a stored picture is counted alike, but not one that only looks how far the job is', async () => {
+    const { services, url } = await serving({ limits: limitsOf({ submissions: 1, reads: 9, failures: 9 }) });
+    const [done, running] = [aCompletedJob(), aJob({ state: 'active' })];
+    for (const job of [done, running]) services.jobs.set(job.id, job);
+    const look = async (job_id: string) => answerOf((await callTool(url, { name: 'get_job', arguments: { job_id } })).json.result);
+    for (const { id } of [running, running, done]) expect((await look(id)).isError).toBe(false);
+    expect((await look(done.id)).facts.error.code).toBe('rate_limited');
   });
 
   it('submits what POST /v1/screenshot would, for the key, with its idempotency key', async () => {
@@ -204,6 +219,8 @@ describe('a tool', () => {
       const { isError, facts, texts } = answerOf((await callTool(url, call)).json.result);
       expect(isError).toBe(false);
       expect(outsideOf(facts, texts)).not.toContain(MARKER);
+      if (format === 'pdf' && call.arguments.job_id === job.id && call.arguments.view === undefined)
+        expect(texts.at(-1)).toBe('The capture is a PDF: download it from cdn_url.');
     }
     const params = { uri: `stillframe://jobs/${job.id}` };
     const { json } = await send(url, { body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/read', params }) });
