@@ -104,6 +104,37 @@ describe('startHttp', () => {
     await stopped;
   });
 
+  it('answers a connection that comes while it is busy, after it last looked whether one waits', async () => {
+    await using served = await serveApp(fakeServices());
+    // Asked for before the server does, so that each of these turns of the event loop comes here first.
+    const turn = new Promise((resolve) => setImmediate(resolve));
+    const stopped = served.server.stop(60_000);
+    await turn;
+    await new Promise((resolve) => setImmediate(resolve));
+    const client = new RawClient(served.port).send(head('/livez'));
+    // By then, the system has connected it.
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    expect((await client.answer()).status).toBe(200);
+    await stopped;
+  });
+
+  it('closes its socket in the end, although a connection comes in each turn of the event loop', async () => {
+    await using served = await serveApp(fakeServices());
+    const [now, began] = [performance.now.bind(performance), performance.now()];
+    using _clock = vi.spyOn(performance, 'now').mockImplementation(() => began + 10 * (now() - began));
+    let hasStopped = false;
+    const stopped = served.server.stop(0).then(() => {
+      hasStopped = true;
+    });
+    while (!hasStopped) {
+      new RawClient(served.port).send(head('/livez'));
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+    }
+    await stopped;
+  });
+
   it('answers a request that has arrived on an idle connection when it is about to close it', async () => {
     await using served = await serveApp(fakeServices());
     const idle = new RawClient(served.port).send(head('/livez'));
