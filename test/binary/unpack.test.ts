@@ -77,6 +77,11 @@ describe('unpacking the executable', () => {
     expect(() => unpack(archive, cache)).toThrow(/others can write.*XDG_CACHE_HOME/);
   });
 
+  it('says what to set when the cache cannot be made', () => {
+    writeFileSync(join(dir, 'home'), '');
+    expect(() => unpack(archive, cache)).toThrow(/unpacks itself into .*ENOTDIR.*XDG_CACHE_HOME/);
+  });
+
   it('clears away what a killed process left, and nothing else', () => {
     unpack(pack('1.2.2', FILES), cache);
     const [old, fresh] = [join(cache, '.draft-old'), join(cache, '.draft-new')];

@@ -109,6 +109,7 @@ const thief = (read: string) => `<h1>Thief</h1><p id=told>nothing</p><script typ
 describe('a local page that reads other files', () => {
   it.each([
     ['by fetch', "return (await fetch('data.json')).text()"],
+    ['as a JSON module', "return (await import('./data.json', { with: { type: 'json' } })).default.pin"],
     [
       'in a frame',
       "const f = document.body.appendChild(document.createElement('iframe')); f.src = 'data.html'; await new Promise((done) => { f.onload = done }); return f.contentDocument.body.textContent",

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -93,6 +93,15 @@ describe('the file of a picture', () => {
     await checkWritable(file, true);
     await writePicture(file, content, true);
     expect(readFileSync(file, 'utf8')).toBe('picture');
+  });
+
+  it.each([false, true])('is not left half-written (force: %s)', async (force) => {
+    const breaksOff = (function* () {
+      yield content;
+      throw new Error('the disk is full');
+    })();
+    await expect(writePicture(join(dir, 'b.png'), breaksOff as never, force)).rejects.toThrow('the disk is full');
+    expect(readdirSync(dir)).toEqual([]);
   });
 
   it.skipIf(process.getuid?.() === 0)('is refused before the render if it cannot be written', async () => {

@@ -138,6 +138,17 @@ describe('waiting', () => {
     });
   });
 
+  it('ends after the timeout when the server does not answer', async () => {
+    await using test = await against(hang);
+    expect(await failureOf(test.stillframe.usage({ timeout: 100 }))).toMatchObject({ code: 'timeout', status: null });
+  });
+
+  it('makes no request once the signal has aborted', async () => {
+    await using test = await against(captured);
+    await expect(test.stillframe.capture(REQUEST, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' });
+    expect(test.standIn.requests).toHaveLength(0);
+  });
+
   it.each<[string, Reaction]>([
     ['a silent server', hang],
     ['a pause between attempts', failure(503, { code: 'internal_error', retriable: true }, { 'retry-after': '100' })],

@@ -67,6 +67,16 @@ it('`multi --baseline` fails without a baseline, takes one with --update, and fa
   expect(allowed).toMatchObject({ status: 0, report: { compared: { same: 2 } } });
 });
 
+it('`multi --baseline` has a failure in its report for each picture that could not be captured', async () => {
+  const [picture, paper] = ['shots/lost.png', 'shots/lost.pdf'].map((output) => `{ url: "http://127.0.0.1:2/", output: ${output} }`);
+  const run = await checkShots([KEPT, picture ?? '', paper ?? ''], '--update');
+  expect(run).toMatchObject({ status: 1, report: { ok: false, captured: 1, failed: 2, compared: { updated: 1, failed: 0 } } });
+  const junit = read('visual-report/junit.xml');
+  expect(junit).toContain('tests="2" failures="1"');
+  expect(junit).toMatch(/name="shots\/lost\.png [^>]*>\n *<failure message="not captured">\w+: .*<\/failure>/);
+  expect(read('visual-report/index.html')).toContain('<span class="not_captured">not captured</span> shots/lost.png');
+});
+
 it('`multi --update` needs --baseline', async () => {
   const run = await runCommand(['multi', 'shots.yml', '--update'], { cwd: dir });
   expect(run).toMatchObject({ status: 2, stderr: expect.stringContaining('--update needs --baseline') });
