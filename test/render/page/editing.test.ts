@@ -59,6 +59,13 @@ describe('custom_css that loads files', () => {
 });
 
 describe('hide_selectors', () => {
+  it('hides elements and keeps their space', async () => {
+    const { content } = await rig.capture(serve('/hide', `${RED_BOX}<div class="mark" style="position:static"></div>`), {
+      hide_selectors: ['.box'],
+    });
+    expect([await colourAt(content, 50, 50), await colourAt(content, 50, 150)]).toEqual(['ffffff', '0000ff']);
+  });
+
   it('hides late elements, elements that show themselves again, and those in frames of other sites', async () => {
     other.route('/framed', (_request, response) => html(response, `${BOXES}<div class="box"></div><p>framed</p>`));
     const late =

@@ -105,6 +105,13 @@ describe.concurrent('a frame that fills the view', () => {
     expect((await take(browser, inFrame(html), { full_page: true })).height).toBe(600);
   });
 
+  it('does not prevent the expansion of a scroller beside it when it cannot be expanded', async () => {
+    const css = 'html,body{margin:0;height:100%;overflow:hidden}iframe{border:0;float:right;width:60%;height:100%}';
+    const beside = `<div style="float:left;width:40%;height:100%;overflow:auto">${SHELL_ROWS}</div>`;
+    const html = inFrame(`<style>body{padding-bottom:100vh}</style>${SHELL_ROWS}`, css).replace('<iframe', `${beside}<iframe`);
+    expect((await take(browser, html, { full_page: true })).height).toBe(3_200);
+  });
+
   it.each([
     ['when it does not scroll', '<style>html{overflow:hidden}</style>', ''],
     ['when it is told not to scroll', '', ' scrolling="no"'],

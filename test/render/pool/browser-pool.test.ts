@@ -103,6 +103,15 @@ it('an acquire whose signal has aborted throws internal_error 503 and leaves not
   await lease.release();
 });
 
+it('a page that is released twice makes room for one page', async () => {
+  await using test = await aPool();
+  const first = await test.pool.acquire(someOptions(), NEVER);
+  await Promise.all([first.release(), first.release()]);
+  const second = await test.pool.acquire(someOptions(), NEVER);
+  expect(test.proxies.open).toBe(1);
+  await second.release();
+});
+
 it('a browser is replaced after its captures, without effect on any capture', async () => {
   await using test = await aPool({ recycleAfter: 3 });
   const profiles = () => readdirSync(profilesRoot(test.runDir));
@@ -116,6 +125,18 @@ it('a browser is replaced after its captures, without effect on any capture', as
     expect(lease.session.lost.aborted).toBe(false);
   }
   await until(() => profiles().length === 1);
+});
+
+it('a replacement browser has pages with the usual emulation, and keeps no others', async () => {
+  await using test = await aPool({ pagesPerBrowser: 2, recycleAfter: 3 });
+  const usual = someOptions({ viewport: { width: 800, height: 600, deviceScaleFactor: 1 } });
+  const root = profilesRoot(test.runDir);
+  const [first] = readdirSync(root);
+  for (let count = 0; count < 3; count++) await (await test.pool.acquire(usual, NEVER)).release();
+  await until(() => !readdirSync(root).includes(first ?? '') && test.proxies.open === 2);
+  const leases = await Promise.all([test.pool.acquire(usual, NEVER), test.pool.acquire(usual, NEVER)]);
+  await until(() => test.proxies.open === 2);
+  await Promise.all(leases.map((lease) => lease.release()));
 });
 
 it('a stopped pool leaves no process, profile or captureProxy behind, and may be stopped twice', async () => {
