@@ -209,16 +209,21 @@ describe('privacy', () => {
 });
 
 describe('sampling', () => {
-  it('leaves out the traces that a caller does not sample, to their end', async () => {
+  it.each([
+    ['leaves out the traces that a caller does not sample, to their end', {}, `^00-${'56'.repeat(16)}-[0-9a-f]{16}-00$`, 0],
+    ['keeps them with always_on', { OTEL_TRACES_SAMPLER: 'always_on' }, `^00-${'56'.repeat(16)}-[0-9a-f]{16}-01$`, 2],
+    ['knows no caller and tells no receiver without propagation', { OTEL_PROPAGATORS: 'none' }, '^undefined$', 2],
+  ])('%s', async (name, config, traceparentOfHook, count) => {
     await using receiver = await startReceiver();
-    const tracing = collector.config({ OTEL_SERVICE_NAME: 'unsampled' });
+    const tracing = collector.config({ OTEL_SERVICE_NAME: name, ...config });
     const own = await startService({ webhookAllow: [receiver.origin] }, undefined, { tracing });
     const traceparent = `00-${'56'.repeat(16)}-${'78'.repeat(8)}-00`;
     await own.post({ url: site.url('/static'), ...SMALL, webhook: { url: receiver.url(), secret: SECRET } }, { traceparent });
     const [request] = await receiver.received(1);
-    expect(request?.headers.traceparent).toMatch(new RegExp(`^00-${'56'.repeat(16)}-[0-9a-f]{16}-00$`));
+    expect(`${request?.headers.traceparent}`).toMatch(new RegExp(traceparentOfHook));
     await own[Symbol.asyncDispose]();
-    expect(collector.spans.filter((span) => span.resource['service.name'] === 'unsampled')).toEqual([]);
+    const spans = collector.spans.filter((span) => span.resource['service.name'] === name);
+    expect(spans.filter((span) => ['POST /v1/screenshot', 'webhook'].includes(span.name))).toHaveLength(count);
   });
 });
 
