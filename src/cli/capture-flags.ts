@@ -20,7 +20,7 @@ interface Flag {
 
 /** @param forLinks whether the command makes signed links, or else captures without a server */
 export function addCaptureFlags(command: Command, forLinks = false): void {
-  const all = flags().filter(({ field }) => !forLinks || field.links !== false);
+  const all = flags(forLinks);
   for (const group of FIELD_GROUPS) {
     for (const { field, option } of all.filter((flag) => flag.field.group === group)) {
       const { hidden } = settingsOf(field);
@@ -31,11 +31,12 @@ export function addCaptureFlags(command: Command, forLinks = false): void {
 
 /**
  * @param proxyPassword from the environment: secrets never come from flags
+ * @param forLinks as for `addCaptureFlags`: other flags of the command may have the name of a field that it lacks
  * @returns the request body, without `url`, that the given flags stand for
  */
-export function readCaptureFlags(command: Command, proxyPassword: string | null): Record<string, unknown> {
+export function readCaptureFlags(command: Command, proxyPassword: string | null, forLinks = false): Record<string, unknown> {
   const body: Record<string, unknown> = {};
-  for (const { field, option } of flags()) {
+  for (const { field, option } of flags(forLinks)) {
     const key = option.attributeName();
     if (command.getOptionValueSource(key) === 'cli') place(body, field.name, command.getOptionValue(key));
   }
@@ -86,8 +87,8 @@ function namingFlags(text: string): string {
   return formats.replace(/`([\w.-]+)`/g, (_, name: string) => flagOf(name));
 }
 
-function flags(): Flag[] {
-  return FIELD_LIST.filter(({ cli }) => cli !== false)
+function flags(forLinks = false): Flag[] {
+  return FIELD_LIST.filter(({ cli, links }) => cli !== false && !(forLinks && links === false))
     .flatMap((field) => (field.cli === 'members' ? field.members.filter(({ writeOnly }) => !writeOnly) : [field]))
     .map(toFlag);
 }

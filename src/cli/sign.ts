@@ -39,7 +39,7 @@ export function addSignCommand(program: Command): void {
         throw new OperatorError(`The key has no signing secret. Make one with: stillframe keys signing-secret ${options.key}`);
       }
       const expires = Math.floor(Date.now() / 1000) + options.expiresIn;
-      const pairs = linkPairs({ url, ...readCaptureFlags(command, null) });
+      const pairs = linkPairs({ url, ...readCaptureFlags(command, null, true) });
       pairs.push(['key', options.key], ['expires', String(expires)]);
       const base = config.baseUrl ?? localUrl(config);
       const link = `${base}${RENDER_LINK_PATH}?${canonicalQuery(pairs)}&signature=${signQuery(pairs, secret)}`;

@@ -17,13 +17,19 @@ it('the help of `sign` lists the flags of the fields that a link may have, and n
   for (const flag of flags) expect(flag).not.toMatch(/^--(headers?|proxy|cookies|storage|custom-js|webhook|html)/);
 });
 
-it('`sign` names the flag whose value the server would refuse', async () => {
+it('`sign` makes a link of the fields alone, and names the flag whose value the server would refuse', async () => {
   const { status, stdout } = await runCommand(['keys', 'create', '--label', 'links', '--data-dir', 'data', '--json'], { cwd: dir });
   expect(status).toBe(0);
   const { id } = JSON.parse(stdout) as { id: string };
   const command = (words: string[]) => runCommand([...words, '--data-dir', 'data'], { cwd: dir });
   expect((await command(['keys', 'signing-secret', id])).status).toBe(0);
   expect((await command(['sign', 'example.com', '--key', id, '--cache-ttl', '60'])).stdout).toContain('cache_ttl=60');
+  const elsewhere = await command(['sign', 'example.com', '--key', id, '--base-url', 'https://shots.example.com', '--viewport-width', '800']);
+  const link = new URL(elsewhere.stdout);
+  expect([link.origin, ...link.searchParams.keys()]).toEqual([
+    'https://shots.example.com',
+    ...['expires', 'key', 'url', 'viewport.width', 'signature'],
+  ]);
   const refused = await command(['sign', 'example.com', '--key', id, '--quality', '0']);
   expect(refused).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('--quality must be at least 1') });
 });
