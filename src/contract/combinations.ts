@@ -148,11 +148,12 @@ function severalRules(body: Body): Rule[] {
   ];
 }
 
-/** An entry follows the rules of a request for its picture alone, which has the mask of the request. */
-function entryRules(entry: Body, { format: asked, pdf, mask, full_page_algorithm }: Body): Rule[] {
+/** An entry follows the rules of a request for its picture alone, which has the mask of the request, and its palette where there can be one. */
+function entryRules(entry: Body, { format: asked, pdf, mask, full_page_algorithm, palette: ofAll }: Body): Rule[] {
   const { selector_all: all, selector = all, format = asked, ...others } = entry;
+  const palette = entry.palette ?? (format === 'png' || format === 'bmp' ? ofAll : undefined);
   return [
-    ...unsupported({ ...others, format, selector, mask, full_page_algorithm, pdf: format === 'pdf' ? pdf : undefined }),
+    ...unsupported({ ...others, format, selector, mask, full_page_algorithm, palette, pdf: format === 'pdf' ? pdf : undefined }),
     ['selector_all', all !== undefined && entry.selector !== undefined, 'cannot be combined with `selector`.'],
     ['limit', entry.limit !== undefined && all === undefined, 'needs `selector_all`.'],
   ];

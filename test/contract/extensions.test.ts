@@ -292,6 +292,8 @@ describe('fields that exclude each other', () => {
     [{ animate: {}, palette: { colors: 2 } }, 'palette'],
     [{ animate: {}, rotate: 90 }, 'rotate'],
     [{ captures: [{ palette: { colors: 2 } }] }, 'captures.0.palette'],
+    [{ format: 'png', palette: { colors: 2 }, captures: [{ omit_background: true }] }, 'captures.0.omit_background'],
+    [{ captures: [{ format: 'png', palette: { colors: 2 }, omit_background: true }] }, 'captures.0.omit_background'],
     [{ captures: [{ format: 'pdf', rotate: 90 }] }, 'captures.0.rotate'],
     [{ annotate: true }, 'annotate'],
     [{ format: 'pdf', inspect_page: true, annotate: true }, 'annotate'],
@@ -409,7 +411,7 @@ describe('palette and rotate', () => {
         {},
         { format: 'bmp', palette: { colors: 7, dither: 'none' }, rotate: 180 },
         { format: 'jpeg' },
-        { format: 'webp' },
+        { format: 'webp', omit_background: true },
         { format: 'pdf' },
       ],
     }).options;
