@@ -24,7 +24,16 @@ it('`sign` makes a link of the fields alone, and names the flag whose value the 
   const command = (words: string[]) => runCommand([...words, '--data-dir', 'data'], { cwd: dir });
   expect((await command(['keys', 'signing-secret', id])).status).toBe(0);
   expect((await command(['sign', 'example.com', '--key', id, '--cache-ttl', '60'])).stdout).toContain('cache_ttl=60');
-  const elsewhere = await command(['sign', 'example.com', '--key', id, '--base-url', 'https://shots.example.com', '--viewport-width', '800']);
+  const elsewhere = await command([
+    'sign',
+    'example.com',
+    '--key',
+    id,
+    '--base-url',
+    'https://shots.example.com',
+    '--viewport-width',
+    '800',
+  ]);
   const link = new URL(elsewhere.stdout);
   expect([link.origin, ...link.searchParams.keys()]).toEqual([
     'https://shots.example.com',

@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
 import type { PaletteOption } from '../../contract/palette.js';
+import { eachRow } from './each-row.js';
 
 /** Pixels of one or three bytes, row by row from the top. */
 export interface Pixels {
@@ -27,8 +27,6 @@ const KERNELS: Record<PaletteOption['dither'], readonly [right: number, down: nu
   none: [],
 };
 const MARGIN = 2;
-/** Pixels after which others get a turn: 1 to 5 ms, or 20 ms with 256 colours. */
-const TURN_PIXELS = 32_000;
 
 /**
  * Finds the palette's colour for each pixel, and spreads its error over the next pixels, in alternating directions. Lets the
@@ -45,15 +43,12 @@ export async function dithered(
   const indexes = new Uint8Array(width * height);
   const row = rowDitherer(palette, KERNELS[dither]);
   let errors = [0, 1, 2].map(() => new Float32Array((width + 2 * MARGIN) * channels));
-  for (let y = 0, turn = 0; y < height; y++, turn += width) {
+  await eachRow({ width, height }, (y) => {
     const at = y * width;
     row(data.subarray(at * channels, (at + width) * channels), indexes.subarray(at, at + width), { errors, forward: y % 2 === 0 });
     const [done, ...next] = errors;
     errors = done === undefined ? next : [...next, done.fill(0)];
-    if (turn < TURN_PIXELS) continue;
-    turn = 0;
-    await setImmediate();
-  }
+  });
   return indexes;
 }
 

@@ -81,7 +81,7 @@ export async function encodeStrips({ pngs, width, height }: Strips, encoding: En
   if (format === 'bmp' || rotate !== null || palette !== null) {
     const whole = await wholePicture(sized, size, encoding);
     const encoded = await encodeWhole(turned(whole, encoding), size, encoding);
-    const isWhite = isAllWhitePixels(whole, WHITE_MIN);
+    const isWhite = await isAllWhitePixels(whole, WHITE_MIN);
     return { ...encoded, wasWhite: isWhite && (resize === null || (await hasWhiteStats(image))) };
   }
   const encoded = await encodeImage(sized, size, { ...encoding, format });

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { crc32, deflate } from 'node:zlib';
 import sharp, { type Matrix3x3 } from 'sharp';
+import { eachRow } from './each-row.js';
 
 /** PNG files with a given palette, which sharp does not write, and BMP files, which it neither writes nor reads. */
 
@@ -24,18 +25,18 @@ export async function indexedPng({ indexes, width, height, palette }: Indexed): 
 }
 
 /** Rows from the bottom to the top, below a BITMAPINFOHEADER and a table with exactly the colours of the palette. */
-export function indexedBmp({ indexes, width, height, palette }: Indexed): Buffer {
+export async function indexedBmp({ indexes, width, height, palette }: Indexed): Promise<Buffer> {
   const bits = bitsFor(palette.length, [1, 4, 8]);
   const { file, rowAt } = emptyBmp({ width, height, bits, colors: palette.length });
   for (const [index, color] of palette.entries()) file.set(color.toReversed(), BMP_TABLE + 4 * index);
-  for (let y = 0; y < height; y++) packRow(indexes.subarray(y * width, (y + 1) * width), bits, file.subarray(rowAt(y)));
+  await eachRow({ width, height }, (y) => packRow(indexes.subarray(y * width, (y + 1) * width), bits, file.subarray(rowAt(y))));
   return file;
 }
 
 /** @param pixels three bytes each: blue, green, red */
-export function trueColorBmp({ data, width, height }: { data: Uint8Array; width: number; height: number }): Buffer {
+export async function trueColorBmp({ data, width, height }: { data: Uint8Array; width: number; height: number }): Promise<Buffer> {
   const { file, rowAt } = emptyBmp({ width, height, bits: 24, colors: 0 });
-  for (let y = 0; y < height; y++) file.set(data.subarray(y * width * 3, (y + 1) * width * 3), rowAt(y));
+  await eachRow({ width, height }, (y) => file.set(data.subarray(y * width * 3, (y + 1) * width * 3), rowAt(y)));
   return file;
 }
 
@@ -51,7 +52,7 @@ export async function withoutBmp(file: Buffer): Promise<Buffer> {
     return await writePng({ width, height, bits, palette }, copyRow);
   }
   const data = Buffer.alloc(width * height * 3);
-  for (let y = 0; y < height; y++) copyRow(y, data.subarray(y * width * 3, (y + 1) * width * 3));
+  await eachRow({ width, height }, (y) => copyRow(y, data.subarray(y * width * 3, (y + 1) * width * 3)));
   const image = sharp(data, { raw: { width, height, channels: 3 }, limitInputPixels: false }).recomb(SWAP_RED_AND_BLUE);
   return await image.png({ compressionLevel: 1 }).toBuffer();
 }
@@ -85,7 +86,7 @@ async function writePng({ width, height, bits, palette }: PngHead, fill: (y: num
   // The first byte of a row is its filter: none.
   const rowBytes = 1 + Math.ceil((width * bits) / 8);
   const rows = Buffer.alloc(rowBytes * height);
-  for (let y = 0; y < height; y++) fill(y, rows.subarray(y * rowBytes + 1, (y + 1) * rowBytes));
+  await eachRow({ width, height }, (y) => fill(y, rows.subarray(y * rowBytes + 1, (y + 1) * rowBytes)));
   const colors = palette === null ? [] : [chunk('PLTE', Buffer.from(palette.flat()))];
   const chunks = [chunk('IHDR', header), ...colors, chunk('IDAT', await compress(rows)), chunk('IEND', Buffer.alloc(0))];
   return Buffer.concat([PNG_SIGNATURE, ...chunks]);

@@ -4,6 +4,7 @@ import type { CaptureOptions, ImageFormat, ResizeOption } from '../../contract/c
 import { WHOLE_PICTURE_MAX_PIXELS } from '../../contract/limits.js';
 import { type PaletteOption, paletteColors } from '../../contract/palette.js';
 import { dithered } from './dither.js';
+import { eachRow } from './each-row.js';
 import { indexedBmp, indexedPng, SWAP_RED_AND_BLUE, trueColorBmp } from './indexed-file.js';
 
 /** Pictures that are turned, have a palette or are BMPs. Unlike others, they are encoded from pixels that are all in memory. */
@@ -26,9 +27,14 @@ export async function wholePicture(image: Sharp, size: Size, { resize, ...how }:
   return await image.raw().toBuffer({ resolveWithObject: true });
 }
 
-export function isAllWhitePixels({ data }: Raw, least: number): boolean {
-  for (let at = 0; at < data.length; at++) if ((data[at] ?? 0) < least) return false;
-  return true;
+export async function isAllWhitePixels({ data, info }: Raw, least: number): Promise<boolean> {
+  const rowBytes = data.length / info.height;
+  let isWhite = true;
+  await eachRow(info, (y) => {
+    for (let at = y * rowBytes; at < (y + 1) * rowBytes; at++) if ((data[at] ?? 0) < least) isWhite = false;
+    return isWhite;
+  });
+  return isWhite;
 }
 
 /** Turns it, clockwise. */
@@ -40,7 +46,7 @@ export function turned({ data, info }: Raw, { rotate }: Pick<WholeOptions, 'rota
 /** @param image without alpha */
 export async function encodeBmp(image: Sharp): Promise<Written> {
   const { data, info } = await image.recomb(SWAP_RED_AND_BLUE).raw().toBuffer({ resolveWithObject: true });
-  return { content: trueColorBmp({ data, ...sizeOf(info) }), ...sizeOf(info) };
+  return { content: await trueColorBmp({ data, ...sizeOf(info) }), ...sizeOf(info) };
 }
 
 /** @param image without alpha */
@@ -52,7 +58,7 @@ export async function encodePalette(image: Sharp, palette: PaletteOption, format
   const size = sizeOf(info);
   const values = isGrey ? colors.map((color) => color.slice(0, 1)) : colors;
   const indexed = { indexes: await dithered({ data, ...size }, values, palette.dither), palette: colors, ...size };
-  return { content: format === 'bmp' ? indexedBmp(indexed) : await indexedPng(indexed), ...size };
+  return { content: await (format === 'bmp' ? indexedBmp(indexed) : indexedPng(indexed)), ...size };
 }
 
 interface Size {

@@ -3,7 +3,8 @@ import { describe, expect, it, test } from 'vitest';
 import type { PaletteOption } from '../../../src/contract/palette.js';
 import { dithered } from '../../../src/render/picture/dither.js';
 import { type Encoding, encodeStrips, finalShot } from '../../../src/render/picture/encode.js';
-import { withoutBmp } from '../../../src/render/picture/indexed-file.js';
+import { indexedBmp, indexedPng, trueColorBmp, withoutBmp } from '../../../src/render/picture/indexed-file.js';
+import { isAllWhitePixels } from '../../../src/render/picture/whole-picture.js';
 
 const PNG: Encoding = { format: 'png', quality: 80, transparent: false, resize: null, rotate: null, palette: null };
 const RED = [255, 0, 0];
@@ -122,15 +123,30 @@ describe('dithering', () => {
     const grey = await meanOf(await encoded(await plain(100, 100, '#808080'), { palette: palette(2, 'atkinson') }));
     expect(Math.abs(grey - 128)).toBeLessThan(4);
   });
+});
 
-  it('lets the server do other work in between', async () => {
+describe('the server does other work', () => {
+  const size = { width: 1_000, height: 1_000 };
+  const white = new Uint8Array(3_000_000).fill(255);
+  const indexes = new Uint8Array(1_000_000);
+  const greys = [
+    [0, 0, 0],
+    [255, 255, 255],
+  ];
+  it.each<[string, () => Promise<unknown>]>([
+    ['a picture is dithered', () => dithered({ data: indexes.fill(128), ...size }, [[0], [255]], 'floyd_steinberg')],
+    ['a PNG is packed', () => indexedPng({ indexes: indexes.fill(1), palette: greys, ...size })],
+    ['a BMP is packed', () => indexedBmp({ indexes: indexes.fill(1), palette: greys, ...size })],
+    ['a BMP of all colours is written', () => trueColorBmp({ data: white, ...size })],
+    ['a picture is searched for content', () => isAllWhitePixels({ data: Buffer.from(white), info: { ...size, channels: 3 } }, 250)],
+  ])('while %s', async (_, work) => {
     let turns = 0;
     const next = () => {
       turns += 1;
       turning = setImmediate(next);
     };
     let turning = setImmediate(next);
-    await dithered({ data: new Uint8Array(1_000_000).fill(128), width: 1_000, height: 1_000 }, [[0], [255]], 'floyd_steinberg');
+    await work();
     clearImmediate(turning);
     expect(turns).toBeGreaterThan(20);
   });
