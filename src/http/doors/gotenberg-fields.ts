@@ -233,8 +233,11 @@ export function readGotenberg(
   draft.viewport = viewport;
   if (expressions.length > 0)
     draft.wait_for_function = expressions.length === 1 ? expressions[0] : expressions.map((one) => `(${one})`).join(' && ');
-  // Gotenberg captures what is blank, and statuses that it is not told to refuse.
-  draft.tolerate = checks.statuses === null ? ['render_incomplete'] : ['render_incomplete', 'target_error', 'blocked_by_target'];
+  // Gotenberg captures what is blank, and statuses that it is not told to refuse. With `selector`, this would also tolerate its absence.
+  draft.tolerate = [
+    ...(draft.selector === undefined ? ['render_incomplete'] : []),
+    ...(checks.statuses === null ? [] : ['target_error', 'blocked_by_target']),
+  ];
   draft.inspect_page = needsFacts(checks);
   if (output === 'convert') {
     // In Gotenberg, too, the backgrounds of all elements but these two are printed in any case.

@@ -124,7 +124,7 @@ describe('the interface of Gotenberg', () => {
     [{ clip: 'true' }, { fullPage: false, fullWidth: false }],
     [
       { selector: 'main', clip: 'true' },
-      { selector: 'main', fullPage: false },
+      { selector: 'main', fullPage: false, tolerate: [] },
     ],
     [{ format: 'jpeg' }, { format: 'jpeg', quality: 100 }],
     [
