@@ -11,6 +11,7 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
 
 /** The fields of Gotenberg that stand for those of a capture request. */
 const FIELDS: Record<string, string> = {
+  color_scheme: 'emulatedMediaFeatures',
   delay: 'waitDelay',
   headers: 'extraHttpHeaders',
   omit_background: 'omitBackground',
@@ -22,7 +23,6 @@ const FIELDS: Record<string, string> = {
   'pdf.scale': 'scale',
   'pdf.single_page': 'singlePage',
   storage_state: 'cookies',
-  timeout: 'the time limit',
   'upload.failure': 'Gotenberg-Webhook-Error-Url',
   'upload.url': 'Gotenberg-Webhook-Url',
   user_agent: 'userAgent',
@@ -45,14 +45,14 @@ function describe({ path, message }: { path: string; message: string }): string 
 }
 
 function named(_quoted: string, field: string): string {
-  return `'${nameOf(field)}'`;
+  return field === 'timeout' ? 'the time limit' : `'${nameOf(field)}'`;
 }
 
 /** The name of the longest part of a path that has one. */
 function nameOf(path: string): string {
   for (let part = path; part !== ''; part = part.slice(0, Math.max(0, part.lastIndexOf('.')))) {
     const name = FIELDS[part];
-    if (name !== undefined) return name;
+    if (name !== undefined && Object.hasOwn(FIELDS, part)) return name;
   }
   return path;
 }

@@ -165,6 +165,8 @@ describe('the interface of Gotenberg', () => {
     ...['merge', 'flatten', 'splitMode', 'metadata', 'userPassword', 'rotateAngle', 'watermarkSource', 'stampSource'].map(
       (name): [string, Fields, Files, string] => [PDF, { [name]: 'true' }, HTML, `${name} is not supported here`],
     ),
+    [PDF, { constructor: 'x' }, HTML, 'constructor is not a field'],
+    [PDF, { emulatedMediaFeatures: '{"prefers-color-scheme":"x"}' }, HTML, 'emulatedMediaFeatures must be one of'],
     [PDF, { paperWidht: '1' }, HTML, "did you mean 'paperWidth'"],
     [PDF, {}, { ...HTML, embeds: 'x' }, 'embeds is not supported here'],
     [PDF, {}, {}, 'index.html is required'],
