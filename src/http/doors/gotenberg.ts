@@ -59,10 +59,12 @@ function common(path: string): Omit<DoorRoute, 'handle'> {
   return { method: 'POST', path, keyOf: readKey, refuse: answerFailure };
 }
 
-/** The password of Basic authentication, with any user name, or a bearer token. */
+/** The password of Basic authentication, with any user name, or a bearer token. One that is not readable is no key, but a wrong one. */
 function readKey(c: Context<AppEnv>): string | null {
-  const [, scheme = '', credentials = ''] = /^(basic|bearer) +([^\s,]{1,400}) *$/i.exec(c.env.incoming.headers.authorization ?? '') ?? [];
-  if (scheme.toLowerCase() !== 'basic') return credentials || null;
+  const given = c.env.incoming.headers.authorization ?? '';
+  if (given === '') return null;
+  const [, scheme = '', credentials = ''] = /^(basic|bearer) +([^\s,]{1,400}) *$/i.exec(given) ?? [];
+  if (scheme.toLowerCase() !== 'basic') return credentials;
   const decoded = Buffer.from(credentials, 'base64').toString();
   return decoded.slice(decoded.indexOf(':') + 1);
 }

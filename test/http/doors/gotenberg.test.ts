@@ -223,6 +223,7 @@ describe('the interface of Gotenberg', () => {
     }
     const services = servicesWith({}, { doorKey: KEYS.writer });
     expect((await post(PDF, {}, HTML, { services, headers: { authorization: '' } })).status).toBe(200);
+    expect((await post(PDF, {}, HTML, { services, headers: { authorization: 'Digest x' } })).status).toBe(401);
     expect((await post(PDF, {}, HTML, { headers: { authorization: `Bearer ${KEYS.reader}` } })).status).toBe(403);
   });
 
