@@ -25,7 +25,9 @@ const NOT_PASSED_ON = new Set([
  */
 export async function passOn(services: AppServices, c: Context<AppEnv>, upstream: string): Promise<Response> {
   const { incoming } = c.env;
-  const url = new URL(`${upstream.replace(/\/+$/, '')}${incoming.url ?? ''}`);
+  const { pathname, search } = new URL(c.req.url);
+  // The request target itself could be absolute, or leave the path of the setting.
+  const url = new URL(`${upstream.replace(/\/+$/, '')}${pathname}${search}`);
   const length = incoming.headers['content-length'];
   if (Number(length) > PAGE_FILES_MAX_BYTES) throw tooLarge();
   const headers = { ...passedOn(incoming.headers), ...(length === undefined ? {} : { 'content-length': length }) };
@@ -91,6 +93,7 @@ async function exchange(services: AppServices, c: Context<AppEnv>, { url, header
     ]);
   } catch (error) {
     request.destroy();
+    if (outgoing.destroyed) return RESPONSE_ALREADY_SENT;
     throw error instanceof CaptureError ? error : unavailable(error);
   }
   if (outgoing.destroyed) {

@@ -22,6 +22,8 @@ import { convertAtUpstream, passOn } from './gotenberg-upstream.js';
 /** The newest version whose fields are known here. */
 const GOTENBERG_VERSION = '8.36.0';
 const TRACE = 'gotenberg-trace';
+/** Plain names only, so that no server on the way reads the path of another route, such as one of Chromium, in it. */
+const PASSED_ON = /^\/forms(?!\/chromium(\/|$))(\/[a-z0-9_-]+)+$/;
 
 const OUTPUTS: readonly Output[] = ['convert', 'screenshot'];
 const SOURCES: readonly Source[] = ['url', 'html', 'markdown'];
@@ -97,7 +99,7 @@ async function convert(
 
 async function passOnForm(services: AppServices, c: Context<AppEnv>): Promise<Response> {
   const { gotenbergUpstream } = services.config;
-  if (gotenbergUpstream === null || c.req.path.startsWith('/forms/chromium/'))
+  if (gotenbergUpstream === null || !PASSED_ON.test(new URL(c.req.url).pathname))
     throw notFound(
       'There is no such route here. The operator can pass other routes than those of Chromium on to a Gotenberg with STILLFRAME_GOTENBERG_UPSTREAM.',
     );

@@ -1,4 +1,4 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
@@ -366,6 +366,28 @@ describe('the Gotenberg behind the interface', () => {
     expect((await post('/forms/libreoffice/convert', {}, {}, { services, headers: { authorization: '' } })).status).toBe(401);
     expect((await post('/forms/chromium/other', {}, {}, { services })).status).toBe(404);
     expect(upstream.passed).toHaveLength(1);
+  });
+
+  it('gets nothing but routes below /forms, whatever the request target is', async () => {
+    await using upstream = await startUpstream({ status: 200, body: '' });
+    await using served = await serveApp(servicesWith({}, { gotenbergUpstream: upstream.url }));
+    const statusOf = (path: string) =>
+      new Promise((resolve, reject) => {
+        const sent = request(served.url, { method: 'POST', path, headers: KEY }, (answer) => resolve(answer.resume().statusCode));
+        sent.on('error', reject).end();
+      });
+    for (const path of ['/../forms/a', '/%2e%2e/forms/a', 'http://other.example/forms/a']) expect(await statusOf(path)).toBe(200);
+    expect(new Set(upstream.passed.map(({ path }) => path))).toEqual(new Set(['/base/forms/a']));
+    const others = [
+      '/forms/../x',
+      '/forms/..%2fx',
+      '/forms//chromium/convert/url',
+      '/forms/chromium%2fconvert',
+      '/forms/Chromium',
+      '/forms/',
+    ];
+    for (const path of others) expect([path, await statusOf(path)]).toEqual([path, 404]);
+    expect(upstream.passed).toHaveLength(3);
   });
 
   it.each([
