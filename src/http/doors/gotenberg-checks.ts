@@ -21,28 +21,18 @@ export function checkFacts(facts: PageFacts | undefined, checks: Checks): void {
       message: 'The page did not tell in time what it has loaded: try again.',
     });
   const { status } = facts;
-  if (status !== undefined && checks.statuses?.includes(status) === true) throw hit('Status code of the page', [String(status)]);
+  if (status !== undefined && checks.statuses?.includes(status) === true) refuse('Status code of the page', [String(status)]);
   const resources = facts.requests.failed.filter(({ type }) => type !== 'document');
-  const statuses = resources.filter(
+  const answered = resources.filter(
     (one) => !isMissingFile(one) && checks.resourceStatuses.includes(one.status ?? 0) && !isIgnored(one, checks.ignoredDomains),
   );
-  if (statuses.length > 0)
-    throw hit(
-      'Status codes of resources',
-      statuses.map(({ url, status: code }) => `${url} - ${code}`),
-    );
+  const statuses = answered.map(({ url, status: code }) => `${url} - ${code}`);
+  refuse('Status codes of resources', statuses);
   const unloaded = resources.filter((one) => isMissingFile(one) || (one.status === undefined && one.error !== undefined));
-  if (checks.failedResources && unloaded.length > 0)
-    throw hit(
-      'Resources that could not be loaded',
-      unloaded.map(({ url, error = 'net::ERR_FILE_NOT_FOUND' }) => `${url} - ${error}`),
-    );
-  const uncaught = facts.console_errors.filter((one) => one.uncaught === true);
-  if (checks.exceptions && uncaught.length > 0)
-    throw hit(
-      'Exceptions of the page',
-      uncaught.map(({ text }) => text),
-    );
+  const failures = unloaded.map(({ url, error = 'net::ERR_FILE_NOT_FOUND' }) => `${url} - ${error}`);
+  if (checks.failedResources) refuse('Resources that could not be loaded', failures);
+  const exceptions = facts.console_errors.filter((one) => one.uncaught === true).map(({ text }) => text);
+  if (checks.exceptions) refuse('Exceptions of the page', exceptions);
 }
 
 /** A file that did not come with the form, which Gotenberg would not find either. */
@@ -55,6 +45,6 @@ function isIgnored({ url }: FailedRequest, domains: readonly string[]): boolean 
   return domains.some((domain) => [hostname, host].includes(domain) || hostname.endsWith(`.${domain}`));
 }
 
-function hit(what: string, found: readonly string[]): CaptureError {
-  return new CaptureError({ code: 'target_error', message: `${what}:\n${found.slice(0, LISTED_MAX).join('\n')}` });
+function refuse(what: string, found: readonly string[]): void {
+  if (found.length > 0) throw new CaptureError({ code: 'target_error', message: `${what}:\n${found.slice(0, LISTED_MAX).join('\n')}` });
 }

@@ -165,22 +165,9 @@ const PDF_FIELDS: Record<string, DoorField<Reading>> = {
   }),
   ...refusedAll(
     'send the PDF to a route /forms/pdfengines of a Gotenberg',
-    ...[
-      'merge',
-      'flatten',
-      'splitMode',
-      'splitSpan',
-      'splitUnify',
-      'metadata',
-      'userPassword',
-      'ownerPassword',
-      'encrypt',
-      'embeds',
-      'split',
-    ],
-    ...['embedsMetadata', 'bookmarks', 'autoIndexBookmarks', 'rotateAngle', 'rotatePages', 'optimizeImages', 'imageQuality'],
-    ...['watermarkSource', 'watermarkExpression', 'watermarkPages', 'watermarkOptions'],
-    ...['stampSource', 'stampExpression', 'stampPages', 'stampOptions'],
+    ...'merge flatten splitMode splitSpan splitUnify metadata userPassword ownerPassword encrypt embeds split'.split(' '),
+    ...'embedsMetadata bookmarks autoIndexBookmarks rotateAngle rotatePages optimizeImages imageQuality watermarkSource'.split(' '),
+    ...'watermarkExpression watermarkPages watermarkOptions stampSource stampExpression stampPages stampOptions'.split(' '),
   ),
 };
 
