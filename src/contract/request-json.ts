@@ -43,13 +43,18 @@ function refuseShape(bytes: Buffer): void {
   let depth = 0;
   let values = 1;
   let inString = false;
+  // The next quote from there on, which is looked for once, however many backslashes are before it.
+  let quote = -1;
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i] as number;
     if (byte === QUOTE) inString = !inString;
     else if (inString) {
       if (byte === BACKSLASH) i++;
-      // Long strings, such as pictures, are skipped at once.
-      else i = nextIn(bytes, i) - 1;
+      else {
+        // Long strings, such as pictures, are skipped at once.
+        if (quote < i) quote = indexOrEnd(bytes, QUOTE, i);
+        i += indexOrEnd(bytes.subarray(i, quote), BACKSLASH, 0) - 1;
+      }
     } else if (byte === COMMA) {
       if (++values > VALUES_MAX) throw refusedBody(`The body has more than ${VALUES_MAX} values.`);
     } else if (OPENING.has(byte)) {
@@ -58,12 +63,9 @@ function refuseShape(bytes: Buffer): void {
   }
 }
 
-/** The index of the next quote or backslash of a string. */
-function nextIn(bytes: Buffer, from: number): number {
-  const quote = bytes.indexOf(QUOTE, from);
-  const end = quote === -1 ? bytes.length : quote;
-  const backslash = bytes.subarray(from, end).indexOf(BACKSLASH);
-  return backslash === -1 ? end : from + backslash;
+function indexOrEnd(bytes: Buffer, byte: number, from: number): number {
+  const index = bytes.indexOf(byte, from);
+  return index === -1 ? bytes.length : index;
 }
 
 function decode(bytes: Buffer): string {

@@ -217,6 +217,7 @@ describe('the interface of browserless', () => {
   });
 
   it.each<[path: string, body: object, field: string]>([
+    ['/screenshot', { setJavaScriptEnabled: { toString: 1 } }, '`setJavaScriptEnabled` can only be true here'],
     ['/screenshot', { optons: {} }, '`optons` is not a field of this interface: did you mean `options`?'],
     ['/content', { options: {} }, '`options` is not a field'],
     ['/pdf', { selector: 'a' }, '`selector` is not a field'],
@@ -351,16 +352,17 @@ describe('the interface of browserless', () => {
     expect((await ask('/pdf', { headers })).status).toBe(400);
   });
 
-  it.each([
+  it.each<[what: string, chars: number, isFile: boolean, char?: string]>([
     ['short HTML as it is', 1_000, false],
     ['HTML that is too long for a field as a file', 300_000, true],
     ['HTML that another thread parses as a file', 3_000_000, true],
-  ])('takes %s, and leaves nothing among the uploads', async (_what, chars, isFile) => {
-    const html = `<p>é${'x'.repeat(chars)}`;
+    ['HTML of which every second character is escaped as JSON', 1_500_000, true, 'x\n'],
+  ])('takes %s, and leaves nothing among the uploads', async (_what, chars, isFile, char = 'x') => {
+    const html = `<p>é${char.repeat(chars)}`;
     const by = services();
     const { status, options } = await ask('/pdf', { body: { html }, by });
     expect(status).toBe(200);
-    const file = { name: 'index.html', type: 'text/html; charset=utf-8', at: 0, bytes: chars + 5 };
+    const file = { name: 'index.html', type: 'text/html; charset=utf-8', at: 0, bytes: chars * char.length + 5 };
     if (isFile) expect(options).toMatchObject({ html: null, files: { list: [file] } });
     else expect(options).toMatchObject({ html, files: null });
     if (isFile) expect(readdirSync(by.uploads.dir)).toEqual([]);
