@@ -66,7 +66,7 @@ const length = z.union([z.number(), z.string()], { error: 'must be a length, suc
 
 /** Values that say what is so anyway. */
 function only<Value>(value: Value, instead: string): DoorField<unknown> {
-  return { read: (given) => (String(given) === String(value) ? null : `can only be ${String(value)} here: ${instead}`) };
+  return { read: (given) => (given === value || given === String(value) ? null : `can only be ${String(value)} here: ${instead}`) };
 }
 
 /** A list that can only be empty. */
@@ -347,7 +347,7 @@ const OF_LAUNCH: Record<string, DoorField<Wanted>> = {
     return undefined;
   }),
   headless: {
-    read: (given) => (['true', 'new', 'shell', ''].includes(String(given)) ? null : 'must be true here'),
+    read: (given) => ([true, 'true', 'new', 'shell', ''].includes(given as string) ? null : 'must be true here'),
   },
   stealth: only(false, 'no browser is disguised here'),
   ignoreHTTPSErrors: insecure,

@@ -158,7 +158,7 @@ function issuesOf<Into>(given: Record<string, unknown>, table: Record<string, Do
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(table, name));
   const issues: RequestIssue[] = unknown
     .slice(0, UNKNOWN_MAX)
-    .map((name) => ({ path: name.slice(0, NAME_SHOWN_CHARS), message: unknownField(name, known) }));
+    .map((name) => ({ path: name.slice(0, NAME_SHOWN_CHARS), message: unknownField(name.slice(0, NAME_SHOWN_CHARS), known) }));
   for (const [name, { read }] of Object.entries(table)) {
     if (!Object.hasOwn(given, name)) continue;
     const problem = read(given[name], into);
