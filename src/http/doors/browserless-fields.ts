@@ -4,7 +4,7 @@ import { BLOCK_PATTERN_MAX_CHARS, DELAY_MS, TIMEOUT_MS } from '../../contract/li
 import { readUrl } from '../../contract/read-url.js';
 import { RESOURCE_TYPES } from '../../contract/request-fields.js';
 import { type DoorField, type Draft, field, newDraft, object, readFields, refused } from './door.js';
-import { addCookies, bool, type DoorCookie, num } from './fields.js';
+import { addCookies, bool, type DoorCookie, num, put } from './fields.js';
 import {
   addTags,
   EVENT_SEEN,
@@ -22,29 +22,7 @@ import {
 
 export type Endpoint = 'screenshot' | 'pdf' | 'content';
 
-/** What is read from a request, of which several fields together give one of a capture request. */
-interface Wanted {
-  draft: Draft;
-  viewport: Record<string, unknown>;
-  html: string | null;
-  cookies: DoorCookie[];
-  tags: Tag[];
-  waits: Partial<Record<'function' | 'selector' | 'event', Wait>>;
-  event: string | null;
-  waitUntil: 'load' | 'domcontentloaded' | 'networkidle';
-  gotoTimeout: number | null;
-  bestAttempt: boolean;
-  scrolls: boolean;
-  /** The limit for everything, in ms. */
-  timeout: number;
-  base64: boolean;
-  pdf: Record<string, unknown>;
-  paperWidth: number | string;
-  paperHeight: number | string;
-  hasTemplates: boolean;
-  header: string;
-  footer: string;
-}
+type Wanted = ReturnType<typeof newWanted>;
 
 /** A request, as a capture. `html` is that of the request if it has any. */
 export interface Asked {
@@ -62,6 +40,7 @@ const FOOTER =
 const QUALITY = 80;
 const text = z.string();
 const ms = num.refine((value) => value >= 0, 'must be 0 or more');
+const orAbsent = text.transform((value) => value || undefined);
 const length = z.union([z.number(), z.string()], { error: 'must be a length, such as 10mm' });
 
 /** Values that say what is so anyway. */
@@ -69,54 +48,23 @@ function only<Value>(value: Value, instead: string): DoorField<unknown> {
   return { read: (given) => (given === value || given === String(value) ? null : `can only be ${String(value)} here: ${instead}`) };
 }
 
-/** A list that can only be empty. */
-function none(instead: string): DoorField<unknown> {
-  return { read: (given) => (Array.isArray(given) && given.length === 0 ? null : `is not supported here: ${instead}`) };
-}
-
 /** Sets a field of the capture request. */
-function set<Value>(schema: z.ZodType<Value>, name: string): DoorField<Wanted> {
-  return note(schema, ({ draft }, value) => {
-    draft[name] = value;
-  });
-}
-
-/** Sets a member of an object among what is read. */
-function member<Value>(schema: z.ZodType<Value>, of: 'viewport' | 'pdf', name: string): DoorField<Wanted> {
-  return note(schema, (wanted, value) => {
-    wanted[of][name] = value;
-  });
-}
-
-function note<Value>(schema: z.ZodType<Value>, write: (wanted: Wanted, value: Value) => void): DoorField<Wanted> {
-  return field<Wanted, Value>(schema, (value, wanted) => {
-    write(wanted, value);
-    return undefined;
-  });
-}
-
+const set = (schema: z.ZodType, name: string) => put<Wanted>(schema, name, ({ draft }) => draft);
+const member = (schema: z.ZodType, of: 'viewport' | 'pdf' | 'paper', name: string) => put<Wanted>(schema, name, (wanted) => wanted[of]);
 /** Keeps a value for what is made of several fields. */
-function keep<Name extends keyof Wanted>(schema: z.ZodType<Wanted[Name]>, name: Name): DoorField<Wanted> {
-  return note(schema, (wanted, value) => {
-    wanted[name] = value;
-  });
-}
+const keep = <Name extends keyof Wanted>(schema: z.ZodType<Wanted[Name]>, name: Name) => put<Wanted>(schema, name, (wanted) => wanted);
 
 const VIEWPORT: Record<string, DoorField<Wanted>> = {
-  width: member(num, 'viewport', 'width'),
-  height: member(num, 'viewport', 'height'),
-  deviceScaleFactor: member(num, 'viewport', 'deviceScaleFactor'),
-  isMobile: member(bool, 'viewport', 'isMobile'),
-  hasTouch: member(bool, 'viewport', 'hasTouch'),
+  ...Object.fromEntries(['width', 'height', 'deviceScaleFactor'].map((name) => [name, member(num, 'viewport', name)])),
+  ...Object.fromEntries(['isMobile', 'hasTouch'].map((name) => [name, member(bool, 'viewport', name)])),
   isLandscape: only(false, 'give the width and height of the turned screen'),
 };
 
-const EVENTS = ['load', 'domcontentloaded', 'networkidle0', 'networkidle2'] as const;
-const event = z.enum(EVENTS);
+const event = z.enum(['load', 'domcontentloaded', 'networkidle0', 'networkidle2']);
 
 const GOTO: Record<string, DoorField<Wanted>> = {
   timeout: keep(ms, 'gotoTimeout'),
-  waitUntil: note(z.union([event.transform((one) => [one]), z.array(event)]), (wanted, events) => {
+  waitUntil: field(z.union([event.transform((one) => [one]), z.array(event)]), (events, wanted) => {
     // Every capture waits for the network for a while, as networkidle2 does.
     if (events.includes('networkidle0')) wanted.waitUntil = 'networkidle';
     else if (events.includes('load') || events.includes('networkidle2')) wanted.waitUntil = 'load';
@@ -125,7 +73,6 @@ const GOTO: Record<string, DoorField<Wanted>> = {
   referer: field(text, (value, { draft, html }) => {
     if (html !== null) return 'needs `url`';
     if (value !== '') draft.referer = value;
-    return undefined;
   }),
   referrerPolicy: refused('the whole `referer` is sent'),
 };
@@ -151,20 +98,20 @@ const cookie = z
       sameSite: z.enum(['Strict', 'Lax', 'None', 'Default']).optional(),
       expires: num.optional(),
     },
-    {
-      error: ({ code }) =>
-        code === 'unrecognized_keys'
-          ? 'can only have name, value, url, domain, path, secure, httpOnly, sameSite and expires here'
-          : undefined,
-    },
+    'can only have name, value, url, domain, path, secure, httpOnly, sameSite and expires here',
   )
-  .transform(({ url, domain, sameSite, ...others }): DoorCookie => {
-    const host = domain ?? (url === undefined ? undefined : readUrl(url)?.hostname);
-    return { ...others, domain: host, ...(sameSite === 'Default' ? {} : { sameSite }) };
+  .transform(({ url, domain = readUrl(url ?? '')?.hostname, sameSite, ...others }): DoorCookie => {
+    return { ...others, domain, ...(sameSite === 'Default' ? {} : { sameSite }) };
   });
 
 const waitOptions = { timeout: ms.optional() };
 
+const BLOCK_ADS = field<Wanted, boolean>(bool, (value, { draft }) => {
+  Object.assign(draft, { block_ads: value, block_trackers: value });
+});
+const IGNORED: DoorField<Wanted> = { read: () => null };
+
+const NO_INTERCEPTORS = 'is not supported here: block requests with `rejectRequestPattern`, or capture `html` that has what the page needs';
 const USER_AGENT_RULE = 'must be a string: the client hints follow from it';
 
 const COMMON: Record<string, DoorField<Wanted>> = {
@@ -176,12 +123,10 @@ const COMMON: Record<string, DoorField<Wanted>> = {
   authenticate: field(z.strictObject({ username: text, password: text }), (value, { draft, html }) => {
     if (html !== null) return 'needs `url`, whose origin gets the name and password';
     draft.http_credentials = value;
-    return undefined;
   }),
   setExtraHTTPHeaders: field(z.record(text, text), (value, { draft, html }) => {
     if (html !== null && Object.keys(value).length > 0) return 'needs `url`, whose origin gets the headers';
     if (html === null) draft.headers = value;
-    return undefined;
   }),
   userAgent: set(
     z.union([text, z.strictObject({ userAgent: text }, USER_AGENT_RULE).transform(({ userAgent }) => userAgent)], USER_AGENT_RULE),
@@ -194,58 +139,53 @@ const COMMON: Record<string, DoorField<Wanted>> = {
     if (other !== undefined)
       return `cannot have this type here, but ${RESOURCE_TYPES.filter((type) => type !== 'frame').join(', ')}; other blocks pings and prefetches, too`;
     draft.block_resources = types;
-    return undefined;
   }),
   rejectRequestPattern: field(z.array(text.max(BLOCK_PATTERN_MAX_CHARS)), (patterns, { draft }) => {
     const globs = patterns.map(globOf);
     if (globs.includes(null)) return PATTERN_RULE;
     draft.block_requests = globs;
-    return undefined;
   }),
-  requestInterceptors: none('block requests with `rejectRequestPattern`, or capture `html` that has what the page needs'),
-  addStyleTag: note(z.array(styleTag), (wanted, tags) => {
+  requestInterceptors: field(z.tuple([], NO_INTERCEPTORS), () => null),
+  addStyleTag: field(z.array(styleTag), (tags, wanted) => {
     wanted.tags.push(...tags.map((tag): Tag => ({ ...tag, element: tag.url === undefined ? 'style' : 'link' })));
   }),
-  addScriptTag: note(z.array(scriptTag), (wanted, tags) => {
+  addScriptTag: field(z.array(scriptTag), (tags, wanted) => {
     wanted.tags.push(...tags.map((tag): Tag => ({ ...tag, element: 'script' })));
   }),
   waitForTimeout: field(ms, (value, { draft }) => {
     if (value > DELAY_MS.max) return `must be at most ${DELAY_MS.max}: wait for something with \`waitForFunction\``;
     draft.delay = Math.round(value);
-    return undefined;
   }),
-  waitForFunction: note(
+  waitForFunction: field(
     z.strictObject({ fn: text.min(1), polling: z.union([text, z.number()]).optional(), ...waitOptions }),
-    ({ waits }, { fn, timeout }) => {
+    ({ fn, timeout }, { waits }) => {
       waits.function = { test: untilFunction(fn), timeout: timeout ?? null };
     },
   ),
-  waitForSelector: note(
+  waitForSelector: field(
     z.strictObject({ selector: text.min(1), hidden: bool.default(false), visible: bool.default(false), ...waitOptions }),
-    ({ waits }, { timeout, ...what }) => {
+    ({ timeout, ...what }, { waits }) => {
       waits.selector = { test: untilSelector(what), timeout: timeout ?? null };
     },
   ),
-  waitForEvent: note(z.strictObject({ event: text.min(1), ...waitOptions }), (wanted, { event: name, timeout }) => {
+  waitForEvent: field(z.strictObject({ event: text.min(1), ...waitOptions }), ({ event: name, timeout }, wanted) => {
     // browserless takes 0 for the default, here alone.
     wanted.event = name;
-    wanted.waits.event = { test: EVENT_SEEN, timeout: timeout === undefined || timeout === 0 ? null : timeout };
+    wanted.waits.event = { test: EVENT_SEEN, timeout: timeout || null };
   }),
   scrollPage: keep(bool, 'scrolls'),
   bestAttempt: keep(bool, 'bestAttempt'),
   // Fields of its cloud, which n8n sends.
-  blockAds: field(bool, (value, { draft }) => blockAds(value, draft)),
+  blockAds: BLOCK_ADS,
   blockConsentModals: set(bool, 'block_cookie_banners'),
 };
 
-const CLIP: Record<string, DoorField<Wanted>> = Object.fromEntries(
-  ['x', 'y', 'width', 'height'].map((name) => [
-    name,
-    note(num, ({ draft }, value) => {
-      draft.clip = { ...(draft.clip as object), [name]: value };
-    }),
-  ]),
-);
+const CLIP = Object.fromEntries(['x', 'y', 'width', 'height'].map((name) => [name, put<Wanted>(num, name, clipOf)]));
+
+function clipOf({ draft }: Wanted): object {
+  draft.clip ??= {};
+  return draft.clip as object;
+}
 
 const SCREENSHOT: Record<string, DoorField<Wanted>> = {
   type: set(z.enum(['png', 'jpeg', 'webp']), 'format'),
@@ -261,15 +201,15 @@ const SCREENSHOT: Record<string, DoorField<Wanted>> = {
   captureBeyondViewport: field(bool, (value, { draft }) =>
     !value && draft.clip !== undefined ? 'can only be true here with `clip`' : undefined,
   ),
-  optimizeForSpeed: note(bool, () => undefined),
+  optimizeForSpeed: IGNORED,
   fromSurface: only(true, 'the page is captured as it is shown'),
   path: refused('the picture is the answer'),
 };
 
 const PDF: Record<string, DoorField<Wanted>> = {
   format: member(text, 'pdf', 'paper'),
-  width: keep(length, 'paperWidth'),
-  height: keep(length, 'paperHeight'),
+  width: member(length, 'paper', 'width'),
+  height: member(length, 'paper', 'height'),
   margin: member(z.strictObject({ top: length, right: length, bottom: length, left: length }).partial(), 'pdf', 'margin'),
   landscape: member(bool, 'pdf', 'landscape'),
   scale: member(num, 'pdf', 'scale'),
@@ -277,16 +217,14 @@ const PDF: Record<string, DoorField<Wanted>> = {
   displayHeaderFooter: keep(bool, 'hasTemplates'),
   headerTemplate: keep(text, 'header'),
   footerTemplate: keep(text, 'footer'),
-  pageRanges: note(text, ({ pdf }, value) => {
-    if (value !== '') pdf.page_ranges = value;
-  }),
+  pageRanges: member(orAbsent, 'pdf', 'page_ranges'),
   preferCSSPageSize: member(bool, 'pdf', 'prefer_css_page_size'),
   outline: member(bool, 'pdf', 'outline'),
   tagged: member(bool, 'pdf', 'tagged'),
   // Printing has a limit of its own, fonts are always waited for, and a PDF has no background of its own.
-  timeout: note(ms, () => undefined),
-  waitForFonts: note(bool, () => undefined),
-  omitBackground: note(bool, () => undefined),
+  timeout: IGNORED,
+  waitForFonts: IGNORED,
+  omitBackground: IGNORED,
   path: refused('the PDF is the answer'),
   fullPage: set(bool, 'full_page'),
 };
@@ -304,19 +242,20 @@ const PDF_OPTIONS: DoorField<Wanted> = {
 };
 
 const media = z.enum(['screen', 'print', '']);
-const ONLY_SCREEN = {
-  emulateMediaType: field<Wanted, string>(media, (value) => (value === 'print' ? 'can only be print for /pdf' : undefined)),
-};
-const ANY_MEDIA = {
-  emulateMediaType: note(media, ({ pdf }, value) => {
-    if (value !== '') pdf.media = value;
-  }),
-};
+const ONLY_SCREEN = field<Wanted, string>(media, (value) => (value === 'print' ? 'can only be print for /pdf' : undefined));
 
 const TABLES: Record<Endpoint, Record<string, DoorField<Wanted>>> = {
-  screenshot: { ...COMMON, ...ONLY_SCREEN, options: object(SCREENSHOT), selector: set(text.min(1), 'selector') },
-  pdf: { ...COMMON, ...ANY_MEDIA, options: PDF_OPTIONS },
-  content: { ...COMMON, ...ONLY_SCREEN },
+  screenshot: { ...COMMON, emulateMediaType: ONLY_SCREEN, options: object(SCREENSHOT), selector: set(text.min(1), 'selector') },
+  pdf: {
+    ...COMMON,
+    emulateMediaType: member(
+      media.transform((value) => value || undefined),
+      'pdf',
+      'media',
+    ),
+    options: PDF_OPTIONS,
+  },
+  content: { ...COMMON, emulateMediaType: ONLY_SCREEN },
 };
 
 /** Flags of the process, which this server sets by itself. */
@@ -335,16 +274,15 @@ const FLAGS = z.array(text).transform((flags, context) => {
   return asked;
 });
 
-const insecure = field<Wanted, boolean>(bool, (value, { draft }) => {
-  if (value) draft.ignore_https_errors = true;
-  return undefined;
-});
+const insecure = set(
+  bool.transform((value) => value || undefined),
+  'ignore_https_errors',
+);
 
 /** These may stand in the query by themselves, as in version 1. */
 const OF_LAUNCH: Record<string, DoorField<Wanted>> = {
   args: field(FLAGS, (asked, { draft }) => {
     Object.assign(draft, asked);
-    return undefined;
   }),
   headless: {
     read: (given) => ([true, 'true', 'new', 'shell', ''].includes(given as string) ? null : 'must be true here'),
@@ -363,16 +301,16 @@ const LAUNCH_FIELD = object<Wanted>({
   dumpio: only(false, 'the log of the server has what it needs'),
   userDataDir: refused('give the login as `cookies`'),
   timeout: refused('the browser is started before the request'),
-  waitForInitialPage: note(bool, () => undefined),
+  waitForInitialPage: IGNORED,
 });
 
 const QUERY: Record<string, DoorField<Wanted>> = {
-  token: note(text, () => undefined),
+  token: IGNORED,
   timeout: keep(
     ms.transform((value) => value || TIMEOUT_MS.max),
     'timeout',
   ),
-  blockAds: field(bool, (value, { draft }) => blockAds(value, draft)),
+  blockAds: BLOCK_ADS,
   launch: {
     read: (value, wanted) => {
       const options = readLaunch(String(value));
@@ -385,18 +323,12 @@ const QUERY: Record<string, DoorField<Wanted>> = {
   profile: refused('give the login as `cookies`'),
 };
 
-function blockAds(value: boolean, draft: Draft): undefined {
-  draft.block_ads = value;
-  draft.block_trackers = value;
-}
-
 function readLaunch(given: string): unknown {
-  for (const json of [given, Buffer.from(given, 'base64').toString()]) {
-    try {
-      return JSON.parse(json);
-    } catch {}
+  try {
+    return JSON.parse(given.startsWith('{') ? given : Buffer.from(given, 'base64').toString());
+  } catch {
+    return null;
   }
-  return null;
 }
 
 /** The query's fields; flags of Chromium, such as `--lang=de`, are together those of `args`. */
@@ -425,30 +357,35 @@ function globOf(pattern: string): string | null {
  * @throws CaptureError `invalid_request` that names the fields which are unknown, not valid or not honoured
  */
 export function readAsked(endpoint: Endpoint, query: URLSearchParams, body: Record<string, unknown>): Asked {
-  const wanted: Wanted = {
-    draft: { ...newDraft(), reduce_motion: false },
+  const wanted = newWanted();
+  readFields(queryOf(query), QUERY, wanted);
+  readFields(body, TABLES[endpoint], wanted);
+  return toAsked(endpoint, wanted);
+}
+
+/** What is read from a request, of which several fields together give one of a capture request. */
+function newWanted() {
+  return {
+    draft: { ...newDraft(), reduce_motion: false } as Draft,
     viewport: { width: 800, height: 600, deviceScaleFactor: 1 },
-    html: null,
-    cookies: [],
-    tags: [],
-    waits: {},
-    event: null,
+    html: null as string | null,
+    cookies: [] as DoorCookie[],
+    tags: [] as Tag[],
+    waits: {} as Partial<Record<'function' | 'selector' | 'event', Wait>>,
+    event: null as string | null,
     waitUntil: 'load',
-    gotoTimeout: null,
+    gotoTimeout: null as number | null,
     bestAttempt: false,
     scrolls: false,
+    /** The limit for everything, in ms. */
     timeout: WAIT_MS,
     base64: false,
-    pdf: { tagged: true, print_background: false, fit_width: false },
-    paperWidth: '8.5in',
-    paperHeight: '11in',
+    pdf: { tagged: true, print_background: false, fit_width: false } as Record<string, unknown>,
+    paper: { width: '8.5in', height: '11in' },
     hasTemplates: false,
     header: '',
     footer: '',
   };
-  readFields(queryOf(query), QUERY, wanted);
-  readFields(body, TABLES[endpoint], wanted);
-  return toAsked(endpoint, wanted);
 }
 
 function toAsked(endpoint: Endpoint, wanted: Wanted): Asked {
@@ -465,13 +402,13 @@ function toAsked(endpoint: Endpoint, wanted: Wanted): Asked {
   return { draft, html, base64 };
 }
 
-function writePdf(draft: Draft, { pdf, paperWidth, paperHeight, hasTemplates, header, footer }: Wanted): void {
+function writePdf(draft: Draft, { pdf, paper, hasTemplates, header, footer }: Wanted): void {
   draft.format = 'pdf';
   if (draft.full_page === true) {
     draft.full_page_algorithm = 'native';
     return;
   }
-  pdf.paper ??= { width: paperWidth, height: paperHeight };
+  pdf.paper ??= paper;
   // An empty template is the browser's.
   if (hasTemplates) Object.assign(pdf, { header_template: header || HEADER, footer_template: footer || FOOTER });
   draft.pdf = pdf;

@@ -8,8 +8,8 @@ import type { AppEnv, AppServices } from '../app-services.js';
 import type { Route } from '../route.js';
 import { answerPicture } from '../send-artifact.js';
 import { type Endpoint, readAsked } from './browserless-fields.js';
-import { capture, type DoorOrder, doorRoute } from './door.js';
-import { answerText, underNames } from './fields.js';
+import { type DoorOrder, doorRoute } from './door.js';
+import { answerFailure, answerText, captureAs } from './fields.js';
 import { documentForm, isLargeDocument, readDoorBody } from './large-body.js';
 import { LATE } from './page-scripts.js';
 
@@ -24,22 +24,21 @@ const REFUSED = {
 const NO_SOCKETS = 'No browser can be connected to here: use POST /screenshot, /pdf or /content, or the `steps` of POST /v1/screenshot.';
 const SOCKETS = ['/chromium', '/chrome', '/chromium/playwright', '/chrome/playwright', '/playwright/chromium', '/playwright/chrome'];
 
-/** Statuses that it has itself; any other failure is a 500. */
-const STATUSES = [400, 401, 403, 404, 408, 429, 503];
 const RESPONSE_URL_CHARS = 1_000;
 
 /** Fields of its requests by those of a capture. */
 const NAMES: Record<string, string> = {
-  'viewport.deviceScaleFactor': 'viewport.deviceScaleFactor',
   http_credentials: 'authenticate',
   headers: 'setExtraHTTPHeaders',
   user_agent: 'userAgent',
-  storage_state: 'cookies',
+  'storage_state.cookies': 'cookies',
   format: 'options.type',
   quality: 'options.quality',
   full_page: 'options.fullPage',
   clip: 'options.clip',
   omit_background: 'options.omitBackground',
+  'pdf.paper.width': 'options.width',
+  'pdf.paper.height': 'options.height',
   'pdf.paper': 'options.format',
   'pdf.header_template': 'options.headerTemplate',
   'pdf.footer_template': 'options.footerTemplate',
@@ -68,7 +67,7 @@ export const BROWSERLESS_ROUTES: readonly Route[] = [
 function route(path: string, endpoint: Endpoint): Route {
   const handle = async (services: AppServices, c: Context<AppEnv>) => {
     await using order = await orderOf(services, c, endpoint);
-    const data = await capture(services, c, order).catch((thrown: unknown) => Promise.reject(underNames(thrown, NAMES)));
+    const data = await captureAs(services, c, { ...order, names: NAMES });
     return await answer(services, c, { data, ...order });
   };
   return doorRoute({ method: 'POST', path, keyOf, handle, refuse });
@@ -138,6 +137,5 @@ function refuse(error: StoredError, c: Context<AppEnv>): Response {
   const late = LATE.exec(error.message)?.[0];
   if (late !== undefined) return answerText(c, late, 408);
   // It answers so when nothing matches `selector`.
-  if (error.details?.check === 'selector') return answerText(c, error.message, 400);
-  return answerText(c, error.message, error.code === 'render_timeout' ? 408 : STATUSES.includes(error.status) ? error.status : 500);
+  return answerFailure(error.details?.check === 'selector' ? { ...error, status: 400 } : error, c);
 }

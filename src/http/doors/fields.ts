@@ -1,12 +1,13 @@
 /** Kinds of fields that several doors have. */
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { CaptureError } from '../../contract/capture-error.js';
+import type { CaptureData } from '../../contract/capture-data.js';
+import { CaptureError, type StoredError } from '../../contract/capture-error.js';
 import { cookieDomainProblem } from '../../contract/login-schema.js';
 import { readUrl } from '../../contract/read-url.js';
 import { invalidRequest, type RequestIssue } from '../../contract/submission.js';
-import type { AppEnv } from '../app-services.js';
-import type { Draft } from './door.js';
+import type { AppEnv, AppServices } from '../app-services.js';
+import { capture, type DoorField, type DoorOrder, type Draft, field } from './door.js';
 
 /** A boolean, or its name, as clients send it in queries and forms. */
 export const bool = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')], {
@@ -24,6 +25,13 @@ export const num = z.union(
   ],
   { error: 'must be a number' },
 );
+
+/** Writes a value as the member of an object, if there is one. */
+export function put<Into>(schema: z.ZodType, name: string, object: (into: Into) => object): DoorField<Into> {
+  return field(schema, (value, into) => {
+    if (value !== undefined) Object.assign(object(into), { [name]: value });
+  });
+}
 
 /** A cookie of Chromium's protocol; without a domain, it is for the host of the page. */
 export interface DoorCookie {
@@ -53,14 +61,23 @@ function withoutAbsent(fields: object): object {
 }
 
 /**
- * The error for a capture request that a door has made, under the names of the door's fields.
+ * As `capture`, with errors under the names of the door's fields.
  * @param names by dotted paths of the capture request, or of what they begin with
  */
-export function underNames(thrown: unknown, names: Readonly<Record<string, string>>): unknown {
-  if (!(thrown instanceof CaptureError) || thrown.details?.job_id !== undefined) return thrown;
-  const issues = thrown.details?.issues as RequestIssue[] | undefined;
-  if (issues === undefined || issues.every(({ path }) => path === '')) return thrown;
-  return invalidRequest(issues.map(({ path, message }) => ({ path: renamed(path, names), message })));
+export async function captureAs(
+  services: AppServices,
+  c: Context<AppEnv>,
+  { names, ...order }: DoorOrder & { names: Readonly<Record<string, string>> },
+): Promise<CaptureData> {
+  return await capture(services, c, order).catch((thrown: unknown) => {
+    const issues = thrown instanceof CaptureError && thrown.details?.job_id === undefined ? issuesOf(thrown) : [];
+    throw issues.length === 0 ? thrown : invalidRequest(issues.map(({ path, message }) => ({ path: renamed(path, names), message })));
+  });
+}
+
+function issuesOf({ details }: Pick<StoredError, 'details'>): RequestIssue[] {
+  const issues = (details?.issues ?? []) as RequestIssue[];
+  return issues.some(({ path }) => path !== '') ? issues : [];
 }
 
 function renamed(path: string, names: Readonly<Record<string, string>>): string {
@@ -70,6 +87,16 @@ function renamed(path: string, names: Readonly<Record<string, string>>): string 
     if (name !== undefined) return [name, ...parts.slice(count)].join('.');
   }
   return path;
+}
+
+/** Statuses that browserless and Grafana's renderer have themselves; any other failure is a 500. */
+const STATUSES = [400, 401, 403, 404, 408, 429, 501, 503];
+
+/** Answers a failure in plain text, which has each field that is refused on a line. */
+export function answerFailure(error: StoredError, c: Context<AppEnv>): Response {
+  const issues = issuesOf(error).map(({ path, message }) => (path === '' ? message : `\`${path}\` ${message}`));
+  const status = error.code === 'render_timeout' ? 408 : STATUSES.includes(error.status) ? error.status : 500;
+  return answerText(c, issues.length === 0 ? error.message : issues.join('\n'), status);
 }
 
 /** Answers a failure in plain text. */

@@ -1,15 +1,15 @@
 /** The interface of Grafana's image renderer: `GET /render` and `/render/version`. */
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { CaptureError, type StoredError } from '../../contract/capture-error.js';
+import { CaptureError } from '../../contract/capture-error.js';
 import { isTimezone } from '../../contract/field-rules.js';
 import { DEVICE_SCALE_FACTOR, PDF_SCALE, TIMEOUT_MS, VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
 import { readUrl } from '../../contract/read-url.js';
 import type { AppEnv, AppServices } from '../app-services.js';
 import type { Route } from '../route.js';
 import { answerPicture } from '../send-artifact.js';
-import { capture, type DoorField, type Draft, doorRoute, field, newDraft, readFields, refused } from './door.js';
-import { answerText, underNames } from './fields.js';
+import { type DoorField, type Draft, doorRoute, field, newDraft, readFields, refused } from './door.js';
+import { answerFailure, captureAs, put } from './fields.js';
 import { panelsLoaded, scrollThrough } from './page-scripts.js';
 
 /** The version that the renderer tells; Grafana decides by it what it may ask for. */
@@ -21,37 +21,16 @@ const WIDTH_PX = 1_000;
 const HEIGHT_PX = 500;
 /** The height of the view of a full page, by its width. */
 const VIEW_RATIO = 0.75;
-/** Statuses that the renderer has itself; any other failure is a 500. */
-const STATUSES = [400, 401, 403, 404, 408, 429, 501, 503];
-
-interface Wanted {
-  draft: Draft;
-  width: number;
-  /** Null for a full page. */
-  height: number | null;
-  density: number;
-  pdf: Record<string, unknown>;
-  renderKey: string;
-  domain: string;
-}
+type Wanted = ReturnType<typeof newWanted>;
 
 const text = z.string();
 const whole = text.regex(/^-?\d{1,9}$/, 'must be a whole number').transform(Number);
 const yes = text.transform((value) => value === 'true');
 const DURATION = /^(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6}(?:\.\d{1,9})?)s)?(?:(\d{1,9})ms)?$/;
 
-function note<Value>(schema: z.ZodType<Value>, write: (wanted: Wanted, value: Value) => void): DoorField<Wanted> {
-  return field<Wanted, Value>(schema, (value, wanted) => {
-    write(wanted, value);
-    return undefined;
-  });
-}
-
-function pdfMember<Value>(schema: z.ZodType<Value>, name: string): DoorField<Wanted> {
-  return note(schema, ({ pdf }, value) => {
-    if (value !== '') pdf[name] = value;
-  });
-}
+const set = (schema: z.ZodType, name: string) => put<Wanted>(schema, name, ({ draft }) => draft);
+const keep = <Name extends keyof Wanted>(schema: z.ZodType<Wanted[Name]>, name: Name) => put<Wanted>(schema, name, (wanted) => wanted);
+const pdfMember = (schema: z.ZodType, name: string) => put<Wanted>(schema, name, ({ pdf }) => pdf);
 
 const PDF: Record<string, DoorField<Wanted>> = {
   'pdf.format': pdfMember(text, 'paper'),
@@ -61,48 +40,41 @@ const PDF: Record<string, DoorField<Wanted>> = {
 };
 
 const FIELDS: Record<string, DoorField<Wanted>> = {
-  url: note(text.min(1), ({ draft }, value) => {
-    draft.url = value;
-  }),
-  width: note(whole, (wanted, value) => {
-    if (value !== -1) wanted.width = value;
-  }),
-  height: note(whole, (wanted, value) => {
-    wanted.height = value === -1 ? null : value;
-  }),
-  deviceScaleFactor: note(text.regex(/^\d+(\.\d+)?$/, 'must be a number above 0').transform(Number), (wanted, value) => {
-    if (value > 0) wanted.density = value;
-  }),
-  timezone: note(text, ({ draft }, value) => {
-    const timezone = timezoneOf(value);
-    if (timezone !== null) draft.timezone = timezone;
-  }),
+  url: set(text.min(1), 'url'),
+  width: put(
+    whole.transform((width) => (width === -1 ? undefined : width)),
+    'width',
+    (wanted) => wanted,
+  ),
+  height: keep(
+    whole.transform((height) => (height === -1 ? null : height)),
+    'height',
+  ),
+  deviceScaleFactor: keep(
+    text.regex(/^\d+(\.\d+)?$/, 'must be a number above 0').transform((value) => Number(value) || 1),
+    'density',
+  ),
+  timezone: set(text.transform(timezoneOf), 'timezone'),
   encoding: field(text.trim().toLowerCase(), (value, { draft }) => {
     if (value === 'csv') return 'cannot be csv: this server makes png and pdf; data is exported as CSV in Grafana itself';
     if (value !== '' && value !== 'png' && value !== 'pdf') return 'must be png or pdf';
     if (value !== '') draft.format = value;
-    return undefined;
   }),
   timeout: field(text, (value, { draft }) => {
     const seconds = secondsOf(value);
     if (seconds === null) return 'must be seconds, or a duration such as 30s';
     if (seconds > 0) draft.timeout = clamp(Math.round(seconds * 1_000), TIMEOUT_MS);
-    return undefined;
   }),
-  renderKey: note(text, (wanted, value) => {
-    wanted.renderKey = value;
-  }),
-  domain: note(text, (wanted, value) => {
-    wanted.domain = value;
-  }),
+  renderKey: keep(text, 'renderKey'),
+  domain: keep(text, 'domain'),
   landscape: pdfMember(yes, 'landscape'),
   ...PDF,
   filePath: refused('the picture is the answer'),
 };
 
 export const GRAFANA_ROUTES: readonly Route[] = [
-  doorRoute({ method: 'GET', path: '/render', keyOf, handle: render, refuse }),
-  doorRoute({ method: 'GET', path: '/render/csv', keyOf, handle: () => Promise.reject(noCsv()), refuse }),
+  doorRoute({ method: 'GET', path: '/render', keyOf, handle: render, refuse: answerFailure }),
+  doorRoute({ method: 'GET', path: '/render/csv', keyOf, handle: () => Promise.reject(noCsv()), refuse: answerFailure }),
   {
     method: 'GET',
     path: '/render/version',
@@ -119,7 +91,7 @@ function keyOf(c: Context<AppEnv>): string | null {
 async function render(services: AppServices, c: Context<AppEnv>): Promise<Response> {
   const wanted = readFields(queryOf(new URL(c.req.url).searchParams), FIELDS, newWanted());
   const draft = toDraft(wanted, c.req.header('accept-language') ?? '');
-  const data = await capture(services, c, { draft }).catch((thrown: unknown) => Promise.reject(underNames(thrown, NAMES)));
+  const data = await captureAs(services, c, { draft, names: NAMES });
   return await answerPicture(services, c, { data, cacheControl: 'no-store', conditional: false });
 }
 
@@ -132,13 +104,19 @@ const NAMES: Record<string, string> = {
   headers: 'Accept-Language',
 };
 
-function newWanted(): Wanted {
+function newWanted() {
   return {
-    draft: { ...newDraft(), reduce_motion: false, format: 'png', tolerate: ['target_error', 'blocked_by_target', 'render_incomplete'] },
+    draft: {
+      ...newDraft(),
+      reduce_motion: false,
+      format: 'png',
+      tolerate: ['target_error', 'blocked_by_target', 'render_incomplete'],
+    } as Draft,
     width: WIDTH_PX,
-    height: HEIGHT_PX,
+    /** Null for a full page. */
+    height: HEIGHT_PX as number | null,
     density: 1,
-    pdf: { paper: 'a4', fit_width: false },
+    pdf: { paper: 'a4', fit_width: false } as Record<string, unknown>,
     renderKey: '',
     domain: '',
   };
@@ -180,11 +158,11 @@ function clamp(value: number, { min, max }: { min: number; max: number }): numbe
   return Math.min(max, Math.max(min, value));
 }
 
-/** An IANA name, or whole hours of POSIX, whose sign is turned around; null for the zone of the browser, as for `browser`. */
-function timezoneOf(given: string): string | null {
+/** An IANA name, or whole hours of POSIX, whose sign is turned around; undefined for the zone of the browser, as for `browser`. */
+function timezoneOf(given: string): string | undefined {
   const [, sign, hours = ''] = /^UTC([+-])0?(\d{1,2})(?::?00)?$/.exec(given) ?? [];
   const name = sign === undefined ? given : `Etc/GMT${sign}${hours}`;
-  return isTimezone(name) ? name : null;
+  return isTimezone(name) ? name : undefined;
 }
 
 function secondsOf(given: string): number | null {
@@ -197,9 +175,4 @@ function secondsOf(given: string): number | null {
 function noCsv(): CaptureError {
   const message = 'CSV is not made here: this server makes png and pdf. Data is exported as CSV in Grafana itself.';
   return new CaptureError({ code: 'unsupported_option', status: 501, message });
-}
-
-function refuse(error: StoredError, c: Context<AppEnv>): Response {
-  const status = error.code === 'render_timeout' ? 408 : STATUSES.includes(error.status) ? error.status : 500;
-  return answerText(c, error.message, status);
 }
