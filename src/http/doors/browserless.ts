@@ -4,13 +4,14 @@ import { buffer } from 'node:stream/consumers';
 import type { Context } from 'hono';
 import type { CaptureData } from '../../contract/capture-data.js';
 import { CaptureError, notFound, type StoredError } from '../../contract/capture-error.js';
+import { HTML_MAX_BYTES } from '../../contract/limits.js';
 import type { AppEnv, AppServices } from '../app-services.js';
 import type { Route } from '../route.js';
 import { answerPicture } from '../send-artifact.js';
 import { type Endpoint, readAsked } from './browserless-fields.js';
 import { type DoorOrder, doorRoute } from './door.js';
-import { answerFailure, answerText, captureAs } from './fields.js';
-import { documentForm, isLargeDocument, readDoorBody } from './large-body.js';
+import { answerFailure, captureAs } from './fields.js';
+import { documentForm, readDoorBody } from './large-body.js';
 import { LATE } from './page-scripts.js';
 
 const PREFIXES = ['', '/chromium', '/chrome'];
@@ -96,7 +97,7 @@ async function orderOf(services: AppServices, c: Context<AppEnv>, endpoint: Endp
   using body = await readDoorBody(services, c);
   const { draft, html, base64 } = readAsked(endpoint, new URL(c.req.url).searchParams, body.fields);
   const content = body.html ?? html;
-  const isLarge = content !== null && isLargeDocument(content);
+  const isLarge = content !== null && Buffer.byteLength(content) > HTML_MAX_BYTES;
   if (content !== null && !isLarge) draft.html = Buffer.from(content).toString();
   const form = isLarge ? await documentForm(services, content) : undefined;
   return {
@@ -135,7 +136,7 @@ function responseHeaders({ response, finalUrl }: CaptureData): Record<string, st
 
 function refuse(error: StoredError, c: Context<AppEnv>): Response {
   const late = LATE.exec(error.message)?.[0];
-  if (late !== undefined) return answerText(c, late, 408);
+  if (late !== undefined) return answerFailure({ ...error, message: late, status: 408 }, c);
   // It answers so when nothing matches `selector`.
   return answerFailure(error.details?.check === 'selector' ? { ...error, status: 400 } : error, c);
 }

@@ -70,12 +70,14 @@ export async function captureAs(
   { names, ...order }: DoorOrder & { names: Readonly<Record<string, string>> },
 ): Promise<CaptureData> {
   return await capture(services, c, order).catch((thrown: unknown) => {
-    const issues = thrown instanceof CaptureError && thrown.details?.job_id === undefined ? issuesOf(thrown) : [];
+    const issues = thrown instanceof CaptureError ? issuesOf(thrown) : [];
     throw issues.length === 0 ? thrown : invalidRequest(issues.map(({ path, message }) => ({ path: renamed(path, names), message })));
   });
 }
 
+/** The problems of a request; those of a capture that has failed are not of its fields. */
 function issuesOf({ details }: Pick<StoredError, 'details'>): RequestIssue[] {
+  if (details?.job_id !== undefined) return [];
   const issues = (details?.issues ?? []) as RequestIssue[];
   return issues.some(({ path }) => path !== '') ? issues : [];
 }
@@ -96,11 +98,6 @@ const STATUSES = [400, 401, 403, 404, 408, 429, 501, 503];
 export function answerFailure(error: StoredError, c: Context<AppEnv>): Response {
   const issues = issuesOf(error).map(({ path, message }) => (path === '' ? message : `\`${path}\` ${message}`));
   const status = error.code === 'render_timeout' ? 408 : STATUSES.includes(error.status) ? error.status : 500;
-  return answerText(c, issues.length === 0 ? error.message : issues.join('\n'), status);
-}
-
-/** Answers a failure in plain text. */
-export function answerText(c: Context<AppEnv>, message: string, status: number): Response {
   const headers = { ...c.var.exchange.headers, 'content-type': 'text/plain; charset=utf-8' };
-  return new Response(`${message}\n`, { status, headers });
+  return new Response(`${issues.length === 0 ? error.message : issues.join('\n')}\n`, { status, headers });
 }

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import type { Context } from 'hono';
 import { NewPack } from '../../artifacts/page-pack.js';
 import { CaptureError } from '../../contract/capture-error.js';
-import { BODY_LIMIT_BYTES, HTML_MAX_BYTES, PAGE_FILES_MAX_BYTES } from '../../contract/limits.js';
+import { BODY_LIMIT_BYTES, PAGE_FILES_MAX_BYTES } from '../../contract/limits.js';
 import { INDEX_FILE } from '../../contract/page-files.js';
 import { bodyTooLarge, readRequestJson, refusedBody } from '../../contract/request-json.js';
 import type { AppEnv, AppServices } from '../app-services.js';
@@ -58,11 +58,6 @@ async function parseInThread(thread: URL, bytes: Buffer): Promise<Exclude<JsonAn
   const [answer] = (await once(worker, 'message')) as [JsonAnswer];
   if ('error' in answer) throw new CaptureError(answer.error);
   return answer;
-}
-
-/** Whether a document must be sent as a file. */
-export function isLargeDocument(html: string | Uint8Array): boolean {
-  return Buffer.byteLength(html) > HTML_MAX_BYTES;
 }
 
 /** A document as the file of a capture. */

@@ -1,5 +1,7 @@
 /** The document as a text, which is read in parts. */
 
+import { documentProperty } from './dom.js';
+
 let text = '';
 
 /**
@@ -15,7 +17,7 @@ export function part(from: number, mostChars: number): string {
 
 function serialise(): string {
   const xml = new XMLSerializer();
-  const root = document.documentElement;
+  const root = documentProperty('documentElement');
   const isHtml = document instanceof HTMLDocument;
   return [...document.childNodes].map((node) => (node === root && isHtml ? root.outerHTML : xml.serializeToString(node))).join('');
 }

@@ -218,6 +218,9 @@ describe('the interface of browserless', () => {
 
   it.each<[path: string, body: object, field: string]>([
     ['/screenshot', { setJavaScriptEnabled: { toString: 1 } }, '`setJavaScriptEnabled` can only be true here'],
+    ['/screenshot', { url: URL, viewport: { width: 1, height: 1 } }, '320, not 1\n`viewport.height` must'],
+    ['/screenshot', { url: URL, cookies: [{ name: 'a', value: 'b', domain: '..' }] }, '`cookies.0.domain` must'],
+    ['/pdf', { url: URL, options: { width: -1 } }, '`options.width` must be a length'],
     ['/screenshot', { optons: {} }, '`optons` is not a field of this interface: did you mean `options`?'],
     ['/content', { options: {} }, '`options` is not a field'],
     ['/pdf', { selector: 'a' }, '`selector` is not a field'],
