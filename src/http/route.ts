@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { AppEnv, AppServices } from './app-services.js';
 import type { Protection } from './guard.js';
 
-/** What the OpenAPI document needs about an operation beyond the other fields of its route (scripts/openapi.ts). */
+/** Facts about an operation that the OpenAPI document needs beyond the other fields of its route (scripts/openapi.ts). */
 export interface Description {
   operationId: string;
   tags: ('captures' | 'jobs' | 'webhooks' | 'service')[];

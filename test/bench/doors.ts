@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { newDraft } from '../../src/http/doors/door.js';
 import { type Figure, median, ratio } from './figure.js';
 import { inTurns } from './loops.js';
 import { BENCH_PAGES } from './pages.js';
@@ -10,22 +11,17 @@ const PAIRS_OF_OWN = 60;
 const WARM_UP = 6;
 const SAMPLE_MS = 200;
 
-/** What a door asks for, as a request of this API. */
+/** The request of this API that is equal to that of the door. */
 const EQUAL = {
+  ...newDraft(),
   viewport: { width: 800, height: 600, deviceScaleFactor: 1 },
   format: 'png',
   reduce_motion: false,
-  block_ads: false,
-  block_cookie_banners: false,
-  block_chats: false,
-  block_trackers: false,
-  verify_egress: false,
-  cache_ttl: 0,
   tolerate: ['target_error', 'blocked_by_target', 'render_incomplete'],
 };
 
 /**
- * What the door of browserless costs beside this API, and the same jobs on browserless itself: BROWSERLESS_URL is its origin, BROWSERLESS_TOKEN
+ * Measures the door of browserless against this API and against browserless itself: BROWSERLESS_URL is its origin, BROWSERLESS_TOKEN
  * its token, and BROWSERLESS_PID its process.
  */
 export async function benchDoors(): Promise<Figure[]> {

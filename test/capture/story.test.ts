@@ -268,7 +268,7 @@ describe('a capture that is uploaded', () => {
     headers: { 'content-disposition': 'attachment', ...always },
     failure: { url: 'https://errors.example.com/', method: 'PATCH' as const, headers: always },
   };
-  /** What is sent, beside what the job says, in the order of a door. */
+  /** The part of a door's order that says how the file is sent. */
   async function sentOf(world: World, render: RunJobDeps['render'], send: World['send'], stop?: AbortSignal) {
     const job = await world.claim();
     const orders: UploadOrder[] = [];

@@ -57,7 +57,7 @@ export async function untilEnded(at: Door, path: string, withinMs = Number.POSIT
   return body.data;
 }
 
-/** What health tells. */
+/** The data of GET /v1/health. */
 export async function health(at: Door): Promise<ApiAnswer> {
   return await callApi(`${at.url}/v1/health`, at.key);
 }

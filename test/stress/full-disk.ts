@@ -18,7 +18,7 @@ import { auditBooks, damageOf, openCopy, readJobs } from './ledger.js';
 import { aTrialDir, runCommand, startServerProcess } from './server-process.js';
 import { firstOf, type TrialResult, tally, until } from './trial-result.js';
 
-/** Of the trial as it is promised. */
+/** The figures of the promised trial. */
 const AS_PROMISED = {
   /** Times that the disk fills up, and submissions while it is full. */
   rounds: 10,

@@ -29,7 +29,7 @@ const TESTS: Record<string, { title: string; files: string[]; named: string }> =
   },
 };
 
-/** What each trial is about, in the order of the issues that they judge. Its program is the file of its name, loaded when asked for. */
+/** The subject of each trial, in the order of the issues that they judge. Its program is the file of its name, loaded when asked for. */
 const TRIALS: Record<string, string> = {
   model: 'random operations on the store against a state model',
   concurrent: 'random operations over eight connections at once',

@@ -24,7 +24,7 @@ export type Endpoint = 'screenshot' | 'pdf' | 'content';
 
 type Wanted = ReturnType<typeof newWanted>;
 
-/** A request, as a capture. `html` is that of the request if it has any. */
+/** A request, as a capture. `html` is the document that it has brought, or null. */
 export interface Asked {
   draft: Draft;
   html: string | null;
@@ -363,7 +363,7 @@ export function readAsked(endpoint: Endpoint, query: URLSearchParams, body: Reco
   return toAsked(endpoint, wanted);
 }
 
-/** What is read from a request, of which several fields together give one of a capture request. */
+/** The fields of a request as they are read: several of them together may give one field of a capture request. */
 function newWanted() {
   return {
     draft: { ...newDraft(), reduce_motion: false } as Draft,

@@ -15,7 +15,7 @@ import { documentForm, readDoorBody } from './large-body.js';
 import { LATE } from './page-scripts.js';
 
 const PREFIXES = ['', '/chromium', '/chrome'];
-/** What it has besides, and what to do instead. */
+/** Routes of browserless that are not served, and the alternative to each. */
 const REFUSED = {
   '/function': 'Scripts that drive a browser are not run here: use `addScriptTag`, or the `steps` of POST /v1/screenshot.',
   '/download': 'Downloads are not kept here.',

@@ -1,5 +1,5 @@
 /**
- * What the doors share: an interface of another service that maps its fields onto a capture request, and the capture onto bytes
+ * Shared code of the doors. A door is the interface of another service: it maps its fields onto a capture request, and the capture onto bytes
  * (STILLFRAME_DOORS). A field that is not honoured is refused by its name.
  */
 import type { Context } from 'hono';
@@ -25,7 +25,7 @@ const NAME_SHOWN_CHARS = 60;
 /** Finding the nearest field takes time. */
 const UNKNOWN_MAX = 20;
 
-/** The capture request that a door's fields are written into: density 1, nothing blocked, no cached result, motion as in a browser. */
+/** The capture request that a door's fields are written into: density 1, nothing blocked, no cached result. */
 export function newDraft(): Draft {
   return {
     viewport: { deviceScaleFactor: 1 },

@@ -7,7 +7,7 @@ import type { GotenbergForm, Source } from './gotenberg-form.js';
 
 export type Output = 'convert' | 'screenshot';
 
-/** What makes an answer 409. */
+/** The conditions under which the answer is 409. */
 export interface Checks {
   /** Statuses of the document; null for the default, with which the capture itself fails. */
   statuses: readonly number[] | null;
@@ -259,7 +259,7 @@ export function needsFacts({ statuses, resourceStatuses, failedResources, except
 
 /**
  * Chromium prints templates with a size of 1 px and from the paper's edge on; the renderer makes them legible and puts them below the text.
- * What the template says about its font, also for `body`, counts.
+ * Rules of the template about its font, also those for `body`, take effect.
  */
 function asInGotenberg(template: string | null): string | null {
   if (template === null) return null;

@@ -8,7 +8,7 @@ import { invalidRequest } from '../../contract/submission.js';
 import { type FormParts, type PackedFiles, readPart } from '../read-form.js';
 import type { MarkdownAnswer, MarkdownForm } from './markdown-form-thread.js';
 
-/** What the page is made of. */
+/** The source of the page. */
 export type Source = 'url' | 'html' | 'markdown';
 
 /** The fields of a form, and the templates of a PDF. */

@@ -192,7 +192,7 @@ describe('a file with a palette', () => {
 
   it('is the BMP that TRMNL shows', async () => {
     const bmp = await encoded(await plain(800, 480, '#fff'), { format: 'bmp', palette: palette(2) });
-    // What its firmware requires: offset, size, depth, bytes of pixels, number of colours, and black before white.
+    // The firmware requires this offset, size, depth, bytes of pixels, number of colours, and black before white.
     expect([10, 18, 22, 34, 46].map((at) => bmp.readUInt32LE(at))).toEqual([62, 800, 480, 48_000, 2]);
     expect([bmp.length, bmp.readUInt16LE(28), bmp.toString('hex', 54, 62)]).toEqual([48_062, 1, '00000000ffffff00']);
     expect(bmp.subarray(62).every((byte) => byte === 0xff)).toBe(true);
