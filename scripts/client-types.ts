@@ -2,7 +2,7 @@
 import openapiTS, { astToString } from 'openapi-typescript';
 import ts from 'typescript';
 import { NO_LINK_FIELDS } from '../src/contract/render-link.js';
-import { API } from '../src/http/routes/routes.js';
+import { API } from '../src/http/app.js';
 import { describeInterface } from './openapi.js';
 
 const HEAD = `/**

@@ -8,7 +8,7 @@ import { makeProgram } from '../src/cli/program.js';
 import { ERROR_CODES } from '../src/contract/capture-error.js';
 import { parseComparison } from '../src/contract/comparison.js';
 import { parseSubmission } from '../src/contract/submission.js';
-import { API as ROUTES } from '../src/http/routes/routes.js';
+import { API as ROUTES } from '../src/http/app.js';
 import { DOCUMENTS, type Document, examplesOf, ROOT, readDocument } from './fixtures/documents.js';
 
 /** Flags by command. */

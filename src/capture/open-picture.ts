@@ -6,7 +6,7 @@ import type { Submission } from '../contract/submission.js';
 import type { Egress } from '../egress/egress.js';
 import type { Log } from '../log.js';
 import type { ArtifactRow, JobStore, RetentionStore } from '../store/store.js';
-import { refuseBlockedDestinations } from './refuse-blocked.js';
+import { refuseBlockedDestinations } from './check-destinations.js';
 
 export interface MissingFileDeps {
   store: Pick<RetentionStore, 'markGone'>;

@@ -1,19 +1,20 @@
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Artifacts, requireStorage, type StoredArtifact } from '../artifacts/artifacts.js';
+import { unpack } from '../artifacts/page-pack.js';
 import { contentTypeOf, type UploadResult } from '../contract/capture-data.js';
 import { CaptureError, type StoredError, toStoredError } from '../contract/capture-error.js';
 import { jobUrl } from '../contract/capture-request.js';
 import { gotenbergError } from '../contract/gotenberg-error.js';
 import { TIMEOUT_MS } from '../contract/limits.js';
+import type { PageFilesOption } from '../contract/page-files.js';
 import type { Log } from '../log.js';
 import type { Rendering, RenderOrder } from '../render/capture.js';
+import type { FileContents } from '../render/requests/own-files.js';
 import type { Claim, ClaimedJob, EndedJob, JobStore, RetentionStore } from '../store/store.js';
 import type { AttemptTrace, Traces } from '../tracing/traces.js';
 import type { UploadOrder } from '../webhook/upload-picture.js';
-import { shouldRetry, type TimeLimit, timeLimit } from './capture-budget.js';
-import { openFiles } from './open-files.js';
-import { toCaptureData } from './to-capture-data.js';
+import { shouldRetry, type TimeLimit, timeLimit, toCaptureData } from './attempt.js';
 
 /** Delay between two tries of a step while the database or the storage is unavailable, doubled each time up to the longest. */
 const FIRST_RETRY_MS = 250;
@@ -445,4 +446,17 @@ async function retryWhileUnavailable<T>({ log, jobId, stop, limitMs = Infinity }
     }
     await pause(waitMs, undefined, { signal: stop }).catch(() => undefined);
   }
+}
+
+/**
+ * Opens the stored files of a job.
+ * @throws CaptureError `internal_error`: with status 503 if the storage cannot be reached, else if something has removed them
+ */
+export async function openFiles(artifacts: Pick<Artifacts, 'openPack'>, { pack, key }: PageFilesOption): Promise<FileContents> {
+  const stored = pack === null ? null : await artifacts.openPack(pack);
+  if (stored === null) {
+    const message = 'The files of this request are no longer in the storage. Send the request again with another idempotency key.';
+    throw new CaptureError({ code: 'internal_error', message });
+  }
+  return { read: async ({ start, end }) => unpack(await stored.read({ start, end }), key, start) };
 }

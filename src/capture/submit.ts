@@ -15,9 +15,8 @@ import type { Submission } from '../contract/submission.js';
 import type { Egress } from '../egress/egress.js';
 import type { Log } from '../log.js';
 import type { Acceptance, AcceptRules, JobStore, NewJob, RetentionStore } from '../store/store.js';
-import { checkWebhookHost } from '../webhook/check-webhook-host.js';
+import { checkWebhookHost, refuseBlockedDestinations } from './check-destinations.js';
 import { isFileMissing, type MissingFileDeps } from './open-picture.js';
-import { refuseBlockedDestinations } from './refuse-blocked.js';
 
 export interface SubmitDeps {
   store: Pick<JobStore, 'accept' | 'cachedArtifacts' | 'findJobByIdempotencyKey'> &

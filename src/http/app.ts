@@ -6,10 +6,23 @@ import { Hono } from 'hono';
 import { notFound } from '../contract/capture-error.js';
 import type { AppEnv, AppServices } from './app-services.js';
 import { doorRoutes } from './doors/doors.js';
-import { answerError } from './envelope.js';
-import { openExchange } from './exchange.js';
+import { answerError, openExchange } from './exchange.js';
 import { guard, refuseOtherMethods } from './guard.js';
-import { ROUTES } from './routes/routes.js';
+import type { Route } from './route.js';
+import { answerMcp } from './routes/answer-mcp.js';
+import { comparePictures } from './routes/compare-pictures.js';
+import { listJobs } from './routes/list-jobs.js';
+import { readArtifact } from './routes/read-artifact.js';
+import { DOCS, readOpenapi } from './routes/read-docs.js';
+import { readHealth, readLiveness } from './routes/read-health.js';
+import { readJob } from './routes/read-job.js';
+import { readMetrics } from './routes/read-metrics.js';
+import { readRequest } from './routes/read-request.js';
+import { readUsage } from './routes/read-usage.js';
+import { readWebhook } from './routes/read-webhook.js';
+import { redeliverWebhook } from './routes/redeliver-webhook.js';
+import { renderLink } from './routes/render-link.js';
+import { submitScreenshot } from './routes/submit-screenshot.js';
 import { serveConsole } from './serve-console.js';
 
 /** All routes. Needs Node's request and response objects besides the web ones: serve it with `startHttp`. */
@@ -33,3 +46,22 @@ export function createApp(services: AppServices): Hono<AppEnv> {
   if (servesApi && services.console !== undefined) serveConsole(app, services, services.console);
   return app;
 }
+
+/** The public API, in the order of its document. */
+export const API: readonly Route[] = [
+  submitScreenshot,
+  comparePictures,
+  renderLink,
+  readArtifact,
+  listJobs,
+  readUsage,
+  readJob,
+  readRequest,
+  readWebhook,
+  redeliverWebhook,
+  readHealth,
+  readLiveness,
+];
+
+/** All routes but those of the console. */
+export const ROUTES: readonly Route[] = [...API, readMetrics, answerMcp, readOpenapi, ...DOCS];

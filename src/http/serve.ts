@@ -8,8 +8,7 @@ import { CaptureError } from '../contract/capture-error.js';
 import type { AppEnv, AppServices } from './app-services.js';
 import { localUrl } from './client-address.js';
 import { Connections } from './connections.js';
-import { answerError, errorEnvelope } from './envelope.js';
-import { newExchange } from './exchange.js';
+import { answerError, errorEnvelope, newExchange } from './exchange.js';
 
 export interface Listening {
   host: string;

@@ -3,7 +3,7 @@ import { CaptureError, type StoredError, toStoredError } from '../contract/captu
 import { isTerminal, type JobSnapshot } from '../contract/job.js';
 import type { Submission } from '../contract/submission.js';
 import type { AppEnv, AppServices, Exchange } from './app-services.js';
-import { answerStoredError } from './envelope.js';
+import { answerStoredError } from './exchange.js';
 import { principalOf } from './guard.js';
 
 /** `Retry-After` while the server is shutting down: about as long as a restart takes. */

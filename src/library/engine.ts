@@ -3,9 +3,8 @@
  * and the commands `capture` and `multi` use it. Knows no store, accounts or HTTP.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { RETRY_DELAY_MS, shouldRetry, timeLimit } from '../capture/capture-budget.js';
-import { refuseBlockedDestinations } from '../capture/refuse-blocked.js';
-import { toCaptureData } from '../capture/to-capture-data.js';
+import { RETRY_DELAY_MS, shouldRetry, timeLimit, toCaptureData } from '../capture/attempt.js';
+import { refuseBlockedDestinations } from '../capture/check-destinations.js';
 import type { Config } from '../config.js';
 import type { CaptureData } from '../contract/capture-data.js';
 import { CaptureError } from '../contract/capture-error.js';

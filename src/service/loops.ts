@@ -1,8 +1,9 @@
 /** The loops of the service: one claims jobs and renders them, the other claims deliveries and sends them. */
 import { hostname } from 'node:os';
 import { requireStorage } from '../artifacts/artifacts.js';
-import { RETRY_DELAY_MS } from '../capture/capture-budget.js';
+import { RETRY_DELAY_MS } from '../capture/attempt.js';
 import { type RunJobDeps, runJob } from '../capture/run-job.js';
+import type { Log } from '../log.js';
 import type { ClaimedJob, DeliveryStore, DueDelivery, JobStore } from '../store/store.js';
 import { claimDeliveries, DELIVERIES_AT_ONCE, DELIVERIES_PER_RECEIVER, type DeliverDeps, deliver } from '../webhook/deliver.js';
 import { Loop, withTaskSignal } from '../work/loop.js';
@@ -66,4 +67,35 @@ export function deliveryLoop({ deps, shutdown, ...rules }: DeliveryLoopOptions):
     run: (due) => withTaskSignal(shutdown, (stop) => deliver(deliverDeps, due, stop)),
     nextDueAt: () => deps.store.nextDeliveryDueAt(DELIVERIES_PER_RECEIVER),
   });
+}
+
+const REPEAT_MS = 30_000;
+/** Maximum number of remembered errors; when there are more, all are forgotten. */
+const KNOWN_MAX = 100;
+const CAUSES_MAX = 5;
+
+/**
+ * Logs the errors of background steps, each kind once every 30 s: while the database or the storage cannot be used, steps fail several
+ * times a second.
+ */
+export function loopErrors(log: Log, now: () => number = () => performance.now()): (error: unknown) => void {
+  const loggedAt = new Map<string, number>();
+  return (error) => {
+    const key = kindOf(error);
+    const at = now();
+    if (at - (loggedAt.get(key) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return;
+    if (loggedAt.size >= KNOWN_MAX) loggedAt.clear();
+    loggedAt.set(key, at);
+    log.error({ err: error }, 'a background step failed; it will be retried');
+  };
+}
+
+/** Identifies the kind of an error by the codes of the error and its causes, or by their messages, which may name a job or a picture. */
+function kindOf(error: unknown): string {
+  const kinds: string[] = [];
+  for (let inner = error; inner instanceof Error && kinds.length < CAUSES_MAX; inner = inner.cause) {
+    const code = 'code' in inner && typeof inner.code === 'string' ? inner.code : '';
+    kinds.push(`${inner.name} ${code || inner.message}`);
+  }
+  return kinds.join('; ');
 }

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { describe, expect, it, vi } from 'vitest';
-import { shouldRetry } from '../../src/capture/capture-budget.js';
+import { shouldRetry } from '../../src/capture/attempt.js';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { captureRequestSchema, toCaptureOptions } from '../../src/contract/capture-request.js';
 import { capture, type RenderDeps } from '../../src/render/capture.js';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
-import { loopErrors } from '../../src/service/loop-errors.js';
+import { loopErrors } from '../../src/service/loops.js';
 
 test('the same error is logged once every 30 s, and other errors as well', () => {
   const lines: string[] = [];

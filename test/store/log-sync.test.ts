@@ -6,8 +6,7 @@ import { Checkpoints } from '../../src/store/sqlite/checkpoints.js';
 import { startRunning } from '../../src/store/sqlite/connect.js';
 import { Connection } from '../../src/store/sqlite/connection.js';
 import { Database } from '../../src/store/sqlite/driver.js';
-import { LogSync, type SyncFile } from '../../src/store/sqlite/log-sync.js';
-import { Writer } from '../../src/store/sqlite/writer.js';
+import { LogSync, type SyncFile, Writer } from '../../src/store/sqlite/writer.js';
 import { translateEngineError } from '../../src/store/store-error.js';
 import { aDataDir } from './factories.js';
 

@@ -111,7 +111,7 @@ describe('the engine', () => {
     for (const known of ['3.51.3', '3.100.0']) await openWith(known);
   });
 
-  // The log is synced by log-sync.ts, and copied by checkpoints.ts.
+  // The log is synced by writer.ts, and copied by checkpoints.ts.
   test('runs with the settings that durability needs', async () => {
     const pragma = vi.spyOn(Database.prototype, 'pragma');
     await using _it = await aStore();

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { periodEnd } from '../../src/contract/pricing.js';
 import { type FoundJob, newJobRow, type Picture, toSnapshot } from '../../src/store/rows.js';
-import { answerKnown, digestsOf, refuseOverLinksLimit, refuseOverQuota } from '../../src/store/rules/accept.js';
-import { slotTimeOf, toProgress } from '../../src/store/rules/claims.js';
 import { attemptFields, pausedUntil, totalsOf } from '../../src/store/rules/deliveries.js';
+import { answerKnown, digestsOf, refuseOverLinksLimit, refuseOverQuota, slotTimeOf, toProgress } from '../../src/store/rules/jobs.js';
 import { openOrder, sealOrder, vaultOf } from '../../src/store/vault.js';
 import { aNewJob, NOON, SECRET_KEY, someOptions } from './factories.js';
 

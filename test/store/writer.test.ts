@@ -4,8 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { Connection } from '../../src/store/sqlite/connection.js';
 import { Database, type Db } from '../../src/store/sqlite/driver.js';
-import { LogSync } from '../../src/store/sqlite/log-sync.js';
-import { Writer } from '../../src/store/sqlite/writer.js';
+import { LogSync, Writer } from '../../src/store/sqlite/writer.js';
 import { translateEngineError } from '../../src/store/store-error.js';
 import { aDataDir, aNewJob, aStore, NOON, RULES, withCaller } from './factories.js';
 

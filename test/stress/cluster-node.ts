@@ -4,8 +4,8 @@
  */
 import { appendFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { FinishSignals } from '../../src/capture/finish-signals.js';
 import { recoverLeases } from '../../src/capture/sweep.js';
+import { FinishSignals } from '../../src/capture/wait-for-job.js';
 import { silentLog } from '../../src/log.js';
 import type { Rendering } from '../../src/render/capture.js';
 import { jobLoop } from '../../src/service/loops.js';

@@ -4,7 +4,7 @@
  * while the callback of another one is made as if they were not there.
  *
  * Sabotage that turns it red: let `correctTurn` of store/sqlite/turns leave the tag as it is, so that an account pays for its
- * jobs by their number; or let `keptSlot` of store/sqlite/claim-job be false always; or leave `places`
+ * jobs by their number; or let `keptSlot` of store/sqlite/jobs be false always; or leave `places`
  * out of webhook/deliver.
  */
 import { startReceiver } from '../fixtures/webhook-receiver.js';

@@ -4,7 +4,7 @@
  * `render_crashed`, while a job beside it is done.
  *
  * Sabotage that turns it red: give `starting: false` to the recovery in service.begin (jobs wait for their leases); or let
- * `recover` of store/sqlite/claim-job put a job back whose attempts are spent.
+ * `recover` of store/sqlite/jobs put a job back whose attempts are spent.
  */
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -9,7 +9,7 @@ import { isLinkField } from '../../contract/render-link.js';
 import { readRequestJson } from '../../contract/request-json.js';
 import { invalidRequest, parseSubmission, type Submission } from '../../contract/submission.js';
 import type { AppServices } from '../app-services.js';
-import { noteError } from '../envelope.js';
+import { noteError } from '../exchange.js';
 import { enforceLimits, SUBMISSIONS } from '../guard.js';
 import { refuseWhenDraining, submitAndWait } from '../submit-and-wait.js';
 import { CaptureForm } from './capture-form.js';

@@ -4,7 +4,7 @@ import type { WireComparison } from '../../contract/comparison.js';
 import { isId } from '../../contract/ids.js';
 import type { RequestIssue } from '../../contract/submission.js';
 import type { AppServices } from '../app-services.js';
-import { noteError } from '../envelope.js';
+import { noteError } from '../exchange.js';
 import { compareFor } from '../routes/compare-pictures.js';
 import { capturingKeys, chargeToKey } from './capture.js';
 import { type Column, ErrorNotice, Facts, SelectField, Table, TextField } from './components.js';

@@ -14,7 +14,7 @@ import {
 } from '../../account/console-access.js';
 import { CaptureError, notFound, type StoredError } from '../../contract/capture-error.js';
 import type { AppEnv, AppServices, ConsoleServices } from '../app-services.js';
-import { noteError } from '../envelope.js';
+import { noteError } from '../exchange.js';
 import { failureOf, refuseOtherMethods } from '../guard.js';
 import { ARTIFACT_NAME, openArtifact, sendArtifact } from '../send-artifact.js';
 import { accountsPage, createAccount, setQuota } from './accounts.js';

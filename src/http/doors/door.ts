@@ -12,7 +12,7 @@ import { isTerminal, type JobSnapshot } from '../../contract/job.js';
 import { nearestName } from '../../contract/meant-field.js';
 import { invalidRequest, parseSubmission, type RequestIssue } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
-import { noteError } from '../envelope.js';
+import { noteError } from '../exchange.js';
 import { enforceLimits, failureOf, SUBMISSIONS } from '../guard.js';
 import type { SubmittableForm } from '../receive-form.js';
 import type { Route } from '../route.js';

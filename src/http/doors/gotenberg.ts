@@ -6,7 +6,7 @@ import { CaptureError, notFound, type StoredError } from '../../contract/capture
 import { gotenbergError } from '../../contract/gotenberg-error.js';
 import { parseSubmission } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
-import { jsonResponse } from '../envelope.js';
+import { jsonResponse } from '../exchange.js';
 import { isForm } from '../read-form.js';
 import { receiveForm, type SubmittableForm } from '../receive-form.js';
 import type { Route } from '../route.js';

@@ -7,7 +7,7 @@ import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/sdk/typ
 import { CaptureError, type StoredError, toStoredError, toWireDetails } from '../../contract/capture-error.js';
 import type { JobSnapshot } from '../../contract/job.js';
 import { ERROR_REFERENCE } from '../docs/error-reference.js';
-import { retryAfterOf } from '../envelope.js';
+import { retryAfterOf } from '../exchange.js';
 import type { McpBackend } from './backend.js';
 
 export interface AnswerParts {

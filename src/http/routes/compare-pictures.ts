@@ -15,7 +15,7 @@ import { IDEMPOTENCY_KEY_PATTERN } from '../../contract/limits.js';
 import { EXTENSION } from '../../contract/request-fields.js';
 import type { Submission } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
-import { answerData } from '../envelope.js';
+import { answerData } from '../exchange.js';
 import { principalOf, SUBMISSIONS } from '../guard.js';
 import { readJson } from '../read-body.js';
 import type { Description, Route } from '../route.js';

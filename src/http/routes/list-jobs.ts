@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { jobSnapshotSchema, toWireJobSnapshot } from '../../contract/job.js';
 import { EXTENSION } from '../../contract/request-fields.js';
-import { answerData } from '../envelope.js';
+import { answerData } from '../exchange.js';
 import { principalOf, READS } from '../guard.js';
 import { jobsQuery, nextCursor, readPage } from '../jobs-page.js';
 import type { Description, Route } from '../route.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { healthSchema } from '../../contract/health.js';
 import { envelopeOf } from '../../contract/job.js';
-import { answerData, jsonResponse } from '../envelope.js';
+import { answerData, jsonResponse } from '../exchange.js';
 import type { Description, Route } from '../route.js';
 
 /** 200 if captures can be accepted, else 503 with the same data (decisions.md, Health). */

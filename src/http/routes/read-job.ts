@@ -5,7 +5,7 @@ import { type CaptureError, notFound } from '../../contract/capture-error.js';
 import { isId } from '../../contract/ids.js';
 import { type JobSnapshot, jobSnapshotSchema, toWireJobSnapshot } from '../../contract/job.js';
 import type { AppEnv, AppServices } from '../app-services.js';
-import { answerData } from '../envelope.js';
+import { answerData } from '../exchange.js';
 import { principalOf, READS } from '../guard.js';
 import type { Description, Route } from '../route.js';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { lookupRequest } from '../../capture/lookup.js';
 import { jobSnapshotSchema, toWireJobSnapshot } from '../../contract/job.js';
 import { IDEMPOTENCY_KEY_PATTERN } from '../../contract/limits.js';
-import { answerData } from '../envelope.js';
+import { answerData } from '../exchange.js';
 import { principalOf, READS } from '../guard.js';
 import type { Description, Route } from '../route.js';
 import { noSuchJob } from './read-job.js';

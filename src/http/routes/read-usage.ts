@@ -1,7 +1,7 @@
 import { readUsage as usageOf } from '../../capture/lookup.js';
 import { usageSchema } from '../../contract/pricing.js';
 import { EXTENSION } from '../../contract/request-fields.js';
-import { answerData } from '../envelope.js';
+import { answerData } from '../exchange.js';
 import { principalOf, READS } from '../guard.js';
 import type { Description, Route } from '../route.js';
 

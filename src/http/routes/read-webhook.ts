@@ -1,6 +1,6 @@
 import { deliveryEtag, deliveryStatusSchema, toWireDeliveryStatus } from '../../contract/delivery.js';
 import { findDelivery } from '../../webhook/redeliver.js';
-import { answerData } from '../envelope.js';
+import { answerData } from '../exchange.js';
 import { READS } from '../guard.js';
 import type { Description, Route } from '../route.js';
 import { jobIdSchema, jobOfPath } from './read-job.js';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CaptureError } from '../../contract/capture-error.js';
 import { deliveryEtag, deliveryStatusSchema, toWireDeliveryStatus } from '../../contract/delivery.js';
 import { redeliver } from '../../webhook/redeliver.js';
-import { answerData } from '../envelope.js';
+import { answerData } from '../exchange.js';
 import type { Description, Route } from '../route.js';
 import { jobIdSchema, jobOfPath } from './read-job.js';
 

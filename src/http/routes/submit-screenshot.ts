@@ -5,7 +5,7 @@ import { acceptedJobSchema, toWireAcceptedJob } from '../../contract/job.js';
 import { IDEMPOTENCY_KEY_PATTERN, IDEMPOTENCY_KEY_RULE, PAGE_FILES_MAX, PAGE_FILES_MAX_BYTES } from '../../contract/limits.js';
 import { EXTENSION } from '../../contract/request-fields.js';
 import { invalidRequest, parseSubmission } from '../../contract/submission.js';
-import { answerData } from '../envelope.js';
+import { answerData } from '../exchange.js';
 import { SUBMISSIONS } from '../guard.js';
 import { formatOfAccept, negotiate } from '../negotiate.js';
 import { readJson } from '../read-body.js';

@@ -1,5 +1,5 @@
 /**
- * Acceptance as one transaction (rules/accept.ts). Locks, in this order: the cache digest (advisory), so that two identical submissions do
+ * Acceptance as one transaction (rules/jobs.ts). Locks, in this order: the cache digest (advisory), so that two identical submissions do
  * not both render; the row of the render in flight, which its end locks as well, so that no job follows one that has just ended; the row of
  * an account with a quota; the row of a link's key.
  */
@@ -19,6 +19,7 @@ import {
   type Source,
   toSnapshot,
 } from '../rows.js';
+import { MAX_DELIVERY_AGE_MS, newDelivery } from '../rules/deliveries.js';
 import {
   answerKnown,
   artifactsOf,
@@ -31,12 +32,11 @@ import {
   refuseOverLinksLimit,
   refuseOverQuota,
   refuseWhenFull,
-} from '../rules/accept.js';
-import { MAX_DELIVERY_AGE_MS, newDelivery } from '../rules/deliveries.js';
+} from '../rules/jobs.js';
 import type { Acceptance, AcceptRules, LinkAnswer, LinkRequest, NewJob } from '../store.js';
 import { sealOrder, type Vault } from '../vault.js';
 import { type Database, LOCKS } from './connect.js';
-import { LINK_SUM, promote } from './end-job.js';
+import { LINK_SUM, promote } from './jobs.js';
 
 interface FoundSource extends Source {
   kept: Picture | null;

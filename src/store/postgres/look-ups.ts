@@ -5,7 +5,7 @@ import { FOUND_JOB, type FoundJob, type Queries } from '../rows.js';
 import type { AccountStore, AccountUsage, JobCounts, KeyStore, QueueStatus, SettlementStatus } from '../store.js';
 import type { Vault } from '../vault.js';
 import { type Database, LOCKS } from './connect.js';
-import { LINK_SUM } from './end-job.js';
+import { LINK_SUM } from './jobs.js';
 
 /** In one statement, since the jobs of an account without a turn are never claimed. */
 const INSERT_ACCOUNT_AND_TURN = `WITH made AS (${INSERT_ACCOUNT} RETURNING id) INSERT INTO turns (account_id) SELECT id FROM made`;

@@ -12,10 +12,23 @@ import { StoreError } from '../store-error.js';
 import { markOf, openOrders, recognises, type Vault, vaultOf } from '../vault.js';
 import { accept, cachedArtifacts, findLinkAnswer } from './accept.js';
 import { Batch } from './batch.js';
-import { type Announcement, announceArtifacts, claimNextJobs, recover, release, renewLease, retryLater, undoUnknown } from './claim-job.js';
 import { type Database, migrate, openDatabase } from './connect.js';
 import { claimNextDelivery, findDelivery, nextDeliveryDueAt, recordAttempt, redeliver } from './deliveries.js';
-import { type ClaimEnd, type Ending, endedLeaders, endFollowers, endJobs } from './end-job.js';
+import {
+  type Announcement,
+  announceArtifacts,
+  type ClaimEnd,
+  claimNextJobs,
+  type Ending,
+  endedLeaders,
+  endFollowers,
+  endJobs,
+  recover,
+  release,
+  renewLease,
+  retryLater,
+  undoUnknown,
+} from './jobs.js';
 import { accountsAndKeys, jobsBySeqs, nextDueAt, queueStatus, settlement, webhookTotals } from './look-ups.js';
 import { ClusterNode, NOTIFY, Notifier } from './node.js';
 import { retentionSteps, rollUp } from './retention.js';

@@ -25,7 +25,7 @@ import {
   refuseOverLinksLimit,
   refuseOverQuota,
   refuseWhenFull,
-} from '../rules/accept.js';
+} from '../rules/jobs.js';
 import type { Acceptance, AcceptRules, LinkAnswer, LinkRequest, NewJob } from '../store.js';
 import { sealOrder, type Vault } from '../vault.js';
 import type { Sql } from './connection.js';

@@ -42,7 +42,7 @@ export function reconnect(file: string): Db {
 
 /**
  * Applies the settings for after the migration: enforces foreign keys, blocks the event loop only briefly for locks, and works where the
- * temporary directory is full. log-sync.ts and checkpoints.ts make the disk syncs of commits and checkpoints.
+ * temporary directory is full. writer.ts and checkpoints.ts make the disk syncs of commits and checkpoints.
  */
 export function startRunning(db: Db): void {
   db.pragma('foreign_keys = ON');

@@ -10,7 +10,7 @@ import type { Log } from '../../log.js';
 import { ANY_KEY, accountSteps, consoleSteps, INSERT_KEY, keySteps, keyValues, renewKey, toJobCounts } from '../accounts.js';
 import { type JobLookUps, jobLookUps } from '../job-look-ups.js';
 import { FOUND_JOB, type FoundJob, IS_HELD, ownData, type Queries } from '../rows.js';
-import { toProgress } from '../rules/claims.js';
+import { toProgress } from '../rules/jobs.js';
 import { ANNOUNCE_FILES, DUE_REMOVALS, dueValues, RECORDED_FILES } from '../rules/retention.js';
 import type {
   AccountStore,
@@ -28,17 +28,15 @@ import { StoreError } from '../store-error.js';
 import { markOf, openOrders, recognises, type Vault, vaultOf } from '../vault.js';
 import { accept, cachedArtifacts, findJob, findLinkAnswer } from './accept.js';
 import { Checkpoints } from './checkpoints.js';
-import { claimNextJob, recover, release, retryLater } from './claim-job.js';
 import { connect, DATABASE_FILE, guardOpening, startRunning } from './connect.js';
 import { backup, Connection, migrate, type Sql } from './connection.js';
 import { openVault } from './data-directory.js';
 import { claimNextDelivery, expireDeliveries, findDelivery, nextReadyAt, nextReceiver, recordAttempt, redeliver } from './deliveries.js';
-import { endFollowers, endJob, isFollowed } from './end-job.js';
 import { DatabaseIntegrity, refuseReplaced } from './integrity.js';
+import { claimNextJob, endFollowers, endJob, isFollowed, recover, release, retryLater } from './jobs.js';
 import { countersOf, countQueued, isPaused, queueStatus, settlement } from './ledger.js';
-import { LogSync } from './log-sync.js';
 import { databaseSize, deleteJobs, expireArtifacts, markMissing, picturesBytes, shrinkDatabase } from './retention.js';
-import { Writer } from './writer.js';
+import { LogSync, Writer } from './writer.js';
 
 const CLOCK_MARK = 'clock';
 /** Maximum age of the stored time. A write for each call would wear out a disk that has nothing else to do. */

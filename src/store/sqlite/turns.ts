@@ -4,7 +4,7 @@
  * tag is the counter `turn`, which never decreases. Each function runs inside the caller's transaction.
  */
 import type { JobRow } from '../rows.js';
-import { slotTimeOf } from '../rules/claims.js';
+import { slotTimeOf } from '../rules/jobs.js';
 import type { Sql } from './connection.js';
 
 /** An account counts as active for this long after it queued a job. */

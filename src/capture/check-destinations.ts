@@ -3,6 +3,27 @@ import type { CaptureOptions } from '../contract/capture-request.js';
 import { invalidRequest, type RequestIssue } from '../contract/submission.js';
 import type { Egress, Requester } from '../egress/egress.js';
 
+/** The same message for a missing name, a private address and a failed look-up (decisions.md, Destinations). */
+const NOT_PUBLIC = 'must be on a host that resolves to public addresses';
+
+/**
+ * Rejects, at submission, a webhook or upload whose host is not a public destination. Each attempt checks its connection again.
+ * @param callback.path its field, such as `webhook.url`
+ * @param allowedOrigins STILLFRAME_WEBHOOK_ALLOW; these are not resolved
+ * @throws CaptureError invalid_request
+ */
+export async function checkWebhookHost(
+  egress: Pick<Egress, 'judgeHost'>,
+  { path, url }: { path: string; url: string },
+  allowedOrigins: readonly string[],
+): Promise<void> {
+  const { origin, hostname, protocol, port } = new URL(url);
+  if (allowedOrigins.includes(origin)) return;
+  const verdict = await egress.judgeHost(hostname, Number(port) || (protocol === 'https:' ? 443 : 80));
+  if (verdict.ok) return;
+  throw blockedDestination([{ path, message: NOT_PUBLIC }]);
+}
+
 /**
  * Rejects destinations that can be refused without a look-up.
  * @throws CaptureError invalid_request
@@ -20,11 +41,10 @@ export function refuseBlockedDestinations(
       issues.push({ path: `steps.${index}.url`, message: `is not a public destination. ${ALLOW_OWN_NETWORK}` });
   const problem = proxy === null ? null : egress.proxyProblem(proxy.server);
   if (problem !== null) issues.push({ path: 'proxy.server', message: problem });
-  if (issues.length === 0) return;
-  const refused = invalidRequest(issues);
-  throw new CaptureError({
-    code: 'invalid_request',
-    message: refused.message,
-    details: { ...refused.details, reason: 'blocked_destination' },
-  });
+  if (issues.length > 0) throw blockedDestination(issues);
+}
+
+function blockedDestination(issues: RequestIssue[]): CaptureError {
+  const { message, details } = invalidRequest(issues);
+  return new CaptureError({ code: 'invalid_request', message, details: { ...details, reason: 'blocked_destination' } });
 }

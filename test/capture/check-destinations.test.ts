@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { checkWebhookHost } from '../../src/capture/check-destinations.js';
 import { CaptureError, toStoredError } from '../../src/contract/capture-error.js';
 import type { HostVerdict } from '../../src/egress/egress.js';
-import { checkWebhookHost } from '../../src/webhook/check-webhook-host.js';
 
 function judging(verdict: HostVerdict) {
   const asked: [string, number][] = [];
