@@ -2026,8 +2026,8 @@ export interface CaptureRequest {
      */
     padding?: number;
     /**
-     * full page also in width: what lies beside the viewport is in the picture too, up to 8,000 CSS px; needs `full_page`
-     * @example true
+     * full page also in width: what lies beside the viewport is in the picture too, up to 8,000 CSS px; needs `full_page`. Default: `false`.
+     * @example false
      */
     full_width?: boolean;
     /**
@@ -2048,18 +2048,18 @@ export interface CaptureRequest {
      */
     mask_color?: string;
     /**
-     * transparent background where the page paints nothing; png and webp only
-     * @example true
+     * transparent background where the page paints nothing; png and webp only. Default: `false`.
+     * @example false
      */
     omit_background?: boolean;
     /**
-     * leave the page's clock at the real time instead of running it ahead to the end of its animations
-     * @example true
+     * leave the page's clock at the real time instead of running it ahead to the end of its animations. Default: `false`.
+     * @example false
      */
     real_time?: boolean;
     /**
-     * draw numbered boxes around the elements that can be acted on; needs `inspect_page`, whose `elements` have the same numbers
-     * @example true
+     * draw numbered boxes around the elements that can be acted on; needs `inspect_page`, whose `elements` have the same numbers. Default: `false`.
+     * @example false
      */
     annotate?: boolean;
     /**
@@ -2312,8 +2312,8 @@ export interface CaptureRequest {
      */
     referer?: string;
     /**
-     * accept invalid TLS certificates; only where STILLFRAME_ALLOW_INSECURE_TLS allows it
-     * @example true
+     * accept invalid TLS certificates; only where STILLFRAME_ALLOW_INSECURE_TLS allows it. Default: `false`.
+     * @example false
      */
     ignore_https_errors?: boolean;
     /**

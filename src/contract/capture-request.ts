@@ -153,13 +153,9 @@ interface ConvertedOptions {
   cookies: CookieOption[];
   pdf: PdfOption | null;
   padding: number;
-  fullWidth: boolean;
   mask: string[];
   /** An opaque CSS colour, in lower case. */
   maskColor: string;
-  omitBackground: boolean;
-  realTime: boolean;
-  annotate: boolean;
   resize: ResizeOption | null;
   captures: PictureEntry[] | null;
   viewports: ViewportEntry[] | null;
@@ -172,7 +168,6 @@ interface ConvertedOptions {
   blockRequests: string[];
   /** Sorted, without duplicates. */
   blockResources: ResourceKind[];
-  ignoreHttpsErrors: boolean;
   /** Whether the result tells what was done to the page: `explain=1` of the query, or `inspect_page`. */
   explain: boolean;
   /**
@@ -211,12 +206,8 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
     })),
     pdf: wire.pdf === undefined ? null : toPdfOption(wire.pdf),
     padding: wire.padding ?? 0,
-    fullWidth: wire.full_width ?? false,
     mask: wire.mask ?? [],
     maskColor: (wire.mask_color ?? MASK_COLOR_DEFAULT).toLowerCase(),
-    omitBackground: wire.omit_background ?? false,
-    realTime: wire.real_time ?? false,
-    annotate: wire.annotate ?? false,
     resize: toResizeOption(wire.resize),
     captures: wire.captures?.map(toPictureEntry) ?? null,
     viewports: wire.viewports?.map(toViewportEntry) ?? null,
@@ -226,7 +217,6 @@ export function toCaptureOptions(wire: WireCaptureRequest): CaptureOptions {
     steps: (wire.steps ?? []).map(normalizedStep),
     blockRequests: wire.block_requests ?? [],
     blockResources: RESOURCE_TYPES.filter((type) => wire.block_resources?.includes(type)),
-    ignoreHttpsErrors: wire.ignore_https_errors ?? false,
     explain: false,
     document: null,
   };

@@ -550,11 +550,10 @@ export const requestFields = {
     }),
   full_width: z
     .boolean()
-    .optional()
+    .default(false)
     .meta({
       group: 'What to capture',
       description: `full page also in width: what lies beside the viewport is in the picture too, up to ${limits.FULL_WIDTH_MAX_PX.toLocaleString('en-US')} CSS px; needs \`full_page\``,
-      example: true,
       mcp: true,
       ...EXTENSION,
     }),
@@ -589,30 +588,27 @@ export const requestFields = {
     }),
   omit_background: z
     .boolean()
-    .optional()
+    .default(false)
     .meta({
       group: 'What to capture',
       description: 'transparent background where the page paints nothing; png and webp only',
-      example: true,
       ...EXTENSION,
     }),
   real_time: z
     .boolean()
-    .optional()
+    .default(false)
     .meta({
       group: 'Waiting',
       description: "leave the page's clock at the real time instead of running it ahead to the end of its animations",
-      example: true,
       ...EXTENSION,
     }),
   annotate: z
     .boolean()
-    .optional()
+    .default(false)
     .meta({
       group: 'Output',
       description:
         'draw numbered boxes around the elements that can be acted on; needs `inspect_page`, whose `elements` have the same numbers',
-      example: true,
       links: false,
       mcp: 'draw numbered boxes around the elements that can be acted on, and list them with refs, roles, names and boxes',
       ...EXTENSION,
@@ -763,11 +759,10 @@ export const requestFields = {
   }),
   ignore_https_errors: z
     .boolean()
-    .optional()
+    .default(false)
     .meta({
       group: 'Network',
       description: 'accept invalid TLS certificates; only where STILLFRAME_ALLOW_INSECURE_TLS allows it',
-      example: true,
       ...EXTENSION,
     }),
   captures: z

@@ -1,4 +1,5 @@
 /** Bodies that mean the same, and bodies that differ in one field. */
+import { FIELD_LIST } from '../../src/contract/field-list.js';
 
 export type Body = Record<string, unknown>;
 
@@ -144,8 +145,11 @@ function inList(list: string, members: Body, entry: Body = {}): Record<string, [
   return Object.fromEntries(pairs);
 }
 
-/** By field: two bodies that differ in it alone. */
+const SWITCHES = FIELD_LIST.filter(({ name, type }) => type === 'boolean' && !(name in CHANGES));
+
+/** By field: two bodies that differ in it alone. A boolean has a row only if it needs another field. */
 export const PAIRS: Record<string, [Body, Body]> = {
+  ...Object.fromEntries(SWITCHES.map(({ name, defaultValue }) => [name, [TARGET, { ...TARGET, [name]: defaultValue !== true }]])),
   html: [
     { html: '<p>1', sync: false },
     { html: '<p>2', sync: false },
@@ -179,8 +183,6 @@ export const PAIRS: Record<string, [Body, Body]> = {
     { ...TARGET, mask: ['.name'], mask_color: 'black' },
   ],
   rotate: [TARGET, { ...TARGET, rotate: 90 }],
-  omit_background: [TARGET, { ...TARGET, omit_background: true }],
-  real_time: [TARGET, { ...TARGET, real_time: true }],
   'upload.url': [
     { ...TARGET, upload: { url: 'https://bucket.example.com/a?signature=1' } },
     { ...TARGET, upload: { url: 'https://bucket.example.com/a?signature=2' } },
@@ -194,7 +196,6 @@ export const PAIRS: Record<string, [Body, Body]> = {
   wait_for_function: [TARGET, { ...TARGET, wait_for_function: 'window.ready' }],
   block_requests: [TARGET, { ...TARGET, block_requests: ['*.mp4'] }],
   block_resources: [TARGET, { ...TARGET, block_resources: ['font'] }],
-  ignore_https_errors: [TARGET, { ...TARGET, ignore_https_errors: true }],
   referer: [TARGET, { ...TARGET, referer: 'https://example.org/' }],
   ...Object.fromEntries(
     Object.entries(NESTED).flatMap(([outer, [base, changes]]) =>
