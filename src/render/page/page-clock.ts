@@ -154,6 +154,21 @@ export async function advanceTime(
 }
 
 /**
+ * Lets `ms` of the page's time pass without a frame, unless anything is due or moving within it, or the page communicates with a server.
+ * @returns whether it has passed
+ */
+export async function skipQuietTime(page: TimedPage, ms: number): Promise<boolean> {
+  const { network, session, realTime, held } = page;
+  if (session.clockEvent === null || realTime || held || !network.isIdle() || network.realTimeReason() !== null) return false;
+  const how = { frames: new ChildFrames(session), frame: false, draws: false, endsAt: monotonicNow() + SLICE_MAX_MS };
+  if ((await runClocks(page, 0, how)) <= ms) return false;
+  await runClocks(page, ms, how);
+  network.clockMs += ms;
+  page.clock.add({ aheadMs: ms, realTimeMs: 0, heldMs: 0, realTimeBecause: null });
+  return true;
+}
+
+/**
  * Runs the clocks of the page, its frames and its workers ahead.
  * @returns ms of the page's time until anything is due in one of them
  */

@@ -2,7 +2,7 @@ import { type CaptureOptions, isImageFormat } from '../../contract/capture-reque
 import { FULL_PAGE_MAX_HEIGHT_PX, FULL_WIDTH_MAX_PX } from '../../contract/limits.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import { monotonicNow } from '../page/deadline.js';
-import { advanceTime, type TimedPage } from '../page/page-clock.js';
+import { advanceTime, skipQuietTime, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage } from './bounded-page.js';
 import { scrollToForeign } from './element-picture.js';
 import { fitDensity } from './shoot.js';
@@ -114,7 +114,8 @@ export async function waitForReaction(timed: TimedPage, since: number, mostMs = 
   const { network } = timed;
   const over = AbortSignal.timeout(mostMs);
   await network.loaded(since, over);
-  await advanceTime(timed, STOP_MS, { realMs: STOP_MAX_MS, sliceMs: STOP_MS / 2, holds: false });
+  if (!(await skipQuietTime(timed, STOP_MS)))
+    await advanceTime(timed, STOP_MS, { realMs: STOP_MAX_MS, sliceMs: STOP_MS / 2, holds: false });
   await network.loaded(since, over);
 }
 

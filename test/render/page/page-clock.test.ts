@@ -99,6 +99,30 @@ describe.concurrent('a page is captured in its final state', () => {
   });
 });
 
+describe.concurrent('a scroll', () => {
+  const STOP_MS = 300;
+  const stops = async (script: string, words: string) => {
+    const steps: Record<string, unknown>[] = [];
+    const debug = { note: (step: Record<string, unknown>) => void steps.push(step), picture: () => {} };
+    const tall = `<div style="height:3000px"></div>`;
+    await rig.capture(page(script, tall), { full_page: true, fail_if_content_missing: [words] }, undefined, debug);
+    return steps.filter(({ step, askedMs }) => step === 'clock' && askedMs === STOP_MS).length;
+  };
+  /** The wait for an idle page after the scrolling takes as long. */
+  const AFTER = 1;
+
+  it('that a page does not react to needs no frames for its time', async () => {
+    expect(await stops('', 'start')).toBe(AFTER);
+  });
+
+  it('is given its time by frames when the page sets a timer or moves', async () => {
+    const late = `setTimeout(() => { out.textContent = 'all done' }, 250)`;
+    expect(await stops(`onscroll = () => ${late}`, 'all done')).toBeGreaterThan(AFTER);
+    const moves = `out.animate([{ opacity: 0.5 }, { opacity: 1 }], 200).finished.then(() => { out.textContent = 'all done' })`;
+    expect(await stops(`new IntersectionObserver(() => ${moves}).observe(out)`, 'all done')).toBeGreaterThan(AFTER);
+  });
+});
+
 describe.concurrent('a page that communicates with a server', () => {
   it('continues in real time', async () => {
     site.route('/clock/events', async (_request, response) => {
