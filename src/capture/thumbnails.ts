@@ -1,8 +1,8 @@
 import { buffer } from 'node:stream/consumers';
 import { LRUCache } from 'lru-cache';
 import type { OpenArtifact } from '../artifacts/artifacts.js';
+import type { EncodeQueue } from '../render/budgets.js';
 import { withoutBmp } from '../render/picture/indexed-file.js';
-import type { EncodeQueue } from '../render/picture/picture.js';
 import { makeThumbnail, thumbnailMemory } from '../render/picture/thumbnail.js';
 
 export interface ThumbnailDeps {

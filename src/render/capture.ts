@@ -8,44 +8,63 @@ import { TIMEOUT_MS } from '../contract/limits.js';
 import { type PageLoad, pageLoadsOf } from '../contract/page-loads.js';
 import type { LocalPassage, Passage } from '../egress/egress.js';
 import type { Log } from '../log.js';
+import {
+  Deadlines,
+  type EncodeQueue,
+  estimateBytes,
+  type MemoryBudget,
+  monotonicNow,
+  type StageTime,
+  StageTimes,
+  TIMED_OUT,
+  timingsOf,
+} from './budgets.js';
 import type { FactsReader } from './inspect/facts-reader.js';
-import { estimateBytes, type MemoryBudget } from './memory-budget.js';
 import { checkPage, checkPicture } from './page/check-page.js';
-import { Deadlines, monotonicNow, type StageTime, StageTimes, TIMED_OUT, timingsOf } from './page/deadline.js';
-import type { DocumentState } from './page/main-document.js';
 import { runCustomJs } from './page/main-world.js';
-import { keepsNavigating, navigate, waitUntil } from './page/navigate.js';
-import { type OpenPage, openPage } from './page/open-page.js';
-import { advanceTime, holdClock, resumePage, stopPage } from './page/page-clock.js';
-import { bypassCsp, checkSelectors, type EgressCountries, edit, emulateOrigin, restoreLogin, verifyEgress } from './page/prepare.js';
-import { runSteps, waitForFunction } from './page/steps.js';
+import {
+  bypassCsp,
+  checkSelectors,
+  type EgressCountries,
+  edit,
+  emulateOrigin,
+  keepsNavigating,
+  navigate,
+  restoreLogin,
+  verifyEgress,
+  waitUntil,
+} from './page/navigate.js';
+import { type DocumentState, type OpenPage, openPage } from './page/open-page.js';
 import {
   ADVANCE_AGAIN_MS,
+  advanceTime,
   dropStalledStyleSheets,
+  holdClock,
+  resumePage,
+  stopPage,
   waitForAssets,
   waitForContent,
   waitForIdle,
   waitForSelector,
   whileTimePasses,
-} from './page/waits.js';
-import { DocumentReplaced } from './page/world.js';
-import type { DebugSink, PageSession } from './page-session.js';
-import { boundedPage } from './picture/bounded-page.js';
-import type { EncodeQueue } from './picture/picture.js';
-import { groupPictures, type PictureGroup } from './picture/picture-groups.js';
-import { scrollThrough, scrollToElement, waitForReaction } from './picture/scroll-through.js';
-import { setDensity } from './picture/shoot.js';
+} from './page/page-clock.js';
+import { runSteps, waitForFunction } from './page/steps.js';
+import { boundedPage, type DebugSink, DocumentReplaced, isClosed, NoBrowser, type PageSession, SharedLoss } from './page-session.js';
+import { scrollToElement } from './picture/element-picture.js';
+import { scrollThrough, waitForReaction } from './picture/full-page.js';
+import { setDensity } from './picture/region-picture.js';
 import {
   findElements,
+  groupPictures,
   noting,
+  type PictureGroup,
   type PictureToTake,
   type Taken,
   type TakenPicture,
   TakenPictures,
   takeOne,
   undoPicture,
-} from './picture/taken-pictures.js';
-import { browserNotReady, crashedAgain, isSharedLoss, translate } from './render-failure.js';
+} from './picture/take-picture.js';
 import { type BlockedAndBanner, explain, pictureWarnings, warningsOf, watchMissingFiles } from './report.js';
 import { type FileContents, ownFiles } from './requests/own-files.js';
 
@@ -554,4 +573,39 @@ function finalUrl(session: PageSession, shown: DocumentState, options: CaptureOp
   const url = /^https?:/.test(current) ? current : shown.url;
   const ownAddress = isAtReservedOrigin(options) && url.startsWith(HTML_DOCUMENT_URL);
   return ownAddress ? `about:html${new URL(url).hash}` : url;
+}
+
+export function browserNotReady(timeoutMs: number): CaptureError {
+  return new CaptureError({
+    code: 'render_timeout',
+    message: `The browser was not ready for the page within \`timeout\` (${timeoutMs} ms). It may be busy with other pages.`,
+    details: { waited_for: 'browser' },
+  });
+}
+
+/** Whether another capture may have caused the failure. */
+export function isSharedLoss(error: unknown): boolean {
+  return error instanceof CaptureError && error.cause instanceof SharedLoss;
+}
+
+/** Marks a crash in a dedicated browser as final, so that it is not retried. Other errors, such as a full disk, are unchanged. */
+export function crashedAgain(error: unknown): unknown {
+  if (!(error instanceof CaptureError)) return error;
+  if (error instanceof NoBrowser) {
+    const message = 'The browser crashed during the capture, and no other one could be started for it.';
+    return new CaptureError({ code: 'render_crashed', message, cause: error });
+  }
+  if (error.code !== 'render_crashed') return error;
+  const message = 'The browser crashed during the capture, and again when it had no other page.';
+  return new CaptureError({ code: 'render_crashed', message, details: { own_browser: true }, cause: error });
+}
+
+/** Translates the browser's errors. Any failure in a crashed browser counts as that crash; other errors are bugs and stay unchanged. */
+export function translate(error: unknown, session: PageSession): unknown {
+  if (session.lost.aborted) return session.lost.reason;
+  if (error instanceof CaptureError) return error;
+  if (error instanceof DocumentReplaced) return keepsNavigating();
+  if (isClosed(error))
+    return new CaptureError({ code: 'render_crashed', message: 'The browser page crashed during the capture.', cause: error });
+  return error;
 }

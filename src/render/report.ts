@@ -4,11 +4,11 @@ import type { CaptureChanges, CaptureWarning } from '../contract/capture-data.js
 import { type CaptureOptions, HTML_DOCUMENT_URL, isAtReservedOrigin, isOwnDocument } from '../contract/capture-request.js';
 import { FULL_WIDTH_MAX_PX } from '../contract/limits.js';
 import { fileNameOf, requestPath } from '../contract/page-files.js';
+import { TIMED_OUT } from './budgets.js';
 import type { PageChanges } from './in-page/changes.js';
-import { TIMED_OUT } from './page/deadline.js';
 import type { OpenPage } from './page/open-page.js';
 import type { PageSession } from './page-session.js';
-import type { Picture } from './picture/picture.js';
+import type { Picture } from './picture/region-picture.js';
 
 const LOOK_MAX_MS = 500;
 const FILES_NAMED_MAX = 5;

@@ -6,12 +6,12 @@ import type { Egress } from '../egress/egress.js';
 import { CountryObserver } from '../egress/observe-country.js';
 import type { Log } from '../log.js';
 import { builtFile } from '../package-files.js';
+import { EncodeQueue, MemoryBudget } from '../render/budgets.js';
 import type { RenderDeps, Rendering, RenderOrder } from '../render/capture.js';
 import type { Blocker } from '../render/filter/blocker.js';
 import { inspect, MarkdownWorker } from '../render/inspect/inspect.js';
 import { findChromium } from '../render/install/find-chromium.js';
-import { MemoryBudget } from '../render/memory-budget.js';
-import { EncodeQueue } from '../render/picture/picture.js';
+
 import { BrowserPool } from '../render/pool/browser-pool.js';
 
 export interface RendererParts {

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
 import { ModelViews } from '../../src/capture/model-view.js';
+import { EncodeQueue } from '../../src/render/budgets.js';
 import { encodeStrips } from '../../src/render/picture/encode.js';
-import { EncodeQueue } from '../../src/render/picture/picture.js';
 
 test('a model is shown a BMP as well', async () => {
   const png = await sharp({ create: { width: 90, height: 50, channels: 3, background: '#ff0000' } })

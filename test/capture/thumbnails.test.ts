@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import type { OpenArtifact } from '../../src/artifacts/artifacts.js';
 import { Thumbnails } from '../../src/capture/thumbnails.js';
 import type { PaletteOption } from '../../src/contract/palette.js';
+import { EncodeQueue } from '../../src/render/budgets.js';
 import { encodeStrips } from '../../src/render/picture/encode.js';
-import { EncodeQueue } from '../../src/render/picture/picture.js';
 
 const NAME = `${'a'.repeat(32)}.webp`;
 const PICTURE = await sharp({ create: { width: 640, height: 360, channels: 3, background: '#0a0' } })

@@ -4,7 +4,7 @@ import type { BannerInspection } from '../in-page/consent/inspect.js';
 import type { PlatformAnswer } from '../in-page/consent/platforms.js';
 import { CONSENT_FRAME } from '../in-page/consent/words.js';
 import { askMainWorld } from '../page/main-world.js';
-import { callOnce, type World } from '../page/world.js';
+import { callOnce, type World } from '../page-session.js';
 
 /** The outcome of declining consent banners, as it is logged. */
 export interface BannerReport {

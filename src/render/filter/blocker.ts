@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
-import { monotonicNow } from '../page/deadline.js';
+import { monotonicNow } from '../budgets.js';
 import type { PageSession } from '../page-session.js';
 import { builtInEngines, builtInText, type Category, type Engines, engineSet, type Refusal, readBuiltInRules } from './engines.js';
 import { guardPage, type PageGuard } from './guard-page.js';

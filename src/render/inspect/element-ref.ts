@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CaptureError } from '../../contract/capture-error.js';
 import { REF_PATTERN } from '../../contract/page-facts.js';
-import type { World } from '../page/world.js';
+import type { World } from '../page-session.js';
 import { callInPage, ELEMENT_LIMITS } from './page-program.js';
 
 /**

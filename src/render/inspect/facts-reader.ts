@@ -13,8 +13,7 @@ import {
 } from '../../contract/page-facts.js';
 import { readUrl } from '../../contract/read-url.js';
 import type { ElementBox } from '../in-page/boxes.js';
-import type { DocumentState } from '../page/main-document.js';
-import type { OpenPage } from '../page/open-page.js';
+import type { DocumentState, OpenPage } from '../page/open-page.js';
 import { plainUrl } from '../page/request-log.js';
 import { callInPage, ELEMENT_LIMITS, FACT_LIMITS } from './page-program.js';
 

@@ -8,9 +8,8 @@ import { Worker } from 'node:worker_threads';
 import pTimeout from 'p-timeout';
 import type { Inspection } from '../../contract/capture-data.js';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
-import { monotonicNow } from '../page/deadline.js';
-import type { PageSession } from '../page-session.js';
-import { type BoundedPage, boundedPage, untilDeadline } from '../picture/bounded-page.js';
+import { monotonicNow } from '../budgets.js';
+import { type BoundedPage, boundedPage, type PageSession, untilDeadline } from '../page-session.js';
 import type { MarkdownSource } from './markdown-thread.js';
 
 /** Longer sources take seconds to parse for a result of 12,000 characters. */

@@ -3,7 +3,7 @@ import type * as program from '../in-page/facts-program.js';
 import { source } from '../in-page/facts-program.js?bundled';
 import type { ElementLimits } from '../in-page/page-elements.js';
 import type { FactLimits } from '../in-page/page-facts.js';
-import type { World } from '../page/world.js';
+import type { World } from '../page-session.js';
 
 type Program = typeof program;
 

@@ -1,14 +1,174 @@
-/** Checks that a page can be captured, and that page and picture are what the request expects. */
+/**
+ * The checks that a page must pass: that the network has answered with a page, that no bot wall replaces it, that it shows
+ * something, and that page and picture are what the request expects.
+ */
 
-import { CaptureError } from '../../contract/capture-error.js';
+import sharp from 'sharp';
+import { ALLOW_OWN_NETWORK, CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
-import type { Picture } from '../picture/picture.js';
-import { refuseBlank, refuseWhite } from './blank-page.js';
-import { monotonicNow, TIMED_OUT } from './deadline.js';
-import { blockedByTarget } from './judge-document.js';
-import type { DocumentState } from './main-document.js';
-import type { OpenPage } from './open-page.js';
-import { recogniseWall } from './wall-signs.js';
+import { readUrl } from '../../contract/read-url.js';
+import { chromiumNetError } from '../../egress/dial.js';
+import type { CaptureProxy, Failure, Refusal } from '../../egress/egress.js';
+import { monotonicNow, TIMED_OUT } from '../budgets.js';
+import type { Sight } from '../in-page/blank.js';
+import { type Encoded, isAllWhite, WHITE_MIN } from '../picture/encode.js';
+import type { Picture } from '../picture/region-picture.js';
+import { type DocumentState, type OpenPage, QUIET_MS } from './open-page.js';
+import { WALL_SIGNS, type WallSigns } from './wall-signs.js';
+
+/** The same message covers a missing name and one with a special-purpose address (decisions.md, Destinations). */
+const NOT_PUBLIC_MESSAGE = 'The host name could not be resolved to a public address.';
+
+/** The proxy's records that a verdict is based on. */
+type ProxyRecord = Pick<CaptureProxy, 'refusals' | 'proxyFailure' | 'failures'>;
+
+/** Statuses with which a main response refuses the visitor (decisions.md, Error codes). */
+const REFUSING_STATUSES = new Set([401, 403, 407, 429, 451]);
+
+const CAPTURABLE_TYPES =
+  /^(text\/(?!event-stream)|image\/|application\/(xhtml\+xml|xml|json|ld\+json|javascript|ecmascript|x-javascript|manifest\+json)$|[^/]+\/[^;]+\+(xml|json)$|$)/;
+
+/** Errors worth a second attempt, because the connection failed, not the response. */
+const TRANSPORT_ERRORS =
+  /^ERR_(CONNECTION_|EMPTY_RESPONSE|TIMED_OUT|ADDRESS_|INTERNET_DISCONNECTED|NETWORK_(CHANGED|IO_SUSPENDED|ACCESS_DENIED)|SOCKET_|TUNNEL_|HTTP2_|QUIC_|CONTENT_LENGTH_MISMATCH|INCOMPLETE_CHUNKED|PROXY_CONNECTION_FAILED|FAILED$|INSUFFICIENT_RESOURCES|SOCKS_)/;
+
+/** Errors of Chromium with their meanings; the first that matches applies. */
+const MEANINGS: [RegExp, string][] = [
+  [/^ERR_TOO_MANY_REDIRECTS/, 'it redirects too many times'],
+  [/^ERR_(CERT_|SSL_|BAD_SSL)/, 'its TLS certificate or handshake is not valid'],
+  [/^ERR_(UNSAFE_REDIRECT|UNKNOWN_URL_SCHEME|DISALLOWED_URL_SCHEME|UNSAFE_PORT)/, 'it leads to an address that is not captured'],
+  [/TIMED_OUT/, 'the connection timed out'],
+  [/REFUSED/, 'the connection was refused'],
+  [/EMPTY_RESPONSE|RESET|CLOSED|ABORTED|MISMATCH|INCOMPLETE/, 'the connection was interrupted'],
+  [/DECODING/, 'its content encoding is broken'],
+  [/^/, 'the connection failed'],
+];
+
+/**
+ * Checks that the main frame shows a document, as reported by network and browser, never by the page's content.
+ * @throws CaptureError navigation_failed, egress_unavailable
+ */
+export function judgeDocument(shown: DocumentState, captureProxy: ProxyRecord): void {
+  if (shown.unreachableUrl !== null) throw failedNavigation(shown.unreachableUrl, shown.failure ?? 'net::ERR_FAILED', captureProxy);
+  if (shown.failure !== null) throw failedNavigation(shown.url, shown.failure, captureProxy);
+  if (!/^(https?|blob|data):/.test(shown.url)) throw nothingShown();
+}
+
+/**
+ * Checks that the document has a supported type.
+ * @throws CaptureError navigation_failed
+ */
+export function judgeContent(shown: DocumentState): void {
+  if (shown.response?.status === 204 || shown.response?.status === 205) throw nothingShown(shown.response.status);
+  const type = typeOf(shown.response?.headers ?? {});
+  if (!CAPTURABLE_TYPES.test(shown.mimeType.toLowerCase())) throw notAPage(shown.mimeType);
+  if (/^(application\/pdf|video\/|audio\/)/.test(type)) throw notAPage(type);
+}
+
+/**
+ * The error for a navigation without a document, based on the proxy's records.
+ * @param error Chromium's `net::ERR_…`
+ */
+export function failedNavigation(url: string, error: string, captureProxy: ProxyRecord): CaptureError {
+  const { proxyFailure, refusals, failures } = captureProxy;
+  if (proxyFailure !== null) return proxyUnavailable(proxyFailure);
+  // The proxy has cut all connections since the limit was exceeded.
+  if (refusals.some(({ reason }) => reason === 'over_limit'))
+    return navigationFailed('The page transfers more data than this service allows for one capture.');
+  // Chromium accepts hosts that URL parsers reject, such as `a b`; the proxy refuses them.
+  const target = readUrl(url);
+  if (target === null) return notPublic(null);
+  const refusal = lastFor(refusals, target);
+  if (refusal !== null || error.includes('ERR_NAME_NOT_RESOLVED')) return notPublic(refusal);
+  const failure = lastFor(failures, target);
+  if (failure?.code === 'PROXY_REFUSED') return proxyUnavailable('it refused the target');
+  const name = failure === null ? error.replace(/^net::/, '') : chromiumNetError(failure.code);
+  if (name === 'ERR_UNEXPECTED_PROXY_AUTH') return blockedByTarget(407, null);
+  const meaning = MEANINGS.find(([pattern]) => pattern.test(name))?.[1];
+  const message = `The target could not be loaded: ${meaning} (${name}).`;
+  return navigationFailed(message, { retriable: TRANSPORT_ERRORS.test(name), details: { net_error: name } });
+}
+
+/** The error for a main response with a status of 400 or more. */
+export function refusedBy(status: number, vendor: string | null): CaptureError {
+  if (vendor !== null || REFUSING_STATUSES.has(status)) return blockedByTarget(status, vendor);
+  return new CaptureError({
+    code: 'target_error',
+    message: `The target answered with HTTP status ${status}.`,
+    retriable: status >= 500,
+    details: { status },
+  });
+}
+
+/** The error for a target that refuses the visitor. */
+export function blockedByTarget(status: number | null, vendor: string | null): CaptureError {
+  const by = vendor === null ? '' : ` (${vendor})`;
+  const how = status === null || status < 400 ? 'shows a bot check instead of the page' : `blocks the visitor with HTTP status ${status}`;
+  return new CaptureError({
+    code: 'blocked_by_target',
+    message: `The target ${how}${by}.`,
+    details: { ...(status === null ? {} : { status }), ...(vendor === null ? {} : { vendor }) },
+  });
+}
+
+/** The error for a target that is a download or of a type that is not captured. */
+export function notAPage(contentType: string): CaptureError {
+  const message = `The target is a file of type ${contentType}, not a page. HTML, images, JSON, XML and plain text can be captured.`;
+  return navigationFailed(message, { details: { content_type: contentType } });
+}
+
+/** The error for a response without content to capture. */
+export function nothingShown(status: number | null = null): CaptureError {
+  if (status === null) return navigationFailed('The target returned no page.');
+  return navigationFailed(`The target answered with HTTP status ${status}, which has no content.`, { details: { status } });
+}
+
+/**
+ * The error for a caller's proxy that does not work.
+ * @param reason for the log
+ */
+export function proxyUnavailable(reason: string): CaptureError {
+  return new CaptureError({
+    code: 'egress_unavailable',
+    message: 'The proxy of the request (`proxy.server`) could not be reached, refused the target, or did not answer as a proxy.',
+    cause: new Error(reason),
+  });
+}
+
+/** The media type of a response in lower case, without parameters; empty if there is none. */
+export function typeOf(headers: Record<string, string>): string {
+  return (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+interface NavigationFailure {
+  retriable?: boolean;
+  details?: Record<string, string | number>;
+  cause?: Error;
+}
+
+function navigationFailed(message: string, { retriable = false, ...more }: NavigationFailure = {}): CaptureError {
+  return new CaptureError({ code: 'navigation_failed', message, retriable, ...more });
+}
+
+function notPublic(refusal: Refusal | null): CaptureError {
+  return navigationFailed(NOT_PUBLIC_MESSAGE, {
+    details: { net_error: 'ERR_NAME_NOT_RESOLVED', hint: ALLOW_OWN_NETWORK },
+    ...(refusal === null ? {} : { cause: new Error(`${refusal.host}:${refusal.port} was refused: ${refusal.reason}`) }),
+  });
+}
+
+/** The newest entry about a URL's host and port. */
+function lastFor<T extends Refusal | Failure>(entries: readonly T[], target: URL): T | null {
+  const port = target.port === '' ? (target.protocol === 'https:' ? 443 : 80) : Number(target.port);
+  return entries.findLast((entry) => entry.port === port && normalisedHost(entry.host) === normalisedHost(target.hostname)) ?? null;
+}
+
+function normalisedHost(host: string): string {
+  return host
+    .toLowerCase()
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '');
+}
 
 const XML_TYPES = /^(text\/xml|application\/xml|[^/]+\/[^;]+\+xml)$/i;
 const IMAGE_TYPES = /^image\//i;
@@ -111,6 +271,120 @@ async function refuseText({ failIfContentMissing, failIfContentContains }: Captu
   if (found.length > 0) throw incomplete('fail_if_content_contains', `the page shows ${quoted(found)}`, { found });
 }
 
+/** The limits of a page with hardly any content of its own. */
+const BARE = { maxChars: 1_200, maxLinks: 8 };
+const TEXT_READ_CHARS = 4_000;
+/** Statuses with which a vendor's own servers refuse the visitor. */
+const REFUSALS = [401, 403, 405, 429];
+/** Only LinkedIn answers with this status, always to refuse. */
+const LINKEDIN_STATUS = 999;
+
+/**
+ * The vendor of a bot wall or CAPTCHA page that replaces the page, or `unknown`; null for ordinary pages, including those
+ * with a CAPTCHA in a form.
+ * @throws DocumentReplaced
+ */
+export async function recogniseWall(world: OpenPage['world'], { response, url }: DocumentState): Promise<string | null> {
+  const { status = 0, headers = {} } = response ?? {};
+  if (status === LINKEDIN_STATUS) return 'linkedin';
+  const selectors = WALL_SIGNS.flatMap(({ wall = [], part = [], captcha = [] }) => [wall, part, captcha].flat());
+  const { title, text, bare, found } = await world.call('documents.inspectWall', { selectors, maxChars: TEXT_READ_CHARS, bareness: BARE });
+  const rendered = new Map(found);
+  const saying = `${title}\n${text}`;
+  // A challenge may have a success status that ordinary pages do not have.
+  const refuses = status === 202 || status >= 400;
+  const hasHeader = (sign = '') => {
+    const [name = '', value = ''] = sign.split(': ');
+    return headers[name]?.toLowerCase().includes(value) === true;
+  };
+  const isWall = (signs: WallSigns): boolean => {
+    if (hasHeader(signs.wallHeader) && (refuses || bare)) return true;
+    if (hasHeader(signs.siteHeader) && REFUSALS.includes(status)) return true;
+    if (!bare) return false;
+    if (rendered.has(signs.wall ?? '')) return true;
+    if (signs.path !== undefined && readUrl(url)?.pathname.includes(signs.path)) return true;
+    const hasPart = rendered.has(signs.part ?? '');
+    if (hasPart && text === '') return true;
+    if ((hasPart || rendered.get(signs.captcha ?? '') === true) && signs.asks?.test(saying)) return true;
+    return (refuses || hasPart || hasHeader(signs.siteHeader)) && signs.words?.test(saying) === true;
+  };
+  return WALL_SIGNS.find(isWall)?.vendor ?? null;
+}
+
+const PIXEL_CHECK_MS = 3_000;
+/** A small picture of the viewport is enough to find out whether it shows anything. */
+const PIXEL_CHECK_WIDTH_PX = 640;
+/** The red, green and blue values of the default background of `color-scheme: dark`. */
+const DARK_SHADE = 18;
+/** The tolerance of red, green and blue within which two colours are equal. */
+const SAME_SHADE = 1;
+/** Greys like these are backgrounds of applications before they show anything. */
+const GREY_MAX_DIFFERENCE = 24;
+const PALE_MIN = 220;
+const DARK_MAX = 60;
+
+/** How long to wait for content on a page that shows nothing. */
+const WAIT_MAX_MS = 5_000;
+/** The time between two checks of a page whose network is idle. */
+const CHECK_EVERY_MS = 250;
+
+/**
+ * Fails a blank page, after waiting while the network is busy or a script may wait for a timer. Pixels decide only if the
+ * document looks empty or cannot tell (frames, video). A white overlay may disappear, and a page that hides itself is shown.
+ * @param how.ms time limit of each check
+ * @param how.mayBeCovered whether a remaining overlay is accepted, because the picture shows more than the viewport, or is
+ * checked itself (`refuseWhite`)
+ * @throws CaptureError render_incomplete with `details.check: "blank"`, DocumentReplaced
+ */
+async function refuseBlank(page: OpenPage, { ms, mayBeCovered }: { ms: number; mayBeCovered: boolean }): Promise<void> {
+  const { network, deadlines, world } = page;
+  const patienceMs = Math.min(deadlines.leftMs(), WAIT_MAX_MS);
+  const over = AbortSignal.timeout(patienceMs);
+  let isFinal = false;
+  for (;;) {
+    const sight = await inspectView(page, ms);
+    if (sight === 'something') return;
+    if (isFinal || over.aborted) {
+      if (sight === 'coloured' || (sight === 'covered' && mayBeCovered)) return;
+      const isRevealed = await deadlines.withTimeout(world.call('blank.showHiddenPage'), ms);
+      if (isRevealed !== true) throw blank('The page is blank: it shows nothing but its background.', 'nothing');
+    }
+    await deadlines.withTimeout(network.quiet(QUIET_MS, over), patienceMs);
+    isFinal = network.isIdle() && (await deadlines.withTimeout(world.call('readiness.runsScript'), ms)) === false;
+    if (!isFinal) await deadlines.sleep(CHECK_EVERY_MS);
+  }
+}
+
+/**
+ * A view in one background colour shows nothing, unless that colour is far from white and black (`coloured`) and no
+ * application root is empty.
+ */
+async function inspectView({ session, world, deadlines }: OpenPage, ms: number): Promise<Sight | 'coloured'> {
+  const look = await deadlines.withTimeout(world.call('blank.inspectView'), ms);
+  if (look === TIMED_OUT || look.sight === 'something') return 'something';
+  const colour = await deadlines.withTimeout(colourOfView(session), Math.min(ms, PIXEL_CHECK_MS));
+  if (colour === TIMED_OUT || colour === null) return 'something';
+  const [least, most] = [Math.min(...colour), Math.max(...colour)];
+  const isDefault = least >= WHITE_MIN || (least === DARK_SHADE && most === DARK_SHADE);
+  if (isDefault) return look.sight;
+  const isSame = (backdrop: number[]) => colour.every((value, at) => Math.abs(value - (backdrop[at] ?? 0)) <= SAME_SHADE);
+  if (!look.backdrops.some(isSame)) return 'something';
+  const isPaleOrDark = most - least <= GREY_MAX_DIFFERENCE && (least >= PALE_MIN || most <= DARK_MAX);
+  return look.sight === 'covered' || look.hasEmptyRoot || isPaleOrDark ? look.sight : 'coloured';
+}
+
+/** Red, green and blue of a viewport that shows only one colour; null for any other. */
+async function colourOfView({ cdp }: OpenPage['session']): Promise<number[] | null> {
+  // A clip is relative to the document, which may be scrolled.
+  const { cssVisualViewport: view } = await cdp.send('Page.getLayoutMetrics');
+  const scale = Math.min(1, PIXEL_CHECK_WIDTH_PX / view.clientWidth);
+  const clip = { x: view.pageX, y: view.pageY, width: view.clientWidth, height: view.clientHeight, scale };
+  const { data } = await cdp.send('Page.captureScreenshot', { format: 'png', optimizeForSpeed: true, clip });
+  const { channels } = await sharp(Buffer.from(data, 'base64')).stats();
+  const colours = channels.slice(0, 3);
+  return colours.some(({ min, max }) => min !== max) ? null : colours.map(({ min }) => min);
+}
+
 /**
  * Checks the encoded picture: that it is not all white, `min_capture_height` (output px) and `min_capture_bytes`.
  * @throws CaptureError render_incomplete with the required and the actual value
@@ -129,6 +403,20 @@ export async function checkPicture(page: OpenPage, picture: Picture, options: Ca
   };
   atLeast('min_capture_height', options.minCaptureHeight, picture.height, 'px high');
   atLeast('min_capture_bytes', options.minCaptureBytes, picture.content.byteLength, 'bytes');
+}
+
+/**
+ * The last check for empty pages: an all-white picture shows nothing, whatever the document contains.
+ * @param mayBeWhite called for such a picture; returns whether the page has painted the white itself
+ * @throws CaptureError render_incomplete with `details.check: "blank"`
+ */
+export async function refuseWhite(picture: Encoded, mayBeWhite: () => Promise<boolean>): Promise<void> {
+  if (!(picture.wasWhite ?? (await isAllWhite(picture))) || (await mayBeWhite())) return;
+  throw blank('The picture is completely white: the page shows nothing.', 'white');
+}
+
+function blank(message: string, seen: 'nothing' | 'white'): CaptureError {
+  return new CaptureError({ code: 'render_incomplete', message, details: { check: 'blank', seen } });
 }
 
 function incomplete(check: string, what: string, details: Record<string, unknown>): CaptureError {

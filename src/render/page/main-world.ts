@@ -7,10 +7,10 @@ import pTimeout from 'p-timeout';
 import type { Frame } from 'playwright-core';
 import type { z } from 'zod';
 import { CaptureError } from '../../contract/capture-error.js';
+import { TIMED_OUT } from '../budgets.js';
 import { isTooLong, MAIN_WORLD_MARK } from '../launch/message-limits.js';
-import { TIMED_OUT } from './deadline.js';
+import { isGone } from '../page-session.js';
 import type { OpenPage } from './open-page.js';
-import { isGone } from './world.js';
 
 /**
  * Evaluates an expression in a frame's main world.

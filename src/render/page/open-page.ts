@@ -1,12 +1,13 @@
+/** A page of a capture with what is tracked of it, by events of the browser alone: its document, its requests and its clock. */
+
 import type { CaptureChanges, CaptureWarning } from '../../contract/capture-data.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
-import type { DebugSink, PageSession } from '../page-session.js';
-import type { Deadlines } from './deadline.js';
-import { MainDocument } from './main-document.js';
-import { NetworkTracker, type PendingGroup } from './network.js';
-import { RequestLog } from './request-log.js';
-import type { World } from './world.js';
+import { lowerCaseNames } from '../../contract/field-rules.js';
+import { readUrl } from '../../contract/read-url.js';
+import type { Deadlines } from '../budgets.js';
+import type { DebugSink, PageSession, World } from '../page-session.js';
+import { RequestLog, type Sent } from './request-log.js';
 
 /** More dialogs than any ordinary page opens. */
 const DISMISSED_AT_ONCE = 50;
@@ -118,4 +119,419 @@ export class ClockTotal implements ClockRun {
       else if (this.heldBy.length < HOLDERS_MAX) this.heldBy.push(one);
     }
   }
+}
+
+/** A document of the main frame. */
+export interface DocumentState {
+  /** Counts documents from 1. Same-document navigations keep the number. */
+  readonly number: number;
+  readonly frameId: string;
+  /** The committed URL; `chrome-error:` for the browser's own error pages. */
+  readonly url: string;
+  /** The type determined by Chromium. */
+  readonly mimeType: string;
+  /** For the browser's error page, the URL that could not be shown; else null. */
+  readonly unreachableUrl: string | null;
+  readonly response: MainResponse | null;
+  /** Chromium's `net::ERR_…` of an interrupted body, or of the failure that this error page reports. */
+  failure: string | null;
+  /** Whether DOMContentLoaded has fired. */
+  parsed: boolean;
+  /** Whether load has fired. */
+  loaded: boolean;
+}
+
+interface MainResponse {
+  status: number;
+  /** Headers by lower-case name. */
+  headers: Record<string, string>;
+}
+
+/** Tracks which document the main frame shows. Runs nothing in the page, so that a hostile one cannot interfere. */
+export class MainDocument {
+  current: DocumentState | null = null;
+  /** Whether a navigation of the main frame is pending. */
+  navigating = false;
+  /** Whether the page has asked for a navigation of the main frame whose request has not been seen yet. */
+  requested = false;
+  lastResponse: MainResponse | null = null;
+  /** The failure of the last request, as Chromium's `net::ERR_…`, if no document was shown for it. */
+  lastFailure: { url: string; error: string } | null = null;
+  readonly #waiting = new Set<() => void>();
+  /** The URLs of the main frame's requests for documents that have not ended, by id. A redirect keeps the id. */
+  readonly #requests = new Map<string, string>();
+  #latestId = '';
+  #shownId = '';
+
+  /** Starts listening on the page session's CDP session, whose domains are enabled. */
+  constructor(
+    { cdp, mainFrameId }: Pick<PageSession, 'cdp' | 'mainFrameId'>,
+    private readonly onCommit: (url: string) => void,
+  ) {
+    cdp.on('Page.frameNavigated', ({ frame }) => {
+      if (frame.parentId === undefined) this.#commit(frame);
+    });
+    cdp.on('Page.domContentEventFired', () => this.#mark({ parsed: true }));
+    cdp.on('Page.loadEventFired', () => this.#mark({ parsed: true, loaded: true }));
+    cdp.on('Page.frameStoppedLoading', ({ frameId }) => {
+      // Fired after load, or without it if loading was stopped by `window.stop()` or a link to another program.
+      if (this.current?.frameId === frameId && !this.navigating) this.#mark({ parsed: true, loaded: true });
+    });
+    cdp.on('Page.frameRequestedNavigation', ({ frameId, url, disposition }) => {
+      if (frameId === mainFrameId && disposition === 'currentTab' && /^https?:/.test(url)) this.requested = true;
+    });
+    cdp.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId, type, request, redirectResponse }) => {
+      if (redirectResponse !== undefined) this.#onResponse(requestId, redirectResponse);
+      if (frameId === mainFrameId && requestId === loaderId && type === 'Document') this.#onRequest(requestId, withFragment(request));
+    });
+    cdp.on('Network.responseReceived', ({ requestId, response }) => this.#onResponse(requestId, response));
+    cdp.on('Network.loadingFinished', ({ requestId }) => this.#requests.delete(requestId));
+    cdp.on('Network.loadingFailed', ({ requestId, errorText }) => this.#onFailed(requestId, errorText || 'net::ERR_FAILED'));
+  }
+
+  /** Resolves once the test, called at each event, returns true. */
+  until(test: () => boolean): Promise<void> {
+    if (test()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const check = () => {
+        if (!test()) return;
+        this.#waiting.delete(check);
+        resolve();
+      };
+      this.#waiting.add(check);
+    });
+  }
+
+  #commit(frame: { id: string; url: string; urlFragment?: string; mimeType: string; unreachableUrl?: string }): void {
+    const unreachableUrl = frame.unreachableUrl ?? null;
+    this.current = {
+      number: (this.current?.number ?? 0) + 1,
+      frameId: frame.id,
+      url: withFragment(frame),
+      mimeType: frame.mimeType,
+      unreachableUrl,
+      response: unreachableUrl === null && /^https?:/.test(frame.url) ? this.lastResponse : null,
+      failure: unreachableUrl === null ? null : (this.lastFailure?.error ?? 'net::ERR_FAILED'),
+      parsed: false,
+      loaded: false,
+    };
+    this.navigating = false;
+    this.requested = false;
+    this.#shownId = this.#latestId;
+    this.onCommit(frame.url);
+    this.#notify();
+  }
+
+  #mark(change: Partial<Pick<DocumentState, 'parsed' | 'loaded'>>): void {
+    if (this.current !== null) Object.assign(this.current, change);
+    this.#notify();
+  }
+
+  #onRequest(id: string, url: string): void {
+    // Links to other programs (mailto:) are requests too, and never end.
+    if (!/^https?:/.test(url)) return;
+    this.#requests.set(id, url);
+    this.#latestId = id;
+    this.navigating = true;
+    this.requested = false;
+    this.#notify();
+  }
+
+  #onResponse(requestId: string, { status, headers }: MainResponse): void {
+    if (!this.#requests.has(requestId)) return;
+    this.lastResponse = { status, headers: lowerCaseNames(headers) };
+  }
+
+  #onFailed(id: string, error: string): void {
+    const url = this.#requests.get(id);
+    if (url === undefined) return;
+    this.#requests.delete(id);
+    const aborted = error === 'net::ERR_ABORTED';
+    // The previous document is reported as aborted after the navigation that it started has failed.
+    if (!aborted || id !== this.#shownId) this.lastFailure = { url, error };
+    if (id === this.#shownId) {
+      // After an interruption of the body, neither DOMContentLoaded nor load fires. An abort is caused by the page itself.
+      if (this.current !== null && !aborted) this.current.failure ??= error;
+    } else if (id === this.#latestId && aborted) {
+      // A download or a 204 keeps the old document. After any other failure, the browser's error page follows.
+      this.navigating = false;
+    }
+    this.#notify();
+  }
+
+  #notify(): void {
+    for (const check of [...this.#waiting]) check();
+  }
+}
+
+/** The protocol reports the fragment of a URL separately. */
+export function withFragment({ url, urlFragment = '' }: { url: string; urlFragment?: string }): string {
+  return url + urlFragment;
+}
+
+/** Kinds that are ignored: streams stay open as long as the page, media loads as it plays, and reports only send data. */
+const IGNORED = new Set(['eventsource', 'websocket', 'media', 'signedexchange', 'ping', 'beacon', 'cspviolationreport']);
+/** Kinds whose late responses change nothing visible. They are not waited for once they hang. */
+const PIXELS = new Set(['image', 'prefetch', 'manifest', 'texttrack', 'other']);
+/** Kinds that delay a page's load event. */
+const LOAD_BLOCKERS = new Set(['document', 'frame', 'stylesheet', 'script', 'image', 'font']);
+/** Kinds requested by the page's scripts. */
+const SCRIPTED = new Set(['fetch', 'xhr']);
+const REFUSALS = new Set([401, 403]);
+const PIXEL_HANGS_AFTER_MS = 1_500;
+/** A fetch that still runs this long after its response headers is a stream. */
+const STREAM_AFTER_MS = 2_000;
+/** A fetch without a response for this long is a long poll, or too slow to wait for on a page that shows its content. */
+export const LONG_POLL_AFTER_MS = 1_000;
+/** The longest wait for fonts alone. A font that never loads delays a capture, but never fails it (decisions.md). */
+export const FONTS_BUDGET_MS = 3_000;
+/** The network is idle after this long without activity. */
+export const QUIET_MS = 250;
+/** The longest time for which a request without a response holds the page's clock. */
+const HOLDS_CLOCK_MS = 5_000;
+/** If a path is requested again after the clock has run this far ahead, in ms, the script counts as polling. */
+const POLLS_AFTER_MS = 100;
+const PATHS_MAX = 500;
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** The used parts of Network.requestWillBeSent. */
+interface RequestSent extends Sent {
+  frameId?: string;
+  type?: string;
+  request: { url: string; urlFragment?: string; method: string };
+}
+
+/** A request in flight. */
+export interface PendingRequest {
+  /** The protocol's resource type in lower case; `frame` for a frame's document. */
+  kind: string;
+  url: string;
+  /** By `performance.now`. */
+  startedAt: number;
+  /** Whether its response headers have arrived. */
+  answered: boolean;
+}
+
+export interface PendingGroup {
+  kind: string;
+  host: string;
+  count: number;
+}
+
+/** Tracks a page's requests in flight by events. Must be created before the navigation starts. */
+export class NetworkTracker {
+  /** Requests in flight by request id, which a redirect keeps. */
+  readonly #flights = new Map<string, PendingRequest>();
+  readonly #waiting = new Set<() => void>();
+  #lastActivityAt = performance.now();
+  /** The latest request, ended or not. */
+  newest: PendingRequest | null = null;
+  /** Open sockets and streams, by request id. */
+  readonly #talks = new Set<string>();
+  /** How far the page's clock had run ahead when scripts first requested each path. */
+  readonly #asked = new Map<string, number>();
+  #polls = false;
+  #imageAt = Number.NEGATIVE_INFINITY;
+  /** How far the page's clock has run ahead, in ms. */
+  clockMs = 0;
+  /** Whether a script's request was refused after the clock ran ahead, possibly because its time is in the future. */
+  refusedAhead = false;
+
+  /** @param log receives what the requests come to; null if nothing asks for it */
+  constructor(
+    { cdp, mainFrameId }: Pick<PageSession, 'cdp' | 'mainFrameId'>,
+    readonly log: RequestLog | null = null,
+  ) {
+    cdp.on('Network.requestWillBeSent', (event) => this.#start(event, event.frameId === mainFrameId));
+    cdp.on('Network.responseReceived', ({ requestId, response }) => this.#onResponse(requestId, response));
+    cdp.on('Network.loadingFinished', (event) => {
+      log?.finished(event);
+      this.#end(event.requestId);
+    });
+    cdp.on('Network.loadingFailed', (event) => {
+      log?.failed(event);
+      this.#end(event.requestId);
+    });
+    cdp.on('Network.webSocketCreated', ({ requestId }) => this.#talks.add(requestId));
+    cdp.on('Network.webSocketClosed', ({ requestId }) => this.#talks.delete(requestId));
+  }
+
+  /** The reason why the page's clock must keep to real time, because the page communicates with a server; else null. */
+  realTimeReason(): 'socket' | 'stream' | 'polling' | null {
+    if (this.#talks.size > 0) return 'socket';
+    const streamsSince = performance.now() - STREAM_AFTER_MS;
+    const isStream = ({ kind, answered, startedAt }: PendingRequest) => SCRIPTED.has(kind) && answered && startedAt < streamsSince;
+    if (this.pending().some(isStream)) return 'stream';
+    return this.#polls ? 'polling' : null;
+  }
+
+  /** Requests in flight, oldest first. */
+  pending(): PendingRequest[] {
+    return [...this.#flights.values()];
+  }
+
+  /** Whether a request in flight holds the page's clock. */
+  isHolding(): boolean {
+    return this.#countsMs(HOLDS_CLOCK_MS, HOLDS_CLOCK_MS) > 0;
+  }
+
+  /** Resolves when no request in flight holds the page's clock, or when `signal` aborts. */
+  answered(signal: AbortSignal): Promise<void> {
+    return this.#wake(signal, () => this.#countsMs(HOLDS_CLOCK_MS, HOLDS_CLOCK_MS));
+  }
+
+  /** The number of requests in flight that began at `since` or later, in ms by `performance.now`. */
+  loading(since: number): number {
+    return this.pending().filter(({ startedAt }) => startedAt >= since).length;
+  }
+
+  /** Resolves when there are no such requests, or when `signal` aborts. */
+  loaded(since: number, signal: AbortSignal): Promise<void> {
+    return this.#wake(signal, () => (this.loading(since) > 0 ? NEVER : 0));
+  }
+
+  /** Resolves once none of these URLs is in flight, or when `signal` aborts. */
+  urlsEnded(urls: readonly string[], signal: AbortSignal): Promise<void> {
+    return this.#wake(signal, () => (this.pending().some(({ url }) => urls.includes(url)) ? NEVER : 0));
+  }
+
+  /**
+   * Whether no request that counts is in flight.
+   * @param pollsAfterMs a fetch without a response for this long does not count
+   */
+  isIdle(pollsAfterMs = NEVER): boolean {
+    return this.#countsMs(pollsAfterMs, NEVER) === 0;
+  }
+
+  /**
+   * Resolves when nothing that counts has been in flight for `ms` since the last activity, which may be long past, or when
+   * `signal` aborts.
+   */
+  quiet(ms: number, signal: AbortSignal): Promise<void> {
+    return this.#wake(signal, () => Math.max(this.#lastActivityAt + ms - performance.now(), this.#countsMs(NEVER, NEVER)));
+  }
+
+  /** Resolves once only fonts that have exceeded their budget delay the page's load event. Never resolves if nothing delays it. */
+  onlyFontsHoldLoad(signal: AbortSignal): Promise<void> {
+    return this.#wake(signal, () => {
+      const holding = this.pending().filter(({ kind }) => LOAD_BLOCKERS.has(kind));
+      if (holding.length === 0 || holding.some(({ kind }) => kind !== 'font')) return NEVER;
+      return Math.max(...holding.map(({ startedAt }) => startedAt + FONTS_BUDGET_MS - performance.now()));
+    });
+  }
+
+  /** Whether an image has been loaded within the last `ms`. */
+  hasLoadedImages(ms: number): boolean {
+    return performance.now() - this.#imageAt < ms;
+  }
+
+  /** Drops the state of an earlier document, since Chromium does not report the end of all requests that it cancels. */
+  forgetBefore(documentUrl: string): void {
+    this.#talks.clear();
+    this.#asked.clear();
+    this.#polls = false;
+    this.log?.documentCommitted();
+    const own = this.pending().findLast(({ kind, url }) => kind === 'document' && url.split('#', 1)[0] === documentUrl);
+    if (own === undefined) return;
+    for (const [id, { startedAt }] of this.#flights) if (startedAt < own.startedAt) this.#flights.delete(id);
+    this.#notify();
+  }
+
+  #start(event: RequestSent, inMainFrame: boolean): void {
+    const { requestId, type = 'Other', request } = event;
+    const kind = type === 'Document' && !inMainFrame ? 'frame' : type.toLowerCase();
+    this.log?.sent(event, kind);
+    if (kind === 'eventsource') this.#talks.add(requestId);
+    if (SCRIPTED.has(kind)) this.#count(`${request.method} ${request.url.split(/[?#]/, 1)[0]}`);
+    if (IGNORED.has(kind) || /^(data|blob|about):/.test(request.url)) return;
+    this.newest = { kind, url: withFragment(request), startedAt: performance.now(), answered: false };
+    // A redirect continues as a new request, after the others.
+    this.#flights.delete(requestId);
+    this.#flights.set(requestId, this.newest);
+    this.#touch();
+  }
+
+  #onResponse(requestId: string, { mimeType, status }: { mimeType: string; status: number }): void {
+    this.log?.responded(requestId, { status });
+    const flight = this.#flights.get(requestId);
+    if (flight === undefined) return;
+    if (this.clockMs > 0 && SCRIPTED.has(flight.kind) && REFUSALS.has(status)) this.refusedAhead = true;
+    flight.answered = true;
+    if (!/^text\/event-stream/i.test(mimeType)) return;
+    this.#end(requestId);
+    this.#talks.add(requestId);
+  }
+
+  #count(path: string): void {
+    const before = this.#asked.get(path);
+    if (before !== undefined && this.clockMs - before >= POLLS_AFTER_MS) this.#polls = true;
+    if (before === undefined && this.#asked.size < PATHS_MAX) this.#asked.set(path, this.clockMs);
+  }
+
+  #end(requestId: string): void {
+    this.#talks.delete(requestId);
+    if (this.#flights.get(requestId)?.kind === 'image') this.#imageAt = performance.now();
+    if (this.#flights.delete(requestId)) this.#touch();
+  }
+
+  /**
+   * Resolves when `waitMs` returns 0 or less, or when the signal aborts. It is called at each event, and when the returned
+   * time has passed.
+   */
+  #wake(signal: AbortSignal, waitMs: () => number): Promise<void> {
+    return new Promise((resolve) => {
+      let timer: NodeJS.Timeout | undefined;
+      const finish = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(check);
+        signal.removeEventListener('abort', finish);
+        resolve();
+      };
+      const check = () => {
+        clearTimeout(timer);
+        const wait = waitMs();
+        if (wait <= 0) finish();
+        else if (wait !== NEVER) timer = setTimeout(check, Math.ceil(wait));
+      };
+      this.#waiting.add(check);
+      signal.addEventListener('abort', finish, { once: true });
+      if (signal.aborted) finish();
+      else check();
+    });
+  }
+
+  #touch(): void {
+    this.#lastActivityAt = performance.now();
+    this.#notify();
+  }
+
+  #notify(): void {
+    for (const check of [...this.#waiting]) check();
+  }
+
+  /** ms until no request in flight counts any more, by their age; 0 if none counts. There may be very many of them. */
+  #countsMs(unansweredFetchMs: number, othersMs: number): number {
+    const limitMs = ({ kind, answered }: PendingRequest): number => {
+      if (PIXELS.has(kind)) return PIXEL_HANGS_AFTER_MS;
+      if (kind === 'font') return FONTS_BUDGET_MS;
+      if (SCRIPTED.has(kind)) return answered ? STREAM_AFTER_MS : unansweredFetchMs;
+      return othersMs;
+    };
+    let longest = 0;
+    const now = performance.now();
+    for (const flight of this.#flights.values()) longest = Math.max(longest, flight.startedAt + limitMs(flight) - now);
+    return longest;
+  }
+}
+
+/** Requests in flight by type and host, most frequent first. Only hosts are reported, since paths may contain secrets. */
+export function groupPending(pending: readonly PendingRequest[]): PendingGroup[] {
+  const groups = new Map<string, PendingGroup>();
+  for (const { kind, url } of pending) {
+    const host = readUrl(url)?.host ?? '';
+    const group = groups.get(`${kind} ${host}`) ?? { kind, host, count: 0 };
+    group.count += 1;
+    groups.set(`${kind} ${host}`, group);
+  }
+  return [...groups.values()].sort((a, b) => b.count - a.count);
 }

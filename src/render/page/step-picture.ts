@@ -1,8 +1,8 @@
 import sharp from 'sharp';
 import type { CaptureOptions } from '../../contract/capture-request.js';
+import { monotonicNow, TIMED_OUT } from '../budgets.js';
 import type { PageSession } from '../page-session.js';
 import { isMasked, paintMask } from '../picture/mask.js';
-import { monotonicNow, TIMED_OUT } from './deadline.js';
 import type { OpenPage } from './open-page.js';
 import { stopPage } from './page-clock.js';
 

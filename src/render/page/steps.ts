@@ -9,14 +9,14 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import { OPTIONAL_STEP_MS } from '../../contract/limits.js';
 import type { Step, StepAction } from '../../contract/step-schema.js';
 import { matchesPattern } from '../../contract/url-pattern.js';
+import { monotonicNow, TIMED_OUT } from '../budgets.js';
 import { refOf, resolveRef } from '../inspect/element-ref.js';
-import { monotonicNow, TIMED_OUT } from './deadline.js';
+import { isGone } from '../page-session.js';
 import { isTrue, runCustomJs } from './main-world.js';
 import { navigate, waitUntil } from './navigate.js';
 import type { OpenPage } from './open-page.js';
 import { advanceTime } from './page-clock.js';
 import { failurePicture } from './step-picture.js';
-import { isGone } from './world.js';
 
 export interface StepsHow {
   options: CaptureOptions;

@@ -1,8 +1,4 @@
-/** Recognises bot walls and CAPTCHA pages that replace a page, by a table of each vendor's signs. */
-
-import { readUrl } from '../../contract/read-url.js';
-import type { DocumentState } from './main-document.js';
-import type { World } from './world.js';
+/** The table by which check-page.ts recognises bot walls and CAPTCHA pages that replace a page: each vendor's signs. */
 
 /**
  * The signs of a vendor's walls. Articles mention walls and sites load the same scripts, so a wall needs two independent
@@ -200,43 +196,3 @@ export const WALL_SIGNS: readonly WallSigns[] = [
     words: HUMAN,
   },
 ];
-
-/** The limits of a page with hardly any content of its own. */
-const BARE = { maxChars: 1_200, maxLinks: 8 };
-const TEXT_READ_CHARS = 4_000;
-/** Statuses with which a vendor's own servers refuse the visitor. */
-const REFUSALS = [401, 403, 405, 429];
-/** Only LinkedIn answers with this status, always to refuse. */
-const LINKEDIN_STATUS = 999;
-
-/**
- * The vendor of a bot wall or CAPTCHA page that replaces the page, or `unknown`; null for ordinary pages, including those
- * with a CAPTCHA in a form.
- * @throws DocumentReplaced
- */
-export async function recogniseWall(world: World, { response, url }: DocumentState): Promise<string | null> {
-  const { status = 0, headers = {} } = response ?? {};
-  if (status === LINKEDIN_STATUS) return 'linkedin';
-  const selectors = WALL_SIGNS.flatMap(({ wall = [], part = [], captcha = [] }) => [wall, part, captcha].flat());
-  const { title, text, bare, found } = await world.call('documents.inspectWall', { selectors, maxChars: TEXT_READ_CHARS, bareness: BARE });
-  const rendered = new Map(found);
-  const saying = `${title}\n${text}`;
-  // A challenge may have a success status that ordinary pages do not have.
-  const refuses = status === 202 || status >= 400;
-  const hasHeader = (sign = '') => {
-    const [name = '', value = ''] = sign.split(': ');
-    return headers[name]?.toLowerCase().includes(value) === true;
-  };
-  const isWall = (signs: WallSigns): boolean => {
-    if (hasHeader(signs.wallHeader) && (refuses || bare)) return true;
-    if (hasHeader(signs.siteHeader) && REFUSALS.includes(status)) return true;
-    if (!bare) return false;
-    if (rendered.has(signs.wall ?? '')) return true;
-    if (signs.path !== undefined && readUrl(url)?.pathname.includes(signs.path)) return true;
-    const hasPart = rendered.has(signs.part ?? '');
-    if (hasPart && text === '') return true;
-    if ((hasPart || rendered.get(signs.captcha ?? '') === true) && signs.asks?.test(saying)) return true;
-    return (refuses || hasPart || hasHeader(signs.siteHeader)) && signs.words?.test(saying) === true;
-  };
-  return WALL_SIGNS.find(isWall)?.vendor ?? null;
-}

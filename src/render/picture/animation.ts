@@ -6,18 +6,15 @@
 import { frameCount } from '../../contract/animation.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { AnimateOption, ResizeOption } from '../../contract/capture-request.js';
+import { type EncodeQueue, monotonicNow } from '../budgets.js';
 import type { ImageBytes } from '../in-page/motion.js';
-import { monotonicNow } from '../page/deadline.js';
 import type { OpenPage } from '../page/open-page.js';
 import { advanceFrame, ChildFrames } from '../page/page-clock.js';
-import type { PageSession } from '../page-session.js';
-import { type BoundedPage, boundedPage } from './bounded-page.js';
+import { type BoundedPage, boundedPage, type PageSession } from '../page-session.js';
 import { findElement, paddedBox } from './element-picture.js';
 import { encodeAnimation } from './encode-animation.js';
 import { FrameStore } from './frame-store.js';
-import type { EncodeQueue, Picture, PictureOrder } from './picture.js';
-import { measurePage } from './region-picture.js';
-import { captureShot, type Shot, type ShotClip, setDensity } from './shoot.js';
+import { captureShot, measurePage, type Picture, type PictureOrder, type Shot, type ShotClip, setDensity } from './region-picture.js';
 
 const LOSSLESS: Shot = { format: 'png', fast: true };
 /** The real time that requests of the page may hold all frames together, in ms. */

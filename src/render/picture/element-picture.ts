@@ -1,12 +1,17 @@
 import type { Locator } from 'playwright-core';
 import { CaptureError } from '../../contract/capture-error.js';
+import { monotonicNow } from '../budgets.js';
 import type { ElementBox } from '../in-page/boxes.js';
 import type { ForeignPlace } from '../in-page/deep-selector.js';
 import type { PageExtent } from '../in-page/scroll.js';
-import type { PageSession } from '../page-session.js';
+import type { TimedPage } from '../page/page-clock.js';
+import { boundedPage, type PageSession } from '../page-session.js';
 import type { Encoding } from './encode.js';
-import type { Picture, PictureOrder } from './picture.js';
-import { fitRegion, measurePage, takeRegion } from './region-picture.js';
+import { END_WAIT_MS, type ScrollOptions, waitForReaction } from './full-page.js';
+import { fitRegion, measurePage, type Picture, type PictureOrder, takeRegion } from './region-picture.js';
+
+/** The in-page program cannot reach frames of another origin: playwright-core finds elements there, within this time. */
+const FIND_MAX_MS = 2_000;
 
 /**
  * Captures one element as a whole, even if it is larger than the view. Fixed elements do not cover it, unless it is one of
@@ -23,6 +28,37 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
   const { scrollY, viewHeight } = region.page;
   await page.call('pin.place', { first: true, keep: 'none', down: Math.max(0, region.box.bottom - scrollY - viewHeight) });
   return await takeRegion(order, region, { encoding, algorithm: 'element', stoppedReason: 'element', truncated: false });
+}
+
+/**
+ * Scrolls to an element and through it, so that its lazy content loads, then waits until the page is idle. An element in
+ * view costs two frames. A missing element is reported later, by takeElement.
+ * @param how.index the number of visible matches before the element
+ * @throws CaptureError `render_timeout` when the page stops responding, `render_crashed`, `navigation_failed`
+ */
+export async function scrollToElement(timed: TimedPage, selector: string, how: ScrollOptions & { index?: number }): Promise<void> {
+  const page = boundedPage(timed.session, how.deadline + END_WAIT_MS);
+  const before = await page.call('scroll.measure');
+  const since = performance.now();
+  const sighting = await page.call('element.mark', selector, how.index ?? 0);
+  if ('place' in sighting && sighting.place !== null) {
+    await locatorOf(timed.session, sighting.place)
+      .scrollIntoViewIfNeeded({ timeout: FIND_MAX_MS })
+      .catch(() => undefined);
+    await waitForReaction(timed, since);
+    return await how.waitForIdle();
+  }
+  if (!('box' in sighting)) return;
+  const { top, bottom } = sighting.box;
+  const { viewHeight, scrollY } = await page.call('scroll.measure');
+  if (scrollY === before.scrollY && timed.network.loading(since) === 0) return;
+  await waitForReaction(timed, since);
+  for (let seen = Math.max(top, scrollY + viewHeight); seen < bottom && monotonicNow() < how.deadline; seen += viewHeight) {
+    const stepped = performance.now();
+    await page.call('scroll.step', { by: seen - viewHeight / 2, to: seen });
+    await waitForReaction(timed, stepped);
+  }
+  await how.waitForIdle();
 }
 
 /** Adds `padding` CSS px around the box, within the page. */
@@ -69,17 +105,6 @@ export async function findElement({ page, session, index = 0 }: PictureOrder, se
     message: `The element of \`selector\` was not visible. ${seen} \`wait_for_selector\` or \`delay\` may help.`,
     details,
   });
-}
-
-// The in-page program cannot reach frames of another origin. playwright-core finds elements there, in an isolated world.
-
-const FIND_MAX_MS = 2_000;
-
-/** Scrolls to the element within its frame, if it exists. */
-export async function scrollToForeign(session: PageSession, place: ForeignPlace): Promise<void> {
-  await locatorOf(session, place)
-    .scrollIntoViewIfNeeded({ timeout: FIND_MAX_MS })
-    .catch(() => undefined);
 }
 
 /**

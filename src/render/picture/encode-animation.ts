@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import type { AnimationFormat } from '../../contract/capture-request.js';
-import { monotonicNow } from '../page/deadline.js';
+import { monotonicNow } from '../budgets.js';
 import { encodeVideo, tooLate, type VideoEncoding } from './ffmpeg.js';
 import type { Frames } from './frame-store.js';
 

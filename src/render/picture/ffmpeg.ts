@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CaptureError } from '../../contract/capture-error.js';
+import { monotonicNow } from '../budgets.js';
 import { killProcess } from '../launch/process-table.js';
-import { monotonicNow } from '../page/deadline.js';
 import type { Frames } from './frame-store.js';
 
 export interface VideoEncoding {

@@ -4,9 +4,7 @@ import sharp from 'sharp';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { ResizeOption } from '../../contract/capture-request.js';
 import type { DebugSink } from '../page-session.js';
-import { scaledDown } from './encode.js';
-import { makeFolder, orStorageFailure } from './section-store.js';
-import { pngSize } from './shoot.js';
+import { makeFolder, orStorageFailure, pngSize, scaledDown } from './encode.js';
 
 /** The frames of an animated picture: PNGs of one size, as paths, each with the ms for which it is shown. */
 export interface Frames {

@@ -2,7 +2,7 @@
 
 import { CaptureError } from '../../contract/capture-error.js';
 import { DOCUMENT_MAX_CHARS } from '../../contract/limits.js';
-import type { Picture, PictureOrder } from './picture.js';
+import type { Picture, PictureOrder } from './region-picture.js';
 
 /** A part of up to 6 bytes for each character is shorter than the longest answer of a page. */
 const PART_CHARS = 500_000;

@@ -3,7 +3,7 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import { MASK_MAX_BOXES } from '../../contract/limits.js';
 import { invalidRequest } from '../../contract/submission.js';
 import type { ElementBox } from '../in-page/boxes.js';
-import type { BoundedPage } from './bounded-page.js';
+import type { BoundedPage } from '../page-session.js';
 
 /** Paints over what must not be in a picture, in each shot before it is kept, so that no file has what it covers. */
 

@@ -9,7 +9,7 @@ import {
   type TileOrder,
 } from '../../contract/model-tiles.js';
 import { invalidRequest } from '../../contract/submission.js';
-import type { EncodeQueue } from './picture.js';
+import type { EncodeQueue } from '../budgets.js';
 
 /** Output px per CSS px that suffice for text. More only cost tokens. */
 const DENSITY_MAX = 2;

@@ -2,14 +2,13 @@ import { CaptureError } from '../../contract/capture-error.js';
 import type { PdfOption } from '../../contract/capture-request.js';
 import { PDF_PAPER_INCHES, PDF_SCALE } from '../../contract/limits.js';
 import { CSS_PX_PER_INCH, lengthToInches, PAPER_INCHES } from '../../contract/pdf-schema.js';
+import { monotonicNow } from '../budgets.js';
 import type { PageBox } from '../in-page/print.js';
-import { monotonicNow } from '../page/deadline.js';
-import { untilDeadline } from './bounded-page.js';
+import { untilDeadline } from '../page-session.js';
 import { readPdf, withLanguage, withoutFirstHeader } from './pdf-file.js';
 import { printedPicture } from './pdf-picture.js';
-import type { Picture, PictureOrder } from './picture.js';
 import { type PrintOptions, printStream } from './print-stream.js';
-import { MEASURE_SCALE, setDensity } from './shoot.js';
+import { MEASURE_SCALE, type Picture, type PictureOrder, setDensity } from './region-picture.js';
 
 /**
  * Prints a PDF on sheets of paper, with margins, headers and footers (extensions.md, `pdf`).

@@ -2,16 +2,12 @@ import { buffer } from 'node:stream/consumers';
 import type { StoppedReason } from '../../contract/capture-data.js';
 import { PDF_PAGE_MAX_PX } from '../../contract/limits.js';
 import { CSS_PX_PER_INCH } from '../../contract/pdf-schema.js';
-import { untilDeadline } from './bounded-page.js';
-import { encodeStrips, type Strips } from './encode.js';
-import { arrangeFullPage, lacksContent } from './full-page-picture.js';
+import { untilDeadline } from '../page-session.js';
+import { encodeStrips, SectionStore, type Strips } from './encode.js';
+import { arrangeFullPage, capturedHeight, lacksContent, type ScrollReport } from './full-page.js';
 import { readPdf } from './pdf-file.js';
-import type { Picture, PictureOrder } from './picture.js';
 import { printStream } from './print-stream.js';
-import { diagnosticsOf, takeRows } from './region-picture.js';
-import { capturedHeight, type ScrollReport } from './scroll-through.js';
-import { SectionStore } from './section-store.js';
-import { MEASURE_SCALE, setDensity } from './shoot.js';
+import { diagnosticsOf, MEASURE_SCALE, type Picture, type PictureOrder, setDensity, takeRows } from './region-picture.js';
 
 /** Scripts that react to the viewport's size do so before the next frame is painted, or after this time, in ms. */
 const NO_FRAME_MS = 100;

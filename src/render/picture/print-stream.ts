@@ -1,5 +1,5 @@
 import { CaptureError } from '../../contract/capture-error.js';
-import type { BoundedPage } from './bounded-page.js';
+import type { BoundedPage } from '../page-session.js';
 
 const PART_BYTES = 1024 * 1024;
 /** A page of 30,000 px full of photographs prints as about 40 MB. */

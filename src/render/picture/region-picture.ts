@@ -1,20 +1,158 @@
-import type { RenderDiagnostics } from '../../contract/capture-data.js';
-import type { ImageFormat } from '../../contract/capture-request.js';
-import type { ElementBox } from '../in-page/boxes.js';
-import type { PageExtent } from '../in-page/scroll.js';
-import type { PageRange } from '../in-page/virtualised.js';
-import { monotonicNow } from '../page/deadline.js';
-import type { BoundedPage } from './bounded-page.js';
-import { type Encoding, encodeStrips, finalShot, readFinal, type Strips } from './encode.js';
-import { isMasked, paintMask, type ShotPlace } from './mask.js';
-import type { Picture, PictureOrder } from './picture.js';
-import { SectionStore } from './section-store.js';
-import { BAND_PIXELS, captureShot, fitDensity, pngSize, SHOT_MAX_ROWS, type Shot, type ShotClip, setDensity } from './shoot.js';
-
 /**
  * Captures a rectangle of a stopped page, beyond the view: with one shot, or in bands where one would take too much memory.
  * The page is not scrolled, so fixed elements keep their position.
  */
+
+import type { RenderDiagnostics } from '../../contract/capture-data.js';
+import type { CaptureOptions, ImageFormat, View } from '../../contract/capture-request.js';
+import { FORMAT_MAX_SIDE_PX } from '../../contract/limits.js';
+import { BAND_PIXELS, type EncodeQueue, monotonicNow } from '../budgets.js';
+import type { ElementBox } from '../in-page/boxes.js';
+import type { PageExtent } from '../in-page/scroll.js';
+import type { PageRange } from '../in-page/virtualised.js';
+import type { TimedPage } from '../page/page-clock.js';
+import type { BoundedPage } from '../page-session.js';
+import { type Encoded, type Encoding, encodeStrips, pngSize, readFinal, SectionStore, type Strips } from './encode.js';
+import { isMasked, paintMask, type ShotPlace } from './mask.js';
+
+/** A finished picture. Its size is in output px; that of a PDF in CSS px of its first page. */
+export interface Picture extends Encoded {
+  /** How a page wider than its paper was printed; absent for other pages. */
+  fitted?: { scale: number; isCut: boolean };
+  /** Whether the page has content that it shows only while scrolled there, and that the picture lacks. */
+  lacksContent?: boolean;
+  /** Whether an animated picture has several frames; absent for a still one. */
+  isMoving?: boolean;
+  diagnostics: RenderDiagnostics;
+  /** The part of the page beside the columns of a full-page picture; absent if there is none. */
+  cut?: SideCut;
+  /** `begun` by `performance.now()`; durations in ms. */
+  timings: { begun: number; shoot: number; encode: number };
+}
+
+interface SideCut {
+  /** Widths of the whole page and of the picture, in CSS px. */
+  pageWidth: number;
+  shownWidth: number;
+  side: 'left' | 'right';
+}
+
+/** The inputs for every kind of picture. */
+export interface PictureOrder extends TimedPage {
+  options: CaptureOptions;
+  page: BoundedPage;
+  /** The time limit, ms by `monotonicNow`. Captures of long pages stop early enough to be encoded. */
+  deadline: number;
+  /** When the picture was begun, by `performance.now()`. */
+  begun: number;
+  /** The process's one queue for encoding big pictures. */
+  encodes: EncodeQueue;
+  /** Called once the page is as it will be pictured, with the part of it that will be, in CSS px; null for the view. */
+  arranged?: ((area: ElementBox | null) => Promise<void>) | undefined;
+  /** The number of visible matches of the selector before the element. Default: 0. */
+  index?: number;
+  /** Called once the browser has taken the shots, and only the encoding is left. */
+  onShot?(): void;
+}
+
+/** The maximum number of rows of one capture, in px. Beyond a GPU's texture size, rows are repeated or blank. */
+export const SHOT_MAX_ROWS = 16_384;
+/** The maximum number of pixels of a picture in any format. Beyond it, memory and time are out of proportion. */
+export const PICTURE_MAX_PIXELS = 400_000_000;
+/** Below this density, a page is not legible, so it is cut instead (decisions.md, Added). */
+export const DENSITY_MIN = 0.5;
+/** libjpeg's own limit is slightly below the format's 65,535. */
+const SIDE_MAX_PX = { ...FORMAT_MAX_SIDE_PX, jpeg: 65_500 };
+
+/** The scale of the picture while a page is only measured. */
+export const MEASURE_SCALE = 0.05;
+
+export interface Fit {
+  /** Output px per CSS px. */
+  density: number;
+  /** The height that fits, in CSS px at the page's own zoom. */
+  height: number;
+  /** Whether the format limited the density. */
+  limited: boolean;
+}
+
+/**
+ * The highest density from `wanted` down to DENSITY_MIN at which a picture fits its format, and the height that fits if none
+ * does (decisions.md, render_diagnostics).
+ * @param size CSS px at the page's own zoom
+ */
+export function fitDensity({ width, height }: { width: number; height: number }, wanted: number, format: ImageFormat): Fit {
+  const side = SIDE_MAX_PX[format];
+  const most = Math.min(side / Math.max(width, height), Math.sqrt(PICTURE_MAX_PIXELS / (width * height)));
+  if (most >= wanted) return { density: wanted, height, limited: false };
+  // Densities in hundredths have whole pixels at least every hundred CSS px.
+  const density = Math.min(wanted, Math.max(DENSITY_MIN, Math.floor(most * 100) / 100));
+  const fits = Math.min(height, Math.floor(side / density), Math.floor(PICTURE_MAX_PIXELS / (density * density * width)));
+  return { density, height: fits, limited: true };
+}
+
+/**
+ * Sets the viewport and density on the page session's CDP session: a capture uses the emulation of the session that requests
+ * it, and ignores that of others.
+ * @param how.density output pixels per CSS px
+ * @param how.scale of the picture alone, so that a viewport that is only measured costs no pixels
+ */
+export async function setDensity(
+  page: BoundedPage,
+  view: View,
+  { density = view.deviceScaleFactor, scale }: { density?: number; scale?: number } = {},
+): Promise<void> {
+  const { width, height, isMobile } = view;
+  const isTurned = isMobile && width > height;
+  await page.send('Emulation.setDeviceMetricsOverride', {
+    mobile: isMobile,
+    width,
+    height,
+    screenWidth: width,
+    screenHeight: height,
+    deviceScaleFactor: density,
+    ...(scale === undefined ? {} : { scale }),
+    screenOrientation: { type: isMobile && !isTurned ? 'portraitPrimary' : 'landscapePrimary', angle: isTurned ? 90 : 0 },
+  });
+}
+
+export interface Shot {
+  /** The format in which the browser encodes; png is lossless. */
+  format: 'png' | 'jpeg';
+  /** 1–100, jpeg only. */
+  quality?: number;
+  /** Whether to encode a larger PNG in less time. */
+  fast?: boolean;
+}
+
+/**
+ * The shot that needs no further encoding; null if the browser cannot make it. Its webp encoder would block the browser
+ * process for longer than png and sharp's webp take together.
+ */
+export function finalShot({ format, quality, resize, rotate, palette }: Encoding): Shot | null {
+  if (format === 'webp' || format === 'bmp' || resize !== null || rotate !== null || palette !== null) return null;
+  return format === 'jpeg' ? { format, quality } : { format };
+}
+
+/** A part of the document in CSS px, which may be outside the viewport, at the page's own zoom (`scale`). */
+export interface ShotClip {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  scale: number;
+}
+
+/** One capture by the browser, of the current viewport or of a part of the document beyond it. */
+export async function captureShot(page: BoundedPage, { format, quality, fast = false }: Shot, clip?: ShotClip): Promise<Buffer> {
+  const { data } = await page.send('Page.captureScreenshot', {
+    format,
+    optimizeForSpeed: fast,
+    ...(quality === undefined ? {} : { quality }),
+    ...(clip === undefined ? {} : { captureBeyondViewport: true, clip }),
+  });
+  return Buffer.from(data, 'base64');
+}
 
 /** The time to encode 100 million pixels while another capture runs, per pixel. */
 const ENCODE_MS_PER_PIXEL = 2_500 / 100_000_000;

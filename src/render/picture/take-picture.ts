@@ -1,23 +1,231 @@
 /**
- * Takes the picture of a prepared page: of the view, the whole page, one element, or as PDF. Knows nothing of waiting,
- * checks or jobs.
+ * Takes the pictures of a prepared page, each as if it were the only one: of the view, the whole page, one element, or as PDF.
+ * Knows nothing of waiting, checks or jobs.
  */
 
+import type { CaptureWarning } from '../../contract/capture-data.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureOptions, type ClipOption, isImageFormat } from '../../contract/capture-request.js';
+import { PICTURES_MAX_BYTES } from '../../contract/limits.js';
+import { numbered, type PictureOrdered } from '../../contract/page-loads.js';
+import { BAND_PIXELS, SHOT_MAX_PIXELS } from '../budgets.js';
+import type { OpenPage } from '../page/open-page.js';
 import type { TimedPage } from '../page/page-clock.js';
-import { boundedPage } from './bounded-page.js';
+import { boundedPage } from '../page-session.js';
+import { takeAnimation } from './animation.js';
 import { takeElement } from './element-picture.js';
-import { type Encoding, encodingOf, finalShot } from './encode.js';
-import { takeFullPage } from './full-page-picture.js';
+import { type Encoding, encodingOf } from './encode.js';
+import { type ScrollReport, takeFullPage } from './full-page.js';
 import { takeMarkup } from './markup.js';
 import { isMasked } from './mask.js';
 import { takePagedPdf } from './paged-pdf.js';
 import { takePdf } from './pdf-picture.js';
-import type { Picture, PictureOrder } from './picture.js';
-import { encodeShots, fitRegion, measurePage, takeRegion, takeShot } from './region-picture.js';
-import type { ScrollReport } from './scroll-through.js';
-import { BAND_PIXELS, SHOT_MAX_PIXELS, setDensity } from './shoot.js';
+import {
+  encodeShots,
+  finalShot,
+  fitRegion,
+  measurePage,
+  type Picture,
+  type PictureOrder,
+  setDensity,
+  takeRegion,
+  takeShot,
+} from './region-picture.js';
+
+/** The changes that a picture needs in its page, from the fewest to the most. */
+type Kind = 'view' | 'element' | 'clip' | 'clip below' | 'full page' | 'pdf';
+const KINDS: readonly Kind[] = ['view', 'element', 'clip', 'clip below', 'full page', 'pdf'];
+
+/** One of the pictures of a page. */
+export interface PlannedPicture extends PictureOrdered {
+  /** Its place among the pictures that were asked for. */
+  place: number;
+  kind: Kind;
+}
+
+/** Pictures that are taken of the page while it is stopped once. */
+export interface PictureGroup {
+  pictures: PlannedPicture[];
+  /** The options with which the page is scrolled, checked and stopped. */
+  options: CaptureOptions;
+  /** Whether the page is scrolled through before. */
+  scrolls: boolean;
+}
+
+/**
+ * Plans the pictures so that each shows the page as if it were the only one: the view comes before the page is scrolled, and what changes
+ * the page most comes last.
+ */
+export function groupPictures(ordered: readonly PictureOrdered[]): PictureGroup[] {
+  const planned = ordered.map((picture, place): PlannedPicture => ({ ...picture, place, kind: kindOf(picture.options) }));
+  const groups = new Map<number, PlannedPicture[]>();
+  for (const picture of planned.toSorted((one, other) => KINDS.indexOf(one.kind) - KINDS.indexOf(other.kind))) {
+    const key = Math.min(KINDS.indexOf(picture.kind), SCROLLED);
+    groups.set(key, [...(groups.get(key) ?? []), picture]);
+  }
+  return [...groups].map(([key, pictures]) => ({ pictures, options: optionsOf(pictures), scrolls: key === SCROLLED }));
+}
+
+/** The first kind before which the page is scrolled through. */
+const SCROLLED = KINDS.indexOf('clip below');
+
+function kindOf({ selector, clip, fullPage, format, view, animate }: CaptureOptions): Kind {
+  if (animate?.scroll === true) return 'full page';
+  if (selector !== null) return 'element';
+  if (format === 'pdf') return 'pdf';
+  // Content below the view may load only when it is scrolled to.
+  if (clip !== null && animate !== null) return 'clip';
+  if (clip !== null) return fullPage || clip.y + clip.height > view.height ? 'clip below' : 'clip';
+  return fullPage ? 'full page' : 'view';
+}
+
+/** The options of the only picture, or those with which the page is prepared for all of them. */
+function optionsOf([first, ...others]: readonly PlannedPicture[]): CaptureOptions {
+  if (first === undefined) throw new Error('a group has pictures');
+  if (others.length === 0 || KINDS.indexOf(first.kind) < SCROLLED) return first.options;
+  const all = [first, ...others].map(({ options }) => options);
+  const heights = all.map(({ maxHeight }) => maxHeight);
+  return {
+    ...first.options,
+    clip: null,
+    fullPage: true,
+    fullWidth: all.some(({ fullWidth }) => fullWidth),
+    maxHeight: heights.includes(null) ? null : Math.max(...heights.map(Number)),
+    format: all.every(({ format }) => format === first.options.format) ? first.options.format : 'png',
+  };
+}
+
+/** A picture that was taken, with what was tolerated for it. */
+export interface TakenPicture {
+  name: string | null;
+  options: CaptureOptions;
+  picture: Picture;
+  tolerated: CaptureWarning[];
+}
+
+export type Taken = [TakenPicture, ...TakenPicture[]];
+
+/** One picture to take: one of a group, or of one of the elements that a `selector_all` matches. */
+export interface PictureToTake extends PlannedPicture {
+  /** The number of visible matches of its selector before its element. */
+  index?: number;
+  /** Whether the page need not be scrolled for it. */
+  isInView?: boolean;
+}
+
+/** Finds the elements of several pictures. If a selector matches none, it is missed later, as in a request for one picture. */
+export async function findElements({ world }: OpenPage, pictures: readonly PlannedPicture[]): Promise<PictureToTake[]> {
+  const found: PictureToTake[] = [];
+  for (const picture of pictures) {
+    const { all, name, options } = picture;
+    const inView = options.selector === null ? [] : await world.call('element.survey', options.selector, all ?? 1);
+    for (const [index, isInView] of (inView.length === 0 ? [false] : inView).entries()) {
+      found.push({ ...picture, index, isInView, name: all === null ? name : numbered(name, index) });
+    }
+  }
+  return found;
+}
+
+interface TakeHow {
+  still: Parameters<typeof takePicture>[2];
+  animation: Omit<Parameters<typeof takeAnimation>[2], 'animate'>;
+}
+
+export async function takeOne(
+  page: OpenPage,
+  { name, options, index }: PictureToTake,
+  { still, animation }: TakeHow,
+): Promise<TakenPicture> {
+  const tolerated: CaptureWarning[] = [];
+  const take = (wanted: CaptureOptions, how: TakeHow['still']) => {
+    const { animate } = wanted;
+    return animate === null ? takePicture(page, wanted, how) : takeAnimation(page, wanted, { ...animation, animate });
+  };
+  const picture = await take(options, index === undefined ? still : { ...still, index }).catch((error: unknown) => {
+    // `tolerate` allows an element or clip that does not exist: the view is captured instead.
+    const { warnings } = page.tolerance;
+    const before = warnings.length;
+    page.tolerance.orThrow(naming(error, name));
+    tolerated.push(...warnings.slice(before));
+    return take({ ...options, selector: null, clip: null }, { ...still, scroll: options.fullPage ? still.scroll : null });
+  });
+  return { name, options, picture, tolerated };
+}
+
+/** Pictures that were taken, of which the last two may still be encoded while the browser takes the next. */
+export class TakenPictures {
+  readonly #all: { place: number; taking: Promise<TakenPicture> }[] = [];
+  #bytes: number;
+
+  constructor(heldBytes: number) {
+    this.#bytes = heldBytes;
+  }
+
+  /** Resolves once the browser has taken the picture, or has taken and encoded it if `take` does not report that. */
+  async add({ place, name }: PictureToTake, take: (onShot: () => void) => Promise<TakenPicture>): Promise<void> {
+    await this.#all.at(-2)?.taking;
+    if (this.#bytes > PICTURES_MAX_BYTES) throw naming(tooManyBytes(), name);
+    let onShot = (): void => {};
+    const shot = new Promise<void>((resolve) => {
+      onShot = resolve;
+    });
+    const taking = take(onShot).then((taken) => {
+      this.#bytes += taken.picture.content.byteLength;
+      return taken;
+    });
+    this.#all.push({ place, taking });
+    await Promise.race([shot, taking]);
+    // If another picture fails first, nobody waits for this one.
+    taking.catch(() => undefined);
+  }
+
+  /** All of them, in the order of the request. */
+  async all(): Promise<Taken> {
+    const ordered = this.#all.toSorted((one, other) => one.place - other.place);
+    const [first, ...others] = await Promise.all(ordered.map(({ taking }) => taking));
+    if (first === undefined) throw new Error('a page load has no pictures');
+    return [first, ...others];
+  }
+}
+
+function tooManyBytes(): CaptureError {
+  return new CaptureError({
+    code: 'render_incomplete',
+    message: `The pictures before it have more than ${PICTURES_MAX_BYTES / 1_000_000} MB. Fewer or smaller ones may help.`,
+    retriable: false,
+    details: { check: 'bytes', required: PICTURES_MAX_BYTES },
+  });
+}
+
+/** Undoes what was changed for a picture, so that the next one shows the page without it. */
+export async function undoPicture({ session }: OpenPage, { kind, options }: PlannedPicture, deadline: number): Promise<void> {
+  const page = boundedPage(session, deadline);
+  if (options.omitBackground) await page.send('Emulation.setDefaultBackgroundColorOverride', {});
+  if (kind === 'view' || kind === 'clip') return;
+  await page.call('undo.restore');
+}
+
+/** Runs a step of one picture: its failure names the picture, and it notes what was tolerated. */
+export async function noting(page: OpenPage, taken: Pick<TakenPicture, 'name' | 'tolerated'>, step: () => Promise<void>): Promise<void> {
+  const { warnings } = page.tolerance;
+  const before = warnings.length;
+  await step().catch((error: unknown) => Promise.reject(naming(error, taken.name)));
+  taken.tolerated.push(...warnings.slice(before));
+}
+
+/** Names the picture that an error is about, where there are several. */
+function naming(error: unknown, name: string | null): unknown {
+  if (!(error instanceof CaptureError) || name === null || error.details?.capture !== undefined) return error;
+  const { code, status, retriable, message, details, cause } = error;
+  return new CaptureError({
+    code,
+    status,
+    retriable,
+    message: `Picture "${name}": ${message}`,
+    details: { ...details, capture: name },
+    cause,
+  });
+}
 
 /**
  * Takes the picture requested by the options.

@@ -10,8 +10,7 @@ import type { CdpSession } from '../launch/pipe-session.js';
 import { busyMs, drawsWindows } from '../launch/process-table.js';
 import { INSTALL_CLOCKS } from '../launch/target-policy.js';
 import { clockScripts } from '../page/page-clock.js';
-import { World } from '../page/world.js';
-import type { PageSession } from '../page-session.js';
+import { type PageSession, World } from '../page-session.js';
 
 /** A page session that can be closed, and marked as lost when its browser crashes. */
 export interface OpenPageSession extends PageSession {

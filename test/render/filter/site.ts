@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import type { Browser } from 'playwright-core';
 import type { CaptureOptions } from '../../../src/contract/capture-request.js';
 import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
-import { World } from '../../../src/render/page/world.js';
-import type { PageSession } from '../../../src/render/page-session.js';
+import { type PageSession, World } from '../../../src/render/page-session.js';
 import { launchAnyBrowser, QUIET_FLAGS } from '../install/any-browser.js';
 
 export interface Seen {

@@ -5,11 +5,11 @@ import { CaptureError } from '../../../src/contract/capture-error.js';
 import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import { openEgress } from '../../../src/egress/open-egress.js';
 import { silentLog } from '../../../src/log.js';
+import { EncodeQueue, MemoryBudget } from '../../../src/render/budgets.js';
 import { capture, type RenderDeps, type Rendering } from '../../../src/render/capture.js';
 import type { Executable } from '../../../src/render/launch/executable.js';
-import { MemoryBudget } from '../../../src/render/memory-budget.js';
 import type { DebugSink } from '../../../src/render/page-session.js';
-import { EncodeQueue } from '../../../src/render/picture/picture.js';
+
 import { BrowserPool } from '../../../src/render/pool/browser-pool.js';
 import { ofFile } from '../../fixtures/of-file.js';
 import { document, html } from '../../fixtures/site/answer.js';

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { refuseWhite } from '../../../src/render/page/blank-page.js';
+import { refuseWhite } from '../../../src/render/page/check-page.js';
 
 const notPainted = async () => false;
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { CaptureOptions } from '../../../src/contract/capture-request.js';
+import { Deadlines } from '../../../src/render/budgets.js';
 import { checkPage } from '../../../src/render/page/check-page.js';
-import { Deadlines } from '../../../src/render/page/deadline.js';
 
 const ANSWERS: Record<string, unknown> = {
   'documents.inspectWall': { title: '', text: 'Words', found: [], bare: false },

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Deadlines } from '../../../src/render/page/deadline.js';
+import { Deadlines } from '../../../src/render/budgets.js';
 
 const MONTH_MS = 31 * 86_400_000;
 

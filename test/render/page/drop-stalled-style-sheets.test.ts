@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { DocumentState } from '../../../src/render/page/main-document.js';
-import { dropStalledStyleSheets } from '../../../src/render/page/waits.js';
+import type { DocumentState } from '../../../src/render/page/open-page.js';
+import { dropStalledStyleSheets } from '../../../src/render/page/page-clock.js';
 import { wait } from '../../fixtures/site/answer.js';
 import { colourAt } from '../picture/blots.js';
 import { siteAndRig } from './capture-rig.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fetches, importsOf } from '../../../src/render/page/prepare.js';
+import { fetches, importsOf } from '../../../src/render/page/navigate.js';
 
 describe('the head of a style sheet with imports', () => {
   it.each([

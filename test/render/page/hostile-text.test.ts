@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { readHost } from '../../../src/egress/host-name.js';
 import { parseBypass } from '../../../src/egress/proxy-server.js';
 import { identityOf } from '../../../src/render/emulate/emulation.js';
-import { failedNavigation } from '../../../src/render/page/judge-document.js';
-import { groupPending } from '../../../src/render/page/network.js';
-import { refreshHeaderS } from '../../../src/render/page/waits.js';
+import { failedNavigation } from '../../../src/render/page/check-page.js';
+import { groupPending } from '../../../src/render/page/open-page.js';
+import { refreshHeaderS } from '../../../src/render/page/page-clock.js';
 import { WALL_SIGNS } from '../../../src/render/page/wall-signs.js';
 import { retryAfterMs } from '../../../src/webhook/deliver.js';
 

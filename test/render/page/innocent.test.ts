@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { DocumentState } from '../../../src/render/page/main-document.js';
-import { recogniseWall } from '../../../src/render/page/wall-signs.js';
+import { recogniseWall } from '../../../src/render/page/check-page.js';
+import type { DocumentState } from '../../../src/render/page/open-page.js';
 import { document } from '../../fixtures/site/answer.js';
 import { INNOCENT_PAGES } from '../../fixtures/site/innocent-pages.js';
 import { WALL_SHAPES, type WallShape } from '../../fixtures/site/wall-shapes.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { failedNavigation, judgeContent, refusedBy } from '../../../src/render/page/judge-document.js';
+import { failedNavigation, judgeContent, refusedBy } from '../../../src/render/page/check-page.js';
 
 it.each([
   [401, 'blocked_by_target', false],

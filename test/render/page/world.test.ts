@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { DocumentReplaced } from '../../../src/render/page/world.js';
+import { DocumentReplaced } from '../../../src/render/page-session.js';
 import { aPageSession, browserOfFile, options } from '../picture/a-page-session.js';
 
 const browser = await browserOfFile();

@@ -5,8 +5,7 @@ import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../
 import type { CaptureProxy } from '../../../src/egress/egress.js';
 import { chromiumFlags } from '../../../src/render/launch/chromium-flags.js';
 import { clockScripts } from '../../../src/render/page/page-clock.js';
-import { World } from '../../../src/render/page/world.js';
-import type { PageSession } from '../../../src/render/page-session.js';
+import { type PageSession, World } from '../../../src/render/page-session.js';
 import { launchAnyBrowser } from '../install/any-browser.js';
 
 /** Starts Chromium like the service, except for its profile, which Playwright does not accept as a flag. */

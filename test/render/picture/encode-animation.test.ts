@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { monotonicNow } from '../../../src/render/page/deadline.js';
+import { monotonicNow } from '../../../src/render/budgets.js';
 import { type AnimationEncoding, encodeAnimation } from '../../../src/render/picture/encode-animation.js';
 import { FrameStore, type Frames } from '../../../src/render/picture/frame-store.js';
 

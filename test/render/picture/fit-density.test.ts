@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DENSITY_MIN, fitDensity, PICTURE_MAX_PIXELS } from '../../../src/render/picture/shoot.js';
+import { DENSITY_MIN, fitDensity, PICTURE_MAX_PIXELS } from '../../../src/render/picture/region-picture.js';
 
 describe('fitDensity', () => {
   it('keeps the requested density of a picture that fits', () => {

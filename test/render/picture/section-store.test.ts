@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { encodeStrips } from '../../../src/render/picture/encode.js';
-import { SectionStore } from '../../../src/render/picture/section-store.js';
+import { encodeStrips, SectionStore } from '../../../src/render/picture/encode.js';
 
 const WIDTH = 4;
 const PNG = { format: 'png', quality: 80, transparent: false, resize: null, rotate: null, palette: null } as const;

@@ -1,13 +1,11 @@
 import type { Browser } from 'playwright-core';
-import { Deadlines, monotonicNow } from '../../../src/render/page/deadline.js';
-import { NetworkTracker } from '../../../src/render/page/network.js';
-import { ClockTotal } from '../../../src/render/page/open-page.js';
-import type { TimedPage } from '../../../src/render/page/page-clock.js';
-import { stopPage } from '../../../src/render/page/page-clock.js';
+import { Deadlines, EncodeQueue, monotonicNow } from '../../../src/render/budgets.js';
+import { ClockTotal, NetworkTracker } from '../../../src/render/page/open-page.js';
+import { stopPage, type TimedPage } from '../../../src/render/page/page-clock.js';
 import type { PageSession } from '../../../src/render/page-session.js';
-import type { Picture } from '../../../src/render/picture/picture.js';
-import { EncodeQueue } from '../../../src/render/picture/picture.js';
-import { type ScrollReport, scrollThrough, scrollToElement } from '../../../src/render/picture/scroll-through.js';
+import { scrollToElement } from '../../../src/render/picture/element-picture.js';
+import { type ScrollReport, scrollThrough } from '../../../src/render/picture/full-page.js';
+import type { Picture } from '../../../src/render/picture/region-picture.js';
 import { takePicture } from '../../../src/render/picture/take-picture.js';
 import { aPageSession, options } from './a-page-session.js';
 

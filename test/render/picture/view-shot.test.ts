@@ -1,8 +1,8 @@
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { Deadlines, monotonicNow } from '../../../src/render/page/deadline.js';
-import { boundedPage } from '../../../src/render/picture/bounded-page.js';
-import { EncodeQueue } from '../../../src/render/picture/picture.js';
+import { Deadlines, EncodeQueue, monotonicNow } from '../../../src/render/budgets.js';
+import { boundedPage } from '../../../src/render/page-session.js';
+
 import { takeView } from '../../../src/render/picture/take-picture.js';
 import { aPageSession, browserOfFile, options } from './a-page-session.js';
 import { timedPage } from './take.js';

@@ -1,11 +1,23 @@
-import { type CaptureOptions, isImageFormat } from '../../contract/capture-request.js';
+/** A full page: scrolled through, so that it loads what it loads late, and captured in bands that are joined without a seam. */
+
+import { type CaptureOptions, type ImageFormat, isImageFormat } from '../../contract/capture-request.js';
 import { FULL_PAGE_MAX_HEIGHT_PX, FULL_WIDTH_MAX_PX } from '../../contract/limits.js';
+import { monotonicNow } from '../budgets.js';
 import type { PageExtent } from '../in-page/scroll.js';
-import { monotonicNow } from '../page/deadline.js';
-import { advanceTime, skipQuietTime, type TimedPage } from '../page/page-clock.js';
-import { type BoundedPage, boundedPage } from './bounded-page.js';
-import { scrollToForeign } from './element-picture.js';
-import { fitDensity } from './shoot.js';
+import { advanceTime, resumePage, skipQuietTime, stopPage, type TimedPage } from '../page/page-clock.js';
+import { type BoundedPage, boundedPage } from '../page-session.js';
+import type { Encoding } from './encode.js';
+import {
+  fitDensity,
+  fitRegion,
+  measurePage,
+  type Picture,
+  type PictureOrder,
+  type RangesApart,
+  type Region,
+  type RegionReason,
+  takeRegion,
+} from './region-picture.js';
 
 /** The result of scrolling through a page. */
 export interface ScrollReport {
@@ -27,7 +39,7 @@ const STOP_MAX_MS = 2_000;
 /** The longest wait for content loaded by a scroll, unless `full_page_scroll_delay` is set, in ms. */
 const LOAD_WAIT_MS = 400;
 /** The wait at the end of the page for content that extends it, in ms. */
-const END_WAIT_MS = 800;
+export const END_WAIT_MS = 800;
 /** The number of consecutive scrolls without movement or new content after which scrolling ends. */
 const STUCK_STEPS = 3;
 
@@ -63,35 +75,6 @@ export async function scrollThrough(timed: TimedPage, options: CaptureOptions, h
   // A scroller that has grown since, while the document was scrolled, was not cut off.
   const hasGrown = pageHeight > start.pageHeight + 1;
   return { captureHeight: pageHeight, stoppedReason: (hasGrown ? null : cut) ?? 'end_of_page', steps };
-}
-
-/**
- * Scrolls to an element and through it, so that its lazy content loads, then waits until the page is idle. An element in
- * view costs two frames. A missing element is reported later, by takeElement.
- * @param how.index the number of visible matches before the element
- * @throws CaptureError `render_timeout` when the page stops responding, `render_crashed`, `navigation_failed`
- */
-export async function scrollToElement(timed: TimedPage, selector: string, how: ScrollOptions & { index?: number }): Promise<void> {
-  const page = boundedPage(timed.session, how.deadline + END_WAIT_MS);
-  const before = await page.call('scroll.measure');
-  const since = performance.now();
-  const sighting = await page.call('element.mark', selector, how.index ?? 0);
-  if ('place' in sighting && sighting.place !== null) {
-    await scrollToForeign(timed.session, sighting.place);
-    await waitForReaction(timed, since);
-    return await how.waitForIdle();
-  }
-  if (!('box' in sighting)) return;
-  const { top, bottom } = sighting.box;
-  const { viewHeight, scrollY } = await page.call('scroll.measure');
-  if (scrollY === before.scrollY && timed.network.loading(since) === 0) return;
-  await waitForReaction(timed, since);
-  for (let seen = Math.max(top, scrollY + viewHeight); seen < bottom && monotonicNow() < how.deadline; seen += viewHeight) {
-    const stepped = performance.now();
-    await page.call('scroll.step', { by: seen - viewHeight / 2, to: seen });
-    await waitForReaction(timed, stepped);
-  }
-  await how.waitForIdle();
 }
 
 /** The columns of a picture in the page's full width, in CSS px. A page written from right to left begins at the right. */
@@ -197,4 +180,76 @@ function pictureLimit(pageHeight: number, { start, options }: Pick<ScrollPlan, '
   const format = isImageFormat(options.format) ? options.format : 'png';
   const { height } = fitDensity({ width, height: limit * start.zoom }, options.view.deviceScaleFactor, format);
   return Math.min(limit, height / start.zoom);
+}
+
+/** Captures the whole page. `by_sections` first moves pinned elements to their final position. */
+export async function takeFullPage(order: PictureOrder, scroll: ScrollReport, encoding: Encoding): Promise<Picture> {
+  const { region, found, ...how } = await arrangeFullPage(order, scroll, encoding.format);
+  return { ...(await takeRegion(order, region, { ...how, encoding })), ...found };
+}
+
+interface FullPage extends RegionReason {
+  region: Region;
+  apart: RangesApart | undefined;
+  found: Pick<Picture, 'lacksContent' | 'cut'>;
+}
+
+/**
+ * Prepares the page for a picture of all of it.
+ * @param format the one whose limits apply
+ */
+export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport, format: ImageFormat): Promise<FullPage> {
+  const { page, debug } = order;
+  const { fullWidth, maxHeight, fullPageAlgorithm: algorithm } = order.options;
+  const bySections = algorithm === 'by_sections';
+  await page.call('scrollers.expandAgain');
+  const region = await fitRegion(order, format, async () => {
+    const measured = await measurePage(page);
+    const { left, right } = fullWidth ? pageColumns(measured) : measured.view;
+    return { page: measured, box: { left, right, top: 0, bottom: capturedHeight(scroll, measured.pageHeight, maxHeight) } };
+  });
+  const { viewHeight, pageHeight } = region.page;
+  const { bottom } = region.box;
+  if (bySections) await page.call('pin.place', { first: true, keep: 'page', down: Math.max(0, bottom - viewHeight) });
+  debug?.note({ step: 'pinned', elements: await page.call('pin.roles') });
+  const { pageRanges, isAll } = bySections ? await page.call('virtualised.missingRanges') : { pageRanges: [], isAll: true };
+  const lacks = !isAll || (bySections ? await page.call('transformedContent.hidesPart') : await lacksContent(page));
+  const isShorter = bottom < pageHeight - 0.5;
+  // The page may have grown beyond the requested height since it was scrolled through.
+  const byRequest = isShorter && !region.isCut && scroll.stoppedReason === 'end_of_page';
+  return {
+    region,
+    algorithm,
+    stoppedReason: byRequest ? 'max_height' : scroll.stoppedReason,
+    truncated: isShorter || scroll.stoppedReason !== 'end_of_page' || lacks,
+    apart: pageRanges.length === 0 ? undefined : { ranges: pageRanges, showAt: (top) => showAt(order, bottom, top) },
+    found: { lacksContent: lacks, ...sideCut(region) },
+  };
+}
+
+/** Whether the page, at its top, shows less than it has shown elsewhere. */
+export async function lacksContent(page: BoundedPage): Promise<boolean> {
+  return (await page.call('virtualised.lacksContent')) || (await page.call('transformedContent.hidesPart'));
+}
+
+/** Lets the page show what it has at this scroll position, and stops it again. */
+async function showAt(order: PictureOrder, pictureHeight: number, top: number): Promise<void> {
+  const { page, session, options } = order;
+  await resumePage(session);
+  const since = performance.now();
+  await page.call('virtualised.scrollListsTo', top);
+  await page.call('scroll.step', { to: top });
+  if (top > 0) await waitForReaction(order, since);
+  // A script that throttles its scroll handler starts transitions late, which would be captured half-way.
+  await page.call('frames.endMotion');
+  await stopPage(session, options);
+  const { scrollY, viewHeight } = await page.call('scroll.measure');
+  await page.call('pin.place', { first: scrollY < 0.5, keep: 'page', down: Math.max(0, pictureHeight - scrollY - viewHeight) });
+}
+
+function sideCut({ page, box }: Region): Pick<Picture, 'cut'> {
+  const pageWidth = page.right - page.left;
+  const shownWidth = box.right - box.left;
+  if (pageWidth < shownWidth + 1) return {};
+  return { cut: { pageWidth: Math.round(pageWidth), shownWidth: Math.round(shownWidth), side: page.left < 0 ? 'left' : 'right' } };
 }
