@@ -16,7 +16,7 @@ export function monotonicNow(): number {
 /** The result of `withTimeout` when the time is up. */
 export const TIMED_OUT = Symbol('late');
 
-export interface DeadlineOptions {
+interface DeadlineOptions {
   /** The budget for navigation, waits and checks, in ms. */
   timeout: number;
   /** Additional time in ms. */

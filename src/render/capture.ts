@@ -6,7 +6,7 @@ import { CaptureError } from '../contract/capture-error.js';
 import { type ArtifactFormat, type CaptureOptions, HTML_DOCUMENT_URL, isAtReservedOrigin } from '../contract/capture-request.js';
 import { TIMEOUT_MS } from '../contract/limits.js';
 import { type PageLoad, pageLoadsOf } from '../contract/page-loads.js';
-import type { LocalPassage, Passage } from '../egress/egress.js';
+import type { LocalPassage } from '../egress/egress.js';
 import type { Log } from '../log.js';
 import {
   Deadlines,
@@ -65,6 +65,7 @@ import {
   takeOne,
   undoPicture,
 } from './picture/take-picture.js';
+import type { BrowserPool, PageLease } from './pool/browser-pool.js';
 import { type BlockedAndBanner, explain, pictureWarnings, warningsOf, watchMissingFiles } from './report.js';
 import { type FileContents, ownFiles } from './requests/own-files.js';
 
@@ -86,7 +87,7 @@ export interface RenderOrder {
   /** Receives each step and band, for `--debug`. */
   debug?: DebugSink | undefined;
   /** The page closes once this resolves, so that closing does not compete for the processor; at once when absent. */
-  kept?: Promise<unknown>;
+  kept?: Promise<unknown> | undefined;
 }
 
 /** One picture. */
@@ -121,14 +122,8 @@ export interface Rendering extends RenderedPicture {
   timings: Record<string, number>;
 }
 
-type Acquire = (options: CaptureOptions, signal: AbortSignal, passage: Pick<Passage, 'requester' | 'local' | 'own'>) => Promise<PageLease>;
-
 export interface RenderDeps {
-  pool: {
-    acquire: Acquire;
-    /** Acquires a page in a browser that no other capture uses. */
-    acquireAlone: Acquire;
-  };
+  pool: Pick<BrowserPool, 'acquire' | 'acquireAlone'>;
   memory: Pick<MemoryBudget, 'reserve'>;
   blocker: { guard(session: PageSession, options: CaptureOptions, id: string): Promise<BlockGuard> };
   countries: EgressCountries;
@@ -140,12 +135,6 @@ export interface RenderDeps {
   ffmpeg: string | null;
   inspect(session: PageSession, how: { timeoutMs: number }): Promise<Inspection>;
   log: Log;
-}
-
-export interface PageLease {
-  readonly session: PageSession;
-  verify(): void;
-  release(): Promise<void>;
 }
 
 /** Blocks requests and removes consent banners of one page. */
@@ -173,52 +162,40 @@ const FRAMES_MAX_MS = 200;
 const PICTURE_GRACE_MS = 4_000;
 
 /**
- * Makes one picture in its own page session, which is always released. A capture that crashed together with others of its
- * browser is repeated in a dedicated browser.
+ * Makes the pictures of a request, one load of the page after another within the time limits of one capture. Each load has its
+ * own page session, which is always released. One that crashed together with others of its browser is repeated in a dedicated
+ * browser.
  * @param signal ends the capture at once; its reason is thrown
  * @throws CaptureError with any code of a capture (decisions.md, Error codes)
  */
 export async function capture(deps: RenderDeps, order: RenderOrder, signal: AbortSignal): Promise<Rendering> {
-  const [first, ...others] = pageLoadsOf(order.options);
-  if (first === undefined) throw new Error('a request has no page load');
-  if (others.length === 0) return await captureLoad(deps, { ...order, options: first.options }, { load: first, signal, heldBytes: 0 });
-  return await captureLoads(deps, order, { loads: [first, ...others], signal });
-}
-
-/** One load after another, within the time limits of one capture. */
-async function captureLoads(
-  deps: RenderDeps,
-  order: RenderOrder,
-  { loads, signal }: { loads: readonly PageLoad[]; signal: AbortSignal },
-): Promise<Rendering> {
   const { timeout, delay } = order.options;
+  const loads = pageLoadsOf(order.options);
   let begun = monotonicNow();
-  const onBegin = () => {
-    begun = monotonicNow();
-    order.onBegin?.();
-  };
   const renderings: Rendering[] = [];
   for (const [index, load] of loads.entries()) {
-    const isLast = index === loads.length - 1;
     const leftMs = index === 0 ? timeout : timeout - (monotonicNow() - begun - index * delay);
-    if (leftMs < TIMEOUT_MS.min) throw noTimeLeft(timeout, { loads: loads.length, done: index });
-    const { onBegin: _first, kept: _last, ...common } = order;
+    if (loads.length > 1 && leftMs < TIMEOUT_MS.min) throw noTimeLeft(timeout, { loads: loads.length, done: index });
     const part: RenderOrder = {
-      ...common,
+      ...order,
       // The facts and the report are those of the first load.
       options: { ...load.options, timeout: Math.min(timeout, leftMs), ...(index === 0 ? {} : { inspectPage: false, explain: false }) },
-      ...(index === 0 ? { onBegin } : {}),
+      onBegin() {
+        if (index > 0) return;
+        begun = monotonicNow();
+        order.onBegin?.();
+      },
       onProgress: (progress) => order.onProgress((100 * index + progress) / loads.length),
-      ...(isLast && order.kept !== undefined ? { kept: order.kept } : {}),
+      kept: index === loads.length - 1 ? order.kept : undefined,
     };
     renderings.push(await captureLoad(deps, part, { load, signal, heldBytes: bytesOf(renderings) }));
   }
   const [first, ...others] = renderings;
   if (first === undefined) throw new Error('a request has no page load');
-  const captures = renderings.flatMap((rendering) => rendering.captures ?? []);
+  if (others.length === 0) return first;
   return {
     ...first,
-    captures,
+    captures: renderings.flatMap(({ captures }) => captures ?? []),
     warnings: [
       ...first.warnings,
       ...others.flatMap(({ warnings }) => warnings.filter(({ message }) => !first.warnings.some((known) => known.message === message))),
@@ -305,29 +282,28 @@ async function captureOnce(
   }
 }
 
-interface Running {
+interface Running extends Pick<LoadOrder, 'load' | 'heldBytes'> {
   deps: RenderDeps;
   order: RenderOrder;
-  load: PageLoad;
-  heldBytes: number;
   deadlines: Deadlines;
   times: StageTimes;
 }
 
-async function captureIn(session: PageSession, { deps, order, load, heldBytes, deadlines, times }: Running): Promise<Rendering> {
+async function captureIn(session: PageSession, running: Running): Promise<Rendering> {
+  const { deps, order, load, deadlines, times } = running;
   const { options } = order;
   const missing = watchMissingFiles(session, options);
   const page = openPage(session, deadlines, order);
-  const [guard, egressCountry] = await prepare(session, { deps, order, deadlines });
+  const [guard, egressCountry] = await prepare(session, running);
   times.enter('navigate', 15);
   await navigate(page, options.url, options.referer);
   await waitUntil(page, options.waitUntil);
   if (options.customJs !== null) await whileTimePasses(page, runCustomJs(page, options.customJs));
-  if (options.steps.length > 0) await carryOut(page, { guard, times, options });
+  if (options.steps.length > 0) await carryOut({ ...running, page, guard });
   if (options.waitForSelector !== null) await whileTimePasses(page, waitForSelector(page, options.waitForSelector));
   if (options.waitForFunction !== null) await waitForFunction(page, options.waitForFunction);
   const facts = options.inspectPage ? await openFacts(page, options) : null;
-  const { taken, shown } = await pictureStableDocument({ page, guard, times, deps, load, heldBytes, options, facts });
+  const { taken, shown } = await pictureStableDocument({ ...running, page, guard, facts });
   for (const one of taken) await noting(page, one, () => checkPicture(page, one.picture, one.options));
   const [{ picture }] = taken;
   const warnings = [...page.tolerance.warnings, ...(await warningsOf(page, options, { picture, missing }))];
@@ -365,7 +341,7 @@ async function openFacts(page: OpenPage, { annotate }: CaptureOptions): Promise<
 }
 
 /** Prepares everything that must be in place before the navigation, in parallel. */
-async function prepare(session: PageSession, { deps, order, deadlines }: Pick<Running, 'deps' | 'order' | 'deadlines'>) {
+async function prepare(session: PageSession, { deps, order, deadlines }: Running) {
   const { options, id } = order;
   const preparing = Promise.all([
     deps.blocker.guard(session, options, id),
@@ -383,8 +359,7 @@ async function prepare(session: PageSession, { deps, order, deadlines }: Pick<Ru
 }
 
 /** Carries out the steps of the request. */
-async function carryOut(page: OpenPage, { guard, times, options }: Pick<Shooting, 'guard' | 'times' | 'options'>): Promise<void> {
-  const { deadlines } = page;
+async function carryOut({ page, guard, times, deadlines, order: { options } }: Omit<Shooting, 'facts'>): Promise<void> {
   times.enter('steps', 30);
   const clearBanners = async () => void (await deadlines.withTimeout(guard.answerBanners(deadlines.signal), deadlines.leftMs()));
   const settle = async () => {
@@ -394,15 +369,9 @@ async function carryOut(page: OpenPage, { guard, times, options }: Pick<Shooting
   await runSteps(page, { options, settle, clearBanners });
 }
 
-interface Shooting {
+interface Shooting extends Running {
   page: OpenPage;
   guard: BlockGuard;
-  times: StageTimes;
-  deps: Pick<RenderDeps, 'encodes' | 'animations' | 'ffmpeg'>;
-  load: PageLoad;
-  /** Encoded bytes of earlier loads. */
-  heldBytes: number;
-  options: CaptureOptions;
   /** Null without `inspect_page`. */
   facts: FactsReader | null;
 }
@@ -415,9 +384,9 @@ function toNamedPicture({ name, options, picture, tolerated }: TakenPicture): Na
 
 /** Takes the pictures again if the page navigated to another document meanwhile. */
 async function pictureStableDocument(shooting: Shooting): Promise<{ taken: Taken; shown: DocumentState }> {
-  const { page, options } = shooting;
+  const { page, order } = shooting;
   for (let moves = 0; moves <= NAVIGATIONS_MAX; moves++) {
-    const shown = await waitUntilLoaded(page, options);
+    const shown = await waitUntilLoaded(page, order.options);
     try {
       const taken = await pictureDocument(shown, shooting);
       if (page.main.current === shown) return { taken, shown };
@@ -436,8 +405,8 @@ function waitUntilLoaded(page: OpenPage, { waitUntil: state }: CaptureOptions): 
 
 /** Runs the page's clock ahead, removes banners, and takes the pictures, each of the page as if it were the only one. */
 async function pictureDocument(shown: DocumentState, shooting: Shooting): Promise<Taken> {
-  const { page, guard, times, load, options } = shooting;
-  const { deadlines } = page;
+  const { page, guard, times, load, deadlines } = shooting;
+  const { options } = shooting.order;
   const { delay, animate } = options;
   const waits = options.waitForContent || delay > 0;
   const idleAgain = async () => (options.waitForIdle ? await waitForIdle(page, ADVANCE_AGAIN_MS) : undefined);
@@ -575,7 +544,7 @@ function finalUrl(session: PageSession, shown: DocumentState, options: CaptureOp
   return ownAddress ? `about:html${new URL(url).hash}` : url;
 }
 
-export function browserNotReady(timeoutMs: number): CaptureError {
+function browserNotReady(timeoutMs: number): CaptureError {
   return new CaptureError({
     code: 'render_timeout',
     message: `The browser was not ready for the page within \`timeout\` (${timeoutMs} ms). It may be busy with other pages.`,
@@ -584,7 +553,7 @@ export function browserNotReady(timeoutMs: number): CaptureError {
 }
 
 /** Whether another capture may have caused the failure. */
-export function isSharedLoss(error: unknown): boolean {
+function isSharedLoss(error: unknown): boolean {
   return error instanceof CaptureError && error.cause instanceof SharedLoss;
 }
 
@@ -601,7 +570,7 @@ export function crashedAgain(error: unknown): unknown {
 }
 
 /** Translates the browser's errors. Any failure in a crashed browser counts as that crash; other errors are bugs and stay unchanged. */
-export function translate(error: unknown, session: PageSession): unknown {
+function translate(error: unknown, session: PageSession): unknown {
   if (session.lost.aborted) return session.lost.reason;
   if (error instanceof CaptureError) return error;
   if (error instanceof DocumentReplaced) return keepsNavigating();

@@ -49,14 +49,13 @@ export interface DebugSink {
 type Runtime = typeof runtime;
 type FunctionsOf<Module> = { [Name in keyof Module as Module[Name] extends (...given: never[]) => unknown ? Name : never]: Module[Name] };
 /** The functions that can be called in a page: `module.function`, as exported by src/render/in-page/runtime.ts. */
-export type Call = { [Module in keyof Runtime & string]: `${Module}.${keyof FunctionsOf<Runtime[Module]> & string}` }[keyof Runtime &
-  string];
+type Call = { [Module in keyof Runtime & string]: `${Module}.${keyof FunctionsOf<Runtime[Module]> & string}` }[keyof Runtime & string];
 type CallOf<Name extends Call> = Name extends `${infer Module extends keyof Runtime & string}.${infer Method}`
   ? Method extends keyof Runtime[Module]
     ? Runtime[Module][Method]
     : never
   : never;
-export type Given<Name extends Call> = CallOf<Name> extends (...given: infer Args) => unknown ? Args : never;
+type Given<Name extends Call> = CallOf<Name> extends (...given: infer Args) => unknown ? Args : never;
 export type Answer<Name extends Call> = CallOf<Name> extends (...given: never[]) => infer Result ? Awaited<Result> : never;
 
 /**

@@ -101,7 +101,7 @@ export function refusedBy(status: number, vendor: string | null): CaptureError {
 }
 
 /** The error for a target that refuses the visitor. */
-export function blockedByTarget(status: number | null, vendor: string | null): CaptureError {
+function blockedByTarget(status: number | null, vendor: string | null): CaptureError {
   const by = vendor === null ? '' : ` (${vendor})`;
   const how = status === null || status < 400 ? 'shows a bot check instead of the page' : `blocks the visitor with HTTP status ${status}`;
   return new CaptureError({

@@ -148,7 +148,7 @@ interface MainResponse {
 }
 
 /** Tracks which document the main frame shows. Runs nothing in the page, so that a hostile one cannot interfere. */
-export class MainDocument {
+class MainDocument {
   current: DocumentState | null = null;
   /** Whether a navigation of the main frame is pending. */
   navigating = false;
@@ -265,7 +265,7 @@ export class MainDocument {
 }
 
 /** The protocol reports the fragment of a URL separately. */
-export function withFragment({ url, urlFragment = '' }: { url: string; urlFragment?: string }): string {
+function withFragment({ url, urlFragment = '' }: { url: string; urlFragment?: string }): string {
   return url + urlFragment;
 }
 
@@ -312,7 +312,7 @@ export interface PendingRequest {
   answered: boolean;
 }
 
-export interface PendingGroup {
+interface PendingGroup {
   kind: string;
   host: string;
   count: number;

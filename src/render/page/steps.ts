@@ -4,6 +4,7 @@
  */
 
 import type { Locator } from 'playwright-core';
+import sharp from 'sharp';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { OPTIONAL_STEP_MS } from '../../contract/limits.js';
@@ -11,14 +12,14 @@ import type { Step, StepAction } from '../../contract/step-schema.js';
 import { matchesPattern } from '../../contract/url-pattern.js';
 import { monotonicNow, TIMED_OUT } from '../budgets.js';
 import { refOf, resolveRef } from '../inspect/element-ref.js';
-import { isGone } from '../page-session.js';
+import { isGone, type PageSession } from '../page-session.js';
+import { isMasked, paintMask } from '../picture/mask.js';
 import { isTrue, runCustomJs } from './main-world.js';
 import { navigate, waitUntil } from './navigate.js';
 import type { OpenPage } from './open-page.js';
-import { advanceTime } from './page-clock.js';
-import { failurePicture } from './step-picture.js';
+import { advanceTime, stopPage } from './page-clock.js';
 
-export interface StepsHow {
+interface StepsHow {
   options: CaptureOptions;
   /** Lets a page that has just loaded settle, and removes its banners. */
   settle(): Promise<void>;
@@ -389,4 +390,45 @@ function withoutSecrets<T>(value: T, typed: readonly string[]): T {
   if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, typed)) as T;
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutSecrets(item, typed)])) as T;
+}
+
+const PICTURE_MAX_MS = 5_000;
+/** Largest side of the picture in px. */
+const SIDE_MAX_PX = 1_000;
+const QUALITY = 70;
+
+/**
+ * A small webp of the view of a page whose capture has failed, without the secrets that were typed into it and what the request masks.
+ * @returns null if the page does not allow it in time
+ */
+export async function failurePicture(page: OpenPage, options: CaptureOptions, typed: readonly string[]): Promise<Buffer | null> {
+  const { deadlines } = page;
+  const leftMs = Math.min(PICTURE_MAX_MS, deadlines.endsAt - monotonicNow());
+  const taken = await deadlines.withTimeout(
+    take(page, options, typed).catch(() => null),
+    leftMs,
+  );
+  return taken === TIMED_OUT ? null : taken;
+}
+
+async function take({ session, world }: OpenPage, options: CaptureOptions, typed: readonly string[]): Promise<Buffer> {
+  const { cdp } = session;
+  // A page whose scripts run could show the secrets again.
+  await cdp.send('Emulation.setScriptExecutionDisabled', { value: true });
+  if (typed.length > 0) await world.call('secrets.hide', [...typed]);
+  return await sharp(isMasked({ options }) ? await takeMasked(session, options) : await shotOf(session, { format: 'jpeg', quality: 90 }))
+    .resize({ width: SIDE_MAX_PX, height: SIDE_MAX_PX, fit: 'inside', withoutEnlargement: true })
+    .webp({ quality: QUALITY, effort: 2 })
+    .toBuffer();
+}
+
+/** The boxes of masked elements must not move after the shot. */
+async function takeMasked(session: PageSession, options: CaptureOptions): Promise<Buffer> {
+  await stopPage(session, options);
+  return await paintMask({ page: session.world, options }, await shotOf(session, { format: 'png' }));
+}
+
+async function shotOf({ cdp }: PageSession, how: { format: 'jpeg' | 'png'; quality?: number }): Promise<Buffer> {
+  const { data } = await cdp.send('Page.captureScreenshot', { ...how, optimizeForSpeed: true });
+  return Buffer.from(data, 'base64');
 }

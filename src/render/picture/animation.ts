@@ -5,15 +5,15 @@
 
 import { frameCount } from '../../contract/animation.js';
 import { CaptureError } from '../../contract/capture-error.js';
-import type { AnimateOption, ResizeOption } from '../../contract/capture-request.js';
-import { type EncodeQueue, monotonicNow } from '../budgets.js';
+import type { AnimateOption, CaptureOptions, ClipOption } from '../../contract/capture-request.js';
+import { monotonicNow } from '../budgets.js';
+import type { ElementBox } from '../in-page/boxes.js';
 import type { ImageBytes } from '../in-page/motion.js';
 import type { OpenPage } from '../page/open-page.js';
 import { advanceFrame, ChildFrames } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage, type PageSession } from '../page-session.js';
 import { findElement, paddedBox } from './element-picture.js';
-import { encodeAnimation } from './encode-animation.js';
-import { FrameStore } from './frame-store.js';
+import { encodeAnimation, FrameStore } from './encode-animation.js';
 import { captureShot, measurePage, type Picture, type PictureOrder, type Shot, type ShotClip, setDensity } from './region-picture.js';
 
 const LOSSLESS: Shot = { format: 'png', fast: true };
@@ -23,9 +23,7 @@ const HELD_MAX_MS = 3_000;
 const IMAGE_MAX_BYTES = 4_000_000;
 const IMAGES_MAX_BYTES = 12_000_000;
 
-export interface AnimationOrder {
-  deadline: number;
-  encodes: EncodeQueue;
+interface AnimationOrder extends Pick<PictureOrder, 'deadline' | 'encodes'> {
   animate: AnimateOption;
   /** STILLFRAME_FFMPEG. */
   ffmpeg: string | null;
@@ -37,7 +35,7 @@ export interface AnimationOrder {
  * Takes and encodes the frames of a page whose clock is held.
  * @throws CaptureError `render_timeout`, `render_crashed`, `render_incomplete`, `unsupported_option`; DocumentReplaced
  */
-export async function takeAnimation(timed: OpenPage, options: PictureOrder['options'], order: AnimationOrder): Promise<Picture> {
+export async function takeAnimation(timed: OpenPage, options: CaptureOptions, order: AnimationOrder): Promise<Picture> {
   const { animate, deadline, encodes, ffmpeg, signal } = order;
   const { session } = timed;
   const begun = performance.now();
@@ -45,28 +43,22 @@ export async function takeAnimation(timed: OpenPage, options: PictureOrder['opti
   const { view, resize } = options;
   await setDensity(page, view, { scale: view.deviceScaleFactor });
   const region = await regionOf({ ...timed, options, page, deadline, encodes, begun });
-  await using store = await FrameStore.open(session.temporaryDir, { resize: resize as ResizeOption | null, debug: timed.debug });
+  await using store = await FrameStore.open(session.temporaryDir, { resize, debug: timed.debug });
   await takeFrames(timed, { page, animate, deadline }, (at) => captureShot(page, LOSSLESS, region?.clip).then((png) => store.add(png, at)));
   const frames = await store.frames(animate.duration);
   const taken = performance.now();
   const { width, height } = frames;
-  const how = {
-    format: animate.format,
-    quality: options.quality,
-    fps: animate.fps,
-    ffmpeg,
-    deadline,
-    dir: store.folder,
-    signal,
-  };
+  const how = { ...animate, quality: options.quality, ffmpeg, deadline, dir: store.folder, signal };
   const content = await encodes.run(width * height * frames.shown.length, () => encodeAnimation(frames, how));
   const metrics = await page.send('Page.getLayoutMetrics');
-  timed.debug?.note({ step: 'animation', frames: frameCount(animate), distinct: frames.shown.length, ...(region ?? {}) });
+  timed.debug?.note({ step: 'animation', frames: frameCount(animate), distinct: frames.shown.length, ...region });
   return {
-    ...{ content, width, height },
+    content,
+    width,
+    height,
     isMoving: frames.shown.length > 1,
     diagnostics: {
-      algorithm: region === null ? 'native' : region.algorithm,
+      algorithm: region?.algorithm ?? 'native',
       sections: 1,
       deviceScaleFactor: view.deviceScaleFactor,
       scrollHeight: Math.ceil(metrics.cssContentSize.height),
@@ -77,14 +69,12 @@ export async function takeAnimation(timed: OpenPage, options: PictureOrder['opti
   };
 }
 
-interface Taking {
-  page: BoundedPage;
-  animate: AnimateOption;
-  deadline: number;
-}
-
 /** @param take called once the page shows the frame that begins at this time, in ms */
-async function takeFrames(timed: OpenPage, { page, animate, deadline }: Taking, take: (atMs: number) => Promise<void>): Promise<void> {
+async function takeFrames(
+  timed: OpenPage,
+  { page, animate, deadline }: Pick<PictureOrder, 'page' | 'deadline'> & { animate: AnimateOption },
+  take: (atMs: number) => Promise<void>,
+): Promise<void> {
   const { duration, fps, scroll } = animate;
   const count = frameCount(animate);
   const frames = new ChildFrames(timed.session);
@@ -123,9 +113,9 @@ interface ViewPart {
 async function regionOf(order: PictureOrder): Promise<ViewPart | null> {
   const { page, options } = order;
   const { selector, clip, padding } = options;
-  if (selector === null && clip === null) return null;
   if (clip !== null) await page.call('scroll.step', { to: clip.y, left: clip.x });
-  const wanted = selector === null ? clipBox(order) : await findElement(order, selector);
+  const wanted = selector === null ? clip && boxOfClip(clip) : await findElement(order, selector);
+  if (wanted === null) return null;
   const measured = await measurePage(page);
   const { scrollX, scrollY, viewHeight, view, originX, zoom } = measured;
   const box = selector === null ? wanted : paddedBox(wanted, padding, measured);
@@ -144,8 +134,7 @@ async function regionOf(order: PictureOrder): Promise<ViewPart | null> {
   };
 }
 
-function clipBox({ options: { clip } }: PictureOrder) {
-  const { x, y, width, height } = clip ?? { x: 0, y: 0, width: 0, height: 0 };
+function boxOfClip({ x, y, width, height }: ClipOption): ElementBox {
   return { left: x, top: y, right: x + width, bottom: y + height };
 }
 

@@ -5,9 +5,8 @@ import { CSS_PX_PER_INCH, lengthToInches, PAPER_INCHES } from '../../contract/pd
 import { monotonicNow } from '../budgets.js';
 import type { PageBox } from '../in-page/print.js';
 import { untilDeadline } from '../page-session.js';
-import { readPdf, withLanguage, withoutFirstHeader } from './pdf-file.js';
+import { type PrintOptions, printStream, readPdf, withLanguage, withoutFirstHeader } from './pdf-file.js';
 import { printedPicture } from './pdf-picture.js';
-import { type PrintOptions, printStream } from './print-stream.js';
 import { MEASURE_SCALE, type Picture, type PictureOrder, setDensity } from './region-picture.js';
 
 /**
@@ -184,7 +183,7 @@ async function contentWidth({ page, options }: PictureOrder, width: number): Pro
 }
 
 /** The layout of a page on paper, in inches. */
-export interface Sheet {
+interface Sheet {
   /** The factor by which the page's own `@page` size exceeds its printed size; 1 if it fits the paper. */
   shrink: number;
   /** The width between the margins, at a scale of 1 and before `shrink`. */

@@ -5,8 +5,7 @@ import { CSS_PX_PER_INCH } from '../../contract/pdf-schema.js';
 import { untilDeadline } from '../page-session.js';
 import { encodeStrips, SectionStore, type Strips } from './encode.js';
 import { arrangeFullPage, capturedHeight, lacksContent, type ScrollReport } from './full-page.js';
-import { readPdf } from './pdf-file.js';
-import { printStream } from './print-stream.js';
+import { printStream, readPdf } from './pdf-file.js';
 import { diagnosticsOf, MEASURE_SCALE, type Picture, type PictureOrder, setDensity, takeRows } from './region-picture.js';
 
 /** Scripts that react to the viewport's size do so before the next frame is painted, or after this time, in ms. */

@@ -56,7 +56,7 @@ export interface PictureOrder extends TimedPage {
 }
 
 /** The maximum number of rows of one capture, in px. Beyond a GPU's texture size, rows are repeated or blank. */
-export const SHOT_MAX_ROWS = 16_384;
+const SHOT_MAX_ROWS = 16_384;
 /** The maximum number of pixels of a picture in any format. Beyond it, memory and time are out of proportion. */
 export const PICTURE_MAX_PIXELS = 400_000_000;
 /** Below this density, a page is not legible, so it is cut instead (decisions.md, Added). */
@@ -67,7 +67,7 @@ const SIDE_MAX_PX = { ...FORMAT_MAX_SIDE_PX, jpeg: 65_500 };
 /** The scale of the picture while a page is only measured. */
 export const MEASURE_SCALE = 0.05;
 
-export interface Fit {
+interface Fit {
   /** Output px per CSS px. */
   density: number;
   /** The height that fits, in CSS px at the page's own zoom. */
@@ -164,7 +164,7 @@ const ALIGN_PX = [100, 64, 8, 1];
 const FAST: Shot = { format: 'png', fast: true };
 
 /** A page's extent, and the part of it in view, in CSS px. */
-export interface MeasuredPage extends PageExtent {
+interface MeasuredPage extends PageExtent {
   view: { left: number; right: number; height: number };
   /** The offset that the browser adds to the page's columns: it counts from the leftmost one, where not every page begins. */
   originX: number;
@@ -300,7 +300,7 @@ async function takeOneShot(order: PictureOrder, region: Region, encoding: Encodi
   return Buffer.isBuffer(shot) ? shot : { ...shot, height: Math.min(shot.height, Math.round((bottom - top) * ratio)) };
 }
 
-export interface RowsTaken {
+interface RowsTaken {
   /** The number of bands. */
   count: number;
   /** False if the time ran out. */

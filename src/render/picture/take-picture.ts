@@ -6,7 +6,7 @@
 import type { CaptureWarning } from '../../contract/capture-data.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureOptions, type ClipOption, isImageFormat } from '../../contract/capture-request.js';
-import { PICTURES_MAX_BYTES } from '../../contract/limits.js';
+import { DOCUMENT_MAX_CHARS, PICTURES_MAX_BYTES } from '../../contract/limits.js';
 import { numbered, type PictureOrdered } from '../../contract/page-loads.js';
 import { BAND_PIXELS, SHOT_MAX_PIXELS } from '../budgets.js';
 import type { OpenPage } from '../page/open-page.js';
@@ -16,7 +16,6 @@ import { takeAnimation } from './animation.js';
 import { takeElement } from './element-picture.js';
 import { type Encoding, encodingOf } from './encode.js';
 import { type ScrollReport, takeFullPage } from './full-page.js';
-import { takeMarkup } from './markup.js';
 import { isMasked } from './mask.js';
 import { takePagedPdf } from './paged-pdf.js';
 import { takePdf } from './pdf-picture.js';
@@ -37,7 +36,7 @@ type Kind = 'view' | 'element' | 'clip' | 'clip below' | 'full page' | 'pdf';
 const KINDS: readonly Kind[] = ['view', 'element', 'clip', 'clip below', 'full page', 'pdf'];
 
 /** One of the pictures of a page. */
-export interface PlannedPicture extends PictureOrdered {
+interface PlannedPicture extends PictureOrdered {
   /** Its place among the pictures that were asked for. */
   place: number;
   kind: Kind;
@@ -320,5 +319,46 @@ function outside(clip: ClipOption, page: { width: number; height: number }): Cap
     message: `\`clip\` begins at ${clip.x},${clip.y}, outside of the page, which is ${page.width} × ${page.height} CSS px.`,
     retriable: false,
     details: { check: 'clip', clip, page },
+  });
+}
+
+/** A part of up to 6 bytes for each character is shorter than the longest answer of a page. */
+const PART_CHARS = 500_000;
+
+/**
+ * Reads the text of the document, in place of a picture.
+ * @throws CaptureError `render_incomplete` for a document longer than DOCUMENT_MAX_CHARS; as BoundedPage
+ */
+async function takeMarkup({ page, options, begun }: PictureOrder): Promise<Picture> {
+  const parts: string[] = [];
+  for (let from = 0, part = ''; from === 0 || part !== ''; from += part.length) {
+    part = await page.call('markup.part', from, PART_CHARS);
+    if (from + part.length > DOCUMENT_MAX_CHARS) throw documentTooLong();
+    parts.push(part);
+    if (part.length < PART_CHARS - 1) break;
+  }
+  const { width, height, deviceScaleFactor } = options.view;
+  return {
+    content: Buffer.from(parts.join('')),
+    width,
+    height,
+    diagnostics: {
+      algorithm: 'native',
+      sections: 0,
+      deviceScaleFactor,
+      scrollHeight: height,
+      stoppedReason: 'end_of_page',
+      truncated: false,
+    },
+    timings: { begun, shoot: performance.now() - begun, encode: 0 },
+  };
+}
+
+function documentTooLong(): CaptureError {
+  return new CaptureError({
+    code: 'render_incomplete',
+    message: `The document has more than ${DOCUMENT_MAX_CHARS} characters.`,
+    retriable: false,
+    details: { check: 'document', required: DOCUMENT_MAX_CHARS },
   });
 }

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { monotonicNow } from '../../../src/render/budgets.js';
-import { type AnimationEncoding, encodeAnimation } from '../../../src/render/picture/encode-animation.js';
-import { FrameStore, type Frames } from '../../../src/render/picture/frame-store.js';
+import { type AnimationEncoding, encodeAnimation, FrameStore, type Frames } from '../../../src/render/picture/encode-animation.js';
 
 let dir: string;
 beforeEach(async () => {

@@ -1,11 +1,9 @@
 import sharp, { type Sharp } from 'sharp';
 import { describe, expect, it, test } from 'vitest';
 import type { PaletteOption } from '../../../src/contract/palette.js';
-import { dithered } from '../../../src/render/picture/dither.js';
 import { type Encoding, encodeStrips } from '../../../src/render/picture/encode.js';
-import { indexedBmp, indexedPng, trueColorBmp, withoutBmp } from '../../../src/render/picture/indexed-file.js';
 import { finalShot } from '../../../src/render/picture/region-picture.js';
-import { isAllWhitePixels } from '../../../src/render/picture/whole-picture.js';
+import { dithered, indexedBmp, indexedPng, isAllWhitePixels, trueColorBmp, withoutBmp } from '../../../src/render/picture/whole-picture.js';
 
 const PNG: Encoding = { format: 'png', quality: 80, transparent: false, resize: null, rotate: null, palette: null };
 const RED = [255, 0, 0];
