@@ -1,4 +1,4 @@
-import { flatTreeChildren } from './dom.js';
+import { flatTreeChildren, isRendered } from './dom.js';
 
 /** The role of an element, and a short accessible name, for what can be acted on. */
 
@@ -101,10 +101,6 @@ export function tidy(text: string, maxChars: number): string {
     .slice(0, maxChars)
     .replace(/[\ud800-\udbff]$/, '')
     .trim();
-}
-
-function isRendered(element: Element): boolean {
-  return element.checkVisibility() || getComputedStyle(element).display === 'contents';
 }
 
 function isInline(element: Element): boolean {

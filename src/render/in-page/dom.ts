@@ -13,7 +13,7 @@ const getters = {
   parentElement: getterOf<Element | null>(Node.prototype, 'parentElement'),
 };
 
-function getterOf<T>(prototype: object, name: string): (this: object) => T {
+export function getterOf<T>(prototype: object, name: string): (this: object) => T {
   const get = Object.getOwnPropertyDescriptor(prototype, name)?.get;
   if (get === undefined) throw new Error(`The browser has no ${name}.`);
   return get;
@@ -62,8 +62,7 @@ export function shadowRootOf(element: Element): ShadowRoot | null {
  */
 export function allIn(tree: Tree | Element, selector: string): Element[] {
   // Nodes in a frame belong to that frame's realm, where `instanceof` fails.
-  const isElement = tree.nodeType === Node.ELEMENT_NODE;
-  const { prototype } = tree.nodeType === Node.DOCUMENT_NODE ? Document : isElement ? Element : DocumentFragment;
+  const { prototype } = tree.nodeType === Node.DOCUMENT_NODE ? Document : isElement(tree) ? Element : DocumentFragment;
   const found: NodeListOf<Element> = prototype.querySelectorAll.call(tree, selector);
   // The iterator of a NodeList takes several times as long for tens of thousands of elements.
   const elements = new Array<Element>(found.length);
@@ -142,6 +141,16 @@ export function matches(element: Element, selector: string): boolean {
   return Element.prototype.matches.call(element, selector);
 }
 
+/** Tested by node type, since nodes in a frame are instances of that frame's classes. */
+export function isElement(node: Node): node is Element {
+  return node.nodeType === Node.ELEMENT_NODE;
+}
+
+/** Whether the element is rendered, be it without a box of its own. Content that fades in is, and hidden elements may have visible children. */
+export function isRendered(element: Element): boolean {
+  return element.checkVisibility() || getComputedStyle(element).display === 'contents';
+}
+
 /** Whether the element has a box and neither it nor an ancestor is hidden. */
 export function isVisible(element: Element): boolean {
   const box = element.getBoundingClientRect();
@@ -180,11 +189,11 @@ export function alphaOf(colour: string): number {
   return legacy === null ? 1 : Number(legacy[1]);
 }
 
-const styleGetter = Object.getOwnPropertyDescriptor(HTMLElement.prototype, 'style')?.get;
+const styleGetter = getterOf<CSSStyleDeclaration>(HTMLElement.prototype, 'style');
 
 /** A form's `style` may be one of its fields. */
 export function styleOf(element: HTMLElement): CSSStyleDeclaration {
-  return element instanceof HTMLFormElement ? styleGetter?.call(element) : element.style;
+  return element instanceof HTMLFormElement ? styleGetter.call(element) : element.style;
 }
 
 export function force(element: HTMLElement, property: string, value: string): void {

@@ -1,4 +1,4 @@
-import { all, documentProperty, force, isVisible, styleOf } from './dom.js';
+import { all, documentProperty, force, isElement, isVisible, styleOf } from './dom.js';
 
 /** A filter rule that no style sheet can express: it selects elements step by step, then acts on them. */
 export interface ProceduralRule {
@@ -115,11 +115,6 @@ function only(subject: Subject, fits: boolean): Subject[] {
   return fits ? [subject] : [];
 }
 
-/** Tested by node type, since nodes in a frame are instances of that frame's classes. */
-function isElement(subject: Subject): subject is Element {
-  return subject.nodeType === Node.ELEMENT_NODE;
-}
-
 /** Selects by a selector that may begin with a combinator. */
 function below(subject: Subject, css: string): Iterable<Element> {
   const selector = css.trim();
@@ -142,12 +137,8 @@ function byXPath(subject: Subject, expression: string): Element[] {
   const tree = subject.ownerDocument ?? (subject as Document);
   if (tree.getElementsByTagName('*').length > XPATH_ELEMENTS_MAX) return [];
   const result = tree.evaluate(expression, subject, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE);
-  const elements: Element[] = [];
-  for (let at = 0; at < result.snapshotLength; at++) {
-    const node = result.snapshotItem(at);
-    if (node?.nodeType === Node.ELEMENT_NODE) elements.push(node as Element);
-  }
-  return elements;
+  const nodes = Array.from({ length: result.snapshotLength }, (_, at) => result.snapshotItem(at));
+  return nodes.filter((node) => node !== null && isElement(node));
 }
 
 function pathOf(subject: Subject): string {

@@ -1,4 +1,4 @@
-import { flatTreeChildren, shadowRootOf } from './dom.js';
+import { flatTreeChildren, isElement, isRendered, shadowRootOf } from './dom.js';
 
 export interface VisibleSource {
   /** The visible document as plain HTML, with flattened shadow trees and absolute URLs, without scripts and styles. */
@@ -78,7 +78,7 @@ export function shorten(mostElements: number): boolean {
       if (!(child instanceof Element)) continue;
       cutLabels(child);
       if (left <= 0 || textLeft <= 0) child.remove();
-      else if (hasBox(child)) {
+      else if (isRendered(child)) {
         left--;
         const shadow = shadowRootOf(child);
         if (shadow !== null) visit(shadow);
@@ -103,7 +103,7 @@ function write(writing: Writing, node: Node, context: Context): void {
   if (!isElement(node)) return;
   if (isTick(node)) put(writing, `<span data-tick="${node.checked ? 'x' : ' '}">${node.checked ? '☑' : '☐'}</span> `);
   const frame = frameBody(node);
-  if ((frame === null && DROPPED.test(node.localName)) || !hasBox(node)) return;
+  if ((frame === null && DROPPED.test(node.localName)) || !isRendered(node)) return;
   const isSeen = getComputedStyle(node).visibility === 'visible';
   const tag = frame !== null ? 'div' : tagOf(node, context);
   if (VOID.test(tag) && !isSeen) return;
@@ -123,11 +123,6 @@ function tagOf(element: Element, { depth, inCode }: Context): string {
   return (depth > 0 && element.localName === 'body') || (inCode && isLine(element)) ? 'div' : element.localName;
 }
 
-/** Tested by node type, since nodes in a frame are instances of that frame's classes. */
-function isElement(node: Node): node is Element {
-  return node.nodeType === Node.ELEMENT_NODE;
-}
-
 /** The body of a readable frame that is the page's content: it covers over half of the view, and has more text than the rest. */
 function frameBody(element: Element): HTMLElement | null {
   if (element.localName !== 'iframe') return null;
@@ -135,11 +130,6 @@ function frameBody(element: Element): HTMLElement | null {
   const { width, height } = element.getBoundingClientRect();
   if (inner === null || width * height * 2 < innerWidth * innerHeight) return null;
   return inner.innerText.length > (document.body?.innerText.length ?? 0) ? inner : null;
-}
-
-/** Whether the element has a box. Content that fades in has one, and hidden elements may have visible children. */
-function hasBox(element: Element): boolean {
-  return element.checkVisibility() || getComputedStyle(element).display === 'contents';
 }
 
 /** The checkbox that marks a list item as done. An empty box would not survive Readability. */

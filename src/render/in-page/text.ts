@@ -1,4 +1,4 @@
-import { allIn, documentProperty, isVisible, textBox, trees } from './dom.js';
+import { allIn, documentProperty, getterOf, isVisible, textBox, trees } from './dom.js';
 import { cachedTrees } from './dom-cache.js';
 import { foldText } from './fold.js';
 
@@ -44,8 +44,8 @@ function add(reading: Reading, text: string | null | undefined): void {
   reading.chars += text.length;
 }
 
-const innerText = Object.getOwnPropertyDescriptor(HTMLElement.prototype, 'innerText')?.get;
-const textContent = Object.getOwnPropertyDescriptor(Node.prototype, 'textContent')?.get;
+const innerText = getterOf<string>(HTMLElement.prototype, 'innerText');
+const textContent = getterOf<string | null>(Node.prototype, 'textContent');
 
 function readNode(reading: Reading, node: Node): void {
   if (reading.chars > reading.most) return;
@@ -55,7 +55,7 @@ function readNode(reading: Reading, node: Node): void {
   const isHtml = (node as Element).namespaceURI === 'http://www.w3.org/1999/xhtml';
   // The inner text of an element that is not rendered is all its text, including style sheets.
   const isRendered = isHtml && Element.prototype.checkVisibility.call(node);
-  if (isRendered && (textContent?.call(node) ?? '').length <= READ_WHOLE_FACTOR * reading.most) add(reading, innerText?.call(node));
+  if (isRendered && (textContent.call(node) ?? '').length <= READ_WHOLE_FACTOR * reading.most) add(reading, innerText.call(node));
   else if (isRendered || !isHtml || getComputedStyle(node as Element).display === 'contents')
     for (const child of node.childNodes) readNode(reading, child);
 }
