@@ -90,6 +90,16 @@ export function boxOf(target: Element): ElementBox {
   };
 }
 
+/** A box of the view in CSS px of the page. */
+export function onPage({ left, top, right, bottom }: ElementBox): ElementBox {
+  const { scrollLeft, scrollTop } = pageScroller();
+  return { left: left + scrollLeft, top: top + scrollTop, right: right + scrollLeft, bottom: bottom + scrollTop };
+}
+
+export function overlaps(one: ElementBox, other: ElementBox): boolean {
+  return one.right > other.left && one.left < other.right && one.bottom > other.top && one.top < other.bottom;
+}
+
 export function isEmpty(box: DOMRect): boolean {
   return box.width < 1 || box.height < 1;
 }
@@ -187,36 +197,31 @@ function cutLine([from, to]: [number, number], [start, end]: [number, number], o
 
 /** The outermost visible boxes in an element. Fixed ones count only if there are no others. */
 export function partsOf(target: Element): Part[] {
-  const found: Found = { parts: [], fixed: [], visited: 0 };
-  if (isRendered(target)) collect(target, false, found);
-  return found.parts.length > 0 ? found.parts : found.fixed;
-}
-
-interface Found {
-  parts: Part[];
-  fixed: Part[];
-  visited: number;
+  const parts: Part[] = [];
+  const fixed: Part[] = [];
+  let visited = 0;
+  const collect = (parent: Element, inFixed: boolean): void => {
+    if (!(parent instanceof HTMLElement)) return;
+    for (const node of flatTreeChildren(parent)) {
+      if (visited++ > NODES_MAX) return;
+      const isFixed = inFixed || (node instanceof Element && getComputedStyle(node).position === 'fixed');
+      const at = node instanceof Element ? node : parent;
+      const box = boxOfNode(node);
+      const isSeen = node instanceof Text ? getComputedStyle(parent).visibility === 'visible' : hasVisibleStyle(at);
+      if (box !== null && !isEmpty(box) && isSeen) {
+        const isPart = !isOffPage(at, box) && isPartlyVisible(box, at, node instanceof Text);
+        if (isPart) (isFixed ? fixed : parts).push({ box, at });
+      } else if (node instanceof Element && isRendered(node)) collect(node, isFixed);
+    }
+  };
+  if (isRendered(target)) collect(target, false);
+  return parts.length > 0 ? parts : fixed;
 }
 
 /** Whether neither the element nor an ancestor is hidden or transparent. */
 function isRendered(element: Element): boolean {
   const holder = ancestry(element).find((at) => getComputedStyle(at).display !== 'contents');
   return holder?.checkVisibility({ opacityProperty: true }) ?? false;
-}
-
-function collect(parent: Element, inFixed: boolean, found: Found): void {
-  if (!(parent instanceof HTMLElement)) return;
-  for (const node of flatTreeChildren(parent)) {
-    if (found.visited++ > NODES_MAX) return;
-    const isFixed = inFixed || (node instanceof Element && getComputedStyle(node).position === 'fixed');
-    const at = node instanceof Element ? node : parent;
-    const box = boxOfNode(node);
-    const isSeen = node instanceof Text ? getComputedStyle(parent).visibility === 'visible' : hasVisibleStyle(at);
-    if (box !== null && !isEmpty(box) && isSeen) {
-      const isPart = !isOffPage(at, box) && isPartlyVisible(box, at, node instanceof Text);
-      if (isPart) (isFixed ? found.fixed : found.parts).push({ box, at });
-    } else if (node instanceof Element && isRendered(node)) collect(node, isFixed, found);
-  }
 }
 
 /** @returns null for a node that is never rendered */

@@ -1,4 +1,4 @@
-import { boxOf, type ElementBox, isEmpty, isOffPage, isPartlyVisible, pageLeft, partsOf } from './boxes.js';
+import { boxOf, type ElementBox, isEmpty, isOffPage, isPartlyVisible, onPage, pageLeft, partsOf } from './boxes.js';
 import { notePositions } from './change-log.js';
 import { checkDeep, type ForeignPlace, type Found, findDeep, isDeep, type Search } from './deep-selector.js';
 import {
@@ -70,7 +70,7 @@ export async function mark(selector: string, index = 0): Promise<Sighting> {
   const frame = crossOriginFrame.element as HTMLIFrameElement;
   await show({ element: frame, frames: [] });
   const everywhere = { left: -Infinity, right: Infinity, top: -Infinity, bottom: Infinity };
-  const shown = onPage(boxInFrames(everywhere, [frame]));
+  const shown = partOnPage(boxInFrames(everywhere, [frame]));
   return { problem: 'frame_of_another_origin', matches: matches.length, place: crossOriginFrame.place, shown };
 }
 
@@ -95,17 +95,13 @@ async function show(match: Found): Promise<ElementBox> {
   if (frames.length === 0) bringIntoView(element);
   else element.scrollIntoView({ behavior: 'instant', block: 'center', inline: 'nearest' });
   await passFrames(2, 250);
-  return onPage(frames.length === 0 ? boxOf(element) : boxInFrames(element.getBoundingClientRect(), frames));
+  return partOnPage(frames.length === 0 ? boxOf(element) : boxInFrames(element.getBoundingClientRect(), frames));
 }
 
-function onPage({ left, right, top, bottom }: ElementBox): ElementBox {
-  const { scrollLeft, scrollTop } = pageScroller();
-  return {
-    left: Math.max(pageLeft(), left + scrollLeft),
-    right: right + scrollLeft,
-    top: Math.max(0, top + scrollTop),
-    bottom: bottom + scrollTop,
-  };
+/** @returns the part of a box of the view that is on the page */
+function partOnPage(box: ElementBox): ElementBox {
+  const { left, top, ...end } = onPage(box);
+  return { left: Math.max(pageLeft(), left), top: Math.max(0, top), ...end };
 }
 
 /** Resolves once a match is visible. Checks every frame, since style changes alone can affect visibility. */

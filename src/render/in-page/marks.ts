@@ -1,18 +1,12 @@
+import { overlaps } from './boxes.js';
 import { adopt, allIn, forceAll, pageScroller, sheetOf } from './dom.js';
 
 /** Numbered boxes around elements, above everything else on the page, without a change of its layout. */
 
 export interface Mark {
   number: number;
-  box: Area;
-}
-
-/** CSS px of the page. */
-interface Area {
-  x: number;
-  y: number;
-  width: number;
-  height: number;
+  /** In CSS px of the page. */
+  box: DOMRect;
 }
 
 /** Colours that differ from each other, and that white text can be read on. */
@@ -55,7 +49,7 @@ export function clear(): void {
 }
 
 function drawn(marks: readonly Mark[]): HTMLElement[] {
-  const labels: Area[] = [];
+  const labels: DOMRect[] = [];
   return marks.flatMap(({ number, box }) => {
     const colour = COLOURS[(number - 1) % COLOURS.length] ?? '';
     const others = marks.flatMap((mark) => (mark.number === number ? [] : [mark.box]));
@@ -67,7 +61,7 @@ function drawn(marks: readonly Mark[]): HTMLElement[] {
   });
 }
 
-function part(name: 'i' | 'b', { x: left, y: top, width, height }: Area, colour: string): HTMLElement {
+function part(name: 'i' | 'b', { left, top, width, height }: DOMRect, colour: string): HTMLElement {
   const element = document.createElement(name);
   for (const [property, value] of Object.entries({ left, top, width, height })) element.style.setProperty(property, `${value}px`);
   element.style.setProperty('--colour', colour);
@@ -75,14 +69,19 @@ function part(name: 'i' | 'b', { x: left, y: top, width, height }: Area, colour:
 }
 
 /** The first place beside the box, within the page, that covers no other element and no other number, if there is one. */
-function place({ x, y, width, height }: Area, labelWidth: number, taken: { labels: readonly Area[]; others: readonly Area[] }): Area {
+function place(
+  { x, y, width, height }: DOMRect,
+  labelWidth: number,
+  taken: { labels: readonly DOMRect[]; others: readonly DOMRect[] },
+): DOMRect {
   const { scrollWidth, scrollHeight } = pageScroller();
-  const within = (left: number, top: number): Area => ({
-    x: Math.max(0, Math.min(left, scrollWidth - labelWidth)),
-    y: Math.max(0, Math.min(top, scrollHeight - LABEL_HEIGHT_PX)),
-    width: labelWidth,
-    height: LABEL_HEIGHT_PX,
-  });
+  const within = (left: number, top: number) =>
+    new DOMRect(
+      Math.max(0, Math.min(left, scrollWidth - labelWidth)),
+      Math.max(0, Math.min(top, scrollHeight - LABEL_HEIGHT_PX)),
+      labelWidth,
+      LABEL_HEIGHT_PX,
+    );
   const right = x + width - labelWidth;
   const places = [
     within(x, y - LABEL_HEIGHT_PX),
@@ -92,11 +91,7 @@ function place({ x, y, width, height }: Area, labelWidth: number, taken: { label
     within(x, y + height),
     within(right, y + height),
   ];
-  const isFree = (one: Area, areas: readonly Area[]) => areas.every((other) => !overlap(one, other));
+  const isFree = (one: DOMRect, areas: readonly DOMRect[]) => areas.every((other) => !overlaps(one, other));
   const apart = places.filter((one) => isFree(one, taken.labels));
   return apart.find((one) => isFree(one, taken.others)) ?? apart[0] ?? within(x, y);
-}
-
-function overlap(one: Area, other: Area): boolean {
-  return one.x < other.x + other.width && other.x < one.x + one.width && one.y < other.y + other.height && other.y < one.y + one.height;
 }

@@ -1,6 +1,6 @@
-import { type ElementBox, shownPart, TOP_LAYER } from './boxes.js';
+import { type ElementBox, onPage, overlaps, shownPart, TOP_LAYER } from './boxes.js';
 import { type Found, findDeep } from './deep-selector.js';
-import { ancestry, flatTreeChildren, matches, pageScroller, textBox } from './dom.js';
+import { ancestry, flatTreeChildren, isElement, matches, pageScroller, textBox } from './dom.js';
 import { boxInFrames } from './element.js';
 
 /** The boxes to paint over, in CSS px of the page, and the part of the page that the view shows. */
@@ -29,25 +29,18 @@ export function boxes(selectors: string[], shown: ElementBox | null, most: numbe
     height = innerHeight,
   } = visualViewport ?? {};
   const part = shown ?? { left, top, right: left + width, bottom: top + height };
+  const seen = {
+    left: part.left - MARGIN_PX,
+    top: part.top - MARGIN_PX,
+    right: part.right + MARGIN_PX,
+    bottom: part.bottom + MARGIN_PX,
+  };
   const found: ElementBox[] = [];
   for (const match of new Map(selectors.flatMap((one) => findDeep(one).found).map((each) => [each.element, each])).values()) {
     if (found.length > most) break;
-    for (const box of boxesOf(match)) {
-      const onPage = {
-        left: box.left + scrollLeft,
-        right: box.right + scrollLeft,
-        top: box.top + scrollTop,
-        bottom: box.bottom + scrollTop,
-      };
-      if (overlaps(onPage, part)) found.push(onPage);
-    }
+    for (const box of boxesOf(match).map(onPage)) if (overlaps(box, seen)) found.push(box);
   }
   return { boxes: found.slice(0, most + 1), view: { left, top, zoom: scale } };
-}
-
-function overlaps(box: ElementBox, part: ElementBox): boolean {
-  const across = box.right > part.left - MARGIN_PX && box.left < part.right + MARGIN_PX;
-  return across && box.bottom > part.top - MARGIN_PX && box.top < part.bottom + MARGIN_PX;
 }
 
 /** Relative to the view. An element without a box of its own has those of its parts. */
@@ -70,8 +63,7 @@ function partsOf(element: Element): Part[] {
   const own = paintedBox(element);
   if (!isThin(own)) return isSeen(element) ? [{ box: own, at: element }] : [];
   return [...flatTreeChildren(element)].flatMap((node) => {
-    // Tested by type, since nodes in a frame are instances of that frame's classes.
-    if (node.nodeType === Node.ELEMENT_NODE) return partsOf(node as Element);
+    if (isElement(node)) return partsOf(node);
     const box = node.nodeType === Node.TEXT_NODE ? textBox(node) : null;
     return box !== null && !isThin(box) && isPainted(element) ? [{ box, at: element }] : [];
   });
