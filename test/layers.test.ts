@@ -92,10 +92,14 @@ describe('the layer law', () => {
     expect(readers).toEqual([]);
   });
 
-  it('lets what runs in a page import nothing but its own kind, and types of contract/, and be imported for its types alone', () => {
+  it('lets what runs in a page import nothing but its own kind, and limits and types of contract/, and be imported for its types alone', () => {
     const isInPage = (file: string) => file.startsWith('render/in-page/');
-    const strays = imports.filter(({ from, to }) => isInPage(from) && !isInPage(to) && !BUNDLED_IN_PAGE.test(to));
+    const strays = imports.filter(({ from, to }) => isInPage(from) && !isInPage(to) && !/^contract\//.test(to) && !BUNDLED_IN_PAGE.test(to));
     expect(strays.map(say)).toEqual([]);
+    const ofContract = files
+      .filter(isInPage)
+      .flatMap((file) => readFileSync(join(SRC, file), 'utf8').match(/^import (?!type\b)[^;]*contract\/.*/gm) ?? []);
+    expect(ofContract.filter((line) => !line.endsWith("contract/limits.js';"))).toEqual([]);
     const sources = files.filter((file) => file.startsWith('render/') && !isInPage(file));
     const values = sources.flatMap(
       (file) => readFileSync(join(SRC, file), 'utf8').match(/^import (?!type\b).* from '[^']*in-page\/.*/gm) ?? [],

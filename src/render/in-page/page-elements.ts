@@ -1,7 +1,9 @@
+import { ELEMENT_NAME_MAX_CHARS, ELEMENTS_MAX_ITEMS, FACT_LIST_MAX_CHARS } from '../../contract/limits.js';
+import type { PageElement } from '../../contract/page-facts.js';
 import { accessibleName, roleOf } from './accessible.js';
-import { type ElementBox, shownPart } from './boxes.js';
+import { type ElementBox, onPage, overlaps, shownPart } from './boxes.js';
 import { findDeep } from './deep-selector.js';
-import { allIn, flatTreeParent, hasVisibleStyle, matches, pageScroller, scopeOf, trees } from './dom.js';
+import { allIn, flatTreeParent, hasVisibleStyle, matches, scopeOf, trees } from './dom.js';
 import { type Mark, mark } from './marks.js';
 import { selectorOf } from './selector-of.js';
 
@@ -9,31 +11,6 @@ import { selectorOf } from './selector-of.js';
  * The elements of a page that people can act on, with refs that need no memory: a ref has a digest of the element's role and name, and
  * one of its selector, by which the same element is found in another load of the page.
  */
-
-export interface ElementLimits {
-  items: number;
-  /** The total length of names and selectors. */
-  chars: number;
-  nameChars: number;
-  selectorChars: number;
-}
-
-/** In CSS px of the page. */
-export interface Area {
-  left: number;
-  top: number;
-  right: number;
-  bottom: number;
-}
-
-/** As it goes to the result. */
-interface ListedElement {
-  ref: string;
-  role: string;
-  name: string;
-  box: { x: number; y: number; width: number; height: number };
-  selector: string;
-}
 
 export type RefSearch =
   | { selector: string }
@@ -51,46 +28,31 @@ interface Candidate {
   box: DOMRect;
 }
 
-/** The part of an element that the boxes around it show; null if they have scrolled it away. */
-interface Shown extends Candidate {
-  part: ElementBox | null;
-}
-
 /**
  * Lists visible elements, those in the picture first, each in the order of the document.
  * @param given.area the part of the page in the picture; null for the view
  * @param given.draws whether to draw their numbers on the page (marks.ts)
  */
-export function list({ area, draws, limits }: { area: Area | null; draws: boolean; limits: ElementLimits }): ListedElement[] {
-  const { scrollLeft, scrollTop } = pageScroller();
-  const shown = area ?? { left: scrollLeft, top: scrollTop, right: scrollLeft + innerWidth, bottom: scrollTop + innerHeight };
-  const isShown = ({ part }: Shown) =>
-    part !== null &&
-    part.right + scrollLeft > shown.left &&
-    part.left + scrollLeft < shown.right &&
-    part.bottom + scrollTop > shown.top &&
-    part.top + scrollTop < shown.bottom;
-  const all = candidates().map((one): Shown => ({ ...one, part: shownPart(one.box, one.element) }));
-  const ordered = [...all.filter(isShown), ...all.filter((one) => !isShown(one))];
-  const elements: ListedElement[] = [];
+export function list({ area, draws }: { area: ElementBox | null; draws: boolean }): PageElement[] {
+  const shown = area ?? onPage({ left: 0, top: 0, right: innerWidth, bottom: innerHeight });
+  const all = candidates().map((one) => {
+    const part = shownPart(one.box, one.element);
+    return { ...one, part: part !== null && overlaps(onPage(part), shown) ? part : null };
+  });
+  const ordered = [...all.filter(({ part }) => part !== null), ...all.filter(({ part }) => part === null)];
+  const elements: PageElement[] = [];
   const marks: Mark[] = [];
-  let charsLeft = limits.chars;
-  for (const one of ordered) {
-    const { element, role, box, part } = one;
-    if (elements.length >= limits.items) break;
-    const name = accessibleName(element, limits.nameChars);
-    const selector = selectorOf(element, limits.selectorChars);
+  let charsLeft = FACT_LIST_MAX_CHARS;
+  for (const { element, role, box, part } of ordered) {
+    if (elements.length >= ELEMENTS_MAX_ITEMS) break;
+    const name = accessibleName(element, ELEMENT_NAME_MAX_CHARS);
+    const selector = selectorOf(element);
     if (selector === null) continue;
     charsLeft -= name.length + selector.length;
     if (charsLeft < 0) break;
     const number = elements.length + 1;
-    const onPage = ({ left, top, right, bottom }: ElementBox) => ({
-      ...{ x: whole(left + scrollLeft), y: whole(top + scrollTop) },
-      ...{ width: whole(right - left), height: whole(bottom - top) },
-    });
-    const at = onPage(box);
-    elements.push({ ref: `e${number}-${digest(`${role} ${name}`)}-${digest(selector)}`, role, name, box: at, selector });
-    if (part !== null && isShown(one)) marks.push({ number, box: onPage(part) });
+    elements.push({ ref: `e${number}-${digest(`${role} ${name}`)}-${digest(selector)}`, role, name, box: rounded(box), selector });
+    if (part !== null) marks.push({ number, box: DOMRect.fromRect(rounded(part)) });
   }
   if (draws) mark(marks);
   return elements;
@@ -100,12 +62,14 @@ export function list({ area, draws, limits }: { area: Area | null; draws: boolea
  * Finds the element of a ref: the only one of its role and name, or of several the one at its selector.
  * @returns its selector for Playwright
  */
-export function find(ref: string, { nameChars, selectorChars }: Pick<ElementLimits, 'nameChars' | 'selectorChars'>): RefSearch {
+export function find(ref: string): RefSearch {
   const [, identity, place] = ref.split('-');
-  const alike = candidates().filter(({ element, role }) => digest(`${role} ${accessibleName(element, nameChars)}`) === identity);
-  const at = alike.find(({ element }) => digest(selectorOf(element, selectorChars) ?? '') === place) ?? null;
+  const alike = candidates().filter(
+    ({ element, role }) => digest(`${role} ${accessibleName(element, ELEMENT_NAME_MAX_CHARS)}`) === identity,
+  );
+  const at = alike.find(({ element }) => digest(selectorOf(element) ?? '') === place) ?? null;
   const found = at ?? (alike.length === 1 ? alike[0] : undefined);
-  const selector = found === undefined ? null : selectorOf(found.element, selectorChars);
+  const selector = found === undefined ? null : selectorOf(found.element);
   return selector === null ? { candidates: alike.length } : { selector: forPlaywright(selector) };
 }
 
@@ -163,8 +127,10 @@ function isCovered(element: Element, box: DOMRect): boolean {
   return !element.contains(front) && !front.contains(element);
 }
 
-function whole(px: number): number {
-  return Math.round(px);
+/** Where a box of the view is on the page, in whole px. */
+function rounded(box: ElementBox): PageElement['box'] {
+  const { left, top, right, bottom } = onPage(box);
+  return { x: Math.round(left), y: Math.round(top), width: Math.round(right - left), height: Math.round(bottom - top) };
 }
 
 /** FNV-1a of two halves, in seven characters. It only has to tell the elements of one page apart. */

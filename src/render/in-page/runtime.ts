@@ -1,6 +1,7 @@
 /**
  * The code that runs inside a page, built to one script that is installed once per document in an isolated world. Exports
- * are called as `module.function`; modules keep state between calls, and import only each other and types.
+ * are called as `module.function`; modules keep state between calls, and import only each other, and limits
+ * and types of contract/.
  */
 
 export * as blank from './blank.js';

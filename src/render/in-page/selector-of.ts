@@ -1,3 +1,4 @@
+import { ELEMENT_SELECTOR_MAX_CHARS } from '../../contract/limits.js';
 import { findDeep } from './deep-selector.js';
 import { allIn, type Tree } from './dom.js';
 
@@ -13,7 +14,7 @@ const GENERATED = /\d{4,}|[0-9a-f]{8,}|^[:«]|:$/i;
  * A selector whose first match is the element; `>>>` leads into open shadow trees.
  * @returns null if it would be too long
  */
-export function selectorOf(element: Element, maxChars: number): string | null {
+export function selectorOf(element: Element): string | null {
   const parts: string[] = [];
   for (let inner = element; ; ) {
     const tree = inner.getRootNode() as Tree;
@@ -22,7 +23,7 @@ export function selectorOf(element: Element, maxChars: number): string | null {
     inner = tree.host;
   }
   const selector = parts.join(' >>> ');
-  if (selector.length > maxChars) return null;
+  if (selector.length > ELEMENT_SELECTOR_MAX_CHARS) return null;
   // A nested shadow tree is searched, too.
   return parts.length === 1 || findDeep(selector).found[0]?.element === element ? selector : null;
 }

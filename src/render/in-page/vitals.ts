@@ -1,12 +1,8 @@
+import { SHIFTED_MAX_ITEMS } from '../../contract/limits.js';
+import type { Vitals } from '../../contract/page-facts.js';
 import { nameOf } from './dom.js';
 
 /** Largest Contentful Paint and layout shift of this document, as the browser has measured them so far. */
-
-/** In the form that the result has. */
-interface Vitals {
-  largest_contentful_paint?: { ms: number; element?: string; url?: string };
-  layout_shift: { score: number; elements: string[] };
-}
 
 interface Paint extends PerformanceEntry {
   element: Element | null;
@@ -24,8 +20,7 @@ const GAP_MS = 1_000;
 const WINDOW_MS = 5_000;
 const URL_MAX_CHARS = 2_000;
 
-/** @param mostElements the maximum number of names of elements that have moved */
-export function vitals(mostElements: number): Vitals {
+export function vitals(): Vitals {
   const paint = buffered<Paint>('largest-contentful-paint').at(-1);
   const { score, shifts } = worst(buffered<Shift>('layout-shift').filter(({ hadRecentInput }) => !hadRecentInput));
   const moved = shifts
@@ -33,8 +28,8 @@ export function vitals(mostElements: number): Vitals {
     .flatMap(({ sources }) => sources.map(({ node }) => node))
     .filter((node) => node instanceof Element);
   return {
-    ...(paint === undefined ? {} : { largest_contentful_paint: describe(paint) }),
-    layout_shift: { score: Math.round(score * 10_000) / 10_000, elements: [...new Set(moved.map(nameOf))].slice(0, mostElements) },
+    largest_contentful_paint: paint && describe(paint),
+    layout_shift: { score: Math.round(score * 10_000) / 10_000, elements: [...new Set(moved.map(nameOf))].slice(0, SHIFTED_MAX_ITEMS) },
   };
 }
 
@@ -42,8 +37,8 @@ function describe({ startTime, element, url }: Paint): NonNullable<Vitals['large
   const isShort = url !== '' && url.length <= URL_MAX_CHARS;
   return {
     ms: Math.round(startTime),
-    ...(element === null ? {} : { element: nameOf(element) }),
-    ...(isShort ? { url } : {}),
+    element: element === null ? undefined : nameOf(element),
+    url: isShort ? url : undefined,
   };
 }
 

@@ -2,14 +2,13 @@ import { z } from 'zod';
 import { CaptureError } from '../../contract/capture-error.js';
 import { REF_PATTERN } from '../../contract/page-facts.js';
 import type { World } from '../page-session.js';
-import { callInPage, ELEMENT_LIMITS } from './page-program.js';
+import { callInPage } from './page-program.js';
 
 /**
  * The elements that an earlier capture has listed, in another load of the page. A ref is all that is needed: it has digests of what the
  * element is, and where.
  */
 
-const FIND_MAX_MS = 1_000;
 const SELECTOR_MAX_CHARS = 4_096;
 const searchSchema = z.union([z.object({ selector: z.string().max(SELECTOR_MAX_CHARS) }), z.object({ candidates: z.int().min(0) })]);
 
@@ -25,9 +24,7 @@ export function refOf(selector: string): string | null {
  * @throws CaptureError `render_incomplete` if no element fits, or several do; DocumentReplaced
  */
 export async function resolveRef(world: Pick<World, 'run'>, ref: string): Promise<string> {
-  const { nameChars, selectorChars } = ELEMENT_LIMITS;
-  const answer = await callInPage(world, 'find', { given: [ref, { nameChars, selectorChars }], timeoutMs: FIND_MAX_MS });
-  const search = searchSchema.parse(answer);
+  const search = searchSchema.parse(await callInPage(world, 'find', [ref]));
   if ('selector' in search) return search.selector;
   throw noLongerFits(ref, search.candidates);
 }

@@ -1,7 +1,7 @@
 import pTimeout from 'p-timeout';
 import type { z } from 'zod';
 import type { Inspection } from '../../contract/capture-data.js';
-import { CONSOLE_MAX_ITEMS, FACT_TEXT_MAX_CHARS, FACT_URL_MAX_CHARS, SHIFTED_MAX_ITEMS } from '../../contract/limits.js';
+import { CONSOLE_MAX_ITEMS, FACT_TEXT_MAX_CHARS, FACT_URL_MAX_CHARS } from '../../contract/limits.js';
 import {
   type DocumentFacts,
   documentFactsSchema,
@@ -15,12 +15,12 @@ import { readUrl } from '../../contract/read-url.js';
 import type { ElementBox } from '../in-page/boxes.js';
 import type { DocumentState, OpenPage } from '../page/open-page.js';
 import { plainUrl } from '../page/request-log.js';
-import { callInPage, ELEMENT_LIMITS, FACT_LIMITS } from './page-program.js';
+import { callInPage, READ_MAX_MS } from './page-program.js';
 
-/** The time limit of each reading. A part that is not read in time is left out; the capture succeeds without it. */
-const READ_MAX_MS = 1_000;
-
-/** Reads the facts of one page for `inspect_page`, each at the step of the capture at which it is true. */
+/**
+ * Reads the facts of one page for `inspect_page`, each at the step of the capture at which it is true. A part that is not read in
+ * time is left out; the capture succeeds without it.
+ */
 export class FactsReader {
   #vitals: Vitals = {};
   #elements: PageElement[] | null = null;
@@ -41,8 +41,7 @@ export class FactsReader {
    * @param area the part of the page in the picture, in CSS px; null for the view
    */
   async readElements(area: ElementBox | null): Promise<void> {
-    const box = area && { left: area.left, top: area.top, right: area.right, bottom: area.bottom };
-    this.#elements = await this.#ask('list', [{ area: box, draws: this.annotates, limits: ELEMENT_LIMITS }], pageElementsSchema);
+    this.#elements = await this.#ask('list', [{ area, draws: this.annotates }], pageElementsSchema);
   }
 
   /** Removes the numbers from the page. */
@@ -56,13 +55,12 @@ export class FactsReader {
     if (this.#elements === null) await this.readElements(null);
     // A short page may have been painted only for its picture.
     if (this.#vitals.largest_contentful_paint === undefined) this.#vitals = { ...(await this.#askVitals()), ...this.#vitals };
-    const [document, errors] = await Promise.all([this.#ask('read', [FACT_LIMITS], documentFactsSchema), this.#consoleErrors()]);
+    const [document, errors] = await Promise.all([this.#ask('read', [], documentFactsSchema), this.#consoleErrors()]);
     const { log } = this.page.network;
     if (document === null || log === null) return { elements: this.#elements };
-    const status = shown.response?.status;
     const facts: PageFacts = {
       ...withoutCredentials(document),
-      ...(status === undefined ? {} : { status }),
+      status: shown.response?.status,
       ...log.facts(),
       console_errors: errors,
       ...this.#vitals,
@@ -71,18 +69,18 @@ export class FactsReader {
   }
 
   async #askVitals(): Promise<Vitals> {
-    const { largest_contentful_paint: paint, ...vitals } = (await this.#ask('vitals', [SHIFTED_MAX_ITEMS], vitalsSchema)) ?? {};
+    const { largest_contentful_paint: paint, ...vitals } = (await this.#ask('vitals', [], vitalsSchema)) ?? {};
     return paint === undefined ? vitals : { ...vitals, largest_contentful_paint: withPlainUrl(paint) };
   }
 
   /** @returns null if the page does not answer in time, or with anything else than was asked for */
   async #ask<Name extends Parameters<typeof callInPage>[1], Answer>(
     name: Name,
-    given: Parameters<typeof callInPage<Name>>[2]['given'],
+    given: Parameters<typeof callInPage<Name>>[2],
     schema: z.ZodType<Answer> | null,
   ): Promise<Answer | null> {
     const { world, deadlines } = this.page;
-    const asked = callInPage(world, name, { given, timeoutMs: READ_MAX_MS });
+    const asked = callInPage(world, name, given);
     const answer = await pTimeout(asked, { milliseconds: READ_MAX_MS, fallback: () => null }).catch(() => null);
     deadlines.signal.throwIfAborted();
     return schema?.safeParse(answer).data ?? null;
@@ -188,7 +186,7 @@ function withoutCredentials(facts: DocumentFacts): DocumentFacts {
   const each = <Item extends { url: string }>(items: Item[]) => items.map((item) => ({ ...item, url: withoutLogin(item.url) }));
   return {
     ...others,
-    ...(canonical === undefined ? {} : { canonical: withoutLogin(canonical) }),
+    canonical: canonical && withoutLogin(canonical),
     ...{ open_graph: all(openGraph), twitter: all(twitter), icons: each(icons), feeds: each(feeds), links: each(links) },
   };
 }
