@@ -38,10 +38,15 @@ const ROUNDS = 3;
 
 /** Running transitions and animations that end by themselves. */
 export function finiteMotion(): Animation[] {
-  return document.getAnimations().filter(({ timeline, playState, effect }) => {
-    const runs = timeline instanceof DocumentTimeline && playState === 'running';
-    return runs && effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY;
-  });
+  return document.getAnimations().filter((animation) => isRunning(animation) && !isEndless(animation));
+}
+
+export function isRunning({ timeline, playState }: Animation): boolean {
+  return timeline instanceof DocumentTimeline && playState === 'running';
+}
+
+export function isEndless({ effect }: Animation): boolean {
+  return effect?.getComputedTiming().endTime === Number.POSITIVE_INFINITY;
 }
 
 /** Moves animations to their last frame, including those that their end starts. */

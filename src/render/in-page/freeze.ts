@@ -1,7 +1,7 @@
 import { hideLateBanners } from './consent/inspect.js';
 import { allIn, force, pageScroller, type Tree, trees } from './dom.js';
 import { apply } from './edits.js';
-import { passFrames } from './frames.js';
+import { isEndless, passFrames } from './frames.js';
 import { expansions } from './scrollers.js';
 
 /** The value shown for an indeterminate progress bar. */
@@ -94,10 +94,6 @@ function freezeScrollDriven(animations: readonly Animation[]): void {
     animation.pause();
     (animation as { currentTime: unknown }).currentTime = CSS.percent((at - (startTime?.value ?? 0)) * playbackRate);
   }
-}
-
-function isEndless({ effect }: Animation): boolean {
-  return effect?.getComputedTiming().endTime === Number.POSITIVE_INFINITY;
 }
 
 function awayFromStart({ effect }: Animation): number {

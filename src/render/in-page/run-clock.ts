@@ -1,5 +1,5 @@
 import { trees } from './dom.js';
-import { finiteMotion, passFrames, sleep } from './frames.js';
+import { finiteMotion, isEndless, isRunning, passFrames, sleep } from './frames.js';
 import type { ClockRequest, ClockState } from './page-clock.js';
 
 /** Asks the page's clock, which runs in the main world, to run ahead or to hold. */
@@ -15,11 +15,6 @@ export interface RunRequest extends ClockRequest {
   held: boolean;
 }
 
-export interface Ran {
-  /** ms of the page's time until a timer, an animation frame or an animation's next step is due; null if nothing is. */
-  nextMs: number | null;
-}
-
 /** How long after its time limit a run may still answer. */
 const LATE_MS = 500;
 const FRAME_MAX_MS = 100;
@@ -28,9 +23,9 @@ const BUSY: ClockState = { nextMs: 0 };
 
 /**
  * Runs the page's time ahead, and its transitions and animations by the same time.
- * @returns null if this document does not have our clock
+ * @returns ms until a timer, an animation frame or an animation's next step is due; null if this document does not have our clock
  */
-export async function runAhead({ ask, ms, realMs, frame, draws, held }: RunRequest): Promise<Ran | null> {
+export async function runAhead({ ask, ms, realMs, frame, draws, held }: RunRequest): Promise<ClockState | null> {
   const state = await requestRun(ask, { ms, realMs });
   if (state === null) return null;
   const moving = moveMotion(ms, held);
@@ -88,11 +83,8 @@ function moveMotion(ms: number, held: boolean): boolean {
 
 /** The browser's own clock for animations is stopped while ours is held. */
 function moveEndless(ms: number): void {
-  const endless = trees(document).flatMap((tree) => tree.getAnimations().filter(isEndless));
+  const endless = trees()
+    .flatMap((tree) => tree.getAnimations())
+    .filter((animation) => isRunning(animation) && isEndless(animation));
   for (const animation of endless) animation.currentTime = Number(animation.currentTime ?? 0) + ms * animation.playbackRate;
-}
-
-function isEndless({ timeline, playState, effect }: Animation): boolean {
-  const runs = timeline instanceof DocumentTimeline && playState === 'running';
-  return runs && effect?.getComputedTiming().endTime === Number.POSITIVE_INFINITY;
 }
