@@ -25,11 +25,6 @@ interface MovingImage {
   shown: string;
 }
 
-interface PlayingVideo {
-  element: HTMLVideoElement;
-  from: number;
-}
-
 /** Further images, and larger ones, show their first frame. */
 const IMAGES_MAX = 20;
 const IMAGE_FRAMES_MAX = 200;
@@ -45,7 +40,9 @@ const FRAME_MIN_MS = 20;
 const FRAME_DEFAULT_MS = 100;
 
 const images: MovingImage[] = [];
-let videos: PlayingVideo[] = [];
+let videos: HTMLVideoElement[] = [];
+/** The page's time, in seconds, when they were taken over. */
+let videosFromS = 0;
 
 /** The addresses of images that may be animated, other than data: URLs, at most 20. None where the browser cannot take them apart. */
 export function imageUrls(): string[] {
@@ -63,7 +60,8 @@ export async function begin({ fromMs, bytes }: { fromMs: number; bytes: ImageByt
   hideCarets(all);
   const media = all.flatMap((tree) => allIn(tree, 'video,audio') as HTMLMediaElement[]);
   const playing = media.filter((one) => one.localName === 'video' && (one.autoplay || !one.paused) && Number.isFinite(one.duration));
-  videos = playing.map((element) => ({ element: element as HTMLVideoElement, from: fromMs / 1_000 }));
+  videos = playing as HTMLVideoElement[];
+  videosFromS = fromMs / 1_000;
   // Called on the prototype, since elements in a frame are instances of that frame's classes.
   for (const one of media) HTMLMediaElement.prototype.pause.call(one);
   await endsInTime(takeOverImages(bytes), DECODE_MAX_MS);
@@ -72,9 +70,7 @@ export async function begin({ fromMs, bytes }: { fromMs: number; bytes: ImageByt
 
 /** Scrolls, so that the page can react before the next moment is shown. */
 export async function scrollTo(share: number): Promise<void> {
-  const scroller = pageScroller();
-  const way = scroller.scrollHeight - scroller.clientHeight;
-  scroller.scrollTo({ top: Math.round(way * share), behavior: 'instant' });
+  moveTo(share);
   await passFrames(1, FRAME_MAX_MS);
   // Observers are called at the end of the frame's task.
   await sleep(0);
@@ -84,11 +80,14 @@ export async function scrollTo(share: number): Promise<void> {
 export async function show({ atMs, scrolled }: Moment): Promise<void> {
   for (const image of images) showFrame(image, atMs);
   await Promise.all(videos.map((video) => seek(video, atMs)));
-  if (scrolled !== null) {
-    const scroller = pageScroller();
-    // The page's own scripts may have scrolled it.
-    scroller.scrollTo({ top: Math.round((scroller.scrollHeight - scroller.clientHeight) * scrolled), behavior: 'instant' });
-  }
+  // The page's own scripts may have scrolled it.
+  if (scrolled !== null) moveTo(scrolled);
+}
+
+function moveTo(share: number): void {
+  const scroller = pageScroller();
+  const way = scroller.scrollHeight - scroller.clientHeight;
+  scroller.scrollTo({ top: Math.round(way * share), behavior: 'instant' });
 }
 
 function shownImages(): HTMLImageElement[] {
@@ -186,9 +185,9 @@ function showFrame(image: MovingImage, atMs: number): void {
   element.style.setProperty('content', `url("${frame.url}")`, 'important');
 }
 
-async function seek({ element, from }: PlayingVideo, atMs: number): Promise<void> {
-  const { duration, loop } = element;
-  const at = from + (atMs / 1_000) * element.defaultPlaybackRate;
+async function seek(element: HTMLVideoElement, atMs: number): Promise<void> {
+  const { duration, loop, defaultPlaybackRate } = element;
+  const at = videosFromS + (atMs / 1_000) * defaultPlaybackRate;
   const time = loop ? at % duration : Math.min(at, duration);
   if (element.currentTime === time) return;
   const sought = new Promise((resolve) => element.addEventListener('seeked', resolve, { once: true }));

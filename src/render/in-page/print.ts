@@ -150,7 +150,9 @@ export function recordQueries(): void {
     visitSheets(tree, (part) => {
       if (part instanceof CSSStyleSheet && sheets.has(part)) return false;
       if (part instanceof CSSStyleSheet) sheets.add(part);
-      if (part instanceof CSSStyleSheet || part instanceof CSSMediaRule) recordMedia(part.media);
+      if (!(part instanceof CSSStyleSheet || part instanceof CSSMediaRule)) return true;
+      const { mediaText } = part.media;
+      if (OF_HEIGHT.test(mediaText)) queries.set(part.media, matchMedia(mediaText).matches);
       return true;
     });
   }
@@ -183,11 +185,6 @@ export function fixHeights(): void {
     saveStyle(styleOf(element));
     fixStyle(styleOf(element));
   });
-}
-
-function recordMedia(media: MediaList): void {
-  const { mediaText } = media;
-  if (OF_HEIGHT.test(mediaText)) queries.set(media, matchMedia(mediaText).matches);
 }
 
 /** @returns whether to visit the rules in it */

@@ -60,7 +60,7 @@ export async function step({ to, by, left }: ScrollStep): Promise<void> {
   }
   const scroller = pageScroller();
   for (const top of by === undefined ? [to] : [by, to]) {
-    scroller.scrollTo({ top, ...(left === undefined ? {} : { left }), behavior: 'instant' });
+    scroller.scrollTo({ top, left, behavior: 'instant' });
     await passFrames(1, FRAME_MAX_MS);
     // Observers are called at the end of the frame's task.
     await sleep(0);

@@ -84,9 +84,8 @@ function isDownward(transform: string): boolean {
 /** The height of the content as laid out, ignoring transforms, in CSS px. */
 function contentHeight(element: HTMLElement): number {
   const children = inFlow(element);
-  const [first] = children;
-  if (first === undefined) return 0;
-  return children.reduce((lowest, child) => Math.max(lowest, child.offsetTop + child.offsetHeight), 0) - first.offsetTop;
+  const end = children.reduce((lowest, child) => Math.max(lowest, child.offsetTop + child.offsetHeight), 0);
+  return end - (children[0]?.offsetTop ?? 0);
 }
 
 function inFlow(element: HTMLElement): HTMLElement[] {

@@ -1,11 +1,8 @@
-import { record, undoRecorded } from './change-log.js';
+import { undoRecorded } from './change-log.js';
 import { unmark } from './element.js';
 import { unpin } from './pin.js';
 
-/** Starts recording what is changed for a picture. */
-export function begin(): void {
-  record();
-}
+export { record as begin } from './change-log.js';
 
 /**
  * Undoes what was changed for the last picture since `begin`, and scrolls back to where the page was.
