@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { versionOf } from '../launch/chromium-process.js';
 import type { Executable } from '../launch/executable.js';
-import { BrowserError, SandboxMissing } from '../launch/launch-mode.js';
+import { BrowserError, firstLine, SandboxMissing } from '../launch/launch-mode.js';
 import { copiesDir, namedBrowser, ownCopies, playwrightCache, systemBrowsers } from './browser-places.js';
 import type { BrowserCheckOptions } from './check-browser.js';
 
@@ -64,7 +64,7 @@ async function withVersion(executable: Executable, dataDir: string): Promise<Ran
   if (known === null) rememberBrowser(executable, dataDir, { version });
   const failedAt = known?.failedAt ?? null;
   const failed = failedAt !== null && Math.abs(Date.now() - failedAt) < FAILURE_COUNTS_MS;
-  return { ...executable, ...(version === null ? {} : { version }), failed };
+  return { ...executable, version: version ?? undefined, failed };
 }
 
 /**
@@ -98,10 +98,8 @@ async function checkNamed(path: string, options: BrowserCheckOptions): Promise<E
     return await check(executable, options);
   } catch (error) {
     if (error instanceof SandboxMissing) throw error;
-    const reason = (error as Error).message.split('\n')[0];
-    throw new BrowserError(`STILLFRAME_CHROMIUM (--chromium) is "${path}": it must be the path of a Chromium that can capture. ${reason}`, {
-      cause: error,
-    });
+    const rule = 'it must be the path of a Chromium that can capture';
+    throw new BrowserError(`STILLFRAME_CHROMIUM (--chromium) is "${path}": ${rule}. ${firstLine(error)}`, { cause: error });
   }
 }
 

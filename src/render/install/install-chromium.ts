@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Executable } from '../launch/executable.js';
-import { BrowserError, SandboxMissing } from '../launch/launch-mode.js';
+import { BrowserError, firstLine, SandboxMissing } from '../launch/launch-mode.js';
 import pins from '../pinned-packages.json';
 import { copiesDir, inflatedDir, ownCopies, systemBrowsers } from './browser-places.js';
 import type { BrowserCheckOptions } from './check-browser.js';
@@ -74,7 +74,7 @@ async function tryMethod(method: InstallMethod, options: InstallOptions): Promis
   } catch (error) {
     // Other browsers would fail in the same way, or the installation was aborted.
     if (error instanceof SandboxMissing || options.signal?.aborted) throw error;
-    say(`  failed:  ${firstLine(error as Error)}`);
+    say(`  failed:  ${firstLine(error)}`);
   }
   await method.undo(dataDir);
   return null;
@@ -89,12 +89,16 @@ const playwright: InstallMethod = {
     const command = [...settings, process.execPath, cli, 'install', '--only-shell', 'chromium'];
     return runCommand('env', command, { cwd: dataDir, timeoutMs: DOWNLOAD_MS, silenceMs: SILENCE_MS, signal });
   },
-  brought: (dataDir) => ownCopies(dataDir).filter(({ env }) => env === undefined),
+  brought: downloadedCopies,
   undo: async (dataDir) => {
-    const copies = ownCopies(dataDir).filter(({ env }) => env === undefined);
-    await Promise.all(copies.map(({ path }) => rm(dirname(dirname(path)), { recursive: true, force: true })));
+    await Promise.all(downloadedCopies(dataDir).map(({ path }) => rm(dirname(dirname(path)), { recursive: true, force: true })));
   },
 };
+
+/** Only the copy from the npm package needs variables, for its libraries. */
+function downloadedCopies(dataDir: string): Executable[] {
+  return ownCopies(dataDir).filter(({ env }) => env === undefined);
+}
 
 /** A Chromium with all libraries that it needs, for machines where no system package can be installed. */
 const npmPackage: InstallMethod = {
@@ -169,7 +173,3 @@ const COMMANDS: readonly ManagerCommand[] = [
   ['/usr/bin/zypper', 'sudo zypper install -y chromium'],
   ['/opt/homebrew/bin/brew', 'brew install --cask chromium'],
 ];
-
-function firstLine(error: Error): string {
-  return error.message.split('\n')[0] ?? error.message;
-}

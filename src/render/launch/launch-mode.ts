@@ -44,7 +44,8 @@ const REFUSAL = /No usable sandbox!|SUID sandbox helper binary|Failed to move to
 
 /**
  * Starts a browser with all restrictions that this system supports: an unprivileged user, and the sandbox. Omits the sandbox
- * only if the browser reports twice that none is usable; runs as root only if the operator has disabled the sandbox.
+ * only if the browser reports twice that none is usable; runs as root only if the operator has disabled the sandbox, and it
+ * cannot run as another user.
  * @throws SandboxMissing if the sandbox is required but not usable; the second failure if the browser does not start for
  * another reason
  */
@@ -53,17 +54,21 @@ export async function launchSandboxed<Started>(
   start: (mode: LaunchMode) => Promise<Started>,
 ): Promise<SandboxedLaunch<Started>> {
   const user = unprivilegedUser();
-  if (wish === false) return await launchUnsandboxed(start);
+  const wanted = { sandbox: wish !== false, user };
   try {
-    const mode = { sandbox: true, user };
-    return { started: await twice(mode, start), mode, concession: null };
+    return { started: await twice(wanted, start), mode: wanted, concession: null };
   } catch (error) {
     const { message } = error as Error;
-    if (!REFUSAL.test(message)) throw error;
+    if (wish === false ? user === null : !REFUSAL.test(message)) throw error;
     if (wish === 'required') throw new SandboxMissing(message);
-    const mode = { sandbox: false, user };
-    return { started: await twice(mode, start), mode, concession: message };
+    const mode = { sandbox: false, user: wish === false ? null : user };
+    return { started: await (wish === false ? start(mode) : twice(mode, start)), mode, concession: message };
   }
+}
+
+/** The first line of an error's message. */
+export function firstLine(error: unknown): string {
+  return (error as Error).message.split('\n', 1)[0] ?? '';
 }
 
 /** No browser is available. The message, one line, explains the remedy to the operator. */
@@ -77,19 +82,6 @@ export class SandboxMissing extends BrowserError {
     const advice =
       'Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or set STILLFRAME_SANDBOX=true to run without it.';
     super(`STILLFRAME_SANDBOX=required, but this system does not allow Chromium's sandbox. ${advice} (${reason})`);
-  }
-}
-
-/** Runs without the sandbox, as the operator has configured: as another user if the server is root, or as root if that is impossible. */
-async function launchUnsandboxed<Started>(start: (mode: LaunchMode) => Promise<Started>): Promise<SandboxedLaunch<Started>> {
-  const user = unprivilegedUser();
-  const mode = { sandbox: false, user };
-  try {
-    return { started: await twice(mode, start), mode, concession: null };
-  } catch (error) {
-    if (user === null) throw error;
-    const asRoot = { sandbox: false, user: null };
-    return { started: await start(asRoot), mode: asRoot, concession: (error as Error).message };
   }
 }
 

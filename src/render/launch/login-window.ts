@@ -1,7 +1,7 @@
 import pTimeout from 'p-timeout';
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { playwrightChromium } from './chromium-process.js';
-import { BrowserError } from './launch-mode.js';
+import { BrowserError, firstLine } from './launch-mode.js';
 
 /** Playwright's storage state file, as the field `storage_state` accepts it. */
 export type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
@@ -64,8 +64,7 @@ export class LoginWindow implements AsyncDisposable {
       page.goto(url).catch(() => undefined);
       return window;
     } catch (error) {
-      const [reason = ''] = (error as Error).message.split('\n');
-      throw new BrowserError(`No browser window could be opened with ${executable}: ${reason}`, { cause: error });
+      throw new BrowserError(`No browser window could be opened with ${executable}: ${firstLine(error)}`, { cause: error });
     }
   }
 
