@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { addAbortListener } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { killProcess } from '../launch/process-table.js';
@@ -10,7 +11,7 @@ export interface CommandLimits {
   /** The time limit without output, in ms. */
   silenceMs: number;
   /** Kills the command when it aborts. */
-  signal?: AbortSignal | undefined;
+  signal?: AbortSignal;
 }
 
 const OUTPUT_KEPT_CHARS = 8_192;
@@ -29,8 +30,7 @@ export async function runCommand(command: string, args: readonly string[], limit
     stopped = why;
     if (child.pid !== undefined) killProcess(-child.pid);
   };
-  const onAbort = (): void => stop('it was stopped');
-  signal?.addEventListener('abort', onAbort, { once: true });
+  using _abort = signal && addAbortListener(signal, () => stop('it was stopped'));
   const total = setTimeout(() => stop(`not done after ${timeoutMs / 1_000} s`), timeoutMs);
   const silence = setTimeout(() => stop(`no output for ${silenceMs / 1_000} s`), silenceMs);
   const onOutput = (chunk: Buffer): void => {
@@ -49,7 +49,6 @@ export async function runCommand(command: string, args: readonly string[], limit
   } finally {
     clearTimeout(total);
     clearTimeout(silence);
-    signal?.removeEventListener('abort', onAbort);
   }
 }
 

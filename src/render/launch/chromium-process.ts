@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { addAbortListener } from 'node:events';
 import { accessSync, constants, statfsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Readable, Writable } from 'node:stream';
@@ -78,12 +79,7 @@ export class ChromiumProcess implements AsyncDisposable {
 
   /** Free bytes on the disk of its profile, which also holds its temporary files; null if the profile was removed. */
   freeBytes(): number | null {
-    try {
-      const { bavail, bsize } = statfsSync(this.profile);
-      return bavail * bsize;
-    } catch {
-      return null;
-    }
+    return freeBytesOf(this.profile);
   }
 
   /** Kills the process group at once, since the profile is temporary. Resolves within 2 s. May be called twice. */
@@ -145,7 +141,7 @@ export function endsInTime(work: Promise<unknown>, timeoutMs: number): Promise<b
 export function withTimeout<T>(work: Promise<T>, timeoutMs: number, signal?: AbortSignal): Promise<T> {
   const message = `the browser did not answer within ${timeoutMs} ms`;
   const customTimers = { setTimeout: timeoutInParts as typeof setTimeout, clearTimeout };
-  return pTimeout(work, { milliseconds: timeoutMs, message, customTimers, ...(signal === undefined ? {} : { signal }) });
+  return pTimeout(work, { milliseconds: timeoutMs, message, customTimers, signal });
 }
 
 function timeoutInParts(onOver: () => void, timeoutMs: number): NodeJS.Timeout {
@@ -174,7 +170,7 @@ async function start(options: LaunchOptions, profile: string): Promise<Started> 
     cwd: '/',
     env: environment(executable, profile),
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
-    ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
+    ...user,
   });
   const outputEnd = listen(child);
   const failed = new Promise<never>((_, reject) => {
@@ -187,8 +183,7 @@ async function start(options: LaunchOptions, profile: string): Promise<Started> 
   const { pid } = child;
   if (pid === undefined) return failed;
   const stop = (): void => killGroup(child);
-  options.signal?.addEventListener('abort', stop, { once: true });
-  if (options.signal?.aborted) stop();
+  using _abort = options.signal && addAbortListener(options.signal, stop);
   const policy = new TargetPolicy(child.stdio[3] as Writable, child.stdio[4] as Readable, stop);
   try {
     // Playwright is loaded only now, while the browser starts.
@@ -199,8 +194,6 @@ async function start(options: LaunchOptions, profile: string): Promise<Started> 
     killGroup(child);
     await exited;
     throw new Error(`${(error as Error).message} ${outputEnd()}`.trim(), { cause: error });
-  } finally {
-    options.signal?.removeEventListener('abort', stop);
   }
 }
 
@@ -227,10 +220,18 @@ function environment(executable: Executable, profile: string): NodeJS.ProcessEnv
 function shmIsRoomy(): boolean {
   try {
     accessSync('/dev/shm', constants.W_OK);
-    const { bavail, bsize } = statfsSync('/dev/shm');
-    return bavail * bsize >= SHM_ENOUGH_BYTES;
+    return (freeBytesOf('/dev/shm') ?? 0) >= SHM_ENOUGH_BYTES;
   } catch {
     return false;
+  }
+}
+
+function freeBytesOf(dir: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(dir);
+    return bavail * bsize;
+  } catch {
+    return null;
   }
 }
 

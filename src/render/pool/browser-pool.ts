@@ -3,7 +3,7 @@
  * after a crash, and recycled before it grows too large. Does not know what a capture does with its page.
  */
 
-import { EventEmitter, once } from 'node:events';
+import { addAbortListener, EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pTimeout from 'p-timeout';
 import { CaptureError } from '../../contract/capture-error.js';
@@ -47,7 +47,7 @@ export interface PoolOptions {
   /** Whether pages get a clock that can run ahead. Default: true. */
   clock?: boolean;
   /** The only capture that will be made: its page is opened in advance, and no other. Default: pages for any number of captures. */
-  only?: CaptureOptions | undefined;
+  only?: CaptureOptions;
   log: Log;
   /** The number of captures after which a browser is replaced, without effect on clients. Default: 500. */
   recycleAfter?: number;
@@ -56,7 +56,7 @@ export interface PoolOptions {
   /** The delay in ms, after the first browser's start, of the others, unless needed sooner. Default: 2,000. */
   followAfterMs?: number;
   /** Aborts the start, and kills the browser that is being started. */
-  signal?: AbortSignal | undefined;
+  signal?: AbortSignal;
   now?(): number;
 }
 
@@ -120,8 +120,7 @@ export class BrowserPool implements AsyncDisposable {
     const directories = swept.reduce((sum, count) => sum + count);
     if (directories > 0) options.log.info({ directories }, 'removed processes and directories of an earlier server');
     const pool = new BrowserPool(options, profiles, version);
-    const stop = (): void => void pool[Symbol.asyncDispose]();
-    options.signal?.addEventListener('abort', stop, { once: true });
+    using _abort = options.signal && addAbortListener(options.signal, () => void pool[Symbol.asyncDispose]());
     try {
       options.signal?.throwIfAborted();
       await pool.startFirst();
@@ -130,8 +129,6 @@ export class BrowserPool implements AsyncDisposable {
     } catch (error) {
       await pool[Symbol.asyncDispose]();
       throw error;
-    } finally {
-      options.signal?.removeEventListener('abort', stop);
     }
   }
 
