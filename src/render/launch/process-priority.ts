@@ -4,10 +4,10 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import { SYSTEM_PATH, type Unprivileged } from './launch-mode.js';
-import { type BrowserProcess, threadsOf } from './process-table.js';
+import { type BrowserProcess, readProcFile, threadsOf } from './process-table.js';
 
 /** The niceness of every browser. One that may raise priorities, such as root's, resets it for some threads. */
 export const BROWSER_NICENESS = 3;
@@ -37,11 +37,7 @@ export function browserCommand(path: string, flags: string[], { nice, perl } = P
 }
 
 function sessionsShareTheProcessor(): boolean {
-  try {
-    return readFileSync('/proc/sys/kernel/sched_autogroup_enabled', 'latin1').trim() === '1';
-  } catch {
-    return false;
-  }
+  return readProcFile('/proc/sys/kernel/sched_autogroup_enabled')?.trim() === '1';
 }
 
 /** Whether all users can run the file, including the browser's. */

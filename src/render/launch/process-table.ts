@@ -22,7 +22,7 @@ const ENDED = ['Z', 'X'];
 
 /** @returns null if the process does not exist */
 export function readProcess(pid: number): ProcessEntry | null {
-  const stat = read(`/proc/${pid}/stat`);
+  const stat = readProcFile(`/proc/${pid}/stat`);
   if (stat === null) return null;
   // The second field, the program's name in brackets, may contain any character, so parsing starts after it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -38,7 +38,7 @@ export function readProcess(pid: number): ProcessEntry | null {
 
 /** A process's memory without its mapped files, such as its program; 0 if it has exited. */
 export function memoryOf(pid: number): { ownBytes: number; sharedBytes: number } {
-  const status = read(`/proc/${pid}/status`) ?? '';
+  const status = readProcFile(`/proc/${pid}/status`) ?? '';
   const bytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0) * 1024;
   return { ownBytes: bytes('RssAnon'), sharedBytes: bytes('RssShmem') };
 }
@@ -50,13 +50,13 @@ export function threadsOf(pid: number): number[] {
 
 /** The time, in ms, that the process's threads have run or waited for a processor; null if unknown. */
 export function busyMs(pid: number): number | null {
-  const times = threadsOf(pid).flatMap((tid) => read(`/proc/${pid}/task/${tid}/schedstat`)?.split(' ', 2) ?? []);
+  const times = threadsOf(pid).flatMap((tid) => readProcFile(`/proc/${pid}/task/${tid}/schedstat`)?.split(' ', 2) ?? []);
   return times.length === 0 ? null : times.reduce((sum, ns) => sum + Number(ns), 0) / 1e6;
 }
 
 /** Whether the process draws the browser's own windows instead of a page. */
 export function drawsWindows(pid: number): boolean {
-  return read(`/proc/${pid}/cmdline`)?.includes('--top-chrome-webui') === true;
+  return readProcFile(`/proc/${pid}/cmdline`)?.includes('--top-chrome-webui') === true;
 }
 
 export function processGroup(group: number): ProcessEntry[] {
@@ -129,13 +129,13 @@ export function isStoppedRenderer({ role, state }: BrowserProcess): boolean {
 
 /** Processes whose command line or environment contains the text. */
 export function processesNaming(text: string): ProcessEntry[] {
-  const names = (pid: number) => [`/proc/${pid}/cmdline`, `/proc/${pid}/environ`].some((file) => read(file)?.includes(text));
+  const names = (pid: number) => [`/proc/${pid}/cmdline`, `/proc/${pid}/environ`].some((file) => readProcFile(file)?.includes(text));
   return readProcesses(allPids().filter((pid) => pid !== process.pid && names(pid)));
 }
 
 /** The role of a Chromium process, such as `renderer` or `network.mojom.NetworkService`; `browser` for the main process. */
 export function roleOf(pid: number): string {
-  const command = read(`/proc/${pid}/cmdline`) ?? '';
+  const command = readProcFile(`/proc/${pid}/cmdline`) ?? '';
   return (/--utility-sub-type=([\w.]+)/.exec(command) ?? /--type=([\w-]+)/.exec(command))?.[1] ?? 'browser';
 }
 
@@ -143,7 +143,7 @@ export function roleOf(pid: number): string {
 export function renderersSandboxed(group: number): boolean | null {
   const renderers = processGroup(group).filter(({ pid }) => roleOf(pid) === 'renderer');
   if (renderers.length === 0) return null;
-  return renderers.every(({ pid }) => /^Seccomp:\s*2$/m.test(read(`/proc/${pid}/status`) ?? ''));
+  return renderers.every(({ pid }) => /^Seccomp:\s*2$/m.test(readProcFile(`/proc/${pid}/status`) ?? ''));
 }
 
 /**
@@ -185,7 +185,7 @@ function listNumbers(dir: string): number[] {
 }
 
 /** A process may exit while it is read, so an unreadable one counts as exited. */
-function read(file: string): string | null {
+export function readProcFile(file: string): string | null {
   try {
     return readFileSync(file, 'latin1');
   } catch {
