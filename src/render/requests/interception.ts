@@ -27,20 +27,13 @@ const MATCHED_URL_CHARS = 8_192;
 const BLOCKED_KEPT = 50;
 const FETCH_PATTERNS = { patterns: [{ urlPattern: 'http://*' }, { urlPattern: 'https://*' }] };
 
-/** Maps the types of `block_resources` to Chromium's. A main frame's document is never blocked. */
-const BLOCKED_TYPES: Record<ResourceKind, readonly string[]> = {
-  stylesheet: ['Stylesheet'],
-  image: ['Image'],
-  media: ['Media'],
-  font: ['Font'],
-  script: ['Script'],
-  texttrack: ['TextTrack'],
-  xhr: ['XHR'],
-  fetch: ['Fetch'],
-  eventsource: ['EventSource'],
-  manifest: ['Manifest'],
-  frame: ['Document'],
-  other: ['Other', 'Ping', 'Prefetch', 'CSPViolationReport', 'SignedExchange'],
+/** Chromium's names of the types of `block_resources`, where they are others. A main frame's document is never blocked. */
+const KINDS: Record<string, ResourceKind> = {
+  Document: 'frame',
+  Ping: 'other',
+  Prefetch: 'other',
+  CSPViolationReport: 'other',
+  SignedExchange: 'other',
 };
 
 /** Maps Chromium's resource types to those of filter lists. */
@@ -78,7 +71,6 @@ export class Interception {
   readonly #documents = new Map<string, string>();
   readonly #headers: TargetHeaders;
   readonly #credentials: OriginCredentials;
-  readonly #blockedTypes: ReadonlySet<string>;
   /** The number of requests that the caller's own rules have blocked. */
   blockedByCaller = 0;
   #matchingMs = 0;
@@ -89,7 +81,6 @@ export class Interception {
   ) {
     this.#headers = new TargetHeaders(session, plan.options);
     this.#credentials = new OriginCredentials(plan.options);
-    this.#blockedTypes = new Set(plan.options.blockResources.flatMap((type) => BLOCKED_TYPES[type]));
   }
 
   /** Starts before the navigation, and ends with the page. */
@@ -97,7 +88,7 @@ export class Interception {
     const { cdp } = session;
     const interception = new Interception(session, plan);
     const page: RequestTarget = { send: sendTo(cdp), type: 'page', url: '' };
-    const fetchEnabled = { ...FETCH_PATTERNS, ...(plan.options.httpCredentials === null ? {} : { handleAuthRequests: true }) };
+    const fetchEnabled = { ...FETCH_PATTERNS, handleAuthRequests: plan.options.httpCredentials !== null };
     cdp.on('Fetch.requestPaused', (paused) => interception.#judgeSafely(paused as Paused, page));
     cdp.on('Fetch.authRequired', (asked) => interception.#credentials.answer(asked, page));
     const watching = watchChildTargets(cdp, {
@@ -164,8 +155,9 @@ export class Interception {
   }
 
   #isBlockedByCaller({ request, resourceType }: Paused): boolean {
-    const { blockRequests } = this.plan.options;
-    if (this.#blockedTypes.has(resourceType)) return true;
+    const { blockRequests, blockResources } = this.plan.options;
+    const kind = KINDS[resourceType] ?? resourceType.toLowerCase();
+    if (blockResources.some((blocked) => blocked === kind)) return true;
     if (blockRequests.length === 0 || this.#matchingMs > MATCHING_MAX_MS) return false;
     const began = performance.now();
     const url = request.url.slice(0, MATCHED_URL_CHARS);
