@@ -1,7 +1,8 @@
-import { closeSync, existsSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { type Executable, kindOf } from '../launch/executable.js';
+import { entriesOf } from '../pool/profile-dir.js';
 
 /** The directory of this program's own browsers. */
 export function copiesDir(dataDir: string): string {
@@ -63,10 +64,10 @@ const MAC_BROWSERS = ['Chromium', 'Google Chrome', 'Microsoft Edge'].map((name) 
 
 /** Expects Playwright's layout: <name>-<revision>/<platform>/<program>. */
 function downloads(root: string, source: string): Executable[] {
-  const found = list(root).flatMap((dir) => {
+  const found = entriesOf(root).flatMap((dir) => {
     const [, name, revision] = /^(chromium_headless_shell|chromium)-(\d+)$/.exec(dir) ?? [];
     if (name === undefined) return [];
-    const programs = list(join(root, dir)).flatMap((platform) => PROGRAMS.map((program) => join(root, dir, platform, program)));
+    const programs = entriesOf(join(root, dir)).flatMap((platform) => PROGRAMS.map((program) => join(root, dir, platform, program)));
     return programs.filter(isFile).map((path) => ({ path, shell: name !== 'chromium', revision: Number(revision) }));
   });
   found.sort((a, b) => Number(b.shell) - Number(a.shell) || b.revision - a.revision);
@@ -112,8 +113,4 @@ function isScript(path: string): boolean {
 
 function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
-}
-
-function list(dir: string): string[] {
-  return existsSync(dir) ? readdirSync(dir) : [];
 }

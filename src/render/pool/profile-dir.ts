@@ -164,7 +164,7 @@ export async function sweepTemporary(dir: string): Promise<number> {
 }
 
 /** The names of the entries; none if the directory does not exist. */
-function entriesOf(dir: string): string[] {
+export function entriesOf(dir: string): string[] {
   return existsSync(dir) ? readdirSync(dir) : [];
 }
 
