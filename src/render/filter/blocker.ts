@@ -87,7 +87,7 @@ export class Blocker implements AsyncDisposable {
       builtIn,
       sources: listSources(options.lists.urls),
       egress,
-      ...(fetchPackaged === undefined ? {} : { fetchPackaged }),
+      fetchPackaged,
     };
     const blocker = new Blocker(options, lists, consentBundle, builtInEngines(builtIn));
     await blocker.reload();

@@ -19,7 +19,7 @@ export interface BrowserCheckOptions {
   /** The sandbox setting of the service: a browser is tested under the restrictions that it will run with. */
   sandbox: SandboxSetting;
   /** Aborts the test, and kills the browser under test. */
-  signal?: AbortSignal | undefined;
+  signal?: AbortSignal;
 }
 
 /**

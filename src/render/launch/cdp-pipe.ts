@@ -226,7 +226,7 @@ function containsException(parts: readonly Buffer[]): boolean {
 /** The answer that replaces one that is too long, and makes its command fail. */
 function tooLong({ id, maxBytes }: MessageClass, { sessionId, threw }: { sessionId: string; threw: boolean }): Buffer {
   const error = { message: tooLongMessage(maxBytes, threw) };
-  return Buffer.from(JSON.stringify({ id, error, ...(sessionId === '' ? {} : { sessionId }) }));
+  return Buffer.from(JSON.stringify({ id, error, sessionId: sessionId || undefined }));
 }
 
 function decode(content: Buffer): CdpMessage {

@@ -306,7 +306,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       userAgent,
       platform: identity.platform,
       acceptLanguage: languagesOf(acceptLanguage),
-      ...(identity.metadata === null ? {} : { userAgentMetadata: identity.metadata }),
+      userAgentMetadata: identity.metadata ?? undefined,
     };
     return { identity, override };
   }
@@ -337,12 +337,11 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   }
 
   private command(method: string, params: Record<string, unknown>, sessionId?: string): void {
-    this.pipe.send({ id: this.nextId++, method, params, ...(sessionId === undefined ? {} : { sessionId }) });
+    this.pipe.send({ id: this.nextId++, method, params, sessionId });
   }
 
   private answer({ id, sessionId }: CdpMessage, result: Result): void {
-    const reply = { ...(id === undefined ? {} : { id }), result, ...(sessionId === undefined ? {} : { sessionId }) };
-    setImmediate(() => this.pass(reply));
+    setImmediate(() => this.pass({ id, result, sessionId }));
   }
 
   private drop(sessionId: string): void {

@@ -92,8 +92,8 @@ function contextOptions({ contextOptions, pageOptions }: Emulation, proxyPort: n
     viewport: { width, height },
     ...media,
     ...device,
-    ...(locale === null ? {} : { locale }),
-    ...(timezone === null ? {} : { timezoneId: timezone }),
+    locale: locale ?? undefined,
+    timezoneId: timezone ?? undefined,
     acceptDownloads: false,
     // Grants no permissions, so all are denied (decisions.md, Capture semantics).
     permissions: [],
