@@ -1,6 +1,6 @@
 import { flatTreeChildren, isElement, isRendered, shadowRootOf } from './dom.js';
 
-export interface VisibleSource {
+interface VisibleSource {
   /** The visible document as plain HTML, with flattened shadow trees and absolute URLs, without scripts and styles. */
   html: string;
   /** The visible text, a fallback for HTML that is too large to convert. */
@@ -13,6 +13,10 @@ const DROPPED = /^(script|style|noscript|template|link|meta|iframe|frame|object|
 const KEPT = 'href src alt title colspan rowspan align start lang dir class id role datetime data-lang data-language'.split(' ');
 const VOID = /^(img|br|hr|wbr|col)$/;
 const DEPTH_MAX = 400;
+/** Longer sources take seconds to parse for a result of 12,000 characters. */
+const SOURCE_MAX_CHARS = 500_000;
+/** The tree takes almost a millisecond per element, and is available only as a whole. This many elements yield more text than is kept. */
+const OUTLINE_ELEMENTS_MAX = 2_000;
 const TITLE_MAX_CHARS = 2_000;
 const LANG_MAX_CHARS = 100;
 const ATTRIBUTE_MAX_CHARS = 10_000;
@@ -28,7 +32,6 @@ const ADDRESS_MAX_CHARS = 2_000;
 interface Writing {
   parts: string[];
   chars: number;
-  readonly most: number;
 }
 
 interface Context {
@@ -37,9 +40,9 @@ interface Context {
   isSeen: boolean;
 }
 
-/** Reads the text of the rendered document, up to a number of characters. */
-export function read(mostChars: number): VisibleSource {
-  const writing: Writing = { parts: [], chars: 0, most: mostChars };
+/** Reads the text of the rendered document, up to a limit. */
+export function read(): VisibleSource {
+  const writing: Writing = { parts: [], chars: 0 };
   write(writing, document.body ?? document.documentElement, { depth: 0, inCode: false, isSeen: true });
   const title = document.title.slice(0, TITLE_MAX_CHARS);
   const lang = asText(document.documentElement.lang.slice(0, LANG_MAX_CHARS));
@@ -52,15 +55,15 @@ export function read(mostChars: number): VisibleSource {
 }
 
 /**
- * Removes everything after this many rendered elements, in document order, and texts and labels beyond a total length. Must
+ * Removes everything after as many rendered elements as an outline has, in document order, and texts and labels beyond a total length. Must
  * be the last use of the page.
  * @returns whether the page has a body: a frameset, a picture and XML have none
  */
-export function shorten(mostElements: number): boolean {
-  let left = mostElements;
+export function shorten(): boolean {
+  let left = OUTLINE_ELEMENTS_MAX;
   let textLeft = OUTLINE_TEXT_MAX_CHARS;
-  const allowance = (): number => Math.min(LABEL_MAX_CHARS, textLeft);
-  const cutLabels = (element: Element): void => {
+  const allowance = () => Math.min(LABEL_MAX_CHARS, textLeft);
+  const cutLabels = (element: Element) => {
     // A form's `attributes` may be one of its fields.
     for (const name of Element.prototype.getAttributeNames.call(element)) {
       const value = element.getAttribute(name) ?? '';
@@ -68,7 +71,7 @@ export function shorten(mostElements: number): boolean {
       if (LABELS.test(name)) textLeft -= Math.min(value.length, allowance());
     }
   };
-  const visit = (parent: Element | ShadowRoot): void => {
+  const visit = (parent: Element | ShadowRoot) => {
     // A form's `children` may be one of its fields.
     for (const child of [...parent.childNodes]) {
       if (child instanceof CharacterData) {
@@ -92,14 +95,14 @@ export function shorten(mostElements: number): boolean {
 }
 
 function put(writing: Writing, text: string): void {
-  const kept = text.slice(0, Math.max(0, writing.most - writing.chars));
+  const kept = text.slice(0, Math.max(0, SOURCE_MAX_CHARS - writing.chars));
   writing.parts.push(kept);
   writing.chars += kept.length;
 }
 
 function write(writing: Writing, node: Node, context: Context): void {
-  if (writing.chars > writing.most || context.depth > DEPTH_MAX) return;
-  if (node.nodeType === Node.TEXT_NODE && context.isSeen) put(writing, asText((node.nodeValue ?? '').slice(0, writing.most)));
+  if (writing.chars > SOURCE_MAX_CHARS || context.depth > DEPTH_MAX) return;
+  if (node.nodeType === Node.TEXT_NODE && context.isSeen) put(writing, asText((node.nodeValue ?? '').slice(0, SOURCE_MAX_CHARS)));
   if (!isElement(node)) return;
   if (isTick(node)) put(writing, `<span data-tick="${node.checked ? 'x' : ' '}">${node.checked ? '☑' : '☐'}</span> `);
   const frame = frameBody(node);

@@ -12,10 +12,6 @@ import { monotonicNow } from '../budgets.js';
 import { type BoundedPage, boundedPage, type PageSession, untilDeadline } from '../page-session.js';
 import type { MarkdownSource } from './markdown-thread.js';
 
-/** Longer sources take seconds to parse for a result of 12,000 characters. */
-const SOURCE_MAX_CHARS = 500_000;
-/** The tree takes almost a millisecond per element, and is available only as a whole. This many elements yield more text than is kept. */
-const ELEMENTS_MAX = 2_000;
 /** The memory limit of the thread, which is replaced if a page exceeds it. */
 const THREAD_MEMORY_MB = 512;
 
@@ -26,7 +22,7 @@ const THREAD_MEMORY_MB = 512;
 export async function inspect(session: PageSession, how: { timeoutMs: number; worker: MarkdownWorker }): Promise<Inspection> {
   const deadline = monotonicNow() + how.timeoutMs;
   const page = boundedPage(session, deadline);
-  const { text, ...source } = await page.call('source.read', SOURCE_MAX_CHARS);
+  const { text, ...source } = await page.call('source.read');
   const [markdown, accessibleTree] = await Promise.all([
     how.worker.convert(source, Math.max(1, deadline - monotonicNow())),
     outline(session, page, deadline),
@@ -41,7 +37,7 @@ export async function inspect(session: PageSession, how: { timeoutMs: number; wo
  */
 async function outline(session: PageSession, page: BoundedPage, deadline: number): Promise<string> {
   try {
-    if (!(await page.call('source.shorten', ELEMENTS_MAX))) return '';
+    if (!(await page.call('source.shorten'))) return '';
     const timeout = Math.max(1, deadline - monotonicNow());
     return await untilDeadline(session, deadline, () => session.page.locator('body').first().ariaSnapshot({ timeout }));
   } catch {
