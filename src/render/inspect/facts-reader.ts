@@ -93,10 +93,10 @@ export class FactsReader {
     const add = (error: PageFacts['console_errors'][number]) => {
       if (found.length < CONSOLE_MAX_ITEMS) found.push(error);
     };
-    const onCall = (event: ConsoleCall) => {
-      if (event.type === 'error' || event.type === 'assert') add({ text: textOf(event.args), ...placeOf(event.stackTrace?.callFrames[0]) });
+    const onCall: Parameters<typeof cdp.on<'Runtime.consoleAPICalled'>>[1] = ({ type, args, stackTrace }) => {
+      if (type === 'error' || type === 'assert') add({ text: textOf(args), ...placeOf(stackTrace?.callFrames[0]) });
     };
-    const onThrown = ({ exceptionDetails: details }: { exceptionDetails: Thrown }) => {
+    const onThrown: Parameters<typeof cdp.on<'Runtime.exceptionThrown'>>[1] = ({ exceptionDetails: details }) => {
       const text = (details.exception?.description ?? valueText(details.exception) ?? '').split('\n', 1)[0] || details.text;
       add({
         text: cut(text),
@@ -104,15 +104,15 @@ export class FactsReader {
         ...placeOf({ ...details, url: details.url ?? details.stackTrace?.callFrames[0]?.url ?? '' }),
       });
     };
-    cdp.on('Runtime.consoleAPICalled', onCall as never);
-    cdp.on('Runtime.exceptionThrown', onThrown as never);
+    cdp.on('Runtime.consoleAPICalled', onCall);
+    cdp.on('Runtime.exceptionThrown', onThrown);
     try {
       await pTimeout(cdp.send('Runtime.enable'), { milliseconds: READ_MAX_MS, fallback: () => undefined });
     } catch {
       this.page.deadlines.signal.throwIfAborted();
     } finally {
-      cdp.off('Runtime.consoleAPICalled', onCall as never);
-      cdp.off('Runtime.exceptionThrown', onThrown as never);
+      cdp.off('Runtime.consoleAPICalled', onCall);
+      cdp.off('Runtime.exceptionThrown', onThrown);
       void cdp.send('Runtime.disable').catch(() => undefined);
     }
     return found;
@@ -128,22 +128,6 @@ interface Remote {
 interface Place {
   url: string;
   lineNumber: number;
-}
-
-/** The used part of Runtime.consoleAPICalled. */
-interface ConsoleCall {
-  type: string;
-  args: Remote[];
-  stackTrace?: { callFrames: Place[] };
-}
-
-/** The used part of Runtime.exceptionThrown. */
-interface Thrown {
-  text: string;
-  lineNumber: number;
-  url?: string;
-  exception?: Remote;
-  stackTrace?: { callFrames: Place[] };
 }
 
 function textOf(args: readonly Remote[]): string {

@@ -115,7 +115,7 @@ function addRowsProperty(document: Document): void {
 /** Removes everything after this many characters of text. */
 function shorten(content: Node): void {
   let left = TEXT_MOST_CHARS;
-  const visit = (node: Node): void => {
+  const visit = (node: Node) => {
     for (const child of [...node.childNodes]) {
       if (left <= 0) child.remove();
       else if (child.nodeType === 3) left -= child.nodeValue?.trim().length ?? 0;
@@ -190,7 +190,7 @@ function asBlock(part: Element): void {
 
 function asLines(block: Element): void {
   const { ownerDocument: document, localName } = block;
-  const put = (name: string, nodes: Iterable<Node | string>): Element => {
+  const put = (name: string, nodes: Iterable<Node | string>) => {
     const element = document.createElement(name);
     element.append(...nodes);
     return element;
@@ -258,10 +258,8 @@ function isGutter(element: Element): boolean {
 }
 
 function languageOf(block: Element): string | null {
-  for (const element of [block.querySelector('code'), block]) {
-    const language = element === null ? null : statedLanguage(element);
-    if (language !== null) return language;
-  }
+  const own = statedLanguage(block.querySelector('code')) ?? statedLanguage(block);
+  if (own !== null) return own;
   const mostChars = (block.textContent?.length ?? 0) + LABEL_MOST_CHARS;
   let around = block.parentElement;
   for (let level = 0; level < 3 && around !== null && /^(?:div|figure|td)$/.test(around.localName); level++) {
@@ -272,9 +270,9 @@ function languageOf(block: Element): string | null {
   return null;
 }
 
-function statedLanguage(element: Element): string | null {
-  const [, named, brush] = LANGUAGE.exec(element.getAttribute('class') ?? '') ?? [];
-  const language = element.getAttribute('data-lang') ?? element.getAttribute('data-language') ?? named ?? brush ?? '';
+function statedLanguage(element: Element | null): string | null {
+  const [, named, brush] = LANGUAGE.exec(element?.getAttribute('class') ?? '') ?? [];
+  const language = element?.getAttribute('data-lang') ?? element?.getAttribute('data-language') ?? named ?? brush ?? '';
   return /^[\w+#.-]{1,24}$/.test(language) && !NO_LANGUAGE.test(language) ? language : null;
 }
 
