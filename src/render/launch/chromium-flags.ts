@@ -3,7 +3,7 @@
  * semantics), and deterministic.
  */
 
-export interface FlagOptions {
+interface FlagOptions {
   profile: string;
   sandbox: boolean;
   /** The user agent of requests that no session overrides, such as those for worker scripts. */
@@ -25,10 +25,13 @@ export function chromiumFlags(options: FlagOptions): string[] {
     ...NETWORK,
     ...SILENCE,
     ...PICTURE,
-    ...MEMORY,
+    // Without it, the browser exits when its GPU process has been killed six times.
+    '--disable-gpu-process-crash-limit',
     ...SPEED,
     `--disable-features=${DISABLED_FEATURES.join(',')}`,
-    `--enable-features=${ENABLED_FEATURES.join(',')}`,
+    // CDPScreenshotNewSurface, which Playwright enables, is omitted: with it, one capture in 120 failed ("Unable to capture
+    // screenshot"); without it, none.
+    '--enable-features=SkipListAccountsWithoutGaiaCookies',
   ];
 }
 
@@ -90,9 +93,6 @@ const PICTURE = [
   '--disable-back-forward-cache',
 ];
 
-/** Without the flag, the browser exits when its GPU process has been killed six times. */
-const MEMORY = ['--disable-gpu-process-crash-limit'];
-
 /** Measured: one raster thread and no spare renderer gain 8 to 10 % each if several pages share few cores. */
 const SPEED = [
   '--num-raster-threads=1',
@@ -129,9 +129,3 @@ const DISABLED_FEATURES = [
   'ThirdPartyStoragePartitioning',
   'Translate',
 ];
-
-/**
- * CDPScreenshotNewSurface, which Playwright enables, is omitted: with it, one capture in 120 failed ("Unable to capture
- * screenshot"); without it, none.
- */
-const ENABLED_FEATURES = ['SkipListAccountsWithoutGaiaCookies'];

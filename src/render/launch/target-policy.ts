@@ -192,7 +192,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   }
 
   private ownSession(sessionId: string): PipeSession {
-    const post = (method: string, params: object): number => {
+    const post = (method: string, params: object) => {
       const id = this.nextId++;
       if (method === 'Runtime.enable' || method === 'Runtime.disable') this.pipe.readConsole(sessionId, method === 'Runtime.enable');
       this.send({ id, method, params: params as Record<string, unknown>, sessionId });
@@ -267,7 +267,11 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     // Targets attach to the root session. On any other session, a page was attached explicitly.
     if (type === 'page' && parent === undefined) {
       if (context.expectedPages === 0) {
-        this.refuse(targetId, sessionId);
+        // Its requests are paused, and discarded with it.
+        this.command('Fetch.enable', {}, sessionId);
+        // Its opener may share its thread, which is blocked until the popup is resumed. A closed target cannot be resumed.
+        this.command('Runtime.runIfWaitingForDebugger', {}, sessionId);
+        this.command('Target.closeTarget', { targetId });
         return false;
       }
       context.expectedPages -= 1;
@@ -280,14 +284,6 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       context.clocks.set(sessionId, new ChildClock(session.own.asCdpSession(), targetInfo, context.clockScripts));
     }
     return true;
-  }
-
-  private refuse(targetId: string, sessionId: string): void {
-    // Its requests are paused, and discarded with it.
-    this.command('Fetch.enable', {}, sessionId);
-    // Its opener may share its thread, which is blocked until the popup is resumed. A closed target cannot be resumed.
-    this.command('Runtime.runIfWaitingForDebugger', {}, sessionId);
-    this.command('Target.closeTarget', { targetId });
   }
 
   private emulateAgent(type: string, sessionId: string, { identity, override }: Agent): void {

@@ -13,7 +13,7 @@ interface InterceptionPlan {
   /** The active categories. */
   on: readonly Category[];
   /** With `html`, the browser gets the caller's document without a network request (extensions.md, `html`). */
-  options: Pick<CaptureOptions, 'url' | 'headers' | 'html' | 'blockRequests' | 'blockResources' | 'httpCredentials'>;
+  options: CaptureOptions;
 }
 
 /**
@@ -122,7 +122,11 @@ export class Interception {
       return this.#block(paused, target);
     }
     const refused = this.#judge(paused, isDocument);
-    if (refused !== null) return this.#refuse(paused, refused, target);
+    if (refused !== null) {
+      this.blocked[refused.category] += 1;
+      if (this.firstBlocked.length < BLOCKED_KEPT) this.firstBlocked.push({ ...refused, url: matchedPart(url) });
+      return this.#block(paused, target);
+    }
     if (isDocument) this.#documents.set(frameId, matchedPart(url));
     // The proxy would refuse these too, but images of a dead host would fail one after the other, six at a time.
     if (await this.session.captureProxy.refuses(url)) target.send('Fetch.failRequest', { requestId, errorReason: 'NameNotResolved' });
@@ -164,12 +168,6 @@ export class Interception {
     const matches = blockRequests.some((pattern) => matchesPattern(url, pattern, { anchored: false }));
     this.#matchingMs += performance.now() - began;
     return matches;
-  }
-
-  #refuse(paused: Paused, refused: Refusal, target: RequestTarget): void {
-    this.blocked[refused.category] += 1;
-    if (this.firstBlocked.length < BLOCKED_KEPT) this.firstBlocked.push({ ...refused, url: matchedPart(paused.request.url) });
-    this.#block(paused, target);
   }
 
   #block({ requestId, resourceType }: Paused, target: RequestTarget): void {
