@@ -10,7 +10,7 @@ import type { BrowserCheckOptions } from './check-browser.js';
 /** Increased when the test of checkBrowser checks more, so that known browsers are tested again. */
 export const BROWSER_CHECK_VERSION = 2;
 
-export interface FindOptions extends BrowserCheckOptions {
+interface FindOptions extends BrowserCheckOptions {
   /** The value of --chromium or STILLFRAME_CHROMIUM; null if not set. */
   chromium: string | null;
 }
@@ -50,7 +50,7 @@ export async function listBrowsers(dataDir: string): Promise<RankedBrowser[]> {
  */
 export function rankBrowsers(found: readonly RankedBrowser[]): RankedBrowser[] {
   const newest = Math.max(0, ...found.filter(({ failed }) => !failed).map(({ version }) => majorOf(version)));
-  const rank = ({ failed, version, kind }: RankedBrowser): number => {
+  const rank = ({ failed, version, kind }: RankedBrowser) => {
     const isFarBehind = newest - majorOf(version) >= FAR_BEHIND_MAJORS;
     const group = Number(failed) * 4 + Number(isFarBehind) * 2 + Number(kind !== 'headless-shell');
     return group * MAJORS_MAX - majorOf(version);
@@ -186,10 +186,16 @@ export function describeAge(version: string): string | null {
 /** The version that Playwright was released with: a recent Chromium version that is known without a network. */
 function playwrightMajor(): number {
   try {
-    const file = join(dirname(createRequire(import.meta.url).resolve('playwright-core/package.json')), 'browsers.json');
-    const { browsers } = JSON.parse(readFileSync(file, 'utf8')) as { browsers: { name: string; browserVersion?: string }[] };
+    const { browsers } = JSON.parse(readFileSync(fileOfPlaywright('browsers.json'), 'utf8')) as {
+      browsers: { name: string; browserVersion?: string }[];
+    };
     return majorOf(browsers.find(({ name }) => name === 'chromium')?.browserVersion);
   } catch {
     return 0;
   }
+}
+
+/** The path of a file of the installed Playwright. */
+export function fileOfPlaywright(name: string): string {
+  return join(dirname(createRequire(import.meta.url).resolve('playwright-core/package.json')), name);
 }

@@ -1,13 +1,12 @@
 import { chmodSync, existsSync, lchownSync, lstatSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Executable } from '../launch/executable.js';
 import { BrowserError, firstLine, SandboxMissing } from '../launch/launch-mode.js';
 import pins from '../pinned-packages.json';
 import { copiesDir, inflatedDir, ownCopies, systemBrowsers } from './browser-places.js';
 import type { BrowserCheckOptions } from './check-browser.js';
-import { firstWorking } from './find-chromium.js';
+import { fileOfPlaywright, firstWorking } from './find-chromium.js';
 import { installLocked, type ManagerCommand, runCommand, systemCommand } from './run-command.js';
 
 const DOWNLOAD_MS = 600_000;
@@ -16,7 +15,7 @@ const SILENCE_MS = 45_000;
 const QUIET_DOWNLOAD_MS = 240_000;
 const PACKAGE = `@sparticuz/chromium@${pins.chromium.packages[''].dependencies['@sparticuz/chromium']}`;
 
-export interface InstallOptions extends BrowserCheckOptions {
+interface InstallOptions extends BrowserCheckOptions {
   /**
    * Downloads Playwright's headless shell and tries nothing else. It is current and available for every platform, but verified
    * by HTTPS only; Debian's package is signed, and the npm package is pinned by its sha512.
@@ -35,8 +34,8 @@ interface InstallMethod {
   run(dataDir: string, signal?: AbortSignal): Promise<void>;
   /** The browsers that it has installed. */
   brought(dataDir: string): Executable[];
-  /** Removes a browser that does not work. */
-  undo(dataDir: string): Promise<void>;
+  /** Removes a browser that does not work. One of the system's package manager stays. */
+  undo?(dataDir: string): Promise<void>;
 }
 
 /**
@@ -76,7 +75,7 @@ async function tryMethod(method: InstallMethod, options: InstallOptions): Promis
     if (error instanceof SandboxMissing || options.signal?.aborted) throw error;
     say(`  failed:  ${firstLine(error)}`);
   }
-  await method.undo(dataDir);
+  await method.undo?.(dataDir);
   return null;
 }
 
@@ -84,9 +83,8 @@ const playwright: InstallMethod = {
   title: "downloading Playwright's headless shell into the data directory",
   obstacle: () => null,
   run: (dataDir, signal) => {
-    const cli = join(dirname(createRequire(import.meta.url).resolve('playwright-core/package.json')), 'cli.js');
     const settings = [`PLAYWRIGHT_BROWSERS_PATH=${copiesDir(dataDir)}`, 'PLAYWRIGHT_DOWNLOAD_CONNECTION_TIMEOUT=10000'];
-    const command = [...settings, process.execPath, cli, 'install', '--only-shell', 'chromium'];
+    const command = [...settings, process.execPath, fileOfPlaywright('cli.js'), 'install', '--only-shell', 'chromium'];
     return runCommand('env', command, { cwd: dataDir, timeoutMs: DOWNLOAD_MS, silenceMs: SILENCE_MS, signal });
   },
   brought: downloadedCopies,
@@ -123,8 +121,6 @@ const apt: InstallMethod = {
     await install('chromium-headless-shell').catch(() => install('chromium'));
   },
   brought: () => systemBrowsers(),
-  // A package installed by the system's package manager is not removed.
-  undo: async () => {},
 };
 
 /** The npm package comes last, since it gets no updates. */

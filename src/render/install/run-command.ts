@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { killProcess } from '../launch/process-table.js';
 
-export interface CommandLimits {
+interface CommandLimits {
   cwd: string;
   /** The total time limit, in ms. */
   timeoutMs: number;
@@ -26,14 +26,14 @@ export async function runCommand(command: string, args: readonly string[], limit
   const child = spawn(command, args, { cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   let stopped = '';
-  const stop = (why: string): void => {
+  const stop = (why: string) => {
     stopped = why;
     if (child.pid !== undefined) killProcess(-child.pid);
   };
   using _abort = signal && addAbortListener(signal, () => stop('it was stopped'));
   const total = setTimeout(() => stop(`not done after ${timeoutMs / 1_000} s`), timeoutMs);
   const silence = setTimeout(() => stop(`no output for ${silenceMs / 1_000} s`), silenceMs);
-  const onOutput = (chunk: Buffer): void => {
+  const onOutput = (chunk: Buffer) => {
     silence.refresh();
     output = (output + chunk.toString('utf8')).slice(-OUTPUT_KEPT_CHARS);
   };
@@ -63,7 +63,7 @@ function reasonIn(output: string, code: number | null): string {
 }
 
 /** A package-lock.json, with the sha512 of every package. */
-export interface PackageLock {
+interface PackageLock {
   packages: { '': { dependencies: Record<string, string> }; [path: string]: object };
 }
 
