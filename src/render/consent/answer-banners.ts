@@ -16,7 +16,7 @@ export interface BannerReport {
   ms: number;
 }
 
-export interface BannerTools {
+interface BannerTools {
   page: Page;
   world: World;
   /** The source of consent-page.js. */
@@ -29,7 +29,7 @@ export interface BannerTools {
    */
   hideMore(): Promise<number>;
   /** The result of the first inspection. */
-  seen: Pick<BannerInspection, 'hasBanner' | 'framed' | 'hasFrameOnTop' | 'hidden'>;
+  seen: BannerInspection;
   /** Whether requests to consent platforms were blocked. Such a page may lock its scrolling while it waits for them. */
   refusedPlatform: boolean;
 }

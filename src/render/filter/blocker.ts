@@ -126,11 +126,11 @@ export class Blocker implements AsyncDisposable {
 
   status(): ListStatus[] {
     return this.lists.sources.map(({ name, category, url }) => {
-      const kept = this.manifest.lists[name];
+      const { rules = 0, fetchedAt = null, origin = null, checkedAt = 0 } = this.manifest.lists[name] ?? {};
       const problem = this.problems[name] ?? this.problems[`${category} rules`] ?? null;
-      if (kept === undefined) return { name, category, url, state: 'missing', rules: 0, fetchedAt: null, origin: null, problem };
-      const state = this.listed[category] === undefined ? 'missing' : kept.checkedAt < Date.now() - OLD_MS ? 'old' : 'in use';
-      return { name, category, url, state, rules: kept.rules, fetchedAt: kept.fetchedAt, origin: kept.origin, problem };
+      const isMissing = fetchedAt === null || this.listed[category] === undefined;
+      const state = isMissing ? 'missing' : checkedAt < Date.now() - OLD_MS ? 'old' : 'in use';
+      return { name, category, url, state, rules, fetchedAt, origin, problem };
     });
   }
 

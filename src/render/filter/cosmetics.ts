@@ -5,12 +5,6 @@ import { parseProcedural } from './parse-procedural.js';
 
 /** The rules of a page that change what it shows: style sheets and procedural rules. */
 
-/** The style sheets to apply at the start of a document. */
-export interface StartRules {
-  base: string;
-  byHost: Record<string, string>;
-}
-
 /** Selects the rules of a page. */
 export interface Wanted {
   url: string;
@@ -27,7 +21,7 @@ export interface Wanted {
  * the target.
  * @returns null if there is nothing to hide
  */
-export function startRules(engines: Engines, on: readonly Category[], url: string): StartRules | null {
+export function startRules(engines: Engines, on: readonly Category[], url: string) {
   const base = hidingCss(engines, on, { url, base: true });
   const { hostname } = new URL(url);
   // The host with and without `www.` covers most redirects.

@@ -48,7 +48,7 @@ export function accessibleName(element: Element, maxChars: number): string {
 export function textOf(root: Node, maxChars: number): string {
   let text = '';
   let left = NODES_MAX;
-  const visit = (node: Node): void => {
+  const visit = (node: Node) => {
     if (left-- <= 0 || text.length > maxChars * 2) return;
     if (node.nodeType === Node.TEXT_NODE) text += (node.nodeValue ?? '').slice(0, maxChars * 4);
     if (!(node instanceof Element) || /^(script|style|template|noscript|select|textarea)$/.test(node.localName)) return;

@@ -19,9 +19,9 @@ import { finishMotion } from './frames.js';
 /** `covered`: an empty layer covers the whole view and the content below it. */
 export type Sight = 'something' | 'nothing' | 'covered';
 
-export type Rgb = [red: number, green: number, blue: number];
+type Rgb = [red: number, green: number, blue: number];
 
-export interface ViewInspection {
+interface ViewInspection {
   sight: Sight;
   /** The opaque colours behind all content. A view that shows only one of them has no content. */
   backdrops: Rgb[];
@@ -54,8 +54,8 @@ function sightOf(): Sight {
   }
   const cover = coverOnTop();
   if (cover !== null && hasContent(cover)) return 'something';
-  if (cover !== null && hasContent(root)) return 'covered';
-  return hasContent(root) ? 'something' : 'nothing';
+  if (!hasContent(root)) return 'nothing';
+  return cover === null ? 'something' : 'covered';
 }
 
 /** Whether a visible canvas was drawn on, in any colour. */

@@ -200,7 +200,7 @@ export function partsOf(target: Element): Part[] {
   const parts: Part[] = [];
   const fixed: Part[] = [];
   let visited = 0;
-  const collect = (parent: Element, inFixed: boolean): void => {
+  const collect = (parent: Element, inFixed: boolean) => {
     if (!(parent instanceof HTMLElement)) return;
     for (const node of flatTreeChildren(parent)) {
       if (visited++ > NODES_MAX) return;

@@ -17,7 +17,7 @@ export interface Search {
   crossOriginFrame: CrossOriginFrame | null;
 }
 
-export interface CrossOriginFrame {
+interface CrossOriginFrame {
   element: Element;
   /** The frame's position among the matches of a selector without `>>>`; null if a later part matched it. */
   place: ForeignPlace | null;
@@ -45,7 +45,7 @@ const PARTS_MAX = 8;
  * Splits a selector at commas, and each alternative at `>>>`, outside quotes and brackets. The first part is empty if a
  * selector begins with `>>>`.
  */
-export function deepParts(selector: string): string[][] {
+function deepParts(selector: string): string[][] {
   let parts = [''];
   const selectors = [parts];
   let depth = 0;

@@ -1,7 +1,7 @@
 import { all, documentProperty, isPage, isVisible, matches } from './dom.js';
 import { visibleText } from './text.js';
 
-export interface WallInspection {
+interface WallInspection {
   title: string;
   text: string;
   /**
@@ -13,7 +13,7 @@ export interface WallInspection {
   found: [selector: string, rendered: boolean][];
 }
 
-export interface WallQuestion {
+interface WallQuestion {
   selectors: string[];
   /** The longest text and title to read. */
   maxChars: number;

@@ -3,7 +3,7 @@ import { isPage, keepAdopted, sheetOf } from './dom.js';
 
 /** Keeps `custom_css`, `hide_selectors` and `remove_selectors` in force in this document, whatever the page does. */
 
-export interface Edits {
+interface Edits {
   css: string | null;
   /** The `@import` statements of the custom CSS. */
   imports: string;

@@ -15,7 +15,7 @@ import {
 } from './dom.js';
 import { nextFrame, passFrames } from './frames.js';
 
-export type Sighting =
+type Sighting =
   | { box: ElementBox }
   | { problem: 'not_found' | 'not_visible'; matches: number }
   /** `shown` is the part of the page in which the frame shows its document. */

@@ -1,4 +1,4 @@
-import { ancestry, eachElement, flatTreeParent, force, isInside, styleOf } from './dom.js';
+import { ancestry, eachElement, force, isInside, styleOf } from './dom.js';
 
 /**
  * Gives an inner scroller, and each box around it, the height of its content. All other boxes keep their size and position,
@@ -70,11 +70,8 @@ function undo(): false {
 
 /** The boxes around the scroller, innermost first, without the document's root. */
 function chainOf(scroller: HTMLElement): HTMLElement[] {
-  const around: HTMLElement[] = [];
-  for (let parent = flatTreeParent(scroller); parent !== null; parent = flatTreeParent(parent)) {
-    if (parent instanceof HTMLElement && parent !== document.documentElement) around.push(parent);
-  }
-  return around;
+  const boxes = ancestry(scroller).slice(1);
+  return boxes.filter((box): box is HTMLElement => box instanceof HTMLElement && box !== document.documentElement);
 }
 
 function growAll(scroller: HTMLElement, around: HTMLElement[]): void {

@@ -4,7 +4,7 @@ import { ancestry, flatTreeChildren, isElement, matches, pageScroller, textBox }
 import { boxInFrames } from './element.js';
 
 /** The boxes to paint over, in CSS px of the page, and the part of the page that the view shows. */
-export interface MaskedBoxes {
+interface MaskedBoxes {
   boxes: ElementBox[];
   /** CSS px of the page, and the page's own zoom. */
   view: { left: number; top: number; zoom: number };

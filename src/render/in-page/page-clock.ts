@@ -100,9 +100,9 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   let held: number | null = null;
   let heldSince = 0;
 
-  const realNow = (): number => apply(nativePerformanceNow, page, []);
-  const now = (): number => held ?? realNow() + offset;
-  const dateNow = (): number => round(held === null ? nativeNow() + offset : heldSince + held);
+  const realNow = () => apply(nativePerformanceNow, page, []);
+  const now = () => held ?? realNow() + offset;
+  const dateNow = () => round(held === null ? nativeNow() + offset : heldSince + held);
   function moveTo(time: number): void {
     if (held !== null) held = Math.max(held, time);
     else offset += Math.max(0, time - now());
@@ -117,7 +117,7 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   }
 
   function arm(timer: Timer): void {
-    const isDue = (): void => {
+    const isDue = () => {
       if (!isAhead) fire(timer);
     };
     if (held !== null && timer.due > held) return;
@@ -337,7 +337,7 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   /** An invalid call results in the browser's own error. */
   function replaceGlobal(name: string, trap: (given: unknown[], callNative: () => unknown) => unknown): void {
     replace(globalThis, name, (native, self, given) => {
-      const callNative = (): unknown => apply(native, self, given);
+      const callNative = () => apply(native, self, given);
       const isThisGlobal = self === undefined || self === null || self === globalThis;
       return isThisGlobal && given.length > 0 ? trap(given, callNative) : callNative();
     });

@@ -12,7 +12,7 @@ import { selectorOf } from './selector-of.js';
  * one of its selector, by which the same element is found in another load of the page.
  */
 
-export type RefSearch =
+type RefSearch =
   | { selector: string }
   /** No element has its role and name, or several have, and none of them is where it was. */
   | { candidates: number };

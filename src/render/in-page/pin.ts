@@ -18,7 +18,7 @@ import { marked } from './element.js';
 
 /** Shows every pinned element once and in its place, whatever the number of sections (decisions.md, `full_page`, `by_sections`). */
 
-export interface Pinning {
+interface Pinning {
   /** Whether the page is at its top, its initial position. */
   first: boolean;
   /**

@@ -124,7 +124,7 @@ const PAGE_VALUE_MAX_CHARS = 100;
 export function ownPage(): PageBox {
   const box: PageBox = {};
   const important = new Set<string>();
-  const read = ({ style }: CSSPageRule): void => {
+  const read = ({ style }: CSSPageRule) => {
     for (const property of PAGE_PROPERTIES) {
       const value = style.getPropertyValue(property).slice(0, PAGE_VALUE_MAX_CHARS);
       const isImportant = style.getPropertyPriority(property) === 'important';

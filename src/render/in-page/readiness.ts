@@ -12,7 +12,7 @@ export interface Readiness {
   backgrounds: string[];
 }
 
-export interface Budgets {
+interface Budgets {
   /** Returns at once if the page runs scripts, since its clock runs first. */
   first: boolean;
   imagesInFlight: string[];

@@ -22,7 +22,7 @@ export interface PageExtent {
   right: number;
 }
 
-export interface ScrollStep {
+interface ScrollStep {
   to: number;
   /** The horizontal position in CSS px, negative to the left; unchanged by default. */
   left?: number;

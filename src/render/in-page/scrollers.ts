@@ -7,7 +7,7 @@ import { flattenTransforms, repeatFlattening } from './transformed-content.js';
  * Why scrolling through an inner scroller stopped before its end: its height, or the limit of time or rounds. Null if its
  * end was reached, or if it was too high from the start.
  */
-export type FeedCut = 'max_height' | 'time_limit' | null;
+type FeedCut = 'max_height' | 'time_limit' | null;
 
 const ELEMENTS_MAX = 30_000;
 const ROUNDS = 3;

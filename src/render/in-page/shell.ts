@@ -3,7 +3,7 @@ import { alphaOf, ancestry, areaInView, body, documentProperty, hasVisibleStyle,
 import { cachedTrees, queryTrees } from './dom-cache.js';
 import { imagesInView, runsScript } from './readiness.js';
 
-export interface Completeness {
+interface Completeness {
   /** Why it looks like a loading shell, in words for a message; null if it does not. */
   seen: string | null;
   /** Missing images in view or fonts, in words for a message; null if there are none. */

@@ -39,7 +39,7 @@ function read(reading: Reading, root: Document): void {
 }
 
 function add(reading: Reading, text: string | null | undefined): void {
-  if (text === null || text === undefined || text === '' || reading.chars > reading.most) return;
+  if (!text || reading.chars > reading.most) return;
   reading.parts.push(text.slice(0, reading.most));
   reading.chars += text.length;
 }

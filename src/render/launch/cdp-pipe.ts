@@ -12,7 +12,7 @@ export interface CdpMessage {
 }
 
 /** Handlers of the pipe's messages. */
-export interface PipeReader {
+interface PipeReader {
   /** Called for each message, in order, in a separate turn of the event loop, so that promises settle between two messages. */
   deliver(message: CdpMessage, bytes: number): void;
   /** Called for each large event before it is decoded. @returns false to drop it */

@@ -182,7 +182,7 @@ async function start(options: LaunchOptions, profile: string): Promise<Started> 
   const exited: Promise<void> = failed.catch(() => {});
   const { pid } = child;
   if (pid === undefined) return failed;
-  const stop = (): void => killGroup(child);
+  const stop = () => killGroup(child);
   using _abort = options.signal && addAbortListener(options.signal, stop);
   const policy = new TargetPolicy(child.stdio[3] as Writable, child.stdio[4] as Readable, stop);
   try {

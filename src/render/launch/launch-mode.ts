@@ -32,7 +32,7 @@ export interface LaunchMode {
 /** `required` never starts a browser without its sandbox. */
 export type SandboxSetting = boolean | 'required';
 
-export interface SandboxedLaunch<Started> {
+interface SandboxedLaunch<Started> {
   started: Started;
   mode: LaunchMode;
   /** Why the browser runs with fewer restrictions than requested; null if it does not. */

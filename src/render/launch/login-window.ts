@@ -6,7 +6,7 @@ import { BrowserError, firstLine } from './launch-mode.js';
 /** Playwright's storage state file, as the field `storage_state` accepts it. */
 export type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
 
-export interface LoginWindowOptions {
+interface LoginWindowOptions {
   /** The path of a full Chromium. */
   executable: string;
   url: string;

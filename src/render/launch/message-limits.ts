@@ -12,7 +12,7 @@ const PICTURE_MAX_BYTES = 128 * MB;
 /** An expression that begins with this runs in the main world, where the page's scripts can forge the answer. */
 export const MAIN_WORLD_MARK = '/* stillframe: main world */';
 /** The maximum size of an answer from the main world, in bytes of JSON. */
-export const MAIN_WORLD_ANSWER_MAX_BYTES = 16 * KB;
+const MAIN_WORLD_ANSWER_MAX_BYTES = 16 * KB;
 
 /** The longest answer is the source of a page: 500,000 characters of up to 6 bytes each. */
 const SCRIPT_ANSWER_MAX_BYTES = 4 * MB;

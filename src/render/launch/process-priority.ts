@@ -18,7 +18,7 @@ const RENICE = 'renice';
 const INTO_OWN_GROUP = 'setpgrp(0, 0); exec { $ARGV[0] } @ARGV; die "$ARGV[0]: $!\n"';
 
 /** A command to be started as the leader of a new process group. */
-export interface GroupedCommand {
+interface GroupedCommand {
   command: string;
   args: string[];
   /** Whether Node must start it in a new session, the only way that Node offers. */

@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
-export interface ProcessEntry {
+interface ProcessEntry {
   pid: number;
   /** The state letter, as in ps: R, S, D, T (stopped), Z … */
   state: string;

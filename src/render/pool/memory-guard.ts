@@ -17,7 +17,7 @@ export interface GuardedBrowser {
   endProcess(process: BrowserProcess, shared: boolean): void;
 }
 
-export interface MemoryGuardOptions {
+interface MemoryGuardOptions {
   /** The limit for the server and all its browsers. */
   memoryBytes: number;
   browsers(): readonly GuardedBrowser[];

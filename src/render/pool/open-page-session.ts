@@ -59,10 +59,10 @@ export async function openPageSession(host: PageHost, emulation: Emulation, capt
       world.install(),
     ]);
     const lost = new AbortController();
-    const lose = (cause: Error): void => {
+    const lose = (cause: Error) => {
       if (!lost.signal.aborted) lost.abort(new CaptureError({ code: 'render_crashed', message: CRASHED, cause }));
     };
-    const onClose = (): void => lose(new Error('the page was closed'));
+    const onClose = () => lose(new Error('the page was closed'));
     page.once('crash', () => lose(new Error('the renderer crashed')));
     page.once('close', onClose);
     return {

@@ -26,7 +26,7 @@ const EMULATE_TIMEOUT_MS = 5_000;
 /** A capture that takes this long may be waiting for a browser that has stopped drawing. */
 const LONG_LEASE_MS = 5_000;
 
-export interface PooledBrowserOptions {
+interface PooledBrowserOptions {
   launch: LaunchOptions;
   egress: Pick<Egress, 'openCaptureProxy'>;
   /** Whether pages get a clock that can run ahead. */

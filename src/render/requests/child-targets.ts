@@ -54,7 +54,7 @@ export async function watchChildTargets(cdp: CdpSession, watcher: TargetWatcher)
   let nextId = 1;
 
   /** @returns false for an event that is not about a target below */
-  const hear = (method: string, event: Partial<TargetEvent>, sendAbove: Send): boolean => {
+  const hear = (method: string, event: Partial<TargetEvent>, sendAbove: Send) => {
     const { sessionId = '', message = '', targetInfo = { type: '', url: '' } } = event;
     if (method === 'Target.attachedToTarget') {
       const { type, url } = targetInfo;
@@ -73,7 +73,7 @@ export async function watchChildTargets(cdp: CdpSession, watcher: TargetWatcher)
     return true;
   };
 
-  const read = (target: ChildTarget | undefined, text: string): void => {
+  const read = (target: ChildTarget | undefined, text: string) => {
     if (target === undefined) return;
     const { id, method, params = {} } = JSON.parse(text) as { id?: number; method?: string; params?: Partial<TargetEvent> };
     // Rules take effect some time after they were accepted, so a worker resumed at once would run before that.

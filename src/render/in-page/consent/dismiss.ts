@@ -5,7 +5,7 @@ import { type Banner, documentAsBanner, findBanners, isShown } from './overlays.
 
 /** Declines or hides banners that no consent platform's rule handled. Runs in the page's isolated world. */
 
-export interface Dismissal {
+interface Dismissal {
   /** The number of banners that disappeared after a click on their refusal. */
   refused: number;
   /** The number of banners that were hidden, declined or not. */

@@ -94,7 +94,7 @@ function shownMatches(sheet: CSSStyleSheet): number {
   return shown.size;
 }
 
-function features(): Pick<BannerInspection, 'ids' | 'classes' | 'hrefs'> {
+function features() {
   const { ids, classLists, hrefs } = cachedNames();
   const classes = new Set([...classLists].flatMap((list) => list.split(/\s+/)));
   return {

@@ -12,7 +12,7 @@ export interface PlatformAnswer {
 }
 
 /** The time limits, in ms, for a platform to show its banner and to accept the answer. */
-export interface TimeLimits {
+interface TimeLimits {
   popup: number;
   answer: number;
 }
@@ -22,11 +22,11 @@ export function answerPlatform({ popup, answer }: TimeLimits): Promise<PlatformA
   return new Promise((resolve) => {
     let platform: string | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const end = (outcome: PlatformAnswer['outcome']): void => {
+    const end = (outcome: PlatformAnswer['outcome']) => {
       clearTimeout(timer);
       resolve({ platform: outcome === 'none' ? null : platform, outcome });
     };
-    const allow = (ms: number, outcome: PlatformAnswer['outcome']): void => {
+    const allow = (ms: number, outcome: PlatformAnswer['outcome']) => {
       clearTimeout(timer);
       timer = setTimeout(() => end(outcome), ms);
     };
