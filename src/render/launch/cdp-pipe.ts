@@ -33,11 +33,6 @@ const SESSION_AT_END = /"sessionId":"([0-9A-F]+)"\}$/;
 const SESSION_TAIL_BYTES = 64;
 const QUOTE = 0x22;
 
-interface Whole {
-  content: Buffer;
-  verdict: MessageClass;
-}
-
 /**
  * Chromium's --remote-debugging-pipe, whose messages end in NUL. Pages control the length of parts of them, so a message is
  * judged by its first bytes and its length before it is decoded. No error here is thrown into the process.
@@ -53,7 +48,7 @@ export class CdpPipe {
   private tail: Buffer | null = null;
   /** Whether that answer reports an exception. */
   private threw = false;
-  private readonly waiting: Whole[] = [];
+  /** The length of the messages that wait for their turn. */
   private waitingBytes = 0;
   private over = false;
   /** The limits, in bytes, of pending answers that are below the usual one, by command id. */
@@ -108,7 +103,6 @@ export class CdpPipe {
     if (this.over) return;
     this.over = true;
     this.forget();
-    this.waiting.length = 0;
     // Further data is discarded.
     this.input.resume();
     this.reader.failed(why);
@@ -175,16 +169,14 @@ export class CdpPipe {
     this.forget();
     if (content === null || content.length === 0) return;
     if (verdict.isConsole && !this.consoleReaders.has(sessionOf(content))) return;
-    this.waiting.push({ content, verdict });
     this.waitingBytes += content.length;
     if (this.waitingBytes >= PAUSED_AT_BYTES) this.input.pause();
-    setImmediate(() => this.guard(() => this.deliverNext()));
+    setImmediate(() => this.guard(() => this.deliver(content, verdict)));
   }
 
   private wholeMessage({ kept }: MessageClass): Buffer | null {
     if (!kept) return null;
-    const [only] = this.parts;
-    return this.buffer?.subarray(0, this.bytes) ?? (only !== undefined && this.parts.length === 1 ? only : Buffer.concat(this.parts));
+    return this.buffer?.subarray(0, this.bytes) ?? Buffer.concat(this.parts);
   }
 
   private forget(): void {
@@ -196,13 +188,10 @@ export class CdpPipe {
     this.verdict = null;
   }
 
-  private deliverNext(): void {
-    const next = this.waiting.shift();
-    if (next === undefined) return;
-    const { content, verdict } = next;
+  private deliver(content: Buffer, { id }: MessageClass): void {
     this.waitingBytes -= content.length;
     if (this.waitingBytes < PAUSED_AT_BYTES && this.input.isPaused()) this.input.resume();
-    if (verdict.id === null && content.length >= EVENT_ASKED_BYTES && !this.reader.admits(sessionOf(content), content.length)) return;
+    if (id === null && content.length >= EVENT_ASKED_BYTES && !this.reader.admits(sessionOf(content), content.length)) return;
     this.reader.deliver(decode(content), content.length);
   }
 }
