@@ -5,7 +5,7 @@ import { matchesPattern } from '../../contract/url-pattern.js';
 import { type Category, type Engines, matchedPart, type Refusal, refusalOf } from '../filter/engines.js';
 import type { PageSession } from '../page-session.js';
 import { type RequestTarget, sendTo, watchChildTargets } from './child-targets.js';
-import { type AuthRequired, OriginCredentials } from './origin-credentials.js';
+import { type AuthRequired, originCredentials } from './origin-credentials.js';
 import { type Paused, TargetHeaders } from './target-headers.js';
 
 interface InterceptionPlan {
@@ -70,7 +70,7 @@ export class Interception {
   /** The document URL by frame, which decides what is third-party. */
   readonly #documents = new Map<string, string>();
   readonly #headers: TargetHeaders;
-  readonly #credentials: OriginCredentials;
+  readonly #answerAuth: ReturnType<typeof originCredentials>;
   /** The number of requests that the caller's own rules have blocked. */
   blockedByCaller = 0;
   #matchingMs = 0;
@@ -80,7 +80,7 @@ export class Interception {
     private readonly plan: InterceptionPlan,
   ) {
     this.#headers = new TargetHeaders(session, plan.options);
-    this.#credentials = new OriginCredentials(plan.options);
+    this.#answerAuth = originCredentials(plan.options);
   }
 
   /** Starts before the navigation, and ends with the page. */
@@ -90,12 +90,12 @@ export class Interception {
     const page: RequestTarget = { send: sendTo(cdp), type: 'page', url: '' };
     const fetchEnabled = { ...FETCH_PATTERNS, handleAuthRequests: plan.options.httpCredentials !== null };
     cdp.on('Fetch.requestPaused', (paused) => interception.#judgeSafely(paused as Paused, page));
-    cdp.on('Fetch.authRequired', (asked) => interception.#credentials.answer(asked, page));
+    cdp.on('Fetch.authRequired', (asked) => interception.#answerAuth(asked, page));
     const watching = watchChildTargets(cdp, {
       onTarget: (send) => send('Fetch.enable', fetchEnabled),
       onEvent: (method, params, target) => {
         if (method === 'Fetch.requestPaused') interception.#judgeSafely(params as Paused, target);
-        if (method === 'Fetch.authRequired') interception.#credentials.answer(params as AuthRequired, target);
+        if (method === 'Fetch.authRequired') interception.#answerAuth(params as AuthRequired, target);
       },
     });
     await Promise.all([watching, cdp.send('Fetch.enable', fetchEnabled)]);

@@ -12,25 +12,17 @@ export interface AuthRequired {
 const ATTEMPTS_KEPT = 1_000;
 
 /** `http_credentials`: sent when the target's own origin asks for them, once for each request, and to nobody else. */
-export class OriginCredentials {
-  readonly #origin: string;
-  readonly #attempted = new Set<string>();
-
-  constructor(private readonly options: Pick<CaptureOptions, 'url' | 'httpCredentials'>) {
-    this.#origin = new URL(options.url).origin;
-  }
-
-  answer({ requestId, authChallenge }: AuthRequired, target: Pick<RequestTarget, 'send'>): void {
-    target.send('Fetch.continueWithAuth', { requestId, authChallengeResponse: this.#responseTo(requestId, authChallenge) });
-  }
-
-  #responseTo(requestId: string, { source, origin }: AuthRequired['authChallenge']): Record<string, string> {
-    const { httpCredentials } = this.options;
-    const isTarget = source === 'Server' && readUrl(origin)?.origin === this.#origin;
+export function originCredentials({ url, httpCredentials }: Pick<CaptureOptions, 'url' | 'httpCredentials'>) {
+  const target = new URL(url).origin;
+  const attempted = new Set<string>();
+  const responseTo = (requestId: string, { source, origin }: AuthRequired['authChallenge']) => {
+    const isTarget = source === 'Server' && readUrl(origin)?.origin === target;
     if (httpCredentials === null || !isTarget) return { response: 'Default' };
     // They have been refused.
-    if (this.#attempted.has(requestId) || this.#attempted.size >= ATTEMPTS_KEPT) return { response: 'CancelAuth' };
-    this.#attempted.add(requestId);
+    if (attempted.has(requestId) || attempted.size >= ATTEMPTS_KEPT) return { response: 'CancelAuth' };
+    attempted.add(requestId);
     return { response: 'ProvideCredentials', ...httpCredentials };
-  }
+  };
+  return ({ requestId, authChallenge }: AuthRequired, { send }: Pick<RequestTarget, 'send'>) =>
+    send('Fetch.continueWithAuth', { requestId, authChallengeResponse: responseTo(requestId, authChallenge) });
 }
