@@ -119,6 +119,8 @@ async function check(executable: Executable, options: BrowserCheckOptions): Prom
 }
 
 interface KnownBrowser {
+  /** Identifies the file's content. */
+  file: string;
   /** The version, for instance `156.0.8078.79`; null if it reports none. */
   version: string | null;
   /** The version of the test that it has passed; 0 for none. */
@@ -136,8 +138,8 @@ export function recallBrowser(executable: Executable, dataDir: string): KnownBro
 /** Stores a result for the file. If the data directory is not writable, the next start only takes longer. */
 export function rememberBrowser(executable: Executable, dataDir: string, news: Partial<KnownBrowser>): void {
   try {
-    const known = recallBrowser(executable, dataDir) ?? { version: null, proof: 0, failedAt: null };
-    const entry: Entry = { ...known, ...news, file: fingerprint(executable) };
+    const unknown = { version: null, proof: 0, failedAt: null };
+    const entry = { ...unknown, ...recallBrowser(executable, dataDir), ...news, file: fingerprint(executable) };
     const [file, draft] = [recordFile(dataDir), `${recordFile(dataDir)}.${process.pid}`];
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     writeFileSync(draft, JSON.stringify({ ...read(dataDir), [executable.path]: entry }), { mode: 0o600 });
@@ -147,13 +149,9 @@ export function rememberBrowser(executable: Executable, dataDir: string, news: P
   }
 }
 
-interface Entry extends KnownBrowser {
-  file: string;
-}
-
-function read(dataDir: string): Record<string, Entry> {
+function read(dataDir: string): Record<string, KnownBrowser> {
   try {
-    return JSON.parse(readFileSync(recordFile(dataDir), 'utf8')) as Record<string, Entry>;
+    return JSON.parse(readFileSync(recordFile(dataDir), 'utf8')) as Record<string, KnownBrowser>;
   } catch {
     return {};
   }
