@@ -58,11 +58,10 @@ export class PageGuard {
   async start(options: CaptureOptions): Promise<void> {
     const { parts, session, on } = this;
     if (on.length === 0 && !needsInterception(options)) return;
-    const [interception] = await Promise.all([
+    [this.#interception] = await Promise.all([
       Interception.start(session, { engines: parts.engines, on, options }),
       this.hideAtStart(options.url),
     ]);
-    this.#interception = interception;
   }
 
   /** The number of blocked requests. */

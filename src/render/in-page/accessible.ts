@@ -3,6 +3,7 @@ import { flatTreeChildren, isRendered } from './dom.js';
 /** The role of an element, and a short accessible name, for what can be acted on. */
 
 const NODES_MAX = 200;
+const INLINE = /^(a|abbr|b|bdi|code|em|i|kbd|mark|small|span|strong|sub|sup|u|wbr)$/;
 /** Roles of elements that people act on. */
 const ROLES = new Set(
   'button,link,checkbox,radio,switch,tab,menuitem,menuitemcheckbox,menuitemradio,option,combobox,listbox,textbox,searchbox,slider,spinbutton,treeitem'.split(
@@ -56,7 +57,7 @@ export function textOf(root: Node, maxChars: number): string {
     const named = ariaLabel(node) || (node.localName === 'img' ? attribute(node, 'alt') : '');
     if (node !== root && named !== '') text += ` ${named} `;
     else for (const child of flatTreeChildren(node)) visit(child);
-    if (!isInline(node)) text += ' ';
+    if (!INLINE.test(node.localName)) text += ' ';
   };
   visit(root);
   return tidy(text, maxChars);
@@ -101,8 +102,4 @@ export function tidy(text: string, maxChars: number): string {
     .slice(0, maxChars)
     .replace(/[\ud800-\udbff]$/, '')
     .trim();
-}
-
-function isInline(element: Element): boolean {
-  return /^(a|abbr|b|bdi|code|em|i|kbd|mark|small|span|strong|sub|sup|u|wbr)$/.test(element.localName);
 }

@@ -120,8 +120,9 @@ function isShown(element: Element): boolean {
 function isPainted(element: Element): boolean {
   if (!hasArea(element) || isPage(element)) return false;
   if (isEmptyRoot(element) && coversView(element)) return false;
-  if (isColoured(element)) return true;
   const style = getComputedStyle(element);
+  // White does not count as a colour, since an empty page is white.
+  if (alphaOf(style.backgroundColor) > 0.02 && !/^rgba?\(255, 255, 255/.test(style.backgroundColor)) return true;
   return ['top', 'right', 'bottom', 'left'].some((side) => {
     const width = Number.parseFloat(style.getPropertyValue(`border-${side}-width`));
     return width > 0 && alphaOf(style.getPropertyValue(`border-${side}-color`)) > 0;
@@ -140,12 +141,6 @@ function isDrawn(canvas: Element): boolean {
   } catch {
     return true;
   }
-}
-
-/** White does not count as a colour, since an empty page is white. */
-function isColoured(element: Element): boolean {
-  const colour = getComputedStyle(element).backgroundColor;
-  return alphaOf(colour) > 0.02 && !/^rgba?\(255, 255, 255/.test(colour);
 }
 
 /** The opaque element without a background image that covers the whole view; null if there is none. */

@@ -149,14 +149,11 @@ export function shownPart({ left, top, right, bottom }: ElementBox, of: Element)
     if (!isAround(at, style, position)) continue;
     position = style.position;
     const { display, overflowX, overflowY } = style;
-    const clips = (overflow: string) => (overflow === 'visible' || hasClipMargin(style) ? 'visible' : 'hidden');
+    const hasMargin = Number.parseFloat(style.getPropertyValue('overflow-clip-margin')) > 0;
+    const clips = (overflow: string) => (overflow === 'visible' || hasMargin ? 'visible' : 'hidden');
     seen = afterClipBy(seen, at, { display, overflowX: clips(overflowX), overflowY: clips(overflowY) });
   }
   return seen.right > seen.left && seen.bottom > seen.top ? seen : null;
-}
-
-function hasClipMargin(style: CSSStyleDeclaration): boolean {
-  return (Number.parseFloat(style.getPropertyValue('overflow-clip-margin')) || 0) > 0;
 }
 
 /** Whether an element's own clip leaves nothing, as in texts for screen readers and closed panels. */
@@ -204,14 +201,16 @@ export function partsOf(target: Element): Part[] {
     if (!(parent instanceof HTMLElement)) return;
     for (const node of flatTreeChildren(parent)) {
       if (visited++ > NODES_MAX) return;
-      const isFixed = inFixed || (node instanceof Element && getComputedStyle(node).position === 'fixed');
-      const at = node instanceof Element ? node : parent;
-      const box = boxOfNode(node);
-      const isSeen = node instanceof Text ? getComputedStyle(parent).visibility === 'visible' : hasVisibleStyle(at);
-      if (box !== null && !isEmpty(box) && isSeen) {
-        const isPart = !isOffPage(at, box) && isPartlyVisible(box, at, node instanceof Text);
+      const isElement = node instanceof Element;
+      if (!isElement && !(node instanceof Text && node.data.trim() !== '')) continue;
+      const at = isElement ? node : parent;
+      const box = isElement ? node.getBoundingClientRect() : textBox(node);
+      const isFixed = inFixed || (isElement && getComputedStyle(node).position === 'fixed');
+      const isSeen = isElement ? hasVisibleStyle(node) : getComputedStyle(parent).visibility === 'visible';
+      if (!isEmpty(box) && isSeen) {
+        const isPart = !isOffPage(at, box) && isPartlyVisible(box, at, !isElement);
         if (isPart) (isFixed ? fixed : parts).push({ box, at });
-      } else if (node instanceof Element && isRendered(node)) collect(node, isFixed);
+      } else if (isElement && isRendered(node)) collect(node, isFixed);
     }
   };
   if (isRendered(target)) collect(target, false);
@@ -222,10 +221,4 @@ export function partsOf(target: Element): Part[] {
 function isRendered(element: Element): boolean {
   const holder = ancestry(element).find((at) => getComputedStyle(at).display !== 'contents');
   return holder?.checkVisibility({ opacityProperty: true }) ?? false;
-}
-
-/** @returns null for a node that is never rendered */
-function boxOfNode(node: Node): DOMRect | null {
-  if (node instanceof Element) return node.getBoundingClientRect();
-  return node instanceof Text && node.data.trim() !== '' ? textBox(node) : null;
 }

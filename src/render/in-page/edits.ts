@@ -23,7 +23,11 @@ export function start(given: Edits): void {
   edits = given;
   const { css, imports, hide, remove } = given;
   const isTop = window.top === window;
-  sheets = [...(css !== null && isTop ? [css] : []), hidingCss(hide), removingCss(remove)].map(sheetOf);
+  // Each selector has its own rule, so that an invalid one does not affect the others. Descendants can override `visibility`,
+  // even in a shadow tree, but not their parent's opacity.
+  const hiding = hide.map((one) => `:is(${one}),:is(${one}) *{visibility:hidden!important}:is(${one}){opacity:0!important}`);
+  const removing = remove.map((one) => `:is(${one}){display:none!important}`);
+  sheets = [...(css !== null && isTop ? [css] : []), hiding.join('\n'), removing.join('\n')].map(sheetOf);
   if (imports !== '' && isTop) {
     importer = Document.prototype.createElement.call(document, 'style') as HTMLStyleElement;
     importer.textContent = imports;
@@ -39,20 +43,6 @@ export function apply(): void {
   addImports();
   for (const selector of edits.hide) for (const { element } of findDeep(selector).found) conceal(element as HTMLElement);
   for (const selector of edits.remove) for (const { element } of findDeep(selector).found) remove(element);
-}
-
-/**
- * Each selector has its own rule, so that an invalid one does not affect the others. Descendants can override `visibility`,
- * even in a shadow tree, but not their parent's opacity.
- */
-function hidingCss(selectors: string[]): string {
-  return selectors
-    .map((selector) => `:is(${selector}),:is(${selector}) *{visibility:hidden!important}:is(${selector}){opacity:0!important}`)
-    .join('\n');
-}
-
-function removingCss(selectors: string[]): string {
-  return selectors.map((selector) => `:is(${selector}){display:none!important}`).join('\n');
 }
 
 function addImports(): void {

@@ -99,7 +99,9 @@ function noteBoxes(scroller: HTMLElement, around: HTMLElement[]): Before {
   const boxes = new Map<HTMLElement, DOMRect>();
   eachElement(HELD_MAX, (element) => {
     const box = element.getBoundingClientRect();
-    if (box.width > 0 && box.height > 0 && (element instanceof HTMLElement || isDrawing(element))) boxes.set(element, box);
+    // The parts of an SVG drawing have no boxes of their own.
+    const isWhole = element instanceof SVGSVGElement && element.ownerSVGElement === null;
+    if (box.width > 0 && box.height > 0 && (element instanceof HTMLElement || isWhole)) boxes.set(element, box);
   });
   return { scroller, around: new Set([...around, document.documentElement]), boxes };
 }
@@ -120,7 +122,8 @@ function changedIn(before: Before): Changed[] {
     const style = getComputedStyle(element);
     if (style.display === 'inline' && !isReplaced(element)) continue;
     const place = placeOf(element, before);
-    const grows = place === 'inside' ? !clips(element, style) : place !== 'outside' || isColumn(was, before);
+    const clips = isReplaced(element) || /hidden|clip/.test(style.overflowY);
+    const grows = place === 'inside' ? !clips : place !== 'outside' || isColumn(was, before);
     if (!isSame(wider, 0) || higher < -SAME_MAX_PX || !grows) found.push({ element, was, place, grows });
   }
   return found;
@@ -141,18 +144,8 @@ function isSmaller({ element, was }: Changed): boolean {
   return now.width < was.width - SAME_MAX_PX || now.height < was.height - SAME_MAX_PX;
 }
 
-/** The parts of an SVG drawing have no boxes of their own. */
-function isDrawing(element: Element): boolean {
-  return element instanceof SVGSVGElement && element.ownerSVGElement === null;
-}
-
 function isReplaced(element: HTMLElement): boolean {
   return /^(img|video|canvas|iframe|embed|object|input|textarea|select|button|svg)$/.test(element.localName);
-}
-
-/** Whether its content is clipped to its size. */
-function clips(element: HTMLElement, { overflowY }: CSSStyleDeclaration): boolean {
-  return isReplaced(element) || /hidden|clip/.test(overflowY);
 }
 
 function holdSize({ element, was, grows }: Changed): void {

@@ -65,7 +65,10 @@ async function resetMotion(all: readonly Tree[], endless: readonly Animation[]):
   if (endless.length + drawings.length === 0) return;
   // The compositor may be a frame ahead of the page, and only receives changed values: it would keep the first step of a new
   // animation. Each animation is therefore moved elsewhere first.
-  for (const animation of endless) animation.currentTime = awayFromStart(animation);
+  for (const animation of endless) {
+    const { delay = 0, duration = 0 } = animation.effect?.getComputedTiming() ?? {};
+    animation.currentTime = delay + AWAY_FROM_START * Number(duration);
+  }
   await passFrames(FRAMES, FRAMES_MAX_MS);
   for (const animation of endless) animation.currentTime = 0;
   await passFrames(FRAMES, FRAMES_MAX_MS);
@@ -94,11 +97,6 @@ function freezeScrollDriven(animations: readonly Animation[]): void {
     animation.pause();
     (animation as { currentTime: unknown }).currentTime = CSS.percent((at - (startTime?.value ?? 0)) * playbackRate);
   }
-}
-
-function awayFromStart({ effect }: Animation): number {
-  const { delay = 0, duration = 0 } = effect?.getComputedTiming() ?? {};
-  return delay + AWAY_FROM_START * Number(duration);
 }
 
 /** Sets an SVG with an endless animation to its start. Finite animations are left alone. */

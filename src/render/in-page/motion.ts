@@ -124,18 +124,11 @@ function canDecode(): boolean {
 }
 
 /** The frames of an animated image; none of another one. */
-async function framesOf({ mimeType, base64 }: ImageBytes): Promise<MovingImage['frames']> {
-  const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
-  return TYPES.test(mimeType) && mayMove(bytes) && canDecode() ? await decodeFrames(bytes, mimeType) : [];
-}
-
-/** Whether its beginning says that it is a GIF, or that it is animated. */
-function mayMove(bytes: Uint8Array): boolean {
-  const head = String.fromCharCode(...bytes.subarray(0, 1_024));
-  return /^GIF8|ANIM|acTL|avis/.test(head);
-}
-
-async function decodeFrames(data: Uint8Array<ArrayBuffer>, type: string): Promise<MovingImage['frames']> {
+async function framesOf({ mimeType: type, base64 }: ImageBytes): Promise<MovingImage['frames']> {
+  const data = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+  // The beginning says that it is a GIF, or that it is animated.
+  const mayMove = /^GIF8|ANIM|acTL|avis/.test(String.fromCharCode(...data.subarray(0, 1_024)));
+  if (!TYPES.test(type) || !mayMove || !canDecode()) return [];
   const decoder = new ImageDecoder({ data, type });
   try {
     await decoder.tracks.ready;

@@ -22,6 +22,8 @@ const LOOKED_AT_MAX = 5_000;
 const WANTED =
   'a[href],button,input:not([type="hidden" i]),select,textarea,summary,[role],[onclick],[tabindex]:not([tabindex^="-"]),[contenteditable]:not([contenteditable="false" i])';
 
+const DISABLED = ':disabled,[aria-disabled="true"],[inert],[inert] *';
+
 interface Candidate {
   element: Element;
   role: string;
@@ -88,7 +90,7 @@ function candidates(): Candidate[] {
     for (const element of allIn(tree, WANTED)) {
       if (left-- <= 0) return found;
       const role = roleOf(element) ?? (isClickable(element) ? 'generic' : null);
-      if (role === null || isDisabled(element)) continue;
+      if (role === null || matches(element, DISABLED)) continue;
       const box = element.getBoundingClientRect();
       if (box.width < 1 || box.height < 1 || !isThere(element) || isCovered(element, box)) continue;
       found.push({ element, role, box });
@@ -100,10 +102,6 @@ function candidates(): Candidate[] {
 /** A box that scrolls can have the focus without being of use. */
 function isClickable(element: Element): boolean {
   return (element.hasAttribute('onclick') || element.hasAttribute('tabindex')) && getComputedStyle(element).cursor === 'pointer';
-}
-
-function isDisabled(element: Element): boolean {
-  return matches(element, ':disabled,[aria-disabled="true"],[inert],[inert] *');
 }
 
 /** A field with a drawing of its own in its place is transparent. */

@@ -23,7 +23,8 @@ const PAGE_FRAME = 'header,nav,footer,[role="banner"],[role="navigation"],[role=
 const INTERACTIVE = 'a[href],button,input,select,textarea,h1,h2,h3';
 
 export function inspect(): Completeness {
-  return { seen: shellSign(textsInView()), unfinished: unfinishedSign(), text: textLength() };
+  const text = tops().reduce((sum, top) => sum + (top.textContent ?? '').length, 0);
+  return { seen: shellSign(textsInView()), unfinished: unfinishedSign(), text };
 }
 
 function shellSign(texts: Words[]): string | null {
@@ -36,7 +37,8 @@ function shellSign(texts: Words[]): string | null {
   if (chars < 600 && share('[aria-busy="true" i]') >= 0.25) return 'a part that is marked busy (aria-busy)';
   if (chars < 600 && share(SKELETONS) >= 0.1) return 'skeletons in place of content';
   if (chars < 200 && pictures < 0.2 && spins()) return 'a spinner in place of content';
-  if (isCovered(texts)) return 'an opaque cover over the view';
+  const cover = coverOnTop();
+  if (cover !== null && isBare(cover) && hidesContent(cover, texts)) return 'an opaque cover over the view';
   if (chars < 16 && pictures < 0.05 && runsScript()) return 'almost no visible text';
   return null;
 }
@@ -97,12 +99,6 @@ function isAnimated(element: Element): boolean {
   return named || element.getAnimations({ subtree: true }).length > 0 || element.getAttribute('role') === 'progressbar';
 }
 
-/** Whether an almost empty layer covers everything, with content behind it. */
-function isCovered(texts: Words[]): boolean {
-  const cover = coverOnTop();
-  return cover !== null && isBare(cover) && hidesContent(cover, texts);
-}
-
 /** Whether the layer has a logo at most. One with a question, a heading or a picture is meant to be seen. */
 function isBare(layer: Element): boolean {
   const inside = Array.from(layer.querySelectorAll('*'));
@@ -141,11 +137,6 @@ function textsInView(): Words[] {
     }
   }
   return found;
-}
-
-/** Characters in the document and its open shadow trees. */
-function textLength(): number {
-  return tops().reduce((sum, top) => sum + (top.textContent ?? '').length, 0);
 }
 
 function tops(): Node[] {

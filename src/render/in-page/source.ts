@@ -108,7 +108,8 @@ function write(writing: Writing, node: Node, context: Context): void {
   const frame = frameBody(node);
   if ((frame === null && DROPPED.test(node.localName)) || !isRendered(node)) return;
   const isSeen = getComputedStyle(node).visibility === 'visible';
-  const tag = frame !== null ? 'div' : tagOf(node, context);
+  const isInner = frame !== null || (context.depth > 0 && node.localName === 'body');
+  const tag = isInner || (context.inCode && isLine(node)) ? 'div' : node.localName;
   if (VOID.test(tag) && !isSeen) return;
   const before = { parts: writing.parts.length, chars: writing.chars };
   put(writing, `<${tag}${attributes(node)}>`);
@@ -120,10 +121,6 @@ function write(writing: Writing, node: Node, context: Context): void {
     writing.parts.length = before.parts;
     writing.chars = before.chars;
   }
-}
-
-function tagOf(element: Element, { depth, inCode }: Context): string {
-  return (depth > 0 && element.localName === 'body') || (inCode && isLine(element)) ? 'div' : element.localName;
 }
 
 /** The body of a readable frame that is the page's content: it covers over half of the view, and has more text than the rest. */

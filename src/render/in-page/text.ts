@@ -33,7 +33,10 @@ function read(reading: Reading, root: Document): void {
     for (const element of allIn(tree, 'input,textarea,iframe,frame')) {
       if (reading.chars > reading.most) return;
       if (/^(input|textarea)$/.test(element.localName)) readField(reading, element as HTMLInputElement);
-      else readFrame(reading, element as HTMLIFrameElement);
+      else {
+        const { contentDocument } = element as HTMLIFrameElement;
+        if (contentDocument && isVisible(element)) read(reading, contentDocument);
+      }
     }
   }
 }
@@ -69,9 +72,4 @@ function readTextNode(reading: Reading, text: Node): void {
 function readField(reading: Reading, element: HTMLInputElement): void {
   if (/^(hidden|password|checkbox|radio|file|image|range|color)$/.test(element.type) || !isVisible(element)) return;
   add(reading, element.value === '' ? element.placeholder : element.value);
-}
-
-function readFrame(reading: Reading, element: HTMLIFrameElement): void {
-  const { contentDocument } = element;
-  if (contentDocument && isVisible(element)) read(reading, contentDocument);
 }

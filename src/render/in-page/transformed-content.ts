@@ -30,9 +30,13 @@ export function flattenTransforms(): void {
   repeatFlattening();
 }
 
-/** Removes clips that the page has restored. */
+/** Removes clips, also those that the page has restored. The height is kept, so that percentages of it keep their size, and the content overflows. */
 export function repeatFlattening(): void {
-  for (let at: Element | null = moved; at !== null; at = flatTreeParent(at)) if (at instanceof HTMLElement) unclipAncestor(at);
+  for (let at: Element | null = moved; at !== null; at = flatTreeParent(at)) {
+    if (!(at instanceof HTMLElement)) continue;
+    if (/absolute|fixed/.test(getComputedStyle(at).position)) keep(at, 'height', `${Math.ceil(inner(at, at.offsetHeight))}px`);
+    unclip(at);
+  }
 }
 
 /** Whether most text of one of the parts is hidden, because scripts show it only while that part is current. */
@@ -107,11 +111,4 @@ function fillsClip(element: HTMLElement): boolean {
     return covers && box.width >= innerWidth * COVERS_MIN && Math.abs(begins - top) < innerHeight * LONGER_MIN;
   }
   return false;
-}
-
-/** Removes clips around content. The height is kept, so that percentages of it keep their size, and the content overflows. */
-function unclipAncestor(element: HTMLElement): void {
-  if (/absolute|fixed/.test(getComputedStyle(element).position))
-    keep(element, 'height', `${Math.ceil(inner(element, element.offsetHeight))}px`);
-  unclip(element);
 }

@@ -28,17 +28,12 @@ export function vitals(): Vitals {
     .flatMap(({ sources }) => sources.map(({ node }) => node))
     .filter((node) => node instanceof Element);
   return {
-    largest_contentful_paint: paint && describe(paint),
+    largest_contentful_paint: paint && {
+      ms: Math.round(paint.startTime),
+      element: paint.element === null ? undefined : nameOf(paint.element),
+      url: paint.url !== '' && paint.url.length <= URL_MAX_CHARS ? paint.url : undefined,
+    },
     layout_shift: { score: Math.round(score * 10_000) / 10_000, elements: [...new Set(moved.map(nameOf))].slice(0, SHIFTED_MAX_ITEMS) },
-  };
-}
-
-function describe({ startTime, element, url }: Paint): NonNullable<Vitals['largest_contentful_paint']> {
-  const isShort = url !== '' && url.length <= URL_MAX_CHARS;
-  return {
-    ms: Math.round(startTime),
-    element: element === null ? undefined : nameOf(element),
-    url: isShort ? url : undefined,
   };
 }
 

@@ -26,15 +26,12 @@ export function refOf(selector: string): string | null {
 export async function resolveRef(world: Pick<World, 'run'>, ref: string): Promise<string> {
   const search = searchSchema.parse(await callInPage(world, 'find', [ref]));
   if ('selector' in search) return search.selector;
-  throw noLongerFits(ref, search.candidates);
-}
-
-function noLongerFits(ref: string, candidates: number): CaptureError {
+  const { candidates } = search;
   const why =
     candidates === 0
       ? 'the page has no visible element with its role and name'
       : `${candidates} elements of the page have its role and name, and none of them is where it was`;
-  return new CaptureError({
+  throw new CaptureError({
     code: 'render_incomplete',
     message: `The element \`${ref}\` no longer fits: ${why}. List the elements again with \`inspect_page\`.`,
     retriable: false,

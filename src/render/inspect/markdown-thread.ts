@@ -37,7 +37,7 @@ function convert(source: MarkdownSource): string | null {
 /** The main content of a document as Markdown, under its title. */
 export function toMarkdown({ html, url, title }: MarkdownSource): string {
   const document = parse(html);
-  const heading = firstHeading(document) ?? title.trim();
+  const heading = document.querySelector('h1')?.textContent?.replace(/\s+/g, ' ').trim() || title.trim();
   keepMain(document);
   const body = document.body ?? document.documentElement;
   const wholeText = textLength(body);
@@ -70,11 +70,6 @@ function keepMain(document: Document): Document {
   if (main === undefined || mains.length > 1 || document.body === null) return document;
   if (textLength(main) >= textLength(document.body) * MAIN_MIN_PART) document.body.replaceChildren(main);
   return document;
-}
-
-function firstHeading(document: Document): string | null {
-  const text = document.querySelector('h1')?.textContent?.replace(/\s+/g, ' ').trim();
-  return text ? text : null;
 }
 
 /** Makes the title the first-level heading: Readability turns every h1 into an h2, and drops the one with the title. */

@@ -152,15 +152,9 @@ function timeoutInParts(onOver: () => void, timeoutMs: number): NodeJS.Timeout {
   }, timeoutMs / PARTS);
 }
 
-interface Started {
-  browser: Browser;
-  pid: number;
-  exited: Promise<void>;
-  child: ChildProcess;
-  policy: TargetPolicy;
-}
+type Started = Awaited<ReturnType<typeof start>>;
 
-async function start(options: LaunchOptions, profile: string): Promise<Started> {
+async function start(options: LaunchOptions, profile: string) {
   const { version, sandbox, user, executable } = options;
   const userAgent = version === null ? null : ownUserAgent(version, HOST);
   const flags = chromiumFlags({ profile, sandbox, userAgent, roomyShm: shmIsRoomy() });

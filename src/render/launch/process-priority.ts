@@ -32,12 +32,9 @@ interface GroupedCommand {
 export function browserCommand(path: string, flags: string[], { nice, perl } = PROGRAMS): GroupedCommand {
   const program = nice.find(isRunnableByAll);
   const [command, ...args] = [...(program === undefined ? [] : [program, '-n', String(BROWSER_NICENESS)]), path, ...flags] as [string];
-  if (!sessionsShareTheProcessor() || !isRunnableByAll(perl)) return { command, args, detached: true };
+  const hasAutogroups = readProcFile('/proc/sys/kernel/sched_autogroup_enabled')?.trim() === '1';
+  if (!hasAutogroups || !isRunnableByAll(perl)) return { command, args, detached: true };
   return { command: perl, args: ['-e', INTO_OWN_GROUP, '--', command, ...args], detached: false };
-}
-
-function sessionsShareTheProcessor(): boolean {
-  return readProcFile('/proc/sys/kernel/sched_autogroup_enabled')?.trim() === '1';
 }
 
 /** Whether all users can run the file, including the browser's. */

@@ -340,7 +340,10 @@ export class BrowserPool implements AsyncDisposable {
       this.runInBackground(late.then((session) => this.release(browser, session)));
       if (signal.aborted) throw new NoBrowser(signal.reason);
       const field = /Invalid (timezone|locale)/i.exec((error as Error).message)?.[1]?.toLowerCase();
-      if (field !== undefined) throw unknownToBrowser(field, error);
+      if (field !== undefined) {
+        const message = `The browser does not support this \`${field}\`.`;
+        throw new CaptureError({ code: 'invalid_request', message, details: { field }, cause: error });
+      }
       if (browser.gone) return null;
       throw error;
     }
@@ -378,16 +381,6 @@ export class BrowserPool implements AsyncDisposable {
 function begin(lease: PageLease, options: CaptureOptions, passage: CapturePassage): PageLease {
   lease.session.captureProxy.begin({ proxy: options.proxy, target: isOwnDocument(options) ? null : options.url, ...passage });
   return lease;
-}
-
-/** @param field the option that the browser rejects: `locale` or `timezone` */
-function unknownToBrowser(field: string, cause: unknown): CaptureError {
-  return new CaptureError({
-    code: 'invalid_request',
-    message: `The browser does not support this \`${field}\`.`,
-    details: { field },
-    cause,
-  });
 }
 
 /**
