@@ -74,15 +74,8 @@ function cssOf(engines: Engines, scope: Scope, wanted: Wanted): string {
   return sheets.filter((sheet) => sheet !== '').join('\n');
 }
 
-interface ActiveRules {
-  engine: FiltersEngine;
-  rules: CosmeticFilter[];
-  /** Whether general rules apply to the page. */
-  general: boolean;
-}
-
-/** The rules of each category for a page, without those that the list of any active category excepts. */
-function activeRules(engines: Engines, { of, on }: Scope, { url: address, host = false, features }: Wanted): ActiveRules[] {
+/** The rules of each category for a page, without those that the list of any active category excepts, and whether general ones apply. */
+function activeRules(engines: Engines, { of, on }: Scope, { url: address, host = false, features }: Wanted) {
   const url = matchedPart(address);
   const { hostname, domain } = Request.fromRawDetails({ url, type: 'main_frame' });
   const site = { url, hostname, domain };

@@ -21,14 +21,6 @@ export type Sight = 'something' | 'nothing' | 'covered';
 
 type Rgb = [red: number, green: number, blue: number];
 
-interface ViewInspection {
-  sight: Sight;
-  /** The opaque colours behind all content. A view that shows only one of them has no content. */
-  backdrops: Rgb[];
-  /** Whether an application's mount element is empty. */
-  hasEmptyRoot: boolean;
-}
-
 const NODES_MAX = 10_000;
 const CANVAS_SAMPLE_PX = 16;
 /** Selectors of the elements in which frameworks mount an application. They are empty after a crash. */
@@ -37,8 +29,10 @@ const APP_ROOTS = '#root,#app,#__next,#__nuxt,#___gatsby,app-root';
 /**
  * Looks for text, pictures, drawn canvases and coloured boxes anywhere in the page, or on its cover. The colours of the page
  * and of an application's empty root do not count; doubtful cases are not `something`.
+ * @returns also `backdrops`, the opaque colours behind all content: a view that shows only one of them has no content; and whether an
+ * application's mount element is empty
  */
-export function inspectView(): ViewInspection {
+export function inspectView() {
   const emptyRoots = all(APP_ROOTS).filter(isEmptyRoot);
   let sight = sightOf();
   // Elements that fade in may still be transparent, and a cover that fades out still opaque.

@@ -1,18 +1,6 @@
 import { all, documentProperty, isPage, isVisible, matches } from './dom.js';
 import { visibleText } from './text.js';
 
-interface WallInspection {
-  title: string;
-  text: string;
-  /**
-   * Whether the page has no more text and links than the limits, and no text field: a captcha next to one protects a form, not
-   * the page.
-   */
-  bare: boolean;
-  /** The selectors that match on a bare page, and whether any of their elements is rendered. */
-  found: [selector: string, rendered: boolean][];
-}
-
 interface WallQuestion {
   selectors: string[];
   /** The longest text and title to read. */
@@ -20,13 +8,17 @@ interface WallQuestion {
   bareness: { maxChars: number; maxLinks: number };
 }
 
-export function inspectWall({ selectors, maxChars, bareness }: WallQuestion): WallInspection {
+/**
+ * The page's title and text, whether it is `bare`: no more text and links than the limits, and no text field, since a captcha next to one
+ * protects a form, not the page; and the selectors that match on a bare page, with whether any of their elements is rendered.
+ */
+export function inspectWall({ selectors, maxChars, bareness }: WallQuestion) {
   const text = visibleText(maxChars).trim();
   const isShort = text.length <= bareness.maxChars;
   const bare = isShort && !hasTextField() && all('a[href]').filter(isVisible).length <= bareness.maxLinks;
   // All selectors are tested at once, since most pages match none, and each query scans the whole page.
   const there = bare ? all(selectors.join(',')) : [];
-  const found = selectors.flatMap((selector): WallInspection['found'] => {
+  const found = selectors.flatMap((selector): [selector: string, rendered: boolean][] => {
     const matching = there.filter((element) => matches(element, selector));
     return matching.length === 0 ? [] : [[selector, matching.some((element) => Element.prototype.checkVisibility.call(element))]];
   });

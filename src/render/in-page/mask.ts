@@ -3,13 +3,6 @@ import { type Found, findDeep } from './deep-selector.js';
 import { ancestry, flatTreeChildren, isElement, matches, pageScroller, textBox } from './dom.js';
 import { boxInFrames } from './element.js';
 
-/** The boxes to paint over, in CSS px of the page, and the part of the page that the view shows. */
-interface MaskedBoxes {
-  boxes: ElementBox[];
-  /** CSS px of the page, and the page's own zoom. */
-  view: { left: number; top: number; zoom: number };
-}
-
 /** A shot of stopped pages is moved by less than a CSS px. */
 const MARGIN_PX = 2;
 
@@ -18,8 +11,9 @@ const MARGIN_PX = 2;
  * rendered or fully transparent have none.
  * @param shown the part in CSS px of the page; null for the view
  * @param most one more box than this is returned if there are more
+ * @returns the boxes to paint over, the upper left corner of what the view shows, both in CSS px of the page, and the page's own zoom
  */
-export function boxes(selectors: string[], shown: ElementBox | null, most: number): MaskedBoxes {
+export function boxes(selectors: string[], shown: ElementBox | null, most: number) {
   const { scrollLeft, scrollTop } = pageScroller();
   const {
     pageLeft: left = scrollLeft,

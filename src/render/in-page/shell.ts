@@ -3,15 +3,6 @@ import { alphaOf, ancestry, areaInView, body, documentProperty, hasVisibleStyle,
 import { cachedTrees, queryTrees } from './dom-cache.js';
 import { imagesInView, runsScript } from './readiness.js';
 
-interface Completeness {
-  /** Why it looks like a loading shell, in words for a message; null if it does not. */
-  seen: string | null;
-  /** Missing images in view or fonts, in words for a message; null if there are none. */
-  unfinished: string | null;
-  /** The number of characters in the document and its open shadow trees. While it grows, the page is still rendering. */
-  text: number;
-}
-
 const LOADING =
   /^\W*(loading|please wait|one moment|just a moment|laden|l[äa]dt|wird geladen|bitte warten|chargement|veuillez patienter|cargando|carregando|caricamento|загрузка|yükleniyor|ładowanie|読み込み中|加载中|正在加载|載入中|로딩|불러오는)/i;
 const PICTURES = 'img,picture,svg,canvas,video,iframe,object,embed';
@@ -22,7 +13,11 @@ const SPINNERS =
 const PAGE_FRAME = 'header,nav,footer,[role="banner"],[role="navigation"],[role="contentinfo"]';
 const INTERACTIVE = 'a[href],button,input,select,textarea,h1,h2,h3';
 
-export function inspect(): Completeness {
+/**
+ * Why the page looks like a loading shell (`seen`), and which images in view or fonts are missing (`unfinished`), both in words for a
+ * message or null; and the number of characters in the document and its open shadow trees: while it grows, the page is still rendering.
+ */
+export function inspect() {
   const text = tops().reduce((sum, top) => sum + (top.textContent ?? '').length, 0);
   return { seen: shellSign(textsInView()), unfinished: unfinishedSign(), text };
 }

@@ -1,14 +1,5 @@
 import { flatTreeChildren, isElement, isRendered, shadowRootOf } from './dom.js';
 
-interface VisibleSource {
-  /** The visible document as plain HTML, with flattened shadow trees and absolute URLs, without scripts and styles. */
-  html: string;
-  /** The visible text, a fallback for HTML that is too large to convert. */
-  text: string;
-  url: string;
-  title: string;
-}
-
 const DROPPED = /^(script|style|noscript|template|link|meta|iframe|frame|object|embed|canvas|svg|math|audio|video|input|select|textarea)$/;
 const KEPT = 'href src alt title colspan rowspan align start lang dir class id role datetime data-lang data-language'.split(' ');
 const VOID = /^(img|br|hr|wbr|col)$/;
@@ -40,8 +31,11 @@ interface Context {
   isSeen: boolean;
 }
 
-/** Reads the text of the rendered document, up to a limit. */
-export function read(): VisibleSource {
+/**
+ * The visible document as plain HTML, with flattened shadow trees and absolute URLs, without scripts and styles; and its visible text, a
+ * fallback for HTML that is too large to convert.
+ */
+export function read() {
   const writing: Writing = { parts: [], chars: 0 };
   write(writing, document.body ?? document.documentElement, { depth: 0, inCode: false, isSeen: true });
   const title = document.title.slice(0, TITLE_MAX_CHARS);

@@ -32,13 +32,6 @@ export interface LaunchMode {
 /** `required` never starts a browser without its sandbox. */
 export type SandboxSetting = boolean | 'required';
 
-interface SandboxedLaunch<Started> {
-  started: Started;
-  mode: LaunchMode;
-  /** Why the browser runs with fewer restrictions than requested; null if it does not. */
-  concession: string | null;
-}
-
 /** Chromium's message if the kernel supports none of its sandboxes. Any other failure may be temporary. */
 const REFUSAL = /No usable sandbox!|SUID sandbox helper binary|Failed to move to new namespace/;
 
@@ -46,13 +39,11 @@ const REFUSAL = /No usable sandbox!|SUID sandbox helper binary|Failed to move to
  * Starts a browser with all restrictions that this system supports: an unprivileged user, and the sandbox. Omits the sandbox
  * only if the browser reports twice that none is usable; runs as root only if the operator has disabled the sandbox, and it
  * cannot run as another user.
+ * @returns `concession`: why the browser runs with fewer restrictions than requested; null if it does not
  * @throws SandboxMissing if the sandbox is required but not usable; the second failure if the browser does not start for
  * another reason
  */
-export async function launchSandboxed<Started>(
-  wish: SandboxSetting,
-  start: (mode: LaunchMode) => Promise<Started>,
-): Promise<SandboxedLaunch<Started>> {
+export async function launchSandboxed<Started>(wish: SandboxSetting, start: (mode: LaunchMode) => Promise<Started>) {
   const user = unprivilegedUser();
   const wanted = { sandbox: wish !== false, user };
   try {

@@ -14,9 +14,6 @@ export interface Paused {
   resourceType: string;
 }
 
-/** Whether a hop of a request carries the caller's Referer, is the first that must not, or keeps the browser's own. */
-type RefererOfHop = 'goes along' | 'ends here' | 'as the browser has it';
-
 /** A page whose main thread is busy cannot report its frames, so their requests are sent without the headers. */
 const ASK_MAX_MS = 2_000;
 /** The name of an isolated world, in which the page's scripts cannot change what a frame reports. */
@@ -57,8 +54,9 @@ export class TargetHeaders {
   /**
    * Follows the first request through its redirects, which carry the caller's Referer while on the target's origin
    * (decisions.md, Added). Must be called for every request of the page and each redirect hop, in order.
+   * @returns whether this hop carries the caller's Referer, is the first that must not, or keeps the browser's own
    */
-  refererOf({ networkId, request }: Paused): RefererOfHop {
+  refererOf({ networkId, request }: Paused) {
     this.#firstId ??= networkId;
     if (this.#refererEnded || networkId !== this.#firstId) return 'as the browser has it';
     this.#refererEnded = !this.#isTarget(request.url);

@@ -5,24 +5,18 @@ import { type Banner, documentAsBanner, findBanners, isShown } from './overlays.
 
 /** Declines or hides banners that no consent platform's rule handled. Runs in the page's isolated world. */
 
-interface Dismissal {
-  /** The number of banners that disappeared after a click on their refusal. */
-  refused: number;
-  /** The number of banners that were hidden, declined or not. */
-  hidden: number;
-}
-
 /** How long a declined banner may take to disappear. */
 const DISAPPEARS_WITHIN_MS = 700;
 
 /**
  * Clicks each banner's refusal. Hides banners that have none, or that stay.
+ * @returns how many disappeared after a click on their refusal, and how many were hidden, declined or not
  * @param whole in a frame: the whole document is the banner
  * @param click false if a refusal was already clicked: waits for the banner to disappear before hiding it
  */
-export async function dismiss({ whole, click }: { whole: boolean; click: boolean }): Promise<Dismissal> {
+export async function dismiss({ whole, click }: { whole: boolean; click: boolean }) {
   const banners = whole ? [documentAsBanner()].filter((banner) => banner !== null) : findBanners();
-  const done: Dismissal = { refused: 0, hidden: 0 };
+  const done = { refused: 0, hidden: 0 };
   for (const banner of banners) {
     if (click && banner.refusal !== null) {
       banner.refusal.click();
