@@ -86,6 +86,12 @@ export function trees<Root extends Tree | Element = Document>(root: Root = docum
   return found;
 }
 
+/** The matching elements of this document and its open shadow trees, at most `most`. */
+export function inTrees(selector: string, most?: number): Element[] {
+  const found = trees().flatMap((tree) => allIn(tree, selector));
+  return found.slice(0, most);
+}
+
 /** Visits up to `most` elements; those in an open shadow tree come before its host. */
 export function eachElement(most: number, visit: (element: HTMLElement) => void): void {
   let left = most;
@@ -183,10 +189,8 @@ export function nameOf(element: Element): string {
 /** The alpha of a computed colour, from 0 (transparent) to 1 (opaque). */
 export function alphaOf(colour: string): number {
   if (colour === 'transparent' || colour === '') return 0;
-  const slash = /\/\s*([\d.]+)(%?)\s*\)$/.exec(colour);
-  if (slash !== null) return Number(slash[1]) / (slash[2] === '%' ? 100 : 1);
-  const legacy = /^rgba\([^,]+,[^,]+,[^,]+,\s*([\d.]+)\)$/.exec(colour);
-  return legacy === null ? 1 : Number(legacy[1]);
+  const [, alpha, percent] = /(?:\/|^rgba\((?:[^,]+,){3})\s*([\d.]+)(%?)\s*\)$/.exec(colour) ?? [];
+  return alpha === undefined ? 1 : Number(alpha) / (percent === '%' ? 100 : 1);
 }
 
 const styleGetter = getterOf<CSSStyleDeclaration>(HTMLElement.prototype, 'style');

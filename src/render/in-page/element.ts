@@ -8,12 +8,12 @@ import {
   forceAll,
   isVisible as hasVisibleBox,
   hasVisibleStyle,
+  inTrees,
   isPage,
   pageBoxes,
   pageScroller,
-  trees,
 } from './dom.js';
-import { nextFrame, passFrames } from './frames.js';
+import { passFrames } from './frames.js';
 
 type Sighting =
   | { box: ElementBox }
@@ -106,7 +106,7 @@ function partOnPage(box: ElementBox): ElementBox {
 
 /** Resolves once a match is visible. Checks every frame, since style changes alone can affect visibility. */
 export async function untilVisible(selector: string): Promise<void> {
-  while (!findDeep(selector).found.some(({ element, frames }) => [element, ...frames].every(hasVisibleBox))) await nextFrame();
+  while (!findDeep(selector).found.some(({ element, frames }) => [element, ...frames].every(hasVisibleBox))) await passFrames(1, 100);
 }
 
 /** The browser's error message for each selector; null for a valid one. */
@@ -124,7 +124,7 @@ export function selectorProblems(selectors: string[]): (string | null)[] {
 function search(selector: string): Search {
   if (isDeep(selector)) return findDeep(selector);
   const inDocument = allIn(document, selector);
-  const found = inDocument.some(isShown) ? inDocument : trees().flatMap((tree) => allIn(tree, selector));
+  const found = inDocument.some(isShown) ? inDocument : inTrees(selector);
   return { found: found.map((element) => ({ element, frames: [] })), crossOriginFrame: null };
 }
 

@@ -1,10 +1,5 @@
 /** Waits for frames, and moves animations to their end. */
 
-/** Resolves at the next frame, or after 100 ms if there is none. */
-export function nextFrame(): Promise<boolean> {
-  return passFrames(1, 100);
-}
-
 /**
  * Waits for frames, at most `mostMs`. Earlier changes are laid out in the first frame and painted in the second.
  * @returns whether there were as many

@@ -3,7 +3,7 @@ import type { PageElement } from '../../contract/page-facts.js';
 import { accessibleName, roleOf } from './accessible.js';
 import { type ElementBox, onPage, overlaps, shownPart } from './boxes.js';
 import { findDeep } from './deep-selector.js';
-import { allIn, flatTreeParent, hasVisibleStyle, matches, scopeOf, trees } from './dom.js';
+import { flatTreeParent, hasVisibleStyle, inTrees, matches, scopeOf } from './dom.js';
 import { type Mark, mark } from './marks.js';
 import { selectorOf } from './selector-of.js';
 
@@ -85,16 +85,12 @@ function forPlaywright(selector: string): string {
 
 function candidates(): Candidate[] {
   const found: Candidate[] = [];
-  let left = LOOKED_AT_MAX;
-  for (const tree of trees()) {
-    for (const element of allIn(tree, WANTED)) {
-      if (left-- <= 0) return found;
-      const role = roleOf(element) ?? (isClickable(element) ? 'generic' : null);
-      if (role === null || matches(element, DISABLED)) continue;
-      const box = element.getBoundingClientRect();
-      if (box.width < 1 || box.height < 1 || !isThere(element) || isCovered(element, box)) continue;
-      found.push({ element, role, box });
-    }
+  for (const element of inTrees(WANTED, LOOKED_AT_MAX)) {
+    const role = roleOf(element) ?? (isClickable(element) ? 'generic' : null);
+    if (role === null || matches(element, DISABLED)) continue;
+    const box = element.getBoundingClientRect();
+    if (box.width < 1 || box.height < 1 || !isThere(element) || isCovered(element, box)) continue;
+    found.push({ element, role, box });
   }
   return found;
 }

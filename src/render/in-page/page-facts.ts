@@ -13,7 +13,7 @@ import {
 } from '../../contract/limits.js';
 import type { DocumentFacts } from '../../contract/page-facts.js';
 import { textOf, tidy } from './accessible.js';
-import { all, allIn, documentProperty, isVisible, trees } from './dom.js';
+import { all, documentProperty, inTrees, isVisible } from './dom.js';
 
 /** The facts that a document states about itself: its head, headings, links and fonts. */
 
@@ -98,7 +98,7 @@ function feeds(): DocumentFacts['feeds'] {
 
 function headings(): DocumentFacts['headings'] {
   const found: DocumentFacts['headings'] = [];
-  for (const element of inTrees(HEADINGS)) {
+  for (const element of inTrees(HEADINGS, LOOKED_AT_MAX)) {
     if (found.length >= HEADINGS_MAX_ITEMS) break;
     const text = isVisible(element) ? textOf(element, ELEMENT_NAME_MAX_CHARS) : '';
     const declared = Number(element.getAttribute('aria-level') ?? /^h([1-6])$/.exec(element.localName)?.[1] ?? 2);
@@ -111,7 +111,7 @@ function headings(): DocumentFacts['headings'] {
 function links(): DocumentFacts['links'] {
   const found = new Map<string, DocumentFacts['links'][number]>();
   let charsLeft = FACT_LIST_MAX_CHARS;
-  for (const element of inTrees('a[href],area[href]')) {
+  for (const element of inTrees('a[href],area[href]', LOOKED_AT_MAX)) {
     const url = addressOf(element);
     const known = found.get(url);
     if (url === '' || (known !== undefined && known.text !== '')) continue;
@@ -129,9 +129,8 @@ function links(): DocumentFacts['links'] {
 
 function fonts(): DocumentFacts['fonts'] {
   const found = new Map<string, DocumentFacts['fonts'][number]>();
-  const set = documentProperty('fonts') as FontFaceSet | undefined;
   let left = LOOKED_AT_MAX;
-  for (const face of set ?? []) {
+  for (const face of documentProperty('fonts')) {
     if (left-- <= 0 || found.size >= FONTS_MAX_ITEMS) break;
     if (face.status !== 'loaded') continue;
     const [family = '', weight = '', style = ''] = [face.family.replace(/^["']|["']$/g, ''), face.weight, face.style].map((one) =>
@@ -140,10 +139,4 @@ function fonts(): DocumentFacts['fonts'] {
     found.set(`${family} ${weight} ${style}`, { family, weight, style });
   }
   return [...found.values()];
-}
-
-function inTrees(selector: string): Element[] {
-  return trees()
-    .flatMap((tree) => allIn(tree, selector).slice(0, LOOKED_AT_MAX))
-    .slice(0, LOOKED_AT_MAX);
 }
