@@ -116,6 +116,7 @@ async function readEngine(store: ListStore, { file, crc }: KeptEngine): Promise<
 
 /** The findings of an update so far. */
 interface Update {
+  former: Manifest;
   manifest: Manifest;
   problems: Record<string, string>;
   signal: AbortSignal;
@@ -130,17 +131,17 @@ export async function updateLists(parts: ListParts, signal: AbortSignal): Promis
   const { store, sources } = parts;
   const former = await store.readManifest();
   const manifest: Manifest = { lists: { ...former.lists }, engines: { ...former.engines } };
-  const update: Update = { manifest, problems: {}, signal };
+  const update: Update = { former, manifest, problems: {}, signal };
   await Promise.all(
     sources.map((source) =>
       noting(update, source.name, async () => {
-        manifest.lists[source.name] = await fetchList(parts, source, { known: former.lists[source.name], signal });
+        manifest.lists[source.name] = await fetchList(parts, source, update);
       }),
     ),
   );
   await fillFromPackage(parts, update);
   for (const category of CATEGORIES) {
-    if (await noting(update, `${category} rules`, () => rebuildEngine(parts, manifest, { category, signal }))) continue;
+    if (await noting(update, `${category} rules`, () => rebuildEngine(parts, update, category))) continue;
     // The current engine was built from the former lists.
     for (const { name } of sources.filter((source) => source.category === category)) manifest.lists[name] = former.lists[name];
   }
@@ -171,11 +172,8 @@ const REDIRECTS_MAX = 3;
  * Fetches a list if it is newer than the existing copy.
  * @throws Error with the problem, if it cannot be fetched completely or is invalid
  */
-async function fetchList(
-  { egress, store, thread }: ListParts,
-  source: ListSource,
-  { known, signal }: { known: KeptList | undefined; signal: AbortSignal },
-): Promise<KeptList> {
+async function fetchList({ egress, store, thread }: ListParts, source: ListSource, { former, signal }: Update): Promise<KeptList> {
+  const known = former.lists[source.name];
   const isOwn = source.packageId === null;
   const isHeld = known?.url === source.url && known.origin === 'address' && (await store.read(known.file)) !== null;
   const held = isHeld ? known : null;
@@ -254,8 +252,8 @@ async function fillFromPackage(parts: ListParts, update: Update): Promise<void> 
  */
 async function rebuildEngine(
   { store, thread, builtIn, sources }: ListParts,
-  manifest: Manifest,
-  { category, signal }: { category: Category; signal: AbortSignal },
+  { manifest, signal }: Update,
+  category: Category,
 ): Promise<void> {
   const lists = listsOf(manifest, sources, category);
   const key = engineKey(builtIn, lists);
