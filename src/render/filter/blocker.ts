@@ -52,17 +52,17 @@ const RETRY_MS = 3_600_000;
 const CHECK_INTERVAL_MS = 600_000;
 
 export class Blocker implements AsyncDisposable {
-  private engines: Engines;
-  private manifest: Manifest = { lists: {}, engines: {} };
-  private manifestAt = 0;
+  #engines: Engines;
+  #manifest: Manifest = { lists: {}, engines: {} };
+  #manifestAt = 0;
   /** The engines of lists that are loaded. A damaged engine, or one of another version, is rebuilt from the existing lists. */
-  private listed: ListedEngines = {};
-  private problems: Record<string, string> = {};
-  private updating: Promise<void> | null = null;
-  private timer: NodeJS.Timeout | undefined;
+  #listed: ListedEngines = {};
+  #problems: Record<string, string> = {};
+  #updating: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | undefined;
   /** No automatic update starts before this time, ms by `monotonicNow`. */
-  private restUntil = 0;
-  private readonly end = new AbortController();
+  #restUntil = 0;
+  readonly #end = new AbortController();
 
   private constructor(
     private readonly options: BlockerOptions,
@@ -70,7 +70,7 @@ export class Blocker implements AsyncDisposable {
     private readonly consentBundle: string,
     private readonly builtInOnly: Engines,
   ) {
-    this.engines = builtInOnly;
+    this.#engines = builtInOnly;
   }
 
   /** Resolves once the existing lists are loaded; others are fetched in the background. */
@@ -90,8 +90,8 @@ export class Blocker implements AsyncDisposable {
       fetchPackaged,
     };
     const blocker = new Blocker(options, lists, consentBundle, builtInEngines(builtIn));
-    await blocker.reload();
-    blocker.keepFresh();
+    await blocker.#reload();
+    blocker.#keepFresh();
     return blocker;
   }
 
@@ -102,8 +102,8 @@ export class Blocker implements AsyncDisposable {
   guard(session: PageSession, options: CaptureOptions, id: string): Promise<PageGuard> {
     return guardPage(
       {
-        engines: this.engines,
-        listsOf: (refusals) => this.listsOf(refusals),
+        engines: this.#engines,
+        listsOf: (refusals) => this.#listsOf(refusals),
         consentBundle: this.consentBundle,
         log: this.options.log.child({ job_id: id }),
       },
@@ -117,37 +117,37 @@ export class Blocker implements AsyncDisposable {
    * @throws only if the blocker is stopped
    */
   async updateLists(): Promise<ListStatus[]> {
-    this.updating ??= this.update().finally(() => {
-      this.updating = null;
+    this.#updating ??= this.#update().finally(() => {
+      this.#updating = null;
     });
-    await this.updating;
+    await this.#updating;
     return this.status();
   }
 
   status(): ListStatus[] {
     return this.lists.sources.map(({ name, category, url }) => {
-      const { rules = 0, fetchedAt = null, origin = null, checkedAt = 0 } = this.manifest.lists[name] ?? {};
-      const problem = this.problems[name] ?? this.problems[`${category} rules`] ?? null;
-      const isMissing = fetchedAt === null || this.listed[category] === undefined;
+      const { rules = 0, fetchedAt = null, origin = null, checkedAt = 0 } = this.#manifest.lists[name] ?? {};
+      const problem = this.#problems[name] ?? this.#problems[`${category} rules`] ?? null;
+      const isMissing = fetchedAt === null || this.#listed[category] === undefined;
       const state = isMissing ? 'missing' : checkedAt < Date.now() - OLD_MS ? 'old' : 'in use';
       return { name, category, url, state, rules, fetchedAt, origin, problem };
     });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.timer);
-    this.end.abort(new Error('stopped'));
-    await this.updating?.catch(() => {});
+    clearInterval(this.#timer);
+    this.#end.abort(new Error('stopped'));
+    await this.#updating?.catch(() => {});
   }
 
   /** Searches the texts of the lists for the rules, since an engine does not store which list a rule is from. */
-  private async listsOf(refusals: readonly Refusal[]): Promise<string[]> {
+  async #listsOf(refusals: readonly Refusal[]): Promise<string[]> {
     const { store, sources, builtIn } = this.lists;
     const found = refusals.map(() => '');
     for (const category of new Set(refusals.map((refusal) => refusal.category))) {
       const own = sources.filter((source) => source.category === category).map(({ name }) => name);
       for (const name of ['built-in', ...own]) {
-        const file = this.manifest.lists[name]?.file;
+        const file = this.#manifest.lists[name]?.file;
         const text = name === 'built-in' ? builtInText(builtIn, category) : file === undefined ? null : await store.read(file);
         const lines = text?.toString().split('\n') ?? [];
         for (const [nth, { category: refusedBy, filter }] of refusals.entries()) {
@@ -161,50 +161,50 @@ export class Blocker implements AsyncDisposable {
     return found;
   }
 
-  private async update(): Promise<void> {
-    const former = this.problems;
-    this.problems = await updateLists(this.lists, this.end.signal);
-    this.restUntil = monotonicNow() + (Object.keys(this.problems).length > 0 ? RETRY_MS : 0);
-    await this.reload();
-    this.reportProblems(former);
+  async #update(): Promise<void> {
+    const former = this.#problems;
+    this.#problems = await updateLists(this.lists, this.#end.signal);
+    this.#restUntil = monotonicNow() + (Object.keys(this.#problems).length > 0 ? RETRY_MS : 0);
+    await this.#reload();
+    this.#reportProblems(former);
   }
 
   /** Logs one line, and does not repeat it every hour while the same lists fail. */
-  private reportProblems(former: Record<string, string>): void {
-    const names = Object.keys(this.problems);
-    for (const name of names) this.options.log.debug({ list: name, problem: this.problems[name] }, 'a filter list was not updated');
+  #reportProblems(former: Record<string, string>): void {
+    const names = Object.keys(this.#problems);
+    for (const name of names) this.options.log.debug({ list: name, problem: this.#problems[name] }, 'a filter list was not updated');
     if (names.length === 0 || names.every((name) => name in former)) return;
     const without = this.status().some(({ state }) => state === 'missing');
     const what = without ? 'fetched; the built-in rules are used instead' : 'updated; the last copies are used';
-    this.options.log.warn(`Filter lists could not be ${what}: ${names.join(', ')} (${this.problems[names[0] ?? '']})`);
+    this.options.log.warn(`Filter lists could not be ${what}: ${names.join(', ')} (${this.#problems[names[0] ?? '']})`);
   }
 
-  private async reload(): Promise<void> {
+  async #reload(): Promise<void> {
     const { store } = this.lists;
-    this.manifestAt = await store.changedAt();
-    this.manifest = await store.readManifest();
-    this.listed = await loadEngines(this.lists, this.manifest);
+    this.#manifestAt = await store.changedAt();
+    this.#manifest = await store.readManifest();
+    this.#listed = await loadEngines(this.lists, this.#manifest);
     const plain = this.builtInOnly;
-    this.engines = engineSet((category) => this.listed[category] ?? plain[category], plain.ownExceptions);
+    this.#engines = engineSet((category) => this.#listed[category] ?? plain[category], plain.ownExceptions);
   }
 
-  private keepFresh(): void {
+  #keepFresh(): void {
     const check = () => {
-      this.refreshIfDue().catch((error: unknown) => {
-        if (!this.end.signal.aborted) this.options.log.warn({ err: error }, 'filter lists could not be refreshed');
+      this.#refreshIfDue().catch((error: unknown) => {
+        if (!this.#end.signal.aborted) this.options.log.warn({ err: error }, 'filter lists could not be refreshed');
       });
     };
-    this.timer = setInterval(check, CHECK_INTERVAL_MS).unref();
+    this.#timer = setInterval(check, CHECK_INTERVAL_MS).unref();
     check();
   }
 
-  private async refreshIfDue(): Promise<void> {
-    if (this.updating !== null) return;
-    if ((await this.lists.store.changedAt()) !== this.manifestAt) await this.reload();
-    if (!this.options.lists.enabled || monotonicNow() < this.restUntil) return;
+  async #refreshIfDue(): Promise<void> {
+    if (this.#updating !== null) return;
+    if ((await this.lists.store.changedAt()) !== this.#manifestAt) await this.#reload();
+    if (!this.options.lists.enabled || monotonicNow() < this.#restUntil) return;
     const due = this.lists.sources.some(({ name, category }) => {
-      const kept = this.manifest.lists[name];
-      return kept === undefined || kept.checkedAt < Date.now() - REFRESH_MS || this.listed[category] === undefined;
+      const kept = this.#manifest.lists[name];
+      return kept === undefined || kept.checkedAt < Date.now() - REFRESH_MS || this.#listed[category] === undefined;
     });
     if (due) await this.updateLists();
   }

@@ -60,7 +60,7 @@ export class PageGuard {
     if (on.length === 0 && !needsInterception(options)) return;
     [this.#interception] = await Promise.all([
       Interception.start(session, { engines: parts.engines, on, options }),
-      this.hideAtStart(options.url),
+      this.#hideAtStart(options.url),
     ]);
   }
 
@@ -80,7 +80,7 @@ export class PageGuard {
     if (this.on.length === 0) return NO_BANNER;
     const end = AbortSignal.any([signal, this.session.lost]);
     try {
-      const report = { ...(await pTimeout(this.answer(), { milliseconds: ANSWER_MAX_MS, signal: end })), ms: ms() };
+      const report = { ...(await pTimeout(this.#answer(), { milliseconds: ANSWER_MAX_MS, signal: end })), ms: ms() };
       if (report.outcome !== 'none') {
         this.#banner = { outcome: report.outcome, platform: report.platform };
         this.parts.log.info({ banner: report }, 'answered a consent banner');
@@ -105,7 +105,7 @@ export class PageGuard {
     return { blocked, banner: this.#banner };
   }
 
-  private async answer(): Promise<Omit<BannerReport, 'ms'>> {
+  async #answer(): Promise<Omit<BannerReport, 'ms'>> {
     const interception = this.#interception;
     const { on, parts } = this;
     const { engines, consentBundle } = parts;
@@ -114,9 +114,9 @@ export class PageGuard {
     if (interception === null || !/^https?:/.test(url)) return NO_BANNER;
     const general = on.includes('cookies') ? bannerCss(engines, on, { url, base: true, host: true }) : null;
     const seen = await world.call('consent.inspect', general);
-    const css = `${this.hostCss(url)}\n${hidingCss(engines, on, { url, features: seen })}`.trim();
+    const css = `${this.#hostCss(url)}\n${hidingCss(engines, on, { url, features: seen })}`.trim();
     if (css !== '') await world.call('consent.applyHidingRules', { css, count: false });
-    await this.applyProcedural(url, false);
+    await this.#applyProcedural(url, false);
     if (general === null) return NO_BANNER;
     const special = bannerCss(engines, on, { url, features: seen });
     return await answerBanners({
@@ -125,13 +125,13 @@ export class PageGuard {
       consentBundle,
       // If there was nothing to decline, the inspection has already applied the general rules.
       css: seen.hasBanner ? `${general}\n${special}`.trim() : special,
-      hideMore: () => this.applyProcedural(url, true),
+      hideMore: () => this.#applyProcedural(url, true),
       seen,
       refusedPlatform: interception.blocked.cookies > 0,
     });
   }
 
-  private async hideAtStart(url: string): Promise<void> {
+  async #hideAtStart(url: string): Promise<void> {
     const rules = startRules(this.parts.engines, this.on, url);
     if (rules === null) return;
     for (const host of Object.keys(rules.byHost)) this.#styledHosts.add(host);
@@ -139,7 +139,7 @@ export class PageGuard {
   }
 
   /** @returns the rules of a host that a redirect led to; empty if they have been applied */
-  private hostCss(url: string): string {
+  #hostCss(url: string): string {
     const { hostname } = new URL(url);
     if (this.#styledHosts.has(hostname)) return '';
     this.#styledHosts.add(hostname);
@@ -147,7 +147,7 @@ export class PageGuard {
   }
 
   /** Applies the procedural rules for banners, or all others. Rules that exceed the time limit are dropped for this host. */
-  private async applyProcedural(url: string, banners: boolean): Promise<number> {
+  async #applyProcedural(url: string, banners: boolean): Promise<number> {
     const key = `${new URL(url).hostname} ${banners}`;
     const of = this.on.filter((category) => (category === 'cookies') === banners);
     const rules = this.#procedural.get(key) ?? proceduralRules(this.parts.engines, { of, on: this.on }, url);

@@ -38,32 +38,32 @@ const QUOTE = 0x22;
  * judged by its first bytes and its length before it is decoded. No error here is thrown into the process.
  */
 export class CdpPipe {
-  private parts: Buffer[] = [];
-  private bytes = 0;
+  #parts: Buffer[] = [];
+  #bytes = 0;
   /** The buffer of the current message, once it is large. */
-  private buffer: Buffer | null = null;
+  #buffer: Buffer | null = null;
   /** The verdict on the current message; null until enough of it has been received. */
-  private verdict: MessageClass | null = null;
+  #verdict: MessageClass | null = null;
   /** The end of the current message, if it is an answer that is too long. */
-  private tail: Buffer | null = null;
+  #tail: Buffer | null = null;
   /** Whether that answer reports an exception. */
-  private threw = false;
+  #threw = false;
   /** The length of the messages that wait for their turn. */
-  private waitingBytes = 0;
-  private over = false;
+  #waitingBytes = 0;
+  #over = false;
   /** The limits, in bytes, of pending answers that are below the usual one, by command id. */
-  private readonly limits = new Map<number, number>();
+  readonly #limits = new Map<number, number>();
   /** The sessions that read the console of their page. */
-  private readonly consoleReaders = new Set<string>();
+  readonly #consoleReaders = new Set<string>();
   /** Text that has not been written yet. */
-  private outgoing = '';
+  #outgoing = '';
 
   constructor(
     private readonly output: Writable,
     private readonly input: Readable,
     private readonly reader: PipeReader,
   ) {
-    input.on('data', (chunk: Buffer) => this.guard(() => this.take(chunk)));
+    input.on('data', (chunk: Buffer) => this.#guard(() => this.#take(chunk)));
     input.on('close', () => this.reader.closed());
     // A crashing browser breaks the pipe, which `close` reports.
     input.on('error', () => {});
@@ -73,124 +73,124 @@ export class CdpPipe {
   /** Messages of one turn of the event loop are sent in one write, since each write wakes Chromium's reading thread. */
   send(message: CdpMessage): void {
     const limit = answerLimit(message);
-    if (message.id !== undefined && limit < ANSWER_MAX_BYTES) this.limits.set(message.id, limit);
-    if (this.outgoing === '') process.nextTick(() => this.flush());
-    this.outgoing += `${JSON.stringify(message)}\0`;
+    if (message.id !== undefined && limit < ANSWER_MAX_BYTES) this.#limits.set(message.id, limit);
+    if (this.#outgoing === '') process.nextTick(() => this.#flush());
+    this.#outgoing += `${JSON.stringify(message)}\0`;
   }
 
   /** Whether a session receives the messages and exceptions of its page's console, which are dropped otherwise. */
   readConsole(sessionId: string, reads: boolean): void {
-    if (reads) this.consoleReaders.add(sessionId);
-    else this.consoleReaders.delete(sessionId);
+    if (reads) this.#consoleReaders.add(sessionId);
+    else this.#consoleReaders.delete(sessionId);
   }
 
-  private flush(): void {
-    const text = this.outgoing;
-    this.outgoing = '';
+  #flush(): void {
+    const text = this.#outgoing;
+    this.#outgoing = '';
     if (this.output.writable) this.output.write(text);
   }
 
-  private guard(work: () => void): void {
-    if (this.over) return;
+  #guard(work: () => void): void {
+    if (this.#over) return;
     try {
       work();
     } catch (error) {
-      this.fail(`a message of the browser could not be handled: ${(error as Error).message}`);
+      this.#fail(`a message of the browser could not be handled: ${(error as Error).message}`);
     }
   }
 
-  private fail(why: string): void {
-    if (this.over) return;
-    this.over = true;
-    this.forget();
+  #fail(why: string): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#forget();
     // Further data is discarded.
     this.input.resume();
     this.reader.failed(why);
   }
 
-  private take(chunk: Buffer): void {
-    for (let start = 0; start < chunk.length && !this.over; ) {
+  #take(chunk: Buffer): void {
+    for (let start = 0; start < chunk.length && !this.#over; ) {
       const end = chunk.indexOf(0, start);
-      this.add(chunk.subarray(start, end === -1 ? chunk.length : end));
+      this.#add(chunk.subarray(start, end === -1 ? chunk.length : end));
       if (end === -1) return;
-      this.finish();
+      this.#finish();
       start = end + 1;
     }
   }
 
-  private add(part: Buffer): void {
-    this.bytes += part.length;
-    if (this.tail !== null) {
-      this.threw ||= containsException([this.tail, part]);
-      this.tail = endOf([this.tail, part]);
+  #add(part: Buffer): void {
+    this.#bytes += part.length;
+    if (this.#tail !== null) {
+      this.#threw ||= containsException([this.#tail, part]);
+      this.#tail = endOf([this.#tail, part]);
     }
-    if (this.verdict?.kept === false) return;
-    if (this.buffer === null) this.parts.push(part);
-    else if (this.bytes <= this.buffer.length) part.copy(this.buffer, this.bytes - part.length);
-    if (this.verdict === null && this.bytes >= HEAD_BYTES) this.judge();
-    this.checkSize(part);
+    if (this.#verdict?.kept === false) return;
+    if (this.#buffer === null) this.#parts.push(part);
+    else if (this.#bytes <= this.#buffer.length) part.copy(this.#buffer, this.#bytes - part.length);
+    if (this.#verdict === null && this.#bytes >= HEAD_BYTES) this.#judge();
+    this.#checkSize(part);
   }
 
-  private judge(): MessageClass {
-    if (this.parts.length > 1) this.parts = [Buffer.concat(this.parts)];
-    const head = this.parts[0]?.toString('latin1', 0, HEAD_BYTES) ?? '';
-    this.verdict = classifyMessage(head, (id) => this.limits.get(id) ?? ANSWER_MAX_BYTES, this.consoleReaders.size > 0);
-    if (this.verdict.id !== null) this.limits.delete(this.verdict.id);
-    if (!this.verdict.kept) this.parts = [];
-    return this.verdict;
+  #judge(): MessageClass {
+    if (this.#parts.length > 1) this.#parts = [Buffer.concat(this.#parts)];
+    const head = this.#parts[0]?.toString('latin1', 0, HEAD_BYTES) ?? '';
+    this.#verdict = classifyMessage(head, (id) => this.#limits.get(id) ?? ANSWER_MAX_BYTES, this.#consoleReaders.size > 0);
+    if (this.#verdict.id !== null) this.#limits.delete(this.#verdict.id);
+    if (!this.#verdict.kept) this.#parts = [];
+    return this.#verdict;
   }
 
-  private checkSize(part: Buffer): void {
-    const { verdict } = this;
+  #checkSize(part: Buffer): void {
+    const verdict = this.#verdict;
     if (verdict === null || !verdict.kept) return;
-    if (this.bytes > verdict.maxBytes) {
+    if (this.#bytes > verdict.maxBytes) {
       if (verdict.id !== null) {
-        const soFar = this.buffer === null ? this.parts : [this.buffer.subarray(0, this.bytes - part.length), part];
-        this.threw = containsException(soFar);
-        this.tail = endOf(soFar);
+        const soFar = this.#buffer === null ? this.#parts : [this.#buffer.subarray(0, this.#bytes - part.length), part];
+        this.#threw = containsException(soFar);
+        this.#tail = endOf(soFar);
       }
-      this.parts = [];
-      this.buffer = null;
-      this.verdict = { ...verdict, kept: false };
-    } else if (this.buffer === null && this.bytes > LARGE_BYTES) {
+      this.#parts = [];
+      this.#buffer = null;
+      this.#verdict = { ...verdict, kept: false };
+    } else if (this.#buffer === null && this.#bytes > LARGE_BYTES) {
       // The system allocates memory only when it is written to.
-      this.buffer = Buffer.allocUnsafeSlow(verdict.maxBytes);
+      this.#buffer = Buffer.allocUnsafeSlow(verdict.maxBytes);
       let at = 0;
-      for (const part of this.parts) at += part.copy(this.buffer, at);
-      this.parts = [];
+      for (const part of this.#parts) at += part.copy(this.#buffer, at);
+      this.#parts = [];
     }
   }
 
-  private finish(): void {
-    if (this.over) return;
-    const verdict = this.verdict ?? this.judge();
+  #finish(): void {
+    if (this.#over) return;
+    const verdict = this.#verdict ?? this.#judge();
     const content =
-      this.tail === null ? this.wholeMessage(verdict) : tooLong(verdict, { sessionId: sessionOf(this.tail), threw: this.threw });
-    this.forget();
+      this.#tail === null ? this.#wholeMessage(verdict) : tooLong(verdict, { sessionId: sessionOf(this.#tail), threw: this.#threw });
+    this.#forget();
     if (content === null || content.length === 0) return;
-    if (verdict.isConsole && !this.consoleReaders.has(sessionOf(content))) return;
-    this.waitingBytes += content.length;
-    if (this.waitingBytes >= PAUSED_AT_BYTES) this.input.pause();
-    setImmediate(() => this.guard(() => this.deliver(content, verdict)));
+    if (verdict.isConsole && !this.#consoleReaders.has(sessionOf(content))) return;
+    this.#waitingBytes += content.length;
+    if (this.#waitingBytes >= PAUSED_AT_BYTES) this.input.pause();
+    setImmediate(() => this.#guard(() => this.#deliver(content, verdict)));
   }
 
-  private wholeMessage({ kept }: MessageClass): Buffer | null {
+  #wholeMessage({ kept }: MessageClass): Buffer | null {
     if (!kept) return null;
-    return this.buffer?.subarray(0, this.bytes) ?? Buffer.concat(this.parts);
+    return this.#buffer?.subarray(0, this.#bytes) ?? Buffer.concat(this.#parts);
   }
 
-  private forget(): void {
-    this.tail = null;
-    this.threw = false;
-    this.parts = [];
-    this.bytes = 0;
-    this.buffer = null;
-    this.verdict = null;
+  #forget(): void {
+    this.#tail = null;
+    this.#threw = false;
+    this.#parts = [];
+    this.#bytes = 0;
+    this.#buffer = null;
+    this.#verdict = null;
   }
 
-  private deliver(content: Buffer, { id }: MessageClass): void {
-    this.waitingBytes -= content.length;
-    if (this.waitingBytes < PAUSED_AT_BYTES && this.input.isPaused()) this.input.resume();
+  #deliver(content: Buffer, { id }: MessageClass): void {
+    this.#waitingBytes -= content.length;
+    if (this.#waitingBytes < PAUSED_AT_BYTES && this.input.isPaused()) this.input.resume();
     if (id === null && content.length >= EVENT_ASKED_BYTES && !this.reader.admits(sessionOf(content), content.length)) return;
     this.reader.deliver(decode(content), content.length);
   }

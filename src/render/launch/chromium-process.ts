@@ -44,7 +44,7 @@ export class ChromiumProcess implements AsyncDisposable {
   readonly pid: number;
   /** Resolves when the process has exited. */
   readonly exited: Promise<void>;
-  private ending: Promise<void> | undefined;
+  #ending: Promise<void> | undefined;
 
   private constructor(
     private readonly started: Started,
@@ -84,15 +84,15 @@ export class ChromiumProcess implements AsyncDisposable {
 
   /** Kills the process group at once, since the profile is temporary. Resolves within 2 s. May be called twice. */
   kill(): Promise<void> {
-    this.ending ??= this.end();
-    return this.ending;
+    this.#ending ??= this.#end();
+    return this.#ending;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
   }
 
-  private async end(): Promise<void> {
+  async #end(): Promise<void> {
     const { child } = this.started;
     killGroup(child);
     await pTimeout(this.exited, { milliseconds: EXIT_TIMEOUT_MS, message: false });

@@ -17,19 +17,12 @@ const PROGRAMS = { nice: ['/usr/bin/nice', '/bin/nice'], perl: '/usr/bin/perl' }
 const RENICE = 'renice';
 const INTO_OWN_GROUP = 'setpgrp(0, 0); exec { $ARGV[0] } @ARGV; die "$ARGV[0]: $!\n"';
 
-/** A command to be started as the leader of a new process group. */
-interface GroupedCommand {
-  command: string;
-  args: string[];
-  /** Whether Node must start it in a new session, the only way that Node offers. */
-  detached: boolean;
-}
-
 /**
  * The command that starts a browser with a lower priority and in a process group of its own. With autogroup scheduling
  * (sched(7)), niceness applies only within a session, so the group gets no new session if that is possible.
+ * @returns `detached` if Node must start it in a new session, the only way that Node offers
  */
-export function browserCommand(path: string, flags: string[], { nice, perl } = PROGRAMS): GroupedCommand {
+export function browserCommand(path: string, flags: string[], { nice, perl } = PROGRAMS) {
   const program = nice.find(isRunnableByAll);
   const [command, ...args] = [...(program === undefined ? [] : [program, '-n', String(BROWSER_NICENESS)]), path, ...flags] as [string];
   const hasAutogroups = readProcFile('/proc/sys/kernel/sched_autogroup_enabled')?.trim() === '1';
@@ -56,21 +49,21 @@ const NICENESS_MAX = 19;
 /** Gives long-running renderers a lower priority than new ones, which costs nothing while the CPU is idle. */
 export class RendererPriority {
   /** The niceness set so far, by pid. */
-  private lowered = new Map<number, number>();
+  #lowered = new Map<number, number>();
 
   /** @param user the user of the processes; null for the server's own */
   constructor(private readonly user: Unprivileged | null) {}
 
   /** Must be called with a browser's processes about twice a second. */
   update(processes: readonly BrowserProcess[]): void {
-    const before = this.lowered;
-    this.lowered = new Map();
+    const before = this.#lowered;
+    this.#lowered = new Map();
     for (const { pid, cpuTicks, role } of processes) {
       const step = role === 'renderer' ? STEPS.find(({ ticks }) => cpuTicks >= ticks) : undefined;
       if (step === undefined) continue;
       const niceness = Math.min(getPriority() + BROWSER_NICENESS + step.niceness, NICENESS_MAX);
       if (before.get(pid) !== niceness) void lowerPriority(pid, niceness, this.user);
-      this.lowered.set(pid, niceness);
+      this.#lowered.set(pid, niceness);
     }
   }
 }

@@ -96,11 +96,11 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   onclose?: (reason?: string) => void;
   /** Why the browser must be ended, if it has sent a message that cannot be handled; else null. */
   failure: string | null = null;
-  private readonly pipe: CdpPipe;
-  private nextId = OWN_IDS_FROM;
-  private version = '0';
-  private readonly contexts = new Map<string, Context>();
-  private readonly sessions = new Map<string, Session>();
+  readonly #pipe: CdpPipe;
+  #nextId = OWN_IDS_FROM;
+  #version = '0';
+  readonly #contexts = new Map<string, Context>();
+  readonly #sessions = new Map<string, Session>();
 
   /** @param onFailure called once if the browser must be ended */
   constructor(
@@ -108,18 +108,18 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     input: Readable,
     private readonly onFailure: () => void,
   ) {
-    this.pipe = new CdpPipe(output, input, {
-      deliver: (message, bytes) => this.receive(bytes < CUT_FROM_BYTES ? message : this.sessionOf(message).cutter.cut(message)),
-      admits: (sessionId, bytes) => this.admits(sessionId, bytes),
-      closed: () => this.end(),
-      failed: (why) => this.fail(why),
+    this.#pipe = new CdpPipe(output, input, {
+      deliver: (message, bytes) => this.#receive(bytes < CUT_FROM_BYTES ? message : this.#sessionOf(message).cutter.cut(message)),
+      admits: (sessionId, bytes) => this.#admits(sessionId, bytes),
+      closed: () => this.#end(),
+      failed: (why) => this.#fail(why),
     });
   }
 
   send(message: CdpMessage): void {
-    const result = this.intercept(message);
-    if (result === null) this.pipe.send(message);
-    else void Promise.resolve(result).then((known) => this.answer(message, known));
+    const result = this.#intercept(message);
+    if (result === null) this.#pipe.send(message);
+    else void Promise.resolve(result).then((known) => this.#answer(message, known));
   }
 
   close(): void {}
@@ -131,19 +131,19 @@ export class TargetPolicy implements ConnectOverCDPTransport {
    */
   async takeOver(session: CDPSession): Promise<CdpSession> {
     const { sessionId } = (await session.send(GET_SESSION_ID as 'Page.enable')) as unknown as { sessionId: string };
-    const target = this.sessionOf({ sessionId });
-    target.own = this.ownSession(sessionId);
+    const target = this.#sessionOf({ sessionId });
+    target.own = this.#ownSession(sessionId);
     target.isTakenOver = true;
-    this.sessions.set(sessionId, target);
-    this.contextOf(target.contextId).observer = target.own;
+    this.#sessions.set(sessionId, target);
+    this.#contextOf(target.contextId).observer = target.own;
     return target.own.asCdpSession();
   }
 
   /** @returns the result of a command that is not passed to the browser; null for the others */
-  private intercept(message: CdpMessage): Result | Promise<Result> | null {
+  #intercept(message: CdpMessage): Result | Promise<Result> | null {
     const { method, params = {}, sessionId } = message;
-    const { contextId, type } = this.sessionOf(message);
-    const context = this.contextOf(contextId);
+    const { contextId, type } = this.#sessionOf(message);
+    const context = this.#contextOf(contextId);
     switch (method) {
       case GET_SESSION_ID:
         return { sessionId };
@@ -163,141 +163,141 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       // Playwright resumes service workers as soon as it finds them.
       case 'Runtime.runIfWaitingForDebugger':
         if (type !== 'service_worker' || !context.holdsServiceWorkers) return null;
-        setTimeout(() => this.command(method, {}, sessionId), SERVICE_WORKER_HOLD_MS).unref();
+        setTimeout(() => this.#command(method, {}, sessionId), SERVICE_WORKER_HOLD_MS).unref();
         return {};
       // Playwright detaches from shared workers at once, which would undo their override.
       case 'Target.detachFromTarget':
-        return this.sessions.get(params.sessionId as string)?.type === 'shared_worker' ? {} : null;
+        return this.#sessions.get(params.sessionId as string)?.type === 'shared_worker' ? {} : null;
       case 'Target.createTarget': {
         const id = params.browserContextId as string;
-        const created = this.contextOf(id);
+        const created = this.#contextOf(id);
         created.expectedPages += 1;
-        this.contexts.set(id, created);
+        this.#contexts.set(id, created);
         return null;
       }
       case 'Target.disposeBrowserContext':
-        this.contexts.delete(params.browserContextId as string);
+        this.#contexts.delete(params.browserContextId as string);
         return null;
       case 'Emulation.setUserAgentOverride':
-        context.agent = this.agentOf(params);
+        context.agent = this.#agentOf(params);
         message.params = context.agent.override;
         return null;
       case 'Emulation.setScriptExecutionDisabled':
-        for (const [id, target] of this.sessions)
-          if (target.contextId === contextId && target.type === 'iframe') this.command(method, params, id);
+        for (const [id, target] of this.#sessions)
+          if (target.contextId === contextId && target.type === 'iframe') this.#command(method, params, id);
         return null;
       default:
         return null;
     }
   }
 
-  private ownSession(sessionId: string): PipeSession {
+  #ownSession(sessionId: string): PipeSession {
     const post = (method: string, params: object) => {
-      const id = this.nextId++;
-      if (method === 'Runtime.enable' || method === 'Runtime.disable') this.pipe.readConsole(sessionId, method === 'Runtime.enable');
+      const id = this.#nextId++;
+      if (method === 'Runtime.enable' || method === 'Runtime.disable') this.#pipe.readConsole(sessionId, method === 'Runtime.enable');
       this.send({ id, method, params: params as Record<string, unknown>, sessionId });
       return id;
     };
-    return new PipeSession({ post, failed: (why) => this.fail(why) });
+    return new PipeSession({ post, failed: (why) => this.#fail(why) });
   }
 
-  private fail(why: string): void {
+  #fail(why: string): void {
     if (this.failure !== null) return;
     this.failure = why;
     this.onFailure();
   }
 
-  private end(): void {
-    for (const { own } of this.sessions.values()) own?.close();
-    this.sessions.clear();
+  #end(): void {
+    for (const { own } of this.#sessions.values()) own?.close();
+    this.#sessions.clear();
     this.onclose?.();
   }
 
   /** The session of a message. Unknown ones, such as the browser's own, are not stored. */
-  private sessionOf({ sessionId = '' }: CdpMessage): Session {
-    return this.sessions.get(sessionId) ?? new Session('', '');
+  #sessionOf({ sessionId = '' }: CdpMessage): Session {
+    return this.#sessions.get(sessionId) ?? new Session('', '');
   }
 
   /** Unknown contexts, such as the browser's own, are not stored. */
-  private contextOf(id: string): Context {
-    return this.contexts.get(id) ?? new Context();
+  #contextOf(id: string): Context {
+    return this.#contexts.get(id) ?? new Context();
   }
 
-  private receive(message: CdpMessage): void {
+  #receive(message: CdpMessage): void {
     const { method, params = {}, sessionId, result } = message;
-    if (sessionId === undefined && typeof result?.userAgent === 'string') this.readVersion(result);
-    if (method === 'Target.detachedFromTarget') this.drop(params.sessionId as string);
-    if (method === 'Target.attachedToTarget' && !this.admit(message)) return;
-    this.pass(message);
-    const end = this.endOfWorkerScript(message);
-    if (end !== null) setImmediate(() => this.pass(end));
+    if (sessionId === undefined && typeof result?.userAgent === 'string') this.#readVersion(result);
+    if (method === 'Target.detachedFromTarget') this.#drop(params.sessionId as string);
+    if (method === 'Target.attachedToTarget' && !this.#admit(message)) return;
+    this.#pass(message);
+    const end = this.#endOfWorkerScript(message);
+    if (end !== null) setImmediate(() => this.#pass(end));
   }
 
   /** Passes a message to our own session, or else to Playwright. Answers to this class's own commands are discarded. */
-  private pass(message: CdpMessage): void {
+  #pass(message: CdpMessage): void {
     const { id, method } = message;
     const isPlaywrights = id !== undefined && id < OWN_IDS_FROM;
-    const receiver = isPlaywrights ? null : this.receiverOf(message);
+    const receiver = isPlaywrights ? null : this.#receiverOf(message);
     if (receiver !== null) receiver.receive(message);
     // Playwright would wait for the end of the navigation, which it is not told.
     else if (method === 'Page.frameRequestedNavigation') return;
     else if (id === undefined || isPlaywrights) this.onmessage?.(message);
   }
 
-  private receiverOf(message: CdpMessage): PipeSession | null {
+  #receiverOf(message: CdpMessage): PipeSession | null {
     const { id, method = '' } = message;
-    const { own, isTakenOver, type, contextId } = this.sessionOf(message);
+    const { own, isTakenOver, type, contextId } = this.#sessionOf(message);
     if (id !== undefined || isTakenOver || method.startsWith('Debugger.')) return own;
     const isLoading = method.startsWith('Network.') && LOADING_TARGETS.has(type);
-    return isLoading ? this.contextOf(contextId).observer : null;
+    return isLoading ? this.#contextOf(contextId).observer : null;
   }
 
-  private admits(sessionId: string, bytes: number): boolean {
-    const session = this.sessionOf({ sessionId });
+  #admits(sessionId: string, bytes: number): boolean {
+    const session = this.#sessionOf({ sessionId });
     session.spentBytes += bytes;
     return session.spentBytes <= SESSION_MAX_BYTES || sessionId === '';
   }
 
   /** @returns false for a target that must be hidden from Playwright */
-  private admit({ params, sessionId: parent }: CdpMessage): boolean {
+  #admit({ params, sessionId: parent }: CdpMessage): boolean {
     const { sessionId, targetInfo } = params as { sessionId: string; targetInfo: TargetInfo };
     const { type, browserContextId: contextId, targetId } = targetInfo;
     if (contextId === undefined) return true;
-    const context = this.contextOf(contextId);
+    const context = this.#contextOf(contextId);
     // Targets attach to the root session. On any other session, a page was attached explicitly.
     if (type === 'page' && parent === undefined) {
       if (context.expectedPages === 0) {
         // Its requests are paused, and discarded with it.
-        this.command('Fetch.enable', {}, sessionId);
+        this.#command('Fetch.enable', {}, sessionId);
         // Its opener may share its thread, which is blocked until the popup is resumed. A closed target cannot be resumed.
-        this.command('Runtime.runIfWaitingForDebugger', {}, sessionId);
-        this.command('Target.closeTarget', { targetId });
+        this.#command('Runtime.runIfWaitingForDebugger', {}, sessionId);
+        this.#command('Target.closeTarget', { targetId });
         return false;
       }
       context.expectedPages -= 1;
     }
     const session = new Session(contextId, type);
-    this.sessions.set(sessionId, session);
-    if (context.agent !== null) this.emulateAgent(type, sessionId, context.agent);
+    this.#sessions.set(sessionId, session);
+    if (context.agent !== null) this.#emulateAgent(type, sessionId, context.agent);
     if (context.clockScripts !== null && CLOCK_TARGETS.has(type) && context.clocks.size < CLOCKS_MAX) {
-      session.own = this.ownSession(sessionId);
+      session.own = this.#ownSession(sessionId);
       context.clocks.set(sessionId, new ChildClock(session.own.asCdpSession(), targetInfo, context.clockScripts));
     }
     return true;
   }
 
-  private emulateAgent(type: string, sessionId: string, { identity, override }: Agent): void {
+  #emulateAgent(type: string, sessionId: string, { identity, override }: Agent): void {
     const isWorker = type.endsWith('worker');
     // Another session without the override would undo part of it at the next navigation.
-    if (isWorker || type === 'page') this.command('Emulation.setUserAgentOverride', override, sessionId);
+    if (isWorker || type === 'page') this.#command('Emulation.setUserAgentOverride', override, sessionId);
     // biome-ignore lint/plugin: nobody reads the answer
-    if (isWorker) this.command('Runtime.evaluate', { expression: emulateUserAgentInWorker(identity) }, sessionId);
+    if (isWorker) this.#command('Runtime.evaluate', { expression: emulateUserAgentInWorker(identity) }, sessionId);
   }
 
   /** Playwright's client hints lack parts that a real browser sends, and reveal the headless product. */
-  private agentOf(params: Record<string, unknown>): Agent {
+  #agentOf(params: Record<string, unknown>): Agent {
     const { userAgent, acceptLanguage = 'en-US' } = params as { userAgent: string; acceptLanguage?: string };
-    const identity = identityOf(userAgent, this.version, HOST);
+    const identity = identityOf(userAgent, this.#version, HOST);
     const override = {
       userAgent,
       platform: identity.platform,
@@ -311,7 +311,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
    * Chromium reports the request for a shared worker's script to the page, but its end only to the worker, so the page's
    * request would never end. It ends once both worker and request are known.
    */
-  private endOfWorkerScript({ method, params = {}, sessionId = '' }: CdpMessage): CdpMessage | null {
+  #endOfWorkerScript({ method, params = {}, sessionId = '' }: CdpMessage): CdpMessage | null {
     if (method === 'Network.requestWillBeSent') {
       const { type, loaderId, requestId, request, timestamp } = params as unknown as WorkerScript & {
         type: string;
@@ -320,39 +320,39 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       };
       // Worker scripts belong to no document.
       if (type !== 'Script' || loaderId !== '') return null;
-      const context = this.contextOf(this.sessionOf({ sessionId }).contextId);
+      const context = this.#contextOf(this.#sessionOf({ sessionId }).contextId);
       context.workerScripts.set(request.url, { sessionId, requestId, timestamp });
       return endOfScript(context, request.url);
     }
     if (method !== 'Target.attachedToTarget') return null;
     const { type, url, browserContextId = '' } = params.targetInfo as TargetInfo;
     if (type !== 'shared_worker') return null;
-    const context = this.contextOf(browserContextId);
+    const context = this.#contextOf(browserContextId);
     context.sharedWorkers.add(url);
     return endOfScript(context, url);
   }
 
-  private command(method: string, params: Record<string, unknown>, sessionId?: string): void {
-    this.pipe.send({ id: this.nextId++, method, params, sessionId });
+  #command(method: string, params: Record<string, unknown>, sessionId?: string): void {
+    this.#pipe.send({ id: this.#nextId++, method, params, sessionId });
   }
 
-  private answer({ id, sessionId }: CdpMessage, result: Result): void {
-    setImmediate(() => this.pass({ id, result, sessionId }));
+  #answer({ id, sessionId }: CdpMessage, result: Result): void {
+    setImmediate(() => this.#pass({ id, result, sessionId }));
   }
 
-  private drop(sessionId: string): void {
-    const { own, contextId } = this.sessionOf({ sessionId });
-    const context = this.contextOf(contextId);
+  #drop(sessionId: string): void {
+    const { own, contextId } = this.#sessionOf({ sessionId });
+    const context = this.#contextOf(contextId);
     if (context.observer === own) context.observer = null;
     own?.close();
-    this.pipe.readConsole(sessionId, false);
+    this.#pipe.readConsole(sessionId, false);
     context.clocks.delete(sessionId);
-    this.sessions.delete(sessionId);
+    this.#sessions.delete(sessionId);
   }
 
   /** If the user agent lacks "Headless", Playwright assumes a browser with windows, and adds their frames to the size. */
-  private readVersion(result: Result): void {
-    this.version = String(result.product).split('/')[1] ?? this.version;
+  #readVersion(result: Result): void {
+    this.#version = String(result.product).split('/')[1] ?? this.#version;
     const userAgent = String(result.userAgent);
     if (!userAgent.includes('Headless')) result.userAgent = userAgent.replace('Chrome/', 'HeadlessChrome/');
   }
@@ -388,27 +388,27 @@ const PASSING = new Set(['Fetch.requestPaused', 'Target.receivedMessageFromTarge
  * Keeps 2 million characters of a session's long strings, and then 1,024 of each further one.
  */
 export class EventCutter {
-  private left = SESSION_CHARS;
+  #left = SESSION_CHARS;
 
   cut(message: CdpMessage): CdpMessage {
     if (message.method === undefined || message.params === undefined || PASSING.has(message.method)) return message;
-    return { ...message, params: this.cutValue(message.params) as Record<string, unknown> };
+    return { ...message, params: this.#cutValue(message.params) as Record<string, unknown> };
   }
 
-  private cutValue(value: unknown): unknown {
-    if (typeof value === 'string') return this.cutString(value);
+  #cutValue(value: unknown): unknown {
+    if (typeof value === 'string') return this.#cutString(value);
     if (typeof value !== 'object' || value === null) return value;
-    if (Array.isArray(value)) return value.slice(0, ENTRIES_MAX).map((item) => this.cutValue(item));
+    if (Array.isArray(value)) return value.slice(0, ENTRIES_MAX).map((item) => this.#cutValue(item));
     const kept = Object.entries(value)
       .filter(([name]) => name.length <= NAME_MAX_CHARS)
       .slice(0, ENTRIES_MAX);
-    return Object.fromEntries(kept.map(([name, entry]) => [name, this.cutValue(entry)]));
+    return Object.fromEntries(kept.map(([name, entry]) => [name, this.#cutValue(entry)]));
   }
 
-  private cutString(text: string): string {
+  #cutString(text: string): string {
     if (text.length <= SHORT_STRING_CHARS) return text;
-    const most = this.left > 0 ? STRING_MAX_CHARS : SHORT_STRING_CHARS;
-    this.left -= Math.min(text.length, most);
+    const most = this.#left > 0 ? STRING_MAX_CHARS : SHORT_STRING_CHARS;
+    this.#left -= Math.min(text.length, most);
     // A slice would keep the whole string in memory.
     return text.length <= most ? text : Buffer.from(text.slice(0, most), 'utf16le').toString('utf16le');
   }

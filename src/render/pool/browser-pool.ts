@@ -75,22 +75,22 @@ export class BrowserPool implements AsyncDisposable {
   /** Whether renderers run in Chromium's sandbox, as reported by the kernel. */
   sandboxed = false;
   /** All browsers that can be used, including those that accept no new captures. */
-  private readonly browsers = new Set<PooledBrowser>();
+  readonly #browsers = new Set<PooledBrowser>();
   /** The emulation of the page that a browser draws before its first use. */
-  private readonly defaultEmulation: Emulation;
+  readonly #defaultEmulation: Emulation;
   /** The emulation of pages that are opened in advance: that of most captures lately, by a majority vote. */
-  private usual: Emulation;
-  private votes = 0;
-  private readonly memory: MemoryGuard;
-  private readonly now: () => number;
-  private readonly ended = new AbortController();
-  private readonly startAllNow = new AbortController();
+  #usual: Emulation;
+  #votes = 0;
+  readonly #memory: MemoryGuard;
+  readonly #now: () => number;
+  readonly #ended = new AbortController();
+  readonly #startAllNow = new AbortController();
   /** Emits `started` when a browser accepts captures, and when the pool has ended. */
-  private readonly events = new EventEmitter().setMaxListeners(0);
+  readonly #events = new EventEmitter().setMaxListeners(0);
   /** Background work, which stopping waits for. */
-  private readonly background = new Set<Promise<unknown>>();
-  private mode: LaunchMode | undefined;
-  private ending: Promise<void> | undefined;
+  readonly #background = new Set<Promise<unknown>>();
+  #mode: LaunchMode | undefined;
+  #ending: Promise<void> | undefined;
 
   private constructor(
     private readonly options: PoolOptions,
@@ -98,11 +98,11 @@ export class BrowserPool implements AsyncDisposable {
     private readonly knownVersion: string | null,
   ) {
     const first = options.only ?? toCaptureOptions(captureRequestSchema.parse({ url: 'https://example.com/' }));
-    this.defaultEmulation = emulationOf(first, knownVersion ?? '0', HOST);
-    this.usual = this.defaultEmulation;
-    this.now = options.now ?? monotonicNow;
+    this.#defaultEmulation = emulationOf(first, knownVersion ?? '0', HOST);
+    this.#usual = this.#defaultEmulation;
+    this.#now = options.now ?? monotonicNow;
     const { memoryBytes = Number.POSITIVE_INFINITY, log } = options;
-    this.memory = new MemoryGuard({ memoryBytes, browsers: () => [...this.browsers], log });
+    this.#memory = new MemoryGuard({ memoryBytes, browsers: () => [...this.#browsers], log });
   }
 
   /**
@@ -123,8 +123,8 @@ export class BrowserPool implements AsyncDisposable {
     using _abort = options.signal && addAbortListener(options.signal, () => void pool[Symbol.asyncDispose]());
     try {
       options.signal?.throwIfAborted();
-      await pool.startFirst();
-      pool.logVersion();
+      await pool.#startFirst();
+      pool.#logVersion();
       return pool;
     } catch (error) {
       await pool[Symbol.asyncDispose]();
@@ -134,13 +134,13 @@ export class BrowserPool implements AsyncDisposable {
 
   /** Chromium's full version, for instance `156.0.8078.79`. */
   get version(): string {
-    return this.knownVersion ?? this.live()[0]?.version ?? 'unknown';
+    return this.knownVersion ?? this.#live()[0]?.version ?? 'unknown';
   }
 
   /** The number of browsers that have responded in the last 30 s and have room for their temporary files. */
   readyBrowsers(): number {
-    const since = this.now() - READY_WITHIN_MS;
-    return this.live().filter(({ lastAnswerAt, roomy }) => lastAnswerAt >= since && roomy).length;
+    const since = this.#now() - READY_WITHIN_MS;
+    return this.#live().filter(({ lastAnswerAt, roomy }) => lastAnswerAt >= since && roomy).length;
   }
 
   /**
@@ -150,10 +150,10 @@ export class BrowserPool implements AsyncDisposable {
    */
   async acquire(options: CaptureOptions, signal: AbortSignal, passage: CapturePassage = {}): Promise<PageLease> {
     const emulation = emulationOf(options, this.version, HOST);
-    this.vote(emulation);
+    this.#vote(emulation);
     for (;;) {
-      const browser = await this.reserve(emulation, signal);
-      const lease = await this.lease(browser, emulation, signal);
+      const browser = await this.#reserve(emulation, signal);
+      const lease = await this.#lease(browser, emulation, signal);
       if (lease !== null) return begin(lease, options, passage);
     }
   }
@@ -161,61 +161,61 @@ export class BrowserPool implements AsyncDisposable {
   /** Like `acquire`, but in a new browser that no other capture uses and that is stopped on release. */
   async acquireAlone(options: CaptureOptions, signal: AbortSignal, passage: CapturePassage = {}): Promise<PageLease> {
     const emulation = emulationOf(options, this.version, HOST);
-    const starting = this.launch();
+    const starting = this.#launch();
     const browser = await pTimeout(starting, { milliseconds: Number.POSITIVE_INFINITY, signal }).catch((error: unknown) => {
-      this.runInBackground(starting.then((late) => late[Symbol.asyncDispose]()));
+      this.#runInBackground(starting.then((late) => late[Symbol.asyncDispose]()));
       throw new NoBrowser(signal.aborted ? signal.reason : error);
     });
     browser.state = 'retiring';
     browser.active += 1;
-    const lease = await this.lease(browser, emulation, signal);
+    const lease = await this.#lease(browser, emulation, signal);
     if (lease === null) throw new NoBrowser(new Error('the browser died before it had a page'));
     return begin(lease, options, passage);
   }
 
   /** Stops every browser within 3 s. Running captures are lost. May be called twice. */
   [Symbol.asyncDispose](): Promise<void> {
-    this.ending ??= this.end();
-    return this.ending;
+    this.#ending ??= this.#end();
+    return this.#ending;
   }
 
-  private get over(): boolean {
-    return this.ended.signal.aborted;
+  get #over(): boolean {
+    return this.#ended.signal.aborted;
   }
 
-  private async end(): Promise<void> {
-    this.memory[Symbol.dispose]();
-    this.ended.abort();
-    await Promise.allSettled([...this.browsers].map((browser) => browser[Symbol.asyncDispose]()));
-    await Promise.allSettled(this.background);
+  async #end(): Promise<void> {
+    this.#memory[Symbol.dispose]();
+    this.#ended.abort();
+    await Promise.allSettled([...this.#browsers].map((browser) => browser[Symbol.asyncDispose]()));
+    await Promise.allSettled(this.#background);
     removeUnusedRoot(this.profiles);
-    this.events.emit('started');
+    this.#events.emit('started');
   }
 
   /** Runs maintenance work, logs its failure, and makes stopping wait for it. */
-  private runInBackground(work: Promise<unknown>): void {
-    this.background.add(work);
+  #runInBackground(work: Promise<unknown>): void {
+    this.#background.add(work);
     void work
       .catch((error: unknown) => this.options.log.error({ err: error }, 'browser maintenance failed'))
-      .finally(() => this.background.delete(work));
+      .finally(() => this.#background.delete(work));
   }
 
-  private async startFirst(): Promise<void> {
+  async #startFirst(): Promise<void> {
     const { sandbox, log, browsers } = this.options;
-    const launching = launchSandboxed(sandbox, (tried) => this.launch(tried));
+    const launching = launchSandboxed(sandbox, (tried) => this.#launch(tried));
     // A failure is reported by this method. Stopping waits for the launch to end.
-    this.runInBackground(Promise.allSettled([launching]));
+    this.#runInBackground(Promise.allSettled([launching]));
     const { started, mode, concession } = await launching;
-    this.mode = mode;
+    this.#mode = mode;
     this.sandboxed = mode.sandbox && (renderersSandboxed(started.chromium.pid) ?? true);
     if (!this.sandboxed && sandbox === 'required') throw new SandboxMissing('its renderers have no seccomp filter');
     if (!this.sandboxed && sandbox) log.warn({ reason: concession }, 'Chromium runs without its sandbox: this system does not allow it');
     if (!sandbox && concession !== null) log.warn({ reason: concession }, 'Chromium runs as root: it could not be started as another user');
-    this.serve(started);
-    for (let count = 1; count < browsers; count++) this.runInBackground(this.startLater());
+    this.#serve(started);
+    for (let count = 1; count < browsers; count++) this.#runInBackground(this.#startLater());
   }
 
-  private logVersion(): void {
+  #logVersion(): void {
     const { executable, log } = this.options;
     const age = describeAge(this.version);
     const found = { version: this.version, path: executable.path, source: executable.source };
@@ -223,37 +223,37 @@ export class BrowserPool implements AsyncDisposable {
     else log.warn({ ...found, age }, 'Chromium is outdated: update it, or run: stillframe browser install --playwright');
   }
 
-  private async startLater(): Promise<void> {
-    const signal = AbortSignal.any([this.ended.signal, this.startAllNow.signal]);
+  async #startLater(): Promise<void> {
+    const signal = AbortSignal.any([this.#ended.signal, this.#startAllNow.signal]);
     await sleep(this.options.followAfterMs ?? FOLLOW_AFTER_MS, undefined, { signal }).catch(() => {});
-    await this.startAnother();
+    await this.#startAnother();
   }
 
-  private async startAnother(): Promise<void> {
-    for (let failures = 0; !this.over; failures++) {
-      await sleep(RESTART_WAITS_MS[failures] ?? RESTART_WAIT_MAX_MS, undefined, { signal: this.ended.signal }).catch(() => {});
-      if (this.over) return;
+  async #startAnother(): Promise<void> {
+    for (let failures = 0; !this.#over; failures++) {
+      await sleep(RESTART_WAITS_MS[failures] ?? RESTART_WAIT_MAX_MS, undefined, { signal: this.#ended.signal }).catch(() => {});
+      if (this.#over) return;
       try {
-        return this.serve(await this.launch());
+        return this.#serve(await this.#launch());
       } catch (error) {
-        if (!this.over) this.options.log.error({ err: error, failures }, 'a browser could not be started');
+        if (!this.#over) this.options.log.error({ err: error, failures }, 'a browser could not be started');
       }
     }
   }
 
   /** @returns a browser that has drawn a page, and accepts no captures yet */
-  private async launch(mode = this.mode): Promise<PooledBrowser> {
+  async #launch(mode = this.#mode): Promise<PooledBrowser> {
     if (mode === undefined) throw new Error('how browsers are to be confined is not known yet');
     const { executable, egress, clock = true, runDir, log } = this.options;
     const browser = await PooledBrowser.start({
-      launch: { executable, profiles: this.profiles, version: this.knownVersion, ...mode, signal: this.ended.signal },
-      ...{ egress, clock, log, now: this.now, emulation: this.defaultEmulation },
+      launch: { executable, profiles: this.profiles, version: this.knownVersion, ...mode, signal: this.#ended.signal },
+      ...{ egress, clock, log, now: this.#now, emulation: this.#defaultEmulation },
       temporaryDir: temporaryDirOf(runDir),
-      onGone: (gone, why) => this.replaceGone(gone, why),
+      onGone: (gone, why) => this.#replaceGone(gone, why),
     });
-    this.browsers.add(browser);
+    this.#browsers.add(browser);
     try {
-      if (this.over) throw new Error('the pool has ended');
+      if (this.#over) throw new Error('the pool has ended');
       await browser.prime();
       return browser;
     } catch (error) {
@@ -263,65 +263,65 @@ export class BrowserPool implements AsyncDisposable {
   }
 
   /** Lets a browser accept captures. Closes the page that it has drawn, if another emulation is needed. */
-  private serve(browser: PooledBrowser): void {
+  #serve(browser: PooledBrowser): void {
     browser.state = 'serving';
-    this.runInBackground(browser.drop(this.usual.key));
-    this.fill(browser);
-    this.events.emit('started');
+    this.#runInBackground(browser.drop(this.#usual.key));
+    this.#fill(browser);
+    this.#events.emit('started');
   }
 
-  private replaceGone(gone: PooledBrowser, why: string): void {
-    this.browsers.delete(gone);
+  #replaceGone(gone: PooledBrowser, why: string): void {
+    this.#browsers.delete(gone);
     const accepted = gone.state === 'serving' || gone.state === 'worn';
-    if (this.over || (!accepted && gone.active === 0)) return;
+    if (this.#over || (!accepted && gone.active === 0)) return;
     const after = accepted ? '; starting another' : '';
     this.options.log.warn({ pid: gone.chromium.pid, why, captures: gone.active }, `a browser was lost${after}`);
-    if (accepted) this.runInBackground(this.startAnother());
+    if (accepted) this.#runInBackground(this.#startAnother());
   }
 
   /** Must be called after each capture. Replaces a worn browser without effect on clients. */
-  private retireOrRecycle(browser: PooledBrowser): void {
-    if (browser.state === 'retiring' && browser.active === 0) this.runInBackground(browser[Symbol.asyncDispose]());
+  #retireOrRecycle(browser: PooledBrowser): void {
+    if (browser.state === 'retiring' && browser.active === 0) this.#runInBackground(browser[Symbol.asyncDispose]());
     const isWorn = browser.served >= (this.options.recycleAfter ?? RECYCLE_AFTER_CAPTURES);
-    if (browser.state === 'serving' && !browser.gone && isWorn) this.runInBackground(this.recycle(browser));
+    if (browser.state === 'serving' && !browser.gone && isWorn) this.#runInBackground(this.#recycle(browser));
   }
 
-  private async recycle(old: PooledBrowser): Promise<void> {
+  async #recycle(old: PooledBrowser): Promise<void> {
     old.state = 'worn';
     try {
-      const successor = await this.launch();
+      const successor = await this.#launch();
       // The browser has crashed meanwhile, and is being replaced.
       if (old.gone) return await successor[Symbol.asyncDispose]();
       old.state = 'retiring';
-      this.serve(successor);
-      this.retireOrRecycle(old);
+      this.#serve(successor);
+      this.#retireOrRecycle(old);
     } catch (error) {
       old.state = 'serving';
-      if (!this.over) throw error;
+      if (!this.#over) throw error;
     }
   }
 
-  private live(): PooledBrowser[] {
-    return [...this.browsers].filter(({ live }) => live);
+  #live(): PooledBrowser[] {
+    return [...this.#browsers].filter(({ live }) => live);
   }
 
   /** Waits for a browser if there is none. Counts the capture at once, so that two concurrent ones get different browsers. */
-  private async reserve(emulation: Emulation, signal: AbortSignal): Promise<PooledBrowser> {
+  async #reserve(emulation: Emulation, signal: AbortSignal): Promise<PooledBrowser> {
     for (;;) {
-      if (signal.aborted || this.over) throw new NoBrowser(signal.reason);
-      const browser = chooseBrowser(this.live(), emulation.key, this.options.pagesPerBrowser);
+      if (signal.aborted || this.#over) throw new NoBrowser(signal.reason);
+      const browser = chooseBrowser(this.#live(), emulation.key, this.options.pagesPerBrowser);
       if (browser !== null) {
         // One browser is not enough.
-        if (browser.active > 0) this.startAllNow.abort();
+        if (browser.active > 0) this.#startAllNow.abort();
         browser.active += 1;
         return browser;
       }
-      await once(this.events, 'started', { signal }).catch(() => {});
+      await once(this.#events, 'started', { signal }).catch(() => {});
     }
   }
 
   /** @returns null if the browser has crashed meanwhile, and another one can be tried */
-  private async lease(browser: PooledBrowser, emulation: Emulation, signal: AbortSignal): Promise<PageLease | null> {
+  async #lease(browser: PooledBrowser, emulation: Emulation, signal: AbortSignal): Promise<PageLease | null> {
     const taking = browser.take(emulation);
     try {
       const session = await pTimeout(taking, { milliseconds: Number.POSITIVE_INFINITY, signal });
@@ -331,13 +331,13 @@ export class BrowserPool implements AsyncDisposable {
         session,
         verify: () => browser.verify(),
         release: () => {
-          released ??= this.release(browser, session);
+          released ??= this.#release(browser, session);
           return released;
         },
       };
     } catch (error) {
       const late = taking.catch(() => null);
-      this.runInBackground(late.then((session) => this.release(browser, session)));
+      this.#runInBackground(late.then((session) => this.#release(browser, session)));
       if (signal.aborted) throw new NoBrowser(signal.reason);
       const field = /Invalid (timezone|locale)/i.exec((error as Error).message)?.[1]?.toLowerCase();
       if (field !== undefined) {
@@ -350,31 +350,31 @@ export class BrowserPool implements AsyncDisposable {
   }
 
   /** @param session null if none could be opened */
-  private async release(browser: PooledBrowser, session: OpenPageSession | null): Promise<void> {
+  async #release(browser: PooledBrowser, session: OpenPageSession | null): Promise<void> {
     const closed = session === null ? null : browser.close(session);
     browser.active -= 1;
     // The next page is opened while this one is being closed.
-    if (this.options.only === undefined) this.fill(browser);
+    if (this.options.only === undefined) this.#fill(browser);
     await closed;
-    this.retireOrRecycle(browser);
+    this.#retireOrRecycle(browser);
   }
 
   /** An emulation is replaced by another one once as many captures have used others as it. */
-  private vote(emulation: Emulation): void {
-    if (emulation.key !== this.usual.key && this.votes > 0) this.votes -= 1;
+  #vote(emulation: Emulation): void {
+    if (emulation.key !== this.#usual.key && this.#votes > 0) this.#votes -= 1;
     else {
-      this.votes = emulation.key === this.usual.key ? Math.min(this.votes + 1, VOTES_MAX) : 1;
-      this.usual = emulation;
+      this.#votes = emulation.key === this.#usual.key ? Math.min(this.#votes + 1, VOTES_MAX) : 1;
+      this.#usual = emulation;
     }
   }
 
   /** Opens pages in advance. */
-  private fill(browser: PooledBrowser): void {
-    const emulation = this.usual;
+  #fill(browser: PooledBrowser): void {
+    const emulation = this.#usual;
     const room = this.options.pagesPerBrowser - browser.active;
     if (!browser.live || room <= 0) return;
-    if (browser.warmCount >= room && browser.warmFor(emulation.key) === 0) this.runInBackground(browser.drop(emulation.key));
-    for (let count = browser.warmCount; count < room; count++) this.runInBackground(browser.prepare(emulation));
+    if (browser.warmCount >= room && browser.warmFor(emulation.key) === 0) this.#runInBackground(browser.drop(emulation.key));
+    for (let count = browser.warmCount; count < room; count++) this.#runInBackground(browser.prepare(emulation));
   }
 }
 

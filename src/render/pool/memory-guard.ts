@@ -29,33 +29,33 @@ interface MemoryGuardOptions {
  * them and the server together exceed the budget.
  */
 export class MemoryGuard implements Disposable {
-  private readonly timer: NodeJS.Timeout;
-  private readonly processMaxBytes: number;
+  readonly #timer: NodeJS.Timeout;
+  readonly #processMaxBytes: number;
   /** The last process that was ended. It may take a while to exit. */
-  private endedPid = 0;
+  #endedPid = 0;
 
   constructor(private readonly options: MemoryGuardOptions) {
-    this.processMaxBytes = Math.min(PROCESS_BYTES.max, Math.max(PROCESS_BYTES.min, options.memoryBytes / 2));
-    this.timer = setInterval(() => this.check(), CHECK_EVERY_MS).unref();
+    this.#processMaxBytes = Math.min(PROCESS_BYTES.max, Math.max(PROCESS_BYTES.min, options.memoryBytes / 2));
+    this.#timer = setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.timer);
+    clearInterval(this.#timer);
   }
 
-  private check(): void {
+  #check(): void {
     const { memoryBytes, log } = this.options;
     const used = this.options.browsers().flatMap(usageOf);
     const totalBytes = process.memoryUsage.rss() + used.reduce((sum, { countedBytes }) => sum + countedBytes, 0);
     const [largest] = used.sort((a, b) => b.bytes - a.bytes);
-    if (largest === undefined || largest.entry.pid === this.endedPid) return;
+    if (largest === undefined || largest.entry.pid === this.#endedPid) return;
     const isScarce = totalBytes > memoryBytes && largest.bytes > LARGE_BYTES;
-    if (!isScarce && largest.bytes <= this.processMaxBytes) return;
+    if (!isScarce && largest.bytes <= this.#processMaxBytes) return;
     const { browser, entry, bytes } = largest;
     log.warn({ pid: entry.pid, role: entry.role, bytes, totalBytes }, 'a browser process used too much memory and was ended');
-    this.endedPid = entry.pid;
+    this.#endedPid = entry.pid;
     // While total memory is scarce, the largest process may be within its own share.
-    browser.endProcess(entry, bytes <= this.processMaxBytes);
+    browser.endProcess(entry, bytes <= this.#processMaxBytes);
   }
 }
 

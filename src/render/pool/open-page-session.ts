@@ -27,8 +27,8 @@ export interface OpenPageSession extends PageSession {
 
 /** Everything that the pages of one browser have in common. */
 export interface PageHost {
-  chromium: Pick<ChromiumProcess, 'browser' | 'takeOver'>;
-  renderers: Pick<Renderers, 'openPage' | 'busyMs'>;
+  chromium: ChromiumProcess;
+  renderers: Renderers;
   /** Whether pages get a clock that can run ahead. */
   clock: boolean;
   /** The directory for large files (see PageSession). */
@@ -120,7 +120,7 @@ export async function applyPageEmulation(session: OpenPageSession, pageOptions: 
 
 /** The renderer processes of one browser. Each page has its own, since each has its own context. */
 export class Renderers {
-  private last: Promise<unknown> = Promise.resolve();
+  #last: Promise<unknown> = Promise.resolve();
 
   /** @param browserSession a session with the browser itself */
   constructor(private readonly browserSession: Pick<CDPSession, 'send'>) {}
@@ -130,23 +130,23 @@ export class Renderers {
    * @returns the pid of the renderer that was started for it; null if another one was started meanwhile
    */
   openPage(open: () => Promise<Page>): Promise<{ page: Page; pid: number | null }> {
-    const opened = this.last.then(async () => {
-      const before = await this.read();
+    const opened = this.#last.then(async () => {
+      const before = await this.#read();
       const page = await open();
-      const [pid, other] = [...(await this.read()).keys()].filter((one) => !before.has(one) && !drawsWindows(one));
+      const [pid, other] = [...(await this.#read()).keys()].filter((one) => !before.has(one) && !drawsWindows(one));
       return { page, pid: pid === undefined || other !== undefined ? null : pid };
     });
-    this.last = opened.catch(() => undefined);
+    this.#last = opened.catch(() => undefined);
     return opened;
   }
 
   /** The time, in ms, that a renderer has worked or waited for a processor; null if it has ended, or is unknown. */
   async busyMs(pid: number | null): Promise<number | null> {
-    return pid === null ? null : (busyMs(pid) ?? (await this.read()).get(pid) ?? null);
+    return pid === null ? null : (busyMs(pid) ?? (await this.#read()).get(pid) ?? null);
   }
 
   /** CPU time in ms by pid. */
-  private async read(): Promise<Map<number, number>> {
+  async #read(): Promise<Map<number, number>> {
     const { processInfo } = await this.browserSession.send('SystemInfo.getProcessInfo');
     return new Map(processInfo.filter(({ type }) => type === 'renderer').map(({ id, cpuTime }) => [id, cpuTime * 1_000]));
   }

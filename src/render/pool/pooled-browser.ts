@@ -26,13 +26,9 @@ const EMULATE_TIMEOUT_MS = 5_000;
 /** A capture that takes this long may be waiting for a browser that has stopped drawing. */
 const LONG_LEASE_MS = 5_000;
 
-interface PooledBrowserOptions {
+interface PooledBrowserOptions extends Pick<PageHost, 'clock' | 'temporaryDir'> {
   launch: LaunchOptions;
   egress: Pick<Egress, 'openCaptureProxy'>;
-  /** Whether pages get a clock that can run ahead. */
-  clock: boolean;
-  /** The directory for large files (see PageSession). */
-  temporaryDir: string;
   /** The emulation of the page that it draws before its first use. */
   emulation: Emulation;
   log: Log;
@@ -60,15 +56,15 @@ export class PooledBrowser implements AsyncDisposable {
   /** Whether the browser has room for its temporary files. */
   roomy = true;
   lastAnswerAt: number;
-  private lastPingAt: number;
-  private readonly sessions = new Set<OpenPageSession>();
-  private warm: WarmSession[] = [];
-  private readonly host: PageHost;
-  private readonly processes: BrowserProcesses;
-  private readonly priority: RendererPriority;
-  private readonly watch: NodeJS.Timeout;
+  #lastPingAt: number;
+  readonly #sessions = new Set<OpenPageSession>();
+  #warm: WarmSession[] = [];
+  readonly #host: PageHost;
+  readonly #processes: BrowserProcesses;
+  readonly #priority: RendererPriority;
+  readonly #watch: NodeJS.Timeout;
   /** Aborted when the browser can no longer be used. Pending work on it may never end by itself. */
-  private readonly end = new AbortController();
+  readonly #end = new AbortController();
 
   private constructor(
     private readonly options: PooledBrowserOptions,
@@ -77,13 +73,13 @@ export class PooledBrowser implements AsyncDisposable {
   ) {
     const { clock, temporaryDir, launch } = options;
     this.lastAnswerAt = options.now();
-    this.lastPingAt = this.lastAnswerAt;
-    this.host = { chromium, renderers: new Renderers(browserSession), clock, temporaryDir };
-    this.processes = new BrowserProcesses(chromium.pid);
-    this.priority = new RendererPriority(launch.user);
-    this.watch = setInterval(() => this.check(), CHECK_EVERY_MS).unref();
-    void chromium.exited.then(() => this.lose(chromium.fault ?? 'the browser process ended'));
-    chromium.browser.once('disconnected', () => this.lose(chromium.fault ?? 'the browser closed its pipe'));
+    this.#lastPingAt = this.lastAnswerAt;
+    this.#host = { chromium, renderers: new Renderers(browserSession), clock, temporaryDir };
+    this.#processes = new BrowserProcesses(chromium.pid);
+    this.#priority = new RendererPriority(launch.user);
+    this.#watch = setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
+    void chromium.exited.then(() => this.#lose(chromium.fault ?? 'the browser process ended'));
+    chromium.browser.once('disconnected', () => this.#lose(chromium.fault ?? 'the browser closed its pipe'));
   }
 
   /** @throws Error if Chromium does not start */
@@ -99,7 +95,7 @@ export class PooledBrowser implements AsyncDisposable {
 
   /** Whether it can no longer be used, not even by its running captures. */
   get gone(): boolean {
-    return this.end.signal.aborted;
+    return this.#end.signal.aborted;
   }
 
   /** Whether it accepts new captures. */
@@ -113,11 +109,11 @@ export class PooledBrowser implements AsyncDisposable {
 
   /** The number of page sessions opened in advance with these context options, including those being opened. */
   warmFor(key: string): number {
-    return this.warm.filter((entry) => entry.key === key).length;
+    return this.#warm.filter((entry) => entry.key === key).length;
   }
 
   get warmCount(): number {
-    return this.warm.length;
+    return this.#warm.length;
   }
 
   /**
@@ -126,9 +122,9 @@ export class PooledBrowser implements AsyncDisposable {
    * @throws Error if the browser does not draw
    */
   async prime(): Promise<void> {
-    const session = await this.openAndDraw();
-    this.processes.update(this.options.now());
-    this.warm.push({ key: this.options.emulation.key, session: Promise.resolve(session) });
+    const session = await this.#openAndDraw();
+    this.#processes.update(this.options.now());
+    this.#warm.push({ key: this.options.emulation.key, session: Promise.resolve(session) });
   }
 
   /**
@@ -136,70 +132,70 @@ export class PooledBrowser implements AsyncDisposable {
    * @throws Error if it cannot be opened within 15 s
    */
   async take(emulation: Emulation): Promise<OpenPageSession> {
-    const index = this.warm.findIndex((entry) => entry.key === emulation.key);
-    const [found] = index === -1 ? [] : this.warm.splice(index, 1);
-    let session = await (found?.session ?? this.open(emulation));
+    const index = this.#warm.findIndex((entry) => entry.key === emulation.key);
+    const [found] = index === -1 ? [] : this.#warm.splice(index, 1);
+    let session = await (found?.session ?? this.#open(emulation));
     // An unused page may have crashed, but its context and proxy are still open.
-    if (session.lost.aborted) [session] = await Promise.all([this.open(emulation), this.close(session)]);
+    if (session.lost.aborted) [session] = await Promise.all([this.#open(emulation), this.close(session)]);
     try {
       await withTimeout(applyPageEmulation(session, emulation.pageOptions), EMULATE_TIMEOUT_MS);
     } catch (error) {
-      if (error instanceof TimeoutError) this.lose('a page did not accept its emulation');
+      if (error instanceof TimeoutError) this.#lose('a page did not accept its emulation');
       await this.close(session);
       throw error;
     }
     const now = this.options.now();
     session.leasedAt = now;
     // The end of a process is noticed only if the process was recorded before.
-    if (this.leased().length === 1) this.processes.update(now);
+    if (this.#leased().length === 1) this.#processes.update(now);
     return session;
   }
 
   /** Opens a page session in advance. */
   async prepare(emulation: Emulation): Promise<void> {
-    const entry = { key: emulation.key, session: this.open(emulation) };
-    this.warm.push(entry);
+    const entry = { key: emulation.key, session: this.#open(emulation) };
+    this.#warm.push(entry);
     try {
       await entry.session;
     } catch (error) {
-      this.warm = this.warm.filter((other) => other !== entry);
+      this.#warm = this.#warm.filter((other) => other !== entry);
       if (!this.gone) this.options.log.debug({ err: error }, 'a page could not be opened ahead');
     }
   }
 
   /** Discards page sessions that were opened in advance for other emulations. */
   async drop(keepKey: string): Promise<void> {
-    const rest = this.warm.filter((entry) => entry.key !== keepKey);
-    this.warm = this.warm.filter((entry) => entry.key === keepKey);
+    const rest = this.#warm.filter((entry) => entry.key !== keepKey);
+    this.#warm = this.#warm.filter((entry) => entry.key === keepKey);
     await Promise.allSettled(rest.map(async (entry) => this.close(await entry.session)));
   }
 
   /** Closes a page session within 10 s, or kills the browser. */
   async close(session: OpenPageSession): Promise<void> {
-    this.sessions.delete(session);
+    this.#sessions.delete(session);
     if (!this.gone) {
       if (await endsInTime(session.close(), CLOSE_TIMEOUT_MS)) return;
-      this.lose('a page could not be closed');
+      this.#lose('a page could not be closed');
     }
     await session.captureProxy[Symbol.asyncDispose]();
   }
 
   /** Loses the browser, and thus its captures, if a process that all its pages need has ended or is stopped. */
   verify(): void {
-    const fault = this.processes.fault() ?? (this.chromium.freeBytes() === null ? 'its profile directory is gone' : null);
-    if (fault !== null) this.lose(fault);
+    const fault = this.#processes.fault() ?? (this.chromium.freeBytes() === null ? 'its profile directory is gone' : null);
+    if (fault !== null) this.#lose(fault);
   }
 
   ownProcesses(): BrowserProcess[] {
-    return this.gone ? [] : this.processes.list(this.options.now());
+    return this.gone ? [] : this.#processes.list(this.options.now());
   }
 
   /** Ends a renderer with its capture, or a shared process with all captures of the browser. The browser remains in use. */
   endProcess({ pid, role }: BrowserProcess, shared: boolean): void {
-    if (pid === this.chromium.pid) this.lose('the browser process used too much memory');
-    else if (role !== 'renderer') this.loseSessions('a process of the browser used too much memory');
+    if (pid === this.chromium.pid) this.#lose('the browser process used too much memory');
+    else if (role !== 'renderer') this.#loseSessions('a process of the browser used too much memory');
     else if (shared) {
-      const own = [...this.sessions].find(({ rendererPid }) => rendererPid === pid);
+      const own = [...this.#sessions].find(({ rendererPid }) => rendererPid === pid);
       own?.lose(new SharedLoss('memory was scarce'));
     }
     killProcess(pid);
@@ -207,32 +203,32 @@ export class PooledBrowser implements AsyncDisposable {
 
   /** Stops the browser. Page sessions in use are lost. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.lose('the browser was closed');
+    this.#lose('the browser was closed');
     await this.chromium.kill();
   }
 
-  private leased(): OpenPageSession[] {
-    return [...this.sessions].filter(({ leasedAt }) => leasedAt !== null);
+  #leased(): OpenPageSession[] {
+    return [...this.#sessions].filter(({ leasedAt }) => leasedAt !== null);
   }
 
-  private async open(emulation: Emulation): Promise<OpenPageSession> {
+  async #open(emulation: Emulation): Promise<OpenPageSession> {
     const captureProxy = await this.options.egress.openCaptureProxy();
     try {
-      const session = await withTimeout(openPageSession(this.host, emulation, captureProxy), OPEN_TIMEOUT_MS, this.end.signal);
-      this.sessions.add(session);
+      const session = await withTimeout(openPageSession(this.#host, emulation, captureProxy), OPEN_TIMEOUT_MS, this.#end.signal);
+      this.#sessions.add(session);
       return session;
     } catch (error) {
-      if (error instanceof TimeoutError) this.lose('a page could not be opened');
+      if (error instanceof TimeoutError) this.#lose('a page could not be opened');
       await captureProxy[Symbol.asyncDispose]();
       throw error;
     }
   }
 
-  private async openAndDraw(): Promise<OpenPageSession> {
-    const session = await this.open(this.options.emulation);
+  async #openAndDraw(): Promise<OpenPageSession> {
+    const session = await this.#open(this.options.emulation);
     const clip = { x: 0, y: 0, width: 1, height: 1, scale: 1 };
     try {
-      await withTimeout(session.cdp.send('Page.captureScreenshot', { format: 'png', clip }), OPEN_TIMEOUT_MS, this.end.signal);
+      await withTimeout(session.cdp.send('Page.captureScreenshot', { format: 'png', clip }), OPEN_TIMEOUT_MS, this.#end.signal);
       return session;
     } catch (error) {
       await this.close(session);
@@ -240,24 +236,24 @@ export class PooledBrowser implements AsyncDisposable {
     }
   }
 
-  private check(): void {
+  #check(): void {
     this.verify();
     if (this.gone) return;
-    this.checkDiskSpace();
+    this.#checkDiskSpace();
     const now = this.options.now();
-    if (this.leased().length > 0) {
-      const processes = this.processes.update(now);
+    if (this.#leased().length > 0) {
+      const processes = this.#processes.update(now);
       // The captures of stopped renderers are repeated, since the page did not cause this.
       for (const { pid } of processes.filter(isStoppedRenderer)) {
         this.options.log.warn({ pid }, 'a renderer was stopped, and has been killed');
         killProcess(pid);
       }
-      this.priority.update(processes);
+      this.#priority.update(processes);
     }
-    if (now - this.lastPingAt >= PING_EVERY_MS) void this.ping(now);
+    if (now - this.#lastPingAt >= PING_EVERY_MS) void this.#ping(now);
   }
 
-  private checkDiskSpace(): void {
+  #checkDiskSpace(): void {
     const { launch, log } = this.options;
     const roomy = (this.chromium.freeBytes() ?? 0) >= BROWSER_ROOM_BYTES;
     if (roomy === this.roomy) return;
@@ -266,37 +262,37 @@ export class PooledBrowser implements AsyncDisposable {
     else log.error({ dir: launch.profiles }, 'the disk of the temporary directory is full: browsers cannot work');
   }
 
-  private async ping(now: number): Promise<void> {
-    this.lastPingAt = now;
+  async #ping(now: number): Promise<void> {
+    this.#lastPingAt = now;
     const [answered, drawn] = await Promise.all([
       endsInTime(this.browserSession.send('Browser.getVersion'), ANSWER_TIMEOUT_MS),
-      endsInTime(this.drawIfStalled(now), ANSWER_TIMEOUT_MS),
+      endsInTime(this.#drawIfStalled(now), ANSWER_TIMEOUT_MS),
     ]);
     if (answered && drawn) this.lastAnswerAt = this.options.now();
-    else this.lose(answered ? 'the browser did not draw' : 'the browser did not answer');
+    else this.#lose(answered ? 'the browser did not draw' : 'the browser did not answer');
   }
 
   /** Checks, by drawing, the shared process that draws, which one page can block for all. */
-  private async drawIfStalled(now: number): Promise<void> {
-    const isStalled = this.leased().some(({ leasedAt }) => now - (leasedAt ?? now) >= LONG_LEASE_MS);
-    if (isStalled) await this.close(await this.openAndDraw());
+  async #drawIfStalled(now: number): Promise<void> {
+    const isStalled = this.#leased().some(({ leasedAt }) => now - (leasedAt ?? now) >= LONG_LEASE_MS);
+    if (isStalled) await this.close(await this.#openAndDraw());
   }
 
   /** Marks the browser's own captures as lost (decisions.md, Jobs). */
-  private lose(why: string): void {
+  #lose(why: string): void {
     if (this.gone) return;
-    this.end.abort(new Error(why));
-    clearInterval(this.watch);
-    this.loseSessions(why);
-    const idle = this.warm;
-    this.warm = [];
+    this.#end.abort(new Error(why));
+    clearInterval(this.#watch);
+    this.#loseSessions(why);
+    const idle = this.#warm;
+    this.#warm = [];
     void Promise.allSettled(idle.map(async (entry) => (await entry.session).captureProxy[Symbol.asyncDispose]()));
     void this.chromium.kill();
     this.options.onGone(this, why);
   }
 
-  private loseSessions(why: string): void {
-    const reason = this.leased().length > 1 ? new SharedLoss(why) : new Error(why);
-    for (const session of this.sessions) session.lose(reason);
+  #loseSessions(why: string): void {
+    const reason = this.#leased().length > 1 ? new SharedLoss(why) : new Error(why);
+    for (const session of this.#sessions) session.lose(reason);
   }
 }
