@@ -82,7 +82,7 @@ export function findDeep(selector: string): Search {
   const found = new Map(searches.flatMap((search) => search.found.map((one) => [one.element, one] as const)));
   return {
     found: [...found.values()],
-    crossOriginFrame: searches.find(({ crossOriginFrame }) => crossOriginFrame !== null)?.crossOriginFrame ?? null,
+    crossOriginFrame: searches.map(({ crossOriginFrame }) => crossOriginFrame).find(Boolean) ?? null,
   };
 }
 

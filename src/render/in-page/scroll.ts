@@ -32,6 +32,8 @@ interface ScrollStep {
 
 export function measure(): PageExtent {
   const scroller = pageScroller();
+  // Content beside a view that does not scroll horizontally is not part of the page.
+  const cuts = pageBoxes().some((box) => /hidden|clip/.test(getComputedStyle(box).overflowX));
   return {
     pageHeight: scroller.scrollHeight,
     viewHeight: viewHeight(),
@@ -39,15 +41,9 @@ export function measure(): PageExtent {
     zoom: visualViewport?.scale ?? 1,
     scrollY: scroller.scrollTop,
     scrollX: scroller.scrollLeft,
-    ...columns(scroller),
+    left: cuts ? 0 : pageLeft(),
+    right: cuts ? scroller.clientWidth : pageLeft() + scroller.scrollWidth,
   };
-}
-
-/** Content beside a view that does not scroll horizontally is not part of the page. */
-function columns(scroller: Element): { left: number; right: number } {
-  const { clientWidth, scrollWidth } = scroller;
-  const cuts = pageBoxes().some((box) => /hidden|clip/.test(getComputedStyle(box).overflowX));
-  return cuts ? { left: 0, right: clientWidth } : { left: pageLeft(), right: pageLeft() + scrollWidth };
 }
 
 /** Scrolls, and waits for a frame, so that the page notices. Records what has been in view. */

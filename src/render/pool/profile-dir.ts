@@ -76,13 +76,10 @@ const TMPDIR_MAX_CHARS = 12;
 
 /** The directory for profiles and temporary files: the system's temporary directory, or `/tmp` if its path is too long. */
 export function temporaryRoot(): string {
-  const serves = tmpdir().length <= TMPDIR_MAX_CHARS && isReachable(tmpdir());
+  // Root's browser runs as another user, who cannot enter a temporary directory that only root can, such as libpam-tmpdir's.
+  const isReachable = () => process.getuid?.() !== 0 || (statSync(tmpdir()).mode & 0o001) !== 0;
+  const serves = tmpdir().length <= TMPDIR_MAX_CHARS && isReachable();
   return serves || !existsSync('/tmp') ? tmpdir() : '/tmp';
-}
-
-/** Root's browser runs as another user, who cannot enter a temporary directory that only root can, such as libpam-tmpdir's. */
-function isReachable(dir: string): boolean {
-  return process.getuid?.() !== 0 || (statSync(dir).mode & 0o001) !== 0;
 }
 
 /** Creates a private profile, owned by the user that the browser runs as. */

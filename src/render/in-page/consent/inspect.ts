@@ -79,8 +79,10 @@ export function applyHidingRules({ css, count }: { css: string; count: boolean }
 
 /** The selectors of the rules that hide elements of this document. */
 export function hidingRules(): string[] {
-  const sheets = startSheet === null ? [...laidSheets.values()] : [startSheet, ...laidSheets.values()];
-  return sheets.flatMap(({ cssRules }) => [...cssRules].flatMap((rule) => (rule instanceof CSSStyleRule ? [rule.selectorText] : [])));
+  const sheets = [startSheet, ...laidSheets.values()];
+  return sheets.flatMap((sheet) =>
+    [...(sheet?.cssRules ?? [])].flatMap((rule) => (rule instanceof CSSStyleRule ? [rule.selectorText] : [])),
+  );
 }
 
 function shownMatches(sheet: CSSStyleSheet): number {

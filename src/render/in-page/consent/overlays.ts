@@ -119,7 +119,10 @@ function isAppShell(element: HTMLElement): boolean {
 /** Boxes in normal flow whose names suggest a banner. */
 export function boxesByName(): HTMLElement[] {
   const boxes: HTMLElement[] = [];
-  for (const element of document.querySelectorAll<HTMLElement>(isNamed() ? `${NAMED},${LABELLED}` : LABELLED)) {
+  // Testing the collected names is faster than testing each element.
+  const { ids, classLists } = cachedNames();
+  const isNamed = [...ids, ...classLists].some((name) => NAMES.test(name));
+  for (const element of document.querySelectorAll<HTMLElement>(isNamed ? `${NAMED},${LABELLED}` : LABELLED)) {
     if (boxes.length === CANDIDATES_MAX) break;
     if (!NAMED_AS_BANNER.test(`${element.id} ${element.getAttribute('class') ?? ''}`)) continue;
     if (isPage(element) || !isShown(element)) continue;
@@ -127,12 +130,6 @@ export function boxesByName(): HTMLElement[] {
     boxes.push(element);
   }
   return boxes;
-}
-
-/** Testing the collected names is faster than testing each element. */
-function isNamed(): boolean {
-  const { ids, classLists } = cachedNames();
-  return [...ids, ...classLists].some((name) => NAMES.test(name));
 }
 
 /** Whether the element is part of the page's own content, next to headings and paragraphs. */
