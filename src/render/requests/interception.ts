@@ -1,11 +1,11 @@
 import type { RequestType } from '@ghostery/adblocker';
 import type { CaptureOptions } from '../../contract/capture-request.js';
+import { readUrl } from '../../contract/read-url.js';
 import type { ResourceKind } from '../../contract/request-fields.js';
 import { matchesPattern } from '../../contract/url-pattern.js';
 import { type Category, type Engines, matchedPart, type Refusal, refusalOf } from '../filter/engines.js';
 import type { PageSession } from '../page-session.js';
 import { type RequestTarget, sendTo, watchChildTargets } from './child-targets.js';
-import { type AuthRequired, originCredentials } from './origin-credentials.js';
 import { type Paused, TargetHeaders } from './target-headers.js';
 
 interface InterceptionPlan {
@@ -201,7 +201,7 @@ export class Interception {
     }
     const carries = await this.#headers.mayCarry(paused, target);
     const headers = carries ? this.#headers.forHop(request, referer === 'goes along') : null;
-    target.send('Fetch.continueRequest', headers === null ? { requestId } : { requestId, headers });
+    target.send('Fetch.continueRequest', { requestId, headers: headers ?? undefined });
   }
 }
 
@@ -212,4 +212,29 @@ function withoutFragment(url: string): string {
 
 function base64(text: string): string {
   return Buffer.from(text).toString('base64');
+}
+
+/** The used parts of `Fetch.authRequired`. */
+interface AuthRequired {
+  requestId: string;
+  authChallenge: { source?: string; origin: string };
+}
+
+/** More requests than any ordinary page has waiting for credentials. */
+const ATTEMPTS_KEPT = 1_000;
+
+/** `http_credentials`: sent when the target's own origin asks for them, once for each request, and to nobody else. */
+function originCredentials({ url, httpCredentials }: CaptureOptions) {
+  const target = new URL(url).origin;
+  const attempted = new Set<string>();
+  const responseTo = (requestId: string, { source, origin }: AuthRequired['authChallenge']) => {
+    const isTarget = source === 'Server' && readUrl(origin)?.origin === target;
+    if (httpCredentials === null || !isTarget) return { response: 'Default' };
+    // They have been refused.
+    if (attempted.has(requestId) || attempted.size >= ATTEMPTS_KEPT) return { response: 'CancelAuth' };
+    attempted.add(requestId);
+    return { response: 'ProvideCredentials', ...httpCredentials };
+  };
+  return ({ requestId, authChallenge }: AuthRequired, { send }: RequestTarget) =>
+    send('Fetch.continueWithAuth', { requestId, authChallengeResponse: responseTo(requestId, authChallenge) });
 }
