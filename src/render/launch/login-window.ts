@@ -26,8 +26,6 @@ const FIRST_PARTY = /^https?:\/\/[^/^]+\/$/;
 export class LoginWindow implements AsyncDisposable {
   /** Resolves when the person has closed the window. */
   readonly closed: Promise<void>;
-  readonly #browser: Browser;
-  readonly #context: BrowserContext;
   /** A session with the browser, by page. */
   readonly #sessions = new Map<Page, Promise<CDPSession>>();
   readonly #origins = new Map<string, { name: string; value: string }[]>();
@@ -35,9 +33,10 @@ export class LoginWindow implements AsyncDisposable {
   #cookies: StorageState['cookies'] = [];
   #reading: Promise<void> | null = null;
 
-  private constructor(browser: Browser, context: BrowserContext) {
-    this.#browser = browser;
-    this.#context = context;
+  private constructor(
+    private readonly browser: Browser,
+    private readonly context: BrowserContext,
+  ) {
     this.closed = new Promise((resolve) => {
       browser.once('disconnected', () => resolve());
       context.on('page', (page) => page.once('close', () => context.pages().length === 0 && resolve()));
@@ -55,7 +54,9 @@ export class LoginWindow implements AsyncDisposable {
         // Many sites do not let an automated browser sign in.
         ignoreDefaultArgs: ['--enable-automation'],
         args: ['--disable-blink-features=AutomationControlled'],
-        ...{ handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false },
+        handleSIGINT: false,
+        handleSIGTERM: false,
+        handleSIGHUP: false,
       });
       const context = await browser.newContext({ viewport: null });
       const window = new LoginWindow(browser, context);
@@ -80,7 +81,7 @@ export class LoginWindow implements AsyncDisposable {
   /** Closes the window. May be called twice. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
-    await this.#browser.close();
+    await this.browser.close();
   }
 
   /** Concurrent reads share one result. */
@@ -93,11 +94,18 @@ export class LoginWindow implements AsyncDisposable {
 
   async #readAll(): Promise<void> {
     try {
-      const cookies = await this.#context.cookies();
+      const cookies = await this.context.cookies();
       this.#cookies = cookies.map(({ name, value, domain, path, expires, httpOnly, secure, sameSite }) => ({
-        ...{ name, value, domain, path, expires, httpOnly, secure, sameSite },
+        name,
+        value,
+        domain,
+        path,
+        expires,
+        httpOnly,
+        secure,
+        sameSite,
       }));
-      const pages = this.#context.pages();
+      const pages = this.context.pages();
       for (const page of this.#sessions.keys()) if (!pages.includes(page)) this.#sessions.delete(page);
       for (const found of await Promise.all(pages.map((page) => this.#readPage(page)))) {
         if (found !== null) this.#origins.set(found.origin, found.localStorage);
@@ -113,7 +121,7 @@ export class LoginWindow implements AsyncDisposable {
    * @returns null for a page that has none, or does not respond
    */
   async #readPage(page: Page): Promise<StorageState['origins'][number] | null> {
-    const session = this.#sessions.get(page) ?? this.#context.newCDPSession(page);
+    const session = this.#sessions.get(page) ?? this.context.newCDPSession(page);
     this.#sessions.set(page, session);
     return await pTimeout(session.then(readLocalStorage), { milliseconds: PAGE_ANSWERS_MS }).catch(() => null);
   }

@@ -16,19 +16,15 @@ interface Pending {
  * records a stack, checks parameters and results twice, and uses two queues.
  */
 export class PipeSession extends EventEmitter {
-  readonly #post: (method: string, params: object) => number;
-  readonly #failed: (why: string) => void;
   readonly #pending = new Map<number, Pending>();
   #isClosed = false;
 
   /**
-   * @param on.post sends a command, and returns its id
-   * @param on.failed called if a listener throws
+   * @param pipe.post sends a command, and returns its id
+   * @param pipe.failed called if a listener throws
    */
-  constructor(on: { post(method: string, params: object): number; failed(why: string): void }) {
+  constructor(private readonly pipe: { post(method: string, params: object): number; failed(why: string): void }) {
     super();
-    this.#post = on.post;
-    this.#failed = on.failed;
     // Several parts of a capture listen to the same event.
     this.setMaxListeners(0);
   }
@@ -41,7 +37,7 @@ export class PipeSession extends EventEmitter {
   /** Sends a command. Rejects if the browser rejects it, or if the session is closed. */
   send(method: string, params: object = {}): Promise<Record<string, unknown>> {
     if (this.#isClosed) return Promise.reject(closed(method));
-    return new Promise((resolve, reject) => this.#pending.set(this.#post(method, params), { method, resolve, reject }));
+    return new Promise((resolve, reject) => this.#pending.set(this.pipe.post(method, params), { method, resolve, reject }));
   }
 
   /** Receives an answer or an event of the target. It is handled in a later turn, as Playwright does, so that both keep their order. */
@@ -69,7 +65,7 @@ export class PipeSession extends EventEmitter {
       this.emit(method, params);
       this.emit('event', { method, params });
     } catch (error) {
-      this.#failed(`an event of the browser could not be handled (${method}): ${(error as Error).message}`);
+      this.pipe.failed(`an event of the browser could not be handled (${method}): ${(error as Error).message}`);
     }
   }
 }
