@@ -131,7 +131,7 @@ const THREE = [
   [2, 1, 0],
 ];
 
-function systemOf(userAgent: string): { platform: string; platformVersion: string } {
+function systemOf(userAgent: string) {
   const android = /Android (\d+)(\.\d+)?(\.\d+)?/.exec(userAgent);
   if (android !== null) return { platform: 'Android', platformVersion: `${android[1]}${android[2] ?? '.0'}${android[3] ?? '.0'}` };
   if (/Windows NT/.test(userAgent)) return { platform: 'Windows', platformVersion: '10.0.0' };

@@ -105,7 +105,7 @@ export class PageGuard {
     return { blocked, banner: this.#banner };
   }
 
-  async #answer(): Promise<Omit<BannerReport, 'ms'>> {
+  async #answer() {
     const interception = this.#interception;
     const { on, parts } = this;
     const { engines, consentBundle } = parts;

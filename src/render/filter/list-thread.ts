@@ -47,7 +47,7 @@ function parse(texts: string[]): Uint8Array {
  * Checks a fetched list.
  * @returns `problem` is the reason why the text may not replace a list, or null
  */
-function check(content: Uint8Array, facts: ListFacts): { problem: string | null; rules: number } {
+function check(content: Uint8Array, facts: ListFacts) {
   const text = new TextDecoder().decode(content);
   return { problem: listProblem(text, facts), rules: countRules(text) };
 }

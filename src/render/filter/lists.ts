@@ -181,7 +181,12 @@ async function fetchList({ egress, store, thread }: ListParts, source: ListSourc
   for (let hop = 0; hop <= REDIRECTS_MAX; hop++) {
     signal.throwIfAborted();
     if (url.startsWith('http:') && !source.url.startsWith('http:')) throw new Error(`${source.url} redirects to plain http`);
-    const answer = await egress.fetch({
+    const {
+      status,
+      headers,
+      body: content,
+      truncated,
+    } = await egress.fetch({
       url,
       method: 'GET',
       headers: held?.etag ? { 'if-none-match': held.etag } : {},
@@ -194,8 +199,7 @@ async function fetchList({ egress, store, thread }: ListParts, source: ListSourc
       signal,
       quiet: true,
     });
-    const { status, body: content } = answer;
-    const location = answer.headers.get('location');
+    const location = headers.get('location');
     if (status >= 301 && status <= 308 && location !== null) {
       url = new URL(location, url).href;
       continue;
@@ -203,14 +207,14 @@ async function fetchList({ egress, store, thread }: ListParts, source: ListSourc
     const now = Date.now();
     if (status === 304 && held !== null) return { ...held, checkedAt: now };
     if (status !== 200) throw new Error(`${url} answered ${status}`);
-    const statedLength = answer.headers.get('content-encoding') === null ? answer.headers.get('content-length') : null;
-    if (answer.truncated || (statedLength !== null && Number(statedLength) !== content.byteLength))
+    const statedLength = headers.get('content-encoding') === null ? headers.get('content-length') : null;
+    if (truncated || (statedLength !== null && Number(statedLength) !== content.byteLength))
       throw new Error(`${url} was not received completely`);
     const facts = { formerRules: held?.rules ?? 0, isOwn, isWhole: statedLength !== null };
     const { problem, rules } = await thread.run(signal, 'check', content, facts);
     if (problem !== null) throw new Error(`${url} ${problem}`);
     const file = await store.save(source.name, 'txt', content);
-    return { url: source.url, file, etag: answer.headers.get('etag'), rules, origin: 'address', fetchedAt: now, checkedAt: now };
+    return { url: source.url, file, etag: headers.get('etag'), rules, origin: 'address', fetchedAt: now, checkedAt: now };
   }
   throw new Error(`${source.url} redirects more than ${REDIRECTS_MAX} times`);
 }

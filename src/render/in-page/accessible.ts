@@ -11,8 +11,17 @@ const ROLES = new Set(
   ),
 );
 const INPUT_ROLES: Record<string, string> = {
-  ...{ button: 'button', submit: 'button', reset: 'button', image: 'button', file: 'button', color: 'button' },
-  ...{ checkbox: 'checkbox', radio: 'radio', range: 'slider', number: 'spinbutton', search: 'searchbox' },
+  button: 'button',
+  submit: 'button',
+  reset: 'button',
+  image: 'button',
+  file: 'button',
+  color: 'button',
+  checkbox: 'checkbox',
+  radio: 'radio',
+  range: 'slider',
+  number: 'spinbutton',
+  search: 'searchbox',
 };
 
 /** @returns null for an element that is not known to be acted on */

@@ -3,7 +3,7 @@ import type { PageElement } from '../../contract/page-facts.js';
 import { accessibleName, roleOf } from './accessible.js';
 import { type ElementBox, onPage, overlaps, shownPart } from './boxes.js';
 import { findDeep } from './deep-selector.js';
-import { flatTreeParent, hasVisibleStyle, inTrees, matches, scopeOf } from './dom.js';
+import { ancestry, hasVisibleStyle, inTrees, matches, scopeOf } from './dom.js';
 import { type Mark, mark } from './marks.js';
 import { selectorOf } from './selector-of.js';
 
@@ -116,7 +116,7 @@ function isCovered(element: Element, box: DOMRect): boolean {
   if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return false;
   const front = scopeOf(element).elementFromPoint(x, y);
   if (front === null) return false;
-  for (let at: Element | null = front; at !== null; at = flatTreeParent(at)) if (at === element || at.localName === 'label') return false;
+  if (ancestry(front).some((at) => at === element || at.localName === 'label')) return false;
   // A line that wraps has its middle elsewhere, and a transparent field lies behind or before its drawing.
   return !element.contains(front) && !front.contains(element);
 }

@@ -78,7 +78,7 @@ function addressOf(link: Element | undefined): string {
   return typeof href === 'string' && /^https?:/.test(href) && href.length <= FACT_URL_MAX_CHARS ? href : '';
 }
 
-function icons(): DocumentFacts['icons'] {
+function icons() {
   const links = all('link[rel~="icon" i][href],link[rel^="apple-touch-icon" i][href],link[rel~="mask-icon" i][href]');
   const found = links.flatMap((link) => {
     const url = addressOf(link);
@@ -87,7 +87,7 @@ function icons(): DocumentFacts['icons'] {
   return found.slice(0, ICONS_MAX_ITEMS);
 }
 
-function feeds(): DocumentFacts['feeds'] {
+function feeds() {
   const found = all('link[rel~="alternate" i][type][href]').flatMap((link) => {
     const type = shortText(link, 'type').toLowerCase();
     const url = FEED.test(type) ? addressOf(link) : '';
@@ -96,7 +96,7 @@ function feeds(): DocumentFacts['feeds'] {
   return found.slice(0, FEEDS_MAX_ITEMS);
 }
 
-function headings(): DocumentFacts['headings'] {
+function headings() {
   const found: DocumentFacts['headings'] = [];
   for (const element of inTrees(HEADINGS, LOOKED_AT_MAX)) {
     if (found.length >= HEADINGS_MAX_ITEMS) break;
@@ -108,7 +108,7 @@ function headings(): DocumentFacts['headings'] {
 }
 
 /** Each address once, under the first text that is not empty. */
-function links(): DocumentFacts['links'] {
+function links() {
   const found = new Map<string, DocumentFacts['links'][number]>();
   let charsLeft = FACT_LIST_MAX_CHARS;
   for (const element of inTrees('a[href],area[href]', LOOKED_AT_MAX)) {
@@ -127,7 +127,7 @@ function links(): DocumentFacts['links'] {
   return [...found.values()];
 }
 
-function fonts(): DocumentFacts['fonts'] {
+function fonts() {
   const found = new Map<string, DocumentFacts['fonts'][number]>();
   let left = LOOKED_AT_MAX;
   for (const face of documentProperty('fonts')) {

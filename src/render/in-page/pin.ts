@@ -77,7 +77,7 @@ export function unpin(): void {
 }
 
 /** The pinned elements and their roles, for debugging; at most 200. */
-export function roles(): { element: string; role: Role; top: number; height: number }[] {
+export function roles() {
   return [...rolesOf].slice(0, ROLES_MAX).map(([element, role]) => {
     const { top, height } = element.getBoundingClientRect();
     return { element: nameOf(element), role, top: Math.round(top), height: Math.round(height) };

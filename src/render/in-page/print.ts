@@ -39,7 +39,7 @@ export function keepWidth(): void {
 }
 
 /** The document's title and language, as it declares them. */
-export function documentNames(): { title: string; language: string } {
+export function documentNames() {
   const declared = documentProperty('documentElement').getAttribute('lang') ?? '';
   return { title: documentProperty('title').slice(0, TITLE_MAX_CHARS), language: declared.trim().slice(0, LANGUAGE_MAX_CHARS) };
 }

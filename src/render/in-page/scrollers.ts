@@ -62,8 +62,8 @@ export function expandAgain(): void {
 }
 
 /** The scrollers that were expanded, with their former heights, and whether the page was locked before. */
-export function expansions(): { scrollers: ReadonlyMap<HTMLElement, number>; wasLocked: boolean } {
-  return { scrollers: expanded, wasLocked };
+export function expansions() {
+  return { scrollers: expanded as ReadonlyMap<HTMLElement, number>, wasLocked };
 }
 
 /**

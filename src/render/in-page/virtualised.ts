@@ -48,7 +48,7 @@ export function recordView(): void {
  * at its top.
  * @returns `isAll` is false if there are too many for one picture
  */
-export function missingRanges(): { pageRanges: PageRange[]; isAll: boolean } {
+export function missingRanges() {
   const ranges: PageRange[] = [];
   for (const { top, bottom } of [...missing(), ...frames()].sort((a, b) => a.top - b.top)) {
     const last = ranges.at(-1);

@@ -49,7 +49,7 @@ function buffered<Entry extends PerformanceEntry>(type: string): Entry[] {
 }
 
 /** The window of shifts with the highest sum, which is the Cumulative Layout Shift. */
-function worst(all: readonly Shift[]): { score: number; shifts: Shift[] } {
+function worst(all: readonly Shift[]) {
   let most: { score: number; shifts: Shift[] } = { score: 0, shifts: [] };
   let current = most;
   for (const shift of all) {

@@ -144,7 +144,7 @@ function valueText(remote: Remote | undefined): string | null {
   return String(remote.value).slice(0, FACT_URL_MAX_CHARS);
 }
 
-function placeOf(place: Place | undefined): { url?: string; line?: number } {
+function placeOf(place: Place | undefined) {
   const url = place === undefined || !/^https?:/.test(place.url) ? '' : plainUrl(place.url);
   return place === undefined || url === '' ? {} : { url, line: Math.max(0, Math.trunc(place.lineNumber)) + 1 };
 }
@@ -171,7 +171,11 @@ function withoutCredentials(facts: DocumentFacts): DocumentFacts {
   return {
     ...others,
     canonical: canonical && withoutLogin(canonical),
-    ...{ open_graph: all(openGraph), twitter: all(twitter), icons: each(icons), feeds: each(feeds), links: each(links) },
+    open_graph: all(openGraph),
+    twitter: all(twitter),
+    icons: each(icons),
+    feeds: each(feeds),
+    links: each(links),
   };
 }
 

@@ -37,7 +37,7 @@ export function readProcess(pid: number): ProcessEntry | null {
 }
 
 /** A process's memory without its mapped files, such as its program; 0 if it has exited. */
-export function memoryOf(pid: number): { ownBytes: number; sharedBytes: number } {
+export function memoryOf(pid: number) {
   const status = readProcFile(`/proc/${pid}/status`) ?? '';
   const bytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0) * 1024;
   return { ownBytes: bytes('RssAnon'), sharedBytes: bytes('RssShmem') };

@@ -134,7 +134,7 @@ export class BrowserPool implements AsyncDisposable {
 
   /** Chromium's full version, for instance `156.0.8078.79`. */
   get version(): string {
-    return this.knownVersion ?? this.#live()[0]?.version ?? 'unknown';
+    return this.knownVersion ?? this.#live()[0]?.chromium.browser.version() ?? 'unknown';
   }
 
   /** The number of browsers that have responded in the last 30 s and have room for their temporary files. */
@@ -247,7 +247,11 @@ export class BrowserPool implements AsyncDisposable {
     const { executable, egress, clock = true, runDir, log } = this.options;
     const browser = await PooledBrowser.start({
       launch: { executable, profiles: this.profiles, version: this.knownVersion, ...mode, signal: this.#ended.signal },
-      ...{ egress, clock, log, now: this.#now, emulation: this.#defaultEmulation },
+      egress,
+      clock,
+      log,
+      now: this.#now,
+      emulation: this.#defaultEmulation,
       temporaryDir: temporaryDirOf(runDir),
       onGone: (gone, why) => this.#replaceGone(gone, why),
     });

@@ -66,7 +66,15 @@ export async function openPageSession(host: PageHost, emulation: Emulation, capt
     page.once('crash', () => lose(new Error('the renderer crashed')));
     page.once('close', onClose);
     return {
-      ...{ context, page, cdp, world, clockEvent, captureProxy, chromiumVersion, temporaryDir, lose },
+      context,
+      page,
+      cdp,
+      world,
+      clockEvent,
+      captureProxy,
+      chromiumVersion,
+      temporaryDir,
+      lose,
       mainFrameId: frameTree.frame.id,
       rendererPid: pid,
       busyMs: () => renderers.busyMs(pid),
@@ -129,7 +137,7 @@ export class Renderers {
    * Opens a page.
    * @returns the pid of the renderer that was started for it; null if another one was started meanwhile
    */
-  openPage(open: () => Promise<Page>): Promise<{ page: Page; pid: number | null }> {
+  openPage(open: () => Promise<Page>) {
     const opened = this.#last.then(async () => {
       const before = await this.#read();
       const page = await open();

@@ -103,10 +103,6 @@ export class PooledBrowser implements AsyncDisposable {
     return !this.gone && (this.state === 'serving' || this.state === 'worn');
   }
 
-  get version(): string {
-    return this.chromium.browser.version();
-  }
-
   /** The number of page sessions opened in advance with these context options, including those being opened. */
   warmFor(key: string): number {
     return this.#warm.filter((entry) => entry.key === key).length;

@@ -190,7 +190,7 @@ export function ownedName(): string {
 }
 
 /** @returns null if the name identifies no process; `isVisible` tells whether this process could see it if it were running */
-function ownerOf(name: string): { lives: boolean; isVisible: boolean } | null {
+function ownerOf(name: string) {
   const [, pid, startTime = '', namespace] = OWNED_NAME.exec(name) ?? [];
   if (pid === undefined) return null;
   const lives = readProcess(Number(pid))?.startTime === Number.parseInt(startTime, 36);

@@ -105,7 +105,7 @@ function isShade(sheet: HTMLElement): boolean {
 }
 
 /** Whether the page has text in view above the sheet, and below it. */
-function wordsAround(sheet: HTMLElement): { above: boolean; below: boolean } {
+function wordsAround(sheet: HTMLElement) {
   const found = { above: false, below: false };
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let looked = 0; looked < TEXTS_LOOKED_AT && texts.nextNode() !== null && !(found.above && found.below); looked++) {
