@@ -8,6 +8,7 @@ import { BODY_LIMIT_BYTES, PAGE_FILES_MAX, PAGE_FILES_MAX_BYTES } from '../contr
 import {
   DECLARATION_BYTES,
   fileNameProblem,
+  INDEX_FILE,
   type PageFile,
   type PageFilesOption,
   pageFilesProblem,
@@ -24,6 +25,9 @@ export interface ReceivedForm<Body = unknown> extends AsyncDisposable {
   files: PageFilesOption | null;
   pack: PackSource;
 }
+
+/** What a stream of bytes is read by. */
+type Chunks = AsyncIterable<Buffer> | Iterable<Buffer>;
 
 /** Reads the parts of a form, in the order of arrival. */
 export interface FormParts<Body> {
@@ -43,6 +47,7 @@ const PART_HEADERS_MAX = 16;
 const FIELDS_MAX = 100;
 /** The whole body: what the parts may have, and what separates them. */
 const FORM_MAX_BYTES = PAGE_FILES_MAX_BYTES + BODY_LIMIT_BYTES + (PAGE_FILES_MAX + FIELDS_MAX) * PART_HEADER_MAX_BYTES;
+const PART_BYTES = 1024 * 1024;
 /** Part of an unknown name that an error repeats. */
 const NAME_SHOWN_CHARS = 60;
 
@@ -61,16 +66,27 @@ export async function readForm<Body>(
   dir: string,
   partsFor: (files: PackedFiles) => FormParts<Body>,
 ): Promise<ReceivedForm<Body>> {
+  return await packFiles(dir, async (files) => {
+    const parts = partsFor(files);
+    await parse(incoming, parts);
+    return await parts.end();
+  });
+}
+
+/**
+ * A request whose files `add` packs.
+ * @throws CaptureError as `PackedFiles`
+ */
+export async function packFiles<Body>(dir: string, add: (files: PackedFiles) => Promise<Body>): Promise<ReceivedForm<Body>> {
   const pack = await NewPack.open(dir);
+  const dispose = () => pack[Symbol.asyncDispose]();
   try {
     const packed = new PackedFiles(pack);
-    const parts = partsFor(packed);
-    await parse(incoming, parts);
-    const body = await parts.end();
+    const body = await add(packed);
     const files = packed.list.length === 0 ? null : { pack: null, key: pack.key, list: packed.list };
-    return { body, files, pack, [Symbol.asyncDispose]: () => pack[Symbol.asyncDispose]() };
+    return { body, files, pack, [Symbol.asyncDispose]: dispose };
   } catch (error) {
-    await pack[Symbol.asyncDispose]();
+    await dispose();
     throw error;
   }
 }
@@ -105,10 +121,10 @@ export class RequestParts implements FormParts<unknown> {
 }
 
 /** @returns null if the content is larger */
-export async function readPart(content: Readable, maxBytes: number): Promise<Buffer | null> {
+export async function readPart(content: Chunks, maxBytes: number): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of content as AsyncIterable<Buffer>) {
+  for await (const chunk of content) {
     bytes += chunk.length;
     if (bytes > maxBytes) return null;
     chunks.push(chunk);
@@ -124,28 +140,39 @@ export class PackedFiles {
   constructor(private readonly pack: NewPack) {}
 
   /** @throws CaptureError `invalid_request` for a name that is no relative path, or that another file has; for too many or too large files */
-  async add(name: string, content: Readable): Promise<void> {
+  async add(name: string, content: Chunks): Promise<void> {
     const problem = fileNameProblem(name) ?? (this.#names.has(name) ? 'must not have the name of another file' : null);
     if (problem !== null) throw invalidRequest([{ path: `files.${this.list.length}`, message: problem }]);
     if (this.list.length === PAGE_FILES_MAX) throw refusedBody(`There are more than ${PAGE_FILES_MAX} files.`);
     this.#names.add(name);
-    this.list.push(await this.#store(name, content));
-  }
-
-  async #store(name: string, content: Readable): Promise<PageFile> {
-    const at = this.pack.bytes;
-    const hash = createHash('sha256');
     const type = pageTypeOf(name) ?? 'application/octet-stream';
     const text = type.startsWith('text/') ? new TextCheck() : null;
-    for await (const chunk of content as AsyncIterable<Buffer>) {
+    const place = await this.#store(content, text);
+    this.list.push({ name, type: text === null ? type : withEncoding(type, text.end()), ...place });
+  }
+
+  /** Adds a document in UTF-8, whatever encoding it declares. */
+  async addDocument(html: Uint8Array): Promise<void> {
+    this.list.push({ name: INDEX_FILE, type: 'text/html; charset=utf-8', ...(await this.#store(partsOf(html), null)) });
+  }
+
+  async #store(content: Chunks, text: TextCheck | null): Promise<Pick<PageFile, 'at' | 'bytes' | 'sha256'>> {
+    const at = this.pack.bytes;
+    const hash = createHash('sha256');
+    for await (const chunk of content) {
       if (this.pack.bytes + chunk.length > PAGE_FILES_MAX_BYTES) throw tooLarge();
       hash.update(chunk);
       text?.add(chunk);
       await this.pack.write(chunk);
     }
-    const bytes = this.pack.bytes - at;
-    return { name, type: text === null ? type : withEncoding(type, text.end()), at, bytes, sha256: hash.digest('hex') };
+    return { at, bytes: this.pack.bytes - at, sha256: hash.digest('hex') };
   }
+}
+
+/** A large document at once would hold up other requests. */
+function* partsOf(bytes: Uint8Array): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += PART_BYTES)
+    yield Buffer.from(bytes.buffer, bytes.byteOffset + at, Math.min(PART_BYTES, bytes.length - at));
 }
 
 /** Determines the charset of a text without keeping the text in memory. */

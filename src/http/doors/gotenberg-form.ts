@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { Worker } from 'node:worker_threads';
 import { CaptureError } from '../../contract/capture-error.js';
 import { BODY_LIMIT_BYTES, PDF_TEMPLATE_MAX_CHARS } from '../../contract/limits.js';
@@ -90,7 +90,7 @@ export class GotenbergParts implements FormParts<GotenbergForm> {
     if (files.size === 0) throw refusedPart('*.md', 'is required: there is no file with the extension .md');
     const answer = await fillTemplate(this.how.markdownThread, { template, files });
     if ('problem' in answer) throw invalidRequest([{ path: '', message: answer.problem }]);
-    await this.files.add(INDEX_FILE, Readable.from([Buffer.from(answer.html)]));
+    await this.files.add(INDEX_FILE, [Buffer.from(answer.html)]);
   }
 }
 

@@ -1,25 +1,19 @@
 /** JSON bodies with a document of up to 50 MB. */
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Context } from 'hono';
-import { NewPack } from '../../artifacts/page-pack.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import { BODY_LIMIT_BYTES, PAGE_FILES_MAX_BYTES } from '../../contract/limits.js';
-import { INDEX_FILE } from '../../contract/page-files.js';
 import { bodyTooLarge, readRequestJson, refusedBody } from '../../contract/request-json.js';
 import type { AppEnv, AppServices } from '../app-services.js';
 import { principalOf } from '../guard.js';
 import { readBytes, requireJson } from '../read-body.js';
+import { packFiles } from '../read-form.js';
 import type { SubmittableForm } from '../receive-form.js';
 import type { JsonAnswer, JsonTask } from './json-thread.js';
 
 /** A megabyte of HTML takes about 15 ms to parse, which would hold up other requests. */
 const PARSED_HERE_BYTES = 1024 * 1024;
-const PART_BYTES = 1024 * 1024;
-
-/** Disposal is repeatable. */
-interface DocumentForm extends Pick<SubmittableForm, 'files' | 'submit'>, AsyncDisposable {}
 
 /** A JSON object, and the bytes of its `html` if the body is large. Disposal gives up the place among the uploads. */
 export interface DoorBody extends Disposable {
@@ -60,26 +54,9 @@ async function parseInThread(thread: URL, bytes: Buffer): Promise<Exclude<JsonAn
   return answer;
 }
 
-/** A document as the file of a capture. */
-export async function documentForm({ uploads, submit }: AppServices, html: string | Uint8Array): Promise<DocumentForm> {
-  const bytes = typeof html === 'string' ? Buffer.from(html) : html;
-  const pack = await NewPack.open(uploads.dir);
-  const dispose = () => pack[Symbol.asyncDispose]();
-  try {
-    const hash = createHash('sha256');
-    for (let at = 0; at < bytes.length; at += PART_BYTES) {
-      const part = Buffer.from(bytes.buffer, bytes.byteOffset + at, Math.min(PART_BYTES, bytes.length - at));
-      hash.update(part);
-      await pack.write(part);
-    }
-    const file = { name: INDEX_FILE, type: 'text/html; charset=utf-8', at: 0, bytes: bytes.length, sha256: hash.digest('hex') };
-    return {
-      files: { pack: null, key: pack.key, list: [file] },
-      submit: (submission, context) => submit(submission, { ...context, pack }).finally(dispose),
-      [Symbol.asyncDispose]: dispose,
-    };
-  } catch (error) {
-    await dispose();
-    throw error;
-  }
+/** A document as the file of a capture. Disposal is repeatable. */
+export async function documentForm({ uploads, submit }: AppServices, html: string | Uint8Array): Promise<SubmittableForm> {
+  const form = await packFiles(uploads.dir, (files) => files.addDocument(typeof html === 'string' ? Buffer.from(html) : html));
+  const dispose = () => form[Symbol.asyncDispose]();
+  return { ...form, submit: (submission, context) => submit(submission, { ...context, pack: form.pack }).finally(dispose) };
 }
