@@ -4,7 +4,7 @@ import { BLOCK_PATTERN_MAX_CHARS, DELAY_MS, TIMEOUT_MS } from '../../contract/li
 import { readUrl } from '../../contract/read-url.js';
 import { RESOURCE_TYPES } from '../../contract/request-fields.js';
 import { type DoorField, type Draft, field, newDraft, object, readFields, refused } from './door.js';
-import { addCookies, bool, type DoorCookie, num, put } from './fields.js';
+import { addCookies, bool, type DoorCookie, keep, num, put } from './fields.js';
 import {
   addTags,
   EVENT_SEEN,
@@ -48,15 +48,9 @@ function only<Value>(value: Value, instead: string): DoorField<unknown> {
   return { read: (given) => (given === value || given === String(value) ? null : `can only be ${String(value)} here: ${instead}`) };
 }
 
-/** Sets a field of the capture request. */
-const set = (schema: z.ZodType, name: string) => put<Wanted>(schema, name, ({ draft }) => draft);
-const member = (schema: z.ZodType, of: 'viewport' | 'pdf' | 'paper', name: string) => put<Wanted>(schema, name, (wanted) => wanted[of]);
-/** Keeps a value for what is made of several fields. */
-const keep = <Name extends keyof Wanted>(schema: z.ZodType<Wanted[Name]>, name: Name) => put<Wanted>(schema, name, (wanted) => wanted);
-
 const VIEWPORT: Record<string, DoorField<Wanted>> = {
-  ...Object.fromEntries(['width', 'height', 'deviceScaleFactor'].map((name) => [name, member(num, 'viewport', name)])),
-  ...Object.fromEntries(['isMobile', 'hasTouch'].map((name) => [name, member(bool, 'viewport', name)])),
+  ...Object.fromEntries(['width', 'height', 'deviceScaleFactor'].map((name) => [name, put(num, 'viewport', name)])),
+  ...Object.fromEntries(['isMobile', 'hasTouch'].map((name) => [name, put(bool, 'viewport', name)])),
   isLandscape: only(false, 'give the width and height of the turned screen'),
 };
 
@@ -115,7 +109,7 @@ const NO_INTERCEPTORS = 'is not supported here: block requests with `rejectReque
 const USER_AGENT_RULE = 'must be a string: the client hints follow from it';
 
 const COMMON: Record<string, DoorField<Wanted>> = {
-  url: set(text.min(1), 'url'),
+  url: put(text.min(1), 'draft', 'url'),
   html: keep(text.min(1), 'html'),
   gotoOptions: object(GOTO),
   viewport: object(VIEWPORT),
@@ -128,8 +122,9 @@ const COMMON: Record<string, DoorField<Wanted>> = {
     if (html !== null && Object.keys(value).length > 0) return 'needs `url`, whose origin gets the headers';
     if (html === null) draft.headers = value;
   }),
-  userAgent: set(
+  userAgent: put(
     z.union([text, z.strictObject({ userAgent: text }, USER_AGENT_RULE).transform(({ userAgent }) => userAgent)], USER_AGENT_RULE),
+    'draft',
     'user_agent',
   ),
   setJavaScriptEnabled: only(true, 'block scripts with `rejectResourceTypes: ["script"]`, which leaves those within the page'),
@@ -177,29 +172,25 @@ const COMMON: Record<string, DoorField<Wanted>> = {
   bestAttempt: keep(bool, 'bestAttempt'),
   // Fields of its cloud, which n8n sends.
   blockAds: BLOCK_ADS,
-  blockConsentModals: set(bool, 'block_cookie_banners'),
+  blockConsentModals: put(bool, 'draft', 'block_cookie_banners'),
 };
 
-const CLIP = Object.fromEntries(['x', 'y', 'width', 'height'].map((name) => [name, put<Wanted>(num, name, clipOf)]));
-
-function clipOf({ draft }: Wanted): object {
-  draft.clip ??= {};
-  return draft.clip as object;
-}
-
 const SCREENSHOT: Record<string, DoorField<Wanted>> = {
-  type: set(z.enum(['png', 'jpeg', 'webp']), 'format'),
-  quality: set(num, 'quality'),
-  fullPage: set(bool, 'full_page'),
-  clip: object({ ...CLIP, scale: only(1, 'set `viewport.deviceScaleFactor`') }),
-  omitBackground: set(bool, 'omit_background'),
+  type: put(z.enum(['png', 'jpeg', 'webp']), 'draft', 'format'),
+  quality: put(num, 'draft', 'quality'),
+  fullPage: put(bool, 'draft', 'full_page'),
+  clip: object({
+    ...Object.fromEntries(['x', 'y', 'width', 'height'].map((name) => [name, put<Wanted>(num, 'clip', name)])),
+    scale: only(1, 'set `viewport.deviceScaleFactor`'),
+  }),
+  omitBackground: put(bool, 'draft', 'omit_background'),
   encoding: keep(
     z.enum(['binary', 'base64']).transform((encoding) => encoding === 'base64'),
     'base64',
   ),
   // A part of the page is captured wherever it is, and the pixels are the same.
-  captureBeyondViewport: field(bool, (value, { draft }) =>
-    !value && draft.clip !== undefined ? 'can only be true here with `clip`' : undefined,
+  captureBeyondViewport: field(bool, (value, { clip }) =>
+    !value && Object.keys(clip).length > 0 ? 'can only be true here with `clip`' : undefined,
   ),
   optimizeForSpeed: IGNORED,
   fromSurface: only(true, 'the page is captured as it is shown'),
@@ -207,26 +198,26 @@ const SCREENSHOT: Record<string, DoorField<Wanted>> = {
 };
 
 const PDF: Record<string, DoorField<Wanted>> = {
-  format: member(text, 'pdf', 'paper'),
-  width: member(length, 'paper', 'width'),
-  height: member(length, 'paper', 'height'),
-  margin: member(z.strictObject({ top: length, right: length, bottom: length, left: length }).partial(), 'pdf', 'margin'),
-  landscape: member(bool, 'pdf', 'landscape'),
-  scale: member(num, 'pdf', 'scale'),
-  printBackground: member(bool, 'pdf', 'print_background'),
+  format: put(text, 'pdf', 'paper'),
+  width: put(length, 'paper', 'width'),
+  height: put(length, 'paper', 'height'),
+  margin: put(z.strictObject({ top: length, right: length, bottom: length, left: length }).partial(), 'pdf', 'margin'),
+  landscape: put(bool, 'pdf', 'landscape'),
+  scale: put(num, 'pdf', 'scale'),
+  printBackground: put(bool, 'pdf', 'print_background'),
   displayHeaderFooter: keep(bool, 'hasTemplates'),
   headerTemplate: keep(text, 'header'),
   footerTemplate: keep(text, 'footer'),
-  pageRanges: member(orAbsent, 'pdf', 'page_ranges'),
-  preferCSSPageSize: member(bool, 'pdf', 'prefer_css_page_size'),
-  outline: member(bool, 'pdf', 'outline'),
-  tagged: member(bool, 'pdf', 'tagged'),
+  pageRanges: put(orAbsent, 'pdf', 'page_ranges'),
+  preferCSSPageSize: put(bool, 'pdf', 'prefer_css_page_size'),
+  outline: put(bool, 'pdf', 'outline'),
+  tagged: put(bool, 'pdf', 'tagged'),
   // Printing has a limit of its own, fonts are always waited for, and a PDF has no background of its own.
   timeout: IGNORED,
   waitForFonts: IGNORED,
   omitBackground: IGNORED,
   path: refused('the PDF is the answer'),
-  fullPage: set(bool, 'full_page'),
+  fullPage: put(bool, 'draft', 'full_page'),
 };
 
 /** These go with a PDF of one page as it is on the screen, in place of paper. */
@@ -245,10 +236,10 @@ const media = z.enum(['screen', 'print', '']);
 const ONLY_SCREEN = field<Wanted, string>(media, (value) => (value === 'print' ? 'can only be print for /pdf' : undefined));
 
 const TABLES: Record<Endpoint, Record<string, DoorField<Wanted>>> = {
-  screenshot: { ...COMMON, emulateMediaType: ONLY_SCREEN, options: object(SCREENSHOT), selector: set(text.min(1), 'selector') },
+  screenshot: { ...COMMON, emulateMediaType: ONLY_SCREEN, options: object(SCREENSHOT), selector: put(text.min(1), 'draft', 'selector') },
   pdf: {
     ...COMMON,
-    emulateMediaType: member(
+    emulateMediaType: put(
       media.transform((value) => value || undefined),
       'pdf',
       'media',
@@ -274,13 +265,14 @@ const FLAGS = z.array(text).transform((flags, context) => {
   return asked;
 });
 
-const insecure = set(
+const insecure = put<Wanted>(
   bool.transform((value) => value || undefined),
+  'draft',
   'ignore_https_errors',
 );
 
-/** These may stand in the query by themselves, as in version 1. */
-const OF_LAUNCH: Record<string, DoorField<Wanted>> = {
+/** The members of `launch`. They may stand in the query by themselves, as in version 1. */
+const LAUNCH: Record<string, DoorField<Wanted>> = {
   args: field(FLAGS, (asked, { draft }) => {
     Object.assign(draft, asked);
   }),
@@ -292,19 +284,16 @@ const OF_LAUNCH: Record<string, DoorField<Wanted>> = {
   acceptInsecureCerts: insecure,
   slowMo: only(0, 'wait with `waitForTimeout`'),
   ignoreDefaultArgs: only(false, 'the browser is started before the request'),
-};
-
-const LAUNCH_FIELD = object<Wanted>({
-  ...OF_LAUNCH,
   defaultViewport: object(VIEWPORT),
   devtools: only(false, 'nobody watches the browser'),
   dumpio: only(false, 'the log of the server has what it needs'),
   userDataDir: refused('give the login as `cookies`'),
   timeout: refused('the browser is started before the request'),
   waitForInitialPage: IGNORED,
-});
+};
 
 const QUERY: Record<string, DoorField<Wanted>> = {
+  ...LAUNCH,
   token: IGNORED,
   timeout: keep(
     ms.transform((value) => value || TIMEOUT_MS.max),
@@ -314,10 +303,9 @@ const QUERY: Record<string, DoorField<Wanted>> = {
   launch: {
     read: (value, wanted) => {
       const options = readLaunch(String(value));
-      return options === null ? 'must be a JSON object, or one in base64' : LAUNCH_FIELD.read(options, wanted);
+      return options === null ? 'must be a JSON object, or one in base64' : object(LAUNCH).read(options, wanted);
     },
   },
-  ...OF_LAUNCH,
   blockAdsInclude: refused('`blockAds` uses the lists of this server'),
   trackingId: refused('send the header X-Request-Id, which is in the log'),
   profile: refused('give the login as `cookies`'),
@@ -367,6 +355,7 @@ export function readAsked(endpoint: Endpoint, query: URLSearchParams, body: Reco
 function newWanted() {
   return {
     draft: { ...newDraft(), reduce_motion: false } as Draft,
+    clip: {},
     viewport: { width: 800, height: 600, deviceScaleFactor: 1 },
     html: null as string | null,
     cookies: [] as DoorCookie[],
@@ -391,6 +380,7 @@ function newWanted() {
 function toAsked(endpoint: Endpoint, wanted: Wanted): Asked {
   const { draft, html, base64 } = wanted;
   draft.viewport = wanted.viewport;
+  if (Object.keys(wanted.clip).length > 0) draft.clip = wanted.clip;
   addCookies(draft, wanted.cookies);
   // An error page, a bot wall and a blank page are captured. What is tolerated for an element or a part of the page is its absence.
   const isPart = draft.selector !== undefined || draft.clip !== undefined;

@@ -26,10 +26,27 @@ export const num = z.union(
   { error: 'must be a number' },
 );
 
-/** Writes a value as the member of an object, if there is one. */
-export function put<Into>(schema: z.ZodType, name: string, object: (into: Into) => object): DoorField<Into> {
+const MILLISECONDS: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** A duration of Go, such as 1m30s, in ms; undefined for another text. */
+export function durationMs(text: string): number | undefined {
+  if (text === '0') return 0;
+  if (!/^\+?((\d{1,9}(\.\d{0,9})?|\.\d{1,9})(ns|us|µs|μs|ms|s|m|h)){1,8}$/.test(text)) return undefined;
+  const parts = [...text.matchAll(/([\d.]+)(ns|us|µs|μs|ms|s|m|h)/g)];
+  return Math.round(parts.reduce((sum, [, amount, unit = '']) => sum + Number(amount) * (MILLISECONDS[unit] ?? 0), 0));
+}
+
+/** Writes a value, if there is one, as the member of an object. */
+export function put<Into>(schema: z.ZodType, place: keyof Into, name: string): DoorField<Into> {
   return field(schema, (value, into) => {
-    if (value !== undefined) Object.assign(object(into), { [name]: value });
+    if (value !== undefined) Object.assign(into[place] as object, { [name]: value });
+  });
+}
+
+/** Keeps a value for what is made of several fields. */
+export function keep<Into, Name extends keyof Into>(schema: z.ZodType<Into[Name]>, name: Name): DoorField<Into> {
+  return field(schema, (value, into) => {
+    into[name] = value;
   });
 }
 

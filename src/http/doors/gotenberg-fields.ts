@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { CSS_PX_PER_INCH } from '../../contract/pdf-schema.js';
 import { invalidRequest } from '../../contract/submission.js';
 import { type DoorField, type Draft, field, newDraft, readFields, refused } from './door.js';
+import { durationMs, put } from './fields.js';
 import type { GotenbergForm, Source } from './gotenberg-form.js';
 
 export type Output = 'convert' | 'screenshot';
@@ -49,13 +50,7 @@ const length = parsed('a number of inches, or a length such as 10mm, 1cm, 0.4in,
   return amount === '' || inches === undefined ? undefined : Number(amount) * inches * CSS_PX_PER_INCH;
 });
 
-const MILLISECONDS: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-const duration = parsed('a duration such as 500ms, 5s or 1m30s', (text) => {
-  if (text === '0') return 0;
-  if (!/^\+?((\d{1,9}(\.\d{0,9})?|\.\d{1,9})(ns|us|µs|μs|ms|s|m|h)){1,8}$/.test(text)) return undefined;
-  const parts = [...text.matchAll(/([\d.]+)(ns|us|µs|μs|ms|s|m|h)/g)];
-  return Math.round(parts.reduce((sum, [, amount, unit = '']) => sum + Number(amount) * (MILLISECONDS[unit] ?? 0), 0));
-});
+const duration = parsed('a duration such as 500ms, 5s or 1m30s', durationMs);
 
 const text = z.string();
 const texts = z.record(z.string(), z.string());
@@ -148,14 +143,14 @@ const PDF_FIELDS: Record<string, DoorField<Reading>> = {
   marginBottom: put(length, 'margin', 'bottom'),
   marginLeft: put(length, 'margin', 'left'),
   marginRight: put(length, 'margin', 'right'),
-  landscape: option('landscape'),
-  printBackground: option('print_background'),
+  landscape: put(boolean, 'pdf', 'landscape'),
+  printBackground: put(boolean, 'pdf', 'print_background'),
   scale: put(number, 'pdf', 'scale'),
-  singlePage: option('single_page'),
+  singlePage: put(boolean, 'pdf', 'single_page'),
   nativePageRanges: put(text, 'pdf', 'page_ranges'),
-  preferCssPageSize: option('prefer_css_page_size'),
-  generateDocumentOutline: option('outline'),
-  generateTaggedPdf: option('tagged'),
+  preferCssPageSize: put(boolean, 'pdf', 'prefer_css_page_size'),
+  generateDocumentOutline: put(boolean, 'pdf', 'outline'),
+  generateTaggedPdf: put(boolean, 'pdf', 'tagged'),
   emulatedMediaType: put(z.enum(['screen', 'print'], 'must be screen or print'), 'pdf', 'media'),
   // A printed page has no background of its own.
   omitBackground: field(boolean, (omits, { pdf }) => (omits && pdf.print_background !== true ? 'needs printBackground' : undefined)),
@@ -269,21 +264,6 @@ function asInGotenberg(template: string | null): string | null {
 
 function showView(draft: Draft): void {
   for (const name of ['full_page', 'full_page_algorithm', 'full_width']) delete draft[name];
-}
-
-/** A field whose value is that of a member. */
-function put<Value>(
-  schema: z.ZodType<Value>,
-  place: 'draft' | 'pdf' | 'paper' | 'margin' | 'viewport' | 'checks' | 'archive',
-  name: string,
-): DoorField<Reading> {
-  return field(schema, (value, reading) => {
-    Object.assign(reading[place], { [name]: value });
-  });
-}
-
-function option(name: string): DoorField<Reading> {
-  return put(boolean, 'pdf', name);
 }
 
 /** Fields that are not honoured. Those that are off ask for nothing. */

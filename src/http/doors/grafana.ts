@@ -9,7 +9,7 @@ import type { AppEnv, AppServices } from '../app-services.js';
 import type { Route } from '../route.js';
 import { answerPicture } from '../send-artifact.js';
 import { type DoorField, type Draft, doorRoute, field, newDraft, readFields, refused } from './door.js';
-import { answerFailure, captureAs, put } from './fields.js';
+import { answerFailure, captureAs, durationMs, keep, put } from './fields.js';
 import { panelsLoaded, scrollThrough } from './page-scripts.js';
 
 /** The version that the renderer tells; Grafana decides by it what it may ask for. */
@@ -21,30 +21,25 @@ const WIDTH_PX = 1_000;
 const HEIGHT_PX = 500;
 /** The height of the view of a full page, by its width. */
 const VIEW_RATIO = 0.75;
+
 type Wanted = ReturnType<typeof newWanted>;
 
 const text = z.string();
 const whole = text.regex(/^-?\d{1,9}$/, 'must be a whole number').transform(Number);
 const yes = text.transform((value) => value === 'true');
-const DURATION = /^(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6}(?:\.\d{1,9})?)s)?(?:(\d{1,9})ms)?$/;
-
-const set = (schema: z.ZodType, name: string) => put<Wanted>(schema, name, ({ draft }) => draft);
-const keep = <Name extends keyof Wanted>(schema: z.ZodType<Wanted[Name]>, name: Name) => put<Wanted>(schema, name, (wanted) => wanted);
-const pdfMember = (schema: z.ZodType, name: string) => put<Wanted>(schema, name, ({ pdf }) => pdf);
 
 const PDF: Record<string, DoorField<Wanted>> = {
-  'pdf.format': pdfMember(text, 'paper'),
-  'pdf.printBackground': pdfMember(yes, 'print_background'),
-  'pdf.pageRanges': pdfMember(text, 'page_ranges'),
-  'pdf.landscape': pdfMember(yes, 'landscape'),
+  'pdf.format': put(text, 'pdf', 'paper'),
+  'pdf.printBackground': put(yes, 'pdf', 'print_background'),
+  'pdf.pageRanges': put(text, 'pdf', 'page_ranges'),
+  'pdf.landscape': put(yes, 'pdf', 'landscape'),
 };
 
 const FIELDS: Record<string, DoorField<Wanted>> = {
-  url: set(text.min(1), 'url'),
-  width: put(
-    whole.transform((width) => (width === -1 ? undefined : width)),
+  url: put(text.min(1), 'draft', 'url'),
+  width: keep(
+    whole.transform((width) => (width === -1 ? WIDTH_PX : width)),
     'width',
-    (wanted) => wanted,
   ),
   height: keep(
     whole.transform((height) => (height === -1 ? null : height)),
@@ -54,20 +49,20 @@ const FIELDS: Record<string, DoorField<Wanted>> = {
     text.regex(/^\d+(\.\d+)?$/, 'must be a number above 0').transform((value) => Number(value) || 1),
     'density',
   ),
-  timezone: set(text.transform(timezoneOf), 'timezone'),
+  timezone: put(text.transform(timezoneOf), 'draft', 'timezone'),
   encoding: field(text.trim().toLowerCase(), (value, { draft }) => {
     if (value === 'csv') return 'cannot be csv: this server makes png and pdf; data is exported as CSV in Grafana itself';
     if (value !== '' && value !== 'png' && value !== 'pdf') return 'must be png or pdf';
     if (value !== '') draft.format = value;
   }),
   timeout: field(text, (value, { draft }) => {
-    const seconds = secondsOf(value);
-    if (seconds === null) return 'must be seconds, or a duration such as 30s';
-    if (seconds > 0) draft.timeout = clamp(Math.round(seconds * 1_000), TIMEOUT_MS);
+    const ms = durationMs(/^\d{1,9}$/.test(value) ? `${value}s` : value);
+    if (ms === undefined) return 'must be seconds, or a duration such as 30s';
+    if (ms > 0) draft.timeout = clamp(ms, TIMEOUT_MS);
   }),
   renderKey: keep(text, 'renderKey'),
   domain: keep(text, 'domain'),
-  landscape: pdfMember(yes, 'landscape'),
+  landscape: put(yes, 'pdf', 'landscape'),
   ...PDF,
   filePath: refused('the picture is the answer'),
 };
@@ -163,13 +158,6 @@ function timezoneOf(given: string): string | undefined {
   const [, sign, hours = ''] = /^UTC([+-])0?(\d{1,2})(?::?00)?$/.exec(given) ?? [];
   const name = sign === undefined ? given : `Etc/GMT${sign}${hours}`;
   return isTimezone(name) ? name : undefined;
-}
-
-function secondsOf(given: string): number | null {
-  if (/^\d{1,9}$/.test(given)) return Number(given);
-  const [found, hours = '0', minutes = '0', seconds = '0', ms = '0'] = DURATION.exec(given) ?? [];
-  if (found === undefined || found === '') return null;
-  return Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds) + Number(ms) / 1_000;
 }
 
 function noCsv(): CaptureError {
