@@ -5,7 +5,15 @@ import { captureRequestSchema } from './capture-request.js';
 import { limited } from './field-rules.js';
 import { isId } from './ids.js';
 import { EXTENSION } from './request-fields.js';
-import { invalidRequest, parseFields, parseSubmission, type RequestIssue, type Submission, type SubmissionRules } from './submission.js';
+import {
+  invalidField,
+  invalidRequest,
+  parseFields,
+  parseSubmission,
+  type RequestIssue,
+  type Submission,
+  type SubmissionRules,
+} from './submission.js';
 
 /** An area of a picture, in px from its top left corner. */
 export interface Box {
@@ -165,10 +173,9 @@ function readSource(
   const name = ARTIFACT_PATH.exec(given)?.[1];
   if (name !== undefined) return { kind: 'artifact', name };
   const base64 = BASE64_PICTURE.exec(given)?.[1];
-  if (base64 === undefined || /^https?:/.test(given)) throw invalidRequest([{ path: side, message: SOURCES }]);
+  if (base64 === undefined || /^https?:/.test(given)) throw invalidField(side, SOURCES);
   const content = Buffer.from(base64, 'base64');
-  if (content.length > GIVEN_PICTURE_MAX_BYTES)
-    throw invalidRequest([{ path: side, message: `must have at most ${GIVEN_PICTURE_MAX_BYTES / 1e6} MB` }]);
+  if (content.length > GIVEN_PICTURE_MAX_BYTES) throw invalidField(side, `must have at most ${GIVEN_PICTURE_MAX_BYTES / 1e6} MB`);
   return { kind: 'given', content };
 }
 
@@ -177,10 +184,9 @@ const SOURCES = 'must be the id of a job, the `cdn_url` of a picture of this ser
 /** A capture for a comparison is a png unless the request says otherwise, since lossy formats differ where the page does not. */
 function readCapture(side: 'before' | 'after', given: Record<string, unknown>, rules: Omit<SubmissionRules, 'forceAsync'>): Submission {
   try {
-    if (given.animate !== undefined) throw invalidRequest([{ path: 'animate', message: 'is not possible in a comparison' }]);
+    if (given.animate !== undefined) throw invalidField('animate', 'is not possible in a comparison');
     const submission = parseSubmission({ format: 'png', ...given, sync: true }, { ...rules, forceAsync: false });
-    if (/^(pdf|bmp)$/.test(submission.options.format))
-      throw invalidRequest([{ path: 'format', message: 'must be png, jpeg or webp in a comparison' }]);
+    if (/^(pdf|bmp)$/.test(submission.options.format)) throw invalidField('format', 'must be png, jpeg or webp in a comparison');
     return submission;
   } catch (error) {
     const issues = error instanceof CaptureError ? (error.details?.issues as RequestIssue[] | undefined) : undefined;

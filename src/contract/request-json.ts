@@ -1,6 +1,6 @@
 import { CaptureError } from './capture-error.js';
 import { BODY_DEPTH_LIMIT_LEVELS, BODY_LIMIT_BYTES } from './limits.js';
-import { invalidRequest } from './submission.js';
+import { invalidField } from './submission.js';
 
 /** Keeps a BOM, which is then rejected as invalid JSON (RFC 8259, 8.1). */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -91,15 +91,13 @@ function parse(text: string): unknown {
  */
 function refuseTrickery(value: unknown, path: readonly string[]): void {
   if (typeof value === 'string') {
-    if (/\p{Surrogate}/u.test(value))
-      throw invalidRequest([{ path: path.join('.'), message: 'must be well-formed Unicode (lone surrogate)' }]);
+    if (/\p{Surrogate}/u.test(value)) throw invalidField(path.join('.'), 'must be well-formed Unicode (lone surrogate)');
     return;
   }
   if (value === null || typeof value !== 'object') return;
   for (const [key, item] of Object.entries(value)) {
-    if (key === '__proto__') throw invalidRequest([{ path: [...path, key].join('.'), message: 'Unknown field `__proto__`.' }]);
-    if (/\p{Surrogate}/u.test(key))
-      throw invalidRequest([{ path: path.join('.'), message: 'Unknown field (its name is not well-formed Unicode).' }]);
+    if (key === '__proto__') throw invalidField([...path, key].join('.'), 'Unknown field `__proto__`.');
+    if (/\p{Surrogate}/u.test(key)) throw invalidField(path.join('.'), 'Unknown field (its name is not well-formed Unicode).');
     refuseTrickery(item, [...path, key]);
   }
 }

@@ -109,6 +109,11 @@ export function invalidRequest(issues: RequestIssue[]): CaptureError {
   return new CaptureError({ code: 'invalid_request', message: text + more, details: { issues } });
 }
 
+/** The error for one field. */
+export function invalidField(path: string, message: string): CaptureError {
+  return invalidRequest([{ path, message }]);
+}
+
 function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules): Submission {
   const mode: ExecutionMode = rules.forceAsync || !wire.sync ? 'async' : 'sync';
   const asked = toCaptureOptions(wire);

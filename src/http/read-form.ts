@@ -16,7 +16,7 @@ import {
   withEncoding,
 } from '../contract/page-files.js';
 import { bodyTooLarge, readRequestJson, refusedBody } from '../contract/request-json.js';
-import { invalidRequest } from '../contract/submission.js';
+import { invalidField } from '../contract/submission.js';
 
 /** A request with files. Disposal closes the pack, and is repeatable. */
 export interface ReceivedForm<Body = unknown> extends AsyncDisposable {
@@ -142,7 +142,7 @@ export class PackedFiles {
   /** @throws CaptureError `invalid_request` for a name that is no relative path, or that another file has; for too many or too large files */
   async add(name: string, content: Chunks): Promise<void> {
     const problem = fileNameProblem(name) ?? (this.#names.has(name) ? 'must not have the name of another file' : null);
-    if (problem !== null) throw invalidRequest([{ path: `files.${this.list.length}`, message: problem }]);
+    if (problem !== null) throw invalidField(`files.${this.list.length}`, problem);
     if (this.list.length === PAGE_FILES_MAX) throw refusedBody(`There are more than ${PAGE_FILES_MAX} files.`);
     this.#names.add(name);
     const type = pageTypeOf(name) ?? 'application/octet-stream';

@@ -36,6 +36,13 @@ export async function openArtifact(services: AppServices, name: string): Promise
   return artifact;
 }
 
+/** The file of a capture. @throws CaptureError `invalid_request` (410) if it has been deleted */
+export async function openPictureOf(services: AppServices, data: CaptureData): Promise<OpenArtifact> {
+  const artifact = await services.openPicture(data.artifact);
+  if (artifact === null || artifact === 'deleted') throw pictureDeleted();
+  return artifact;
+}
+
 /** The headers of a picture, as the OpenAPI document describes them. */
 export const PICTURE_HEADERS = {
   etag: 'of a picture',
@@ -54,8 +61,7 @@ export async function answerPicture(
   c: Context<AppEnv>,
   { data, ...how }: { data: CaptureData } & Pick<NamedArtifact, 'cacheControl' | 'conditional' | 'disposition' | 'contentType'>,
 ): Promise<Response> {
-  const artifact = await services.openPicture(data.artifact);
-  if (artifact === null || artifact === 'deleted') throw pictureDeleted();
+  const artifact = await openPictureOf(services, data);
   const { headers } = c.var.exchange;
   headers['x-width'] = String(data.width);
   headers['x-height'] = String(data.height);

@@ -2,7 +2,7 @@ import type { Account } from '../../capture/app-store.js';
 import { readUsage } from '../../capture/lookup.js';
 import { notFound } from '../../contract/capture-error.js';
 import { ACCOUNT_NAME_PATTERN, ACCOUNT_NAME_RULE, CREDITS_PATTERN, type WireUsage } from '../../contract/pricing.js';
-import { invalidRequest } from '../../contract/submission.js';
+import { invalidField } from '../../contract/submission.js';
 import { pageOf, TextField } from './components.js';
 import { PostForm } from './layout.js';
 import { amount, instant } from './say.js';
@@ -25,7 +25,7 @@ export async function createAccount(visit: FormVisit): Promise<Answer> {
 export async function setQuota({ services, form }: FormVisit): Promise<Answer> {
   const text = form.value('quota').trim();
   if (text !== '' && !CREDITS_PATTERN.test(text)) {
-    throw invalidRequest([{ path: 'quota', message: 'must be a whole number of credits, or empty for no limit' }]);
+    throw invalidField('quota', 'must be a whole number of credits, or empty for no limit');
   }
   if (!(await services.store.setQuota(form.value('name'), text === '' ? null : Number(text)))) throw notFound('No such account');
   return { to: 'accounts' };

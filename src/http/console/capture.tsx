@@ -7,7 +7,7 @@ import type { JobSnapshot } from '../../contract/job.js';
 import { printedOnPaper } from '../../contract/pdf-schema.js';
 import { isLinkField } from '../../contract/render-link.js';
 import { readRequestJson } from '../../contract/request-json.js';
-import { invalidRequest, parseSubmission, type Submission } from '../../contract/submission.js';
+import { invalidField, parseSubmission, type Submission } from '../../contract/submission.js';
 import type { AppServices } from '../app-services.js';
 import { noteError } from '../exchange.js';
 import { enforceLimits, SUBMISSIONS } from '../guard.js';
@@ -128,7 +128,7 @@ function bodyOf({ c }: Pick<Visit, 'c'>, form: Form): Record<string, unknown> {
 /** Charges a submission to the key that the operator has picked. @throws CaptureError as a submission with that key */
 export async function chargeToKey({ services, c, form }: FormVisit): Promise<Principal> {
   const key = await services.store.findKey(form.value('key'));
-  if (key === null || key.revokedAt !== null) throw invalidRequest([{ path: 'key', message: 'must be a key that has not been revoked' }]);
+  if (key === null || key.revokedAt !== null) throw invalidField('key', 'must be a key that has not been revoked');
   const principal = { keyId: key.id, accountId: key.accountId, scopes: key.scopes };
   enforceLimits(services, c, { principal, protection: SUBMISSIONS });
   refuseWhenDraining(services);

@@ -3,7 +3,7 @@ import type { Account, ApiKey } from '../../capture/app-store.js';
 import { LINKS_SCOPE, SCOPES, type Scope } from '../../contract/api-key.js';
 import { type CaptureError, notFound } from '../../contract/capture-error.js';
 import { isId } from '../../contract/ids.js';
-import { invalidRequest, type RequestIssue } from '../../contract/submission.js';
+import { invalidField, type RequestIssue } from '../../contract/submission.js';
 import { type Column, Copyable, pageOf, SelectField, Table, TextField } from './components.js';
 import type { Form } from './form.js';
 import { PostForm } from './layout.js';
@@ -42,7 +42,7 @@ export async function createSigningSecret(visit: FormVisit): Promise<Answer> {
   const { services, form } = visit;
   const hours = form.value('hours');
   if (!Object.hasOwn(PREVIOUS_WORKS, hours)) {
-    throw invalidRequest([{ path: 'hours', message: `must be one of ${Object.keys(PREVIOUS_WORKS).join(', ')}` }]);
+    throw invalidField('hours', `must be one of ${Object.keys(PREVIOUS_WORKS).join(', ')}`);
   }
   const key = await services.store.findKey(idOfKey(form));
   if (key === null || key.revokedAt !== null) throw noSuchKey();
@@ -60,7 +60,7 @@ export async function revokeKey({ services, form }: FormVisit): Promise<Answer> 
 
 function idOfKey(form: Form): string {
   const id = form.value('id');
-  if (!isId('key', id)) throw invalidRequest([{ path: 'id', message: 'must be the id of a key' }]);
+  if (!isId('key', id)) throw invalidField('id', 'must be the id of a key');
   return id;
 }
 

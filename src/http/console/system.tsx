@@ -1,6 +1,6 @@
 import type { NodeFacts } from '../../capture/app-store.js';
 import { isShortOfDescriptors, type WireHealth } from '../../contract/health.js';
-import { invalidRequest } from '../../contract/submission.js';
+import { invalidField } from '../../contract/submission.js';
 import { type Column, Facts, LiveStatus, Table } from './components.js';
 import { PostForm } from './layout.js';
 import { amount, bytes, When } from './say.js';
@@ -107,7 +107,7 @@ export async function systemPage({ services, console, formToken }: Visit): Promi
 /** Pauses or resumes the queue. */
 export async function setQueue({ services, console, form }: FormVisit): Promise<Answer> {
   const paused = form.value('paused');
-  if (paused !== 'true' && paused !== 'false') throw invalidRequest([{ path: 'paused', message: 'must be true or false' }]);
+  if (paused !== 'true' && paused !== 'false') throw invalidField('paused', 'must be true or false');
   await services.store.setQueuePaused(paused === 'true');
   console.onQueueChanged();
   return { to: 'system' };

@@ -1,10 +1,11 @@
 /** The fields of browserless's REST interface (version 2), whose objects are those of Puppeteer. */
 import { z } from 'zod';
 import { BLOCK_PATTERN_MAX_CHARS, DELAY_MS, TIMEOUT_MS } from '../../contract/limits.js';
+import { cookieDomainProblem } from '../../contract/login-schema.js';
 import { readUrl } from '../../contract/read-url.js';
 import { RESOURCE_TYPES } from '../../contract/request-fields.js';
 import { type DoorField, type Draft, field, newDraft, object, readFields, refused } from './door.js';
-import { addCookies, bool, type DoorCookie, keep, num, put } from './fields.js';
+import { bool, keep, num, put } from './fields.js';
 import {
   addTags,
   EVENT_SEEN,
@@ -94,9 +95,10 @@ const cookie = z
     },
     'can only have name, value, url, domain, path, secure, httpOnly, sameSite and expires here',
   )
-  .transform(({ url, domain = readUrl(url ?? '')?.hostname, sameSite, ...others }): DoorCookie => {
-    return { ...others, domain, ...(sameSite === 'Default' ? {} : { sameSite }) };
+  .transform(({ url, domain = readUrl(url ?? '')?.hostname, sameSite, ...others }) => {
+    return { ...others, domain, sameSite: sameSite === 'Default' ? undefined : sameSite };
   });
+type Cookie = z.output<typeof cookie>;
 
 const waitOptions = { timeout: ms.optional() };
 
@@ -358,7 +360,7 @@ function newWanted() {
     clip: {},
     viewport: { width: 800, height: 600, deviceScaleFactor: 1 },
     html: null as string | null,
-    cookies: [] as DoorCookie[],
+    cookies: [] as Cookie[],
     tags: [] as Tag[],
     waits: {} as Partial<Record<'function' | 'selector' | 'event', Wait>>,
     event: null as string | null,
@@ -390,6 +392,16 @@ function toAsked(endpoint: Endpoint, wanted: Wanted): Asked {
   draft.quality ??= QUALITY;
   writeWaits(draft, wanted);
   return { draft, html, base64 };
+}
+
+/** Adds cookies to a capture request that has its `url`: those for other hosts than the page's go into its `storage_state`. */
+function addCookies(draft: Draft, cookies: readonly Cookie[]): void {
+  const host = (typeof draft.url === 'string' ? readUrl(draft.url)?.hostname : undefined) ?? null;
+  const isOwn = ({ domain }: Cookie) => domain === undefined || (host !== null && cookieDomainProblem(domain, host) === null);
+  const own = cookies.filter(isOwn).map(({ httpOnly, sameSite, ...cookie }) => ({ ...cookie, http_only: httpOnly, same_site: sameSite }));
+  const foreign = cookies.filter((cookie) => !isOwn(cookie));
+  if (own.length > 0) draft.cookies = own;
+  if (foreign.length > 0) draft.storage_state = { cookies: foreign };
 }
 
 function writePdf(draft: Draft, { pdf, paper, hasTemplates, header, footer }: Wanted): void {

@@ -3,11 +3,11 @@ import { STATUS_CODES } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { Context } from 'hono';
 import type { CaptureData } from '../../contract/capture-data.js';
-import { CaptureError, notFound, type StoredError } from '../../contract/capture-error.js';
+import { notFound, type StoredError } from '../../contract/capture-error.js';
 import { HTML_MAX_BYTES } from '../../contract/limits.js';
 import type { AppEnv, AppServices } from '../app-services.js';
 import type { Route } from '../route.js';
-import { answerPicture } from '../send-artifact.js';
+import { answerPicture, openPictureOf } from '../send-artifact.js';
 import { type Endpoint, readAsked } from './browserless-fields.js';
 import { type DoorOrder, doorRoute } from './door.js';
 import { answerFailure, captureAs } from './fields.js';
@@ -118,8 +118,7 @@ async function answer(
   const { headers } = c.var.exchange;
   if (draft.url !== undefined) Object.assign(headers, responseHeaders(data));
   if (base64) {
-    const artifact = await services.openPicture(data.artifact);
-    if (artifact === null || artifact === 'deleted') throw new CaptureError({ code: 'internal_error', message: 'The picture is gone.' });
+    const artifact = await openPictureOf(services, data);
     const text = (await buffer(await artifact.read())).toString('base64');
     return new Response(text, { headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' } });
   }

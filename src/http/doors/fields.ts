@@ -3,11 +3,9 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import type { CaptureData } from '../../contract/capture-data.js';
 import { CaptureError, type StoredError } from '../../contract/capture-error.js';
-import { cookieDomainProblem } from '../../contract/login-schema.js';
-import { readUrl } from '../../contract/read-url.js';
 import { invalidRequest, type RequestIssue } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
-import { capture, type DoorField, type DoorOrder, type Draft, field } from './door.js';
+import { capture, type DoorField, type DoorOrder, field } from './door.js';
 
 /** A boolean, or its name, as clients send it in queries and forms. */
 export const bool = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')], {
@@ -48,33 +46,6 @@ export function keep<Into, Name extends keyof Into>(schema: z.ZodType<Into[Name]
   return field(schema, (value, into) => {
     into[name] = value;
   });
-}
-
-/** A cookie of Chromium's protocol; without a domain, it is for the host of the page. */
-export interface DoorCookie {
-  name: string;
-  value: string;
-  domain?: string | undefined;
-  path?: string | undefined;
-  secure?: boolean | undefined;
-  httpOnly?: boolean | undefined;
-  sameSite?: string | undefined;
-  /** Unix seconds. */
-  expires?: number | undefined;
-}
-
-/** Adds cookies to a capture request that has its `url`: those for other hosts than the page's go into its `storage_state`. */
-export function addCookies(draft: Draft, cookies: readonly DoorCookie[]): void {
-  const host = (typeof draft.url === 'string' ? readUrl(draft.url)?.hostname : undefined) ?? null;
-  const isOwn = ({ domain }: DoorCookie) => domain === undefined || (host !== null && cookieDomainProblem(domain, host) === null);
-  const own = cookies.filter(isOwn).map(({ httpOnly, sameSite, ...cookie }) => ({ ...cookie, http_only: httpOnly, same_site: sameSite }));
-  const foreign = cookies.filter((cookie) => !isOwn(cookie));
-  if (own.length > 0) draft.cookies = own.map(withoutAbsent);
-  if (foreign.length > 0) draft.storage_state = { cookies: foreign.map(withoutAbsent) };
-}
-
-function withoutAbsent(fields: object): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The fields of Gotenberg 8, and the capture request that they make. Values are texts, as Gotenberg parses them. */
 import { z } from 'zod';
 import { CSS_PX_PER_INCH } from '../../contract/pdf-schema.js';
-import { invalidRequest } from '../../contract/submission.js';
+import { invalidField } from '../../contract/submission.js';
 import { type DoorField, type Draft, field, newDraft, readFields, refused } from './door.js';
 import { durationMs, put } from './fields.js';
 import type { GotenbergForm, Source } from './gotenberg-form.js';
@@ -25,14 +25,7 @@ export interface GotenbergOrder {
   archive: Record<string, string>;
 }
 
-interface Reading extends GotenbergOrder {
-  pdf: Record<string, unknown>;
-  /** CSS px. */
-  paper: Record<string, number>;
-  margin: Record<string, number>;
-  viewport: Record<string, number>;
-  expressions: string[];
-}
+type Reading = ReturnType<typeof newReading>;
 
 const boolean = parsed('true or false', (text) =>
   /^(1|t|T|TRUE|true|True)$/.test(text) ? true : /^(0|f|F|FALSE|false|False)$/.test(text) ? false : undefined,
@@ -53,7 +46,7 @@ const length = parsed('a number of inches, or a length such as 10mm, 1cm, 0.4in,
 const duration = parsed('a duration such as 500ms, 5s or 1m30s', durationMs);
 
 const text = z.string();
-const texts = z.record(z.string(), z.string());
+export const texts = z.record(z.string(), z.string());
 const STATUS_CODES = z.array(z.int().min(100).max(599)).max(100);
 const cookie = z.strictObject({
   name: z.string().trim().min(1),
@@ -106,7 +99,7 @@ const FIELDS: Record<string, DoorField<Reading>> = {
   }),
   failOnHttpStatusCodes: field(json(STATUS_CODES, 'a JSON array of status codes'), (codes, { checks }) => {
     const given = expand(codes);
-    checks.statuses = ERROR_STATUSES.every((status) => given.includes(status)) && given.length === ERROR_STATUSES.length ? null : given;
+    checks.statuses = given.length === 200 && given.every((status) => status >= 400 && status < 600) ? null : given;
   }),
   failOnResourceHttpStatusCodes: field(json(STATUS_CODES, 'a JSON array of status codes'), (codes, { checks }) => {
     const given = expand(codes);
@@ -210,8 +203,8 @@ export function readGotenberg(
   };
   const reading = readFields(fields, table, newReading(output));
   const { draft, viewport, pdf, paper, margin, expressions, checks, archive } = reading;
-  if (source === 'url' && draft.url === undefined) throw invalidRequest([{ path: 'url', message: 'is required' }]);
-  if (!archives && Object.keys(archive).length > 0) throw invalidRequest([{ path: Object.keys(archive).join(', '), message: NO_ARCHIVE }]);
+  if (source === 'url' && draft.url === undefined) throw invalidField('url', 'is required');
+  if (!archives && Object.keys(archive).length > 0) throw invalidField(Object.keys(archive).join(', '), NO_ARCHIVE);
   draft.viewport = viewport;
   if (expressions.length > 0)
     draft.wait_for_function = expressions.length === 1 ? expressions[0] : expressions.map((one) => `(${one})`).join(' && ');
@@ -224,24 +217,23 @@ export function readGotenberg(
   if (output === 'convert') {
     // In Gotenberg, too, the backgrounds of all elements but these two are printed in any case.
     draft.custom_css = `html { print-color-adjust: exact !important }${pdf.print_background === true ? '' : ' html, body { background: none !important }'}`;
-    const templates = { header_template: asInGotenberg(header), footer_template: asInGotenberg(footer) };
-    draft.pdf = { ...pdf, paper, margin, ...Object.fromEntries(Object.entries(templates).filter(([, template]) => template !== null)) };
-  } else if (header !== null || footer !== null) throw invalidRequest([{ path: 'header.html, footer.html', message: 'belong to PDFs' }]);
+    draft.pdf = { ...pdf, paper, margin, header_template: asInGotenberg(header), footer_template: asInGotenberg(footer) };
+  } else if (header !== undefined || footer !== undefined) throw invalidField('header.html, footer.html', 'belong to PDFs');
   return { draft, checks, archive };
 }
 
 /** Gotenberg's defaults. */
-function newReading(output: Output): Reading {
+function newReading(output: Output) {
   const picture = { format: 'png', quality: 100, full_page: true, full_page_algorithm: 'native', full_width: true };
   return {
-    draft: { ...newDraft(), reduce_motion: false, wait_for_idle: false, ...(output === 'convert' ? { format: 'pdf' } : picture) },
+    draft: { ...newDraft(), reduce_motion: false, wait_for_idle: false, ...(output === 'convert' ? { format: 'pdf' } : picture) } as Draft,
     viewport: { width: 800, height: 600, deviceScaleFactor: 1 },
     pdf: { print_background: false },
-    paper: inPx({ width: 8.5, height: 11 }),
-    margin: inPx({ top: 0.39, right: 0.39, bottom: 0.39, left: 0.39 }),
-    checks: { statuses: null, resourceStatuses: [], ignoredDomains: [], failedResources: false, exceptions: false },
-    expressions: [],
-    archive: {},
+    paper: { width: '8.5in', height: '11in' },
+    margin: { top: '0.39in', right: '0.39in', bottom: '0.39in', left: '0.39in' },
+    checks: { statuses: null, resourceStatuses: [], ignoredDomains: [], failedResources: false, exceptions: false } as Checks,
+    expressions: [] as string[],
+    archive: {} as Record<string, string>,
   };
 }
 
@@ -256,8 +248,8 @@ export function needsFacts({ statuses, resourceStatuses, failedResources, except
  * Chromium prints templates with a size of 1 px and from the paper's edge on; the renderer makes them legible and puts them below the text.
  * Rules of the template about its font, also those for `body`, take effect.
  */
-function asInGotenberg(template: string | null): string | null {
-  if (template === null) return null;
+function asInGotenberg(template: string | undefined): string | undefined {
+  if (template === undefined) return undefined;
   const font = /font(-size)?\s{0,9}:/i.test(template) ? ';font-size:inherit' : '';
   return `<style>#header,#footer{padding-left:0;padding-right:0${font}}</style>${template}`;
 }
@@ -273,12 +265,6 @@ function refusedAll(instead: string, ...names: string[]): Record<string, DoorFie
   return Object.fromEntries(names.map((name) => [name, one]));
 }
 
-function inPx<Names extends string>(inches: Record<Names, number>): Record<string, number> {
-  return Object.fromEntries(Object.entries<number>(inches).map(([name, value]) => [name, value * CSS_PX_PER_INCH]));
-}
-
-const ERROR_STATUSES = Array.from({ length: 200 }, (_, nth) => 400 + nth);
-
 /** 199, 299, 399, 499 and 599 stand for all statuses of their hundred. */
 function expand(codes: readonly number[]): number[] {
   return [...new Set(codes.flatMap((code) => (code % 100 === 99 ? Array.from({ length: 100 }, (_, nth) => code - 99 + nth) : [code])))];
@@ -293,7 +279,7 @@ function parsed<Value>(form: string, parse: (text: string) => Value | undefined)
   });
 }
 
-function json<Value>(schema: z.ZodType<Value>, form: string): z.ZodType<Value> {
+export function json<Value>(schema: z.ZodType<Value>, form: string): z.ZodType<Value> {
   return parsed(form, (given) => {
     try {
       return schema.safeParse(JSON.parse(given)).data;

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { CaptureError } from '../../contract/capture-error.js';
 import { BODY_LIMIT_BYTES, PDF_TEMPLATE_MAX_CHARS } from '../../contract/limits.js';
 import { INDEX_FILE } from '../../contract/page-files.js';
-import { invalidRequest } from '../../contract/submission.js';
+import { invalidField } from '../../contract/submission.js';
 import { type FormParts, type PackedFiles, readPart } from '../read-form.js';
 import type { MarkdownAnswer, MarkdownForm } from './markdown-form-thread.js';
 
@@ -14,8 +14,8 @@ export type Source = 'url' | 'html' | 'markdown';
 /** The fields of a form, and the templates of a PDF. */
 export interface GotenbergForm {
   fields: Record<string, string>;
-  header: string | null;
-  footer: string | null;
+  header: string | undefined;
+  footer: string | undefined;
 }
 
 /** Parts whose files belong to a PDF that exists, not to the page. */
@@ -58,8 +58,11 @@ export class GotenbergParts implements FormParts<GotenbergForm> {
     if (source === 'markdown') await this.#addMarkdown();
     if (source !== 'url' && !this.files.list.some(({ name }) => name === INDEX_FILE))
       throw refusedPart(INDEX_FILE, 'is required as a file');
-    const [header = null, footer = null] = ['header.html', 'footer.html'].map((name) => this.#texts.get(name));
-    return { fields: Object.fromEntries(this.#fields), header, footer };
+    return {
+      fields: Object.fromEntries(this.#fields),
+      header: this.#texts.get('header.html'),
+      footer: this.#texts.get('footer.html'),
+    };
   }
 
   async #takeField(name: string, content: Readable): Promise<void> {
@@ -89,7 +92,7 @@ export class GotenbergParts implements FormParts<GotenbergForm> {
     if (template === undefined) return;
     if (files.size === 0) throw refusedPart('*.md', 'is required: there is no file with the extension .md');
     const answer = await fillTemplate(this.how.markdownThread, { template, files });
-    if ('problem' in answer) throw invalidRequest([{ path: '', message: answer.problem }]);
+    if ('problem' in answer) throw invalidField('', answer.problem);
     await this.files.add(INDEX_FILE, [Buffer.from(answer.html)]);
   }
 }
@@ -117,5 +120,5 @@ export function baseName(path: string): string {
 }
 
 function refusedPart(name: string, message: string): CaptureError {
-  return invalidRequest([{ path: name.slice(0, NAME_SHOWN_CHARS), message }]);
+  return invalidField(name.slice(0, NAME_SHOWN_CHARS), message);
 }

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { z } from 'zod';
 import { CALLBACK_METHODS, type CallbackMethod, type Sending } from '../../contract/capture-request.js';
 import { forbiddenHeader, hasLineBreak, lowerCaseNames } from '../../contract/field-rules.js';
 import { WEBHOOK_URL_MAX_CHARS } from '../../contract/limits.js';
 import { webhookUrlProblem } from '../../contract/read-url.js';
-import { invalidRequest } from '../../contract/submission.js';
+import { invalidField } from '../../contract/submission.js';
+import { json, texts } from './gotenberg-fields.js';
 import { baseName } from './gotenberg-form.js';
 
 /** A request whose file is sent to an address. */
@@ -16,13 +16,14 @@ export interface Webhook {
 
 const TRACE = /^[\x21-\x7e]{1,200}$/;
 const NAME_MAX_CHARS = 200;
+const EXTRA_HEADERS = json(texts, 'a JSON object of names and values');
 const EXTRA_HEADERS_MAX = 64;
 
 /** @throws CaptureError `invalid_request` for one that is too long, or has other characters than visible ASCII */
 export function readTrace(headers: IncomingHttpHeaders): string | null {
   const trace = headerOf(headers, 'Gotenberg-Trace');
   if (trace === '') return null;
-  if (!TRACE.test(trace)) throw invalidRequest([{ path: 'Gotenberg-Trace', message: 'must be 1 to 200 visible ASCII characters' }]);
+  if (!TRACE.test(trace)) throw invalidField('Gotenberg-Trace', 'must be 1 to 200 visible ASCII characters');
   return trace;
 }
 
@@ -53,15 +54,15 @@ export function readWebhook(
   const url = headerOf(headers, 'Gotenberg-Webhook-Url');
   if (url === '') return null;
   if (headerOf(headers, 'Gotenberg-Webhook-Events-Url') !== '')
-    throw invalidRequest([{ path: 'Gotenberg-Webhook-Events-Url', message: 'is not supported here: use Gotenberg-Webhook-Error-Url' }]);
+    throw invalidField('Gotenberg-Webhook-Events-Url', 'is not supported here: use Gotenberg-Webhook-Error-Url');
   const errorUrl = headerOf(headers, 'Gotenberg-Webhook-Error-Url');
-  if (errorUrl === '') throw invalidRequest([{ path: 'Gotenberg-Webhook-Error-Url', message: 'is required with Gotenberg-Webhook-Url' }]);
+  if (errorUrl === '') throw invalidField('Gotenberg-Webhook-Error-Url', 'is required with Gotenberg-Webhook-Url');
   for (const [path, given] of [
     ['Gotenberg-Webhook-Url', url],
     ['Gotenberg-Webhook-Error-Url', errorUrl],
   ] as const) {
     const problem = given.length > WEBHOOK_URL_MAX_CHARS ? 'is too long' : webhookUrlProblem(given, allowed);
-    if (problem !== null) throw invalidRequest([{ path, message: problem }]);
+    if (problem !== null) throw invalidField(path, problem);
   }
   const [method, errorMethod] = [readMethod(headers, 'Gotenberg-Webhook-Method'), readMethod(headers, 'Gotenberg-Webhook-Error-Method')];
   const always = { ...readExtraHeaders(headers), 'gotenberg-trace': trace };
@@ -78,7 +79,7 @@ export function readWebhook(
 function readMethod(headers: IncomingHttpHeaders, path: string): CallbackMethod {
   const given = headerOf(headers, path).toUpperCase() || 'POST';
   const method = CALLBACK_METHODS.find((one) => one === given);
-  if (method === undefined) throw invalidRequest([{ path, message: `must be one of ${CALLBACK_METHODS.join(', ')}` }]);
+  if (method === undefined) throw invalidField(path, `must be one of ${CALLBACK_METHODS.join(', ')}`);
   return method;
 }
 
@@ -87,8 +88,8 @@ function readExtraHeaders(headers: IncomingHttpHeaders): Record<string, string> 
   const path = 'Gotenberg-Webhook-Extra-Http-Headers';
   const given = headerOf(headers, path);
   if (given === '') return {};
-  const refuse = (message: string) => invalidRequest([{ path, message }]);
-  const extra = z.record(z.string(), z.string()).safeParse(parseJson(given)).data;
+  const refuse = (message: string) => invalidField(path, message);
+  const extra = EXTRA_HEADERS.safeParse(given).data;
   if (extra === undefined) throw refuse('must be a JSON object of names and values');
   const entries = Object.entries(extra);
   if (entries.length > EXTRA_HEADERS_MAX) throw refuse(`must have at most ${EXTRA_HEADERS_MAX} headers`);
@@ -100,15 +101,6 @@ function readExtraHeaders(headers: IncomingHttpHeaders): Record<string, string> 
   return lowerCaseNames(extra);
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 function headerOf(headers: IncomingHttpHeaders, name: string): string {
-  const value = headers[name.toLowerCase()];
-  return (Array.isArray(value) ? (value[0] ?? '') : (value ?? '')).trim();
+  return String(headers[name.toLowerCase()] ?? '').trim();
 }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingHttpHeaders, type IncomingMessage, request as sendHttp } from 'node:http';
 import { request as sendHttps } from 'node:https';
-import { Readable, Transform } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
@@ -16,7 +16,7 @@ const TIMEOUT_MS = 120_000;
 /** RFC 9110, 7.6.1, and what belongs to the caller and this server. */
 const NOT_PASSED_ON = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer', 'transfer-encoding'],
-  ...['upgrade', 'expect', 'host', 'authorization', 'cookie', 'set-cookie', 'content-length'],
+  ...['upgrade', 'expect', 'host', 'authorization', 'cookie', 'set-cookie'],
 ]);
 
 /**
@@ -28,10 +28,8 @@ export async function passOn(services: AppServices, c: Context<AppEnv>, upstream
   const { pathname, search } = new URL(c.req.url);
   // The request target itself could be absolute, or leave the path of the setting.
   const url = new URL(`${upstream.replace(/\/+$/, '')}${pathname}${search}`);
-  const length = incoming.headers['content-length'];
-  if (Number(length) > PAGE_FILES_MAX_BYTES) throw tooLarge();
-  const headers = { ...passedOn(incoming.headers), ...(length === undefined ? {} : { 'content-length': length }) };
-  return await exchange(services, c, { url, headers, body: incoming });
+  if (Number(incoming.headers['content-length']) > PAGE_FILES_MAX_BYTES) throw tooLarge();
+  return await exchange(services, c, { url, headers: passedOn(incoming.headers), body: incoming });
 }
 
 /** Has a PDF converted, such as to PDF/A. @throws CaptureError as `passOn` */
@@ -47,26 +45,24 @@ export async function convertAtUpstream(
   const head = Buffer.from(`${written.join('')}${part('files')}; filename="page.pdf"\r\ncontent-type: application/pdf\r\n\r\n`);
   const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
   const content = await pdf.read();
-  const body = Readable.from(
-    (async function* () {
-      yield head;
-      yield* content;
-      yield tail;
-    })(),
-  );
+  async function* body() {
+    yield head;
+    yield* content;
+    yield tail;
+  }
   const headers = {
     'content-type': `multipart/form-data; boundary=${boundary}`,
     'content-length': String(head.length + pdf.bytes + tail.length),
     'gotenberg-trace': c.var.exchange.headers['gotenberg-trace'] ?? '',
   };
   const url = new URL(`${upstream.replace(/\/+$/, '')}/forms/pdfengines/convert`);
-  return await exchange(services, c, { url, headers, body, disposition });
+  return await exchange(services, c, { url, headers, body: body(), disposition });
 }
 
 interface Outgoing {
   url: URL;
   headers: Record<string, string | string[]>;
-  body: Readable;
+  body: AsyncIterable<Buffer>;
   /** Replaces that of the answer. */
   disposition?: string;
 }
@@ -82,7 +78,7 @@ async function exchange(services: AppServices, c: Context<AppEnv>, { url, header
   request.on('error', () => undefined);
   request.once('timeout', () => request.destroy(new Error('the upstream did not answer in time')));
   // An upstream may answer before it has read everything.
-  const sent = pipeline(body, limited(), request).then(() => new Promise<never>(() => undefined));
+  const sent = pipeline(body, limited, request).then(() => new Promise<never>(() => undefined));
   const answered = once(request, 'response') as Promise<[IncomingMessage]>;
   answered.catch(() => undefined);
   let answer: IncomingMessage;
@@ -102,9 +98,7 @@ async function exchange(services: AppServices, c: Context<AppEnv>, { url, header
   }
   const status = answer.statusCode ?? 502;
   const name = disposition === undefined || status >= 300 ? {} : { 'content-disposition': disposition };
-  const length = answer.headers['content-length'];
-  const kept = { ...passedOn(answer.headers), ...(length === undefined ? {} : { 'content-length': length }), ...name };
-  outgoing.writeHead(status, { ...c.var.exchange.headers, ...kept });
+  outgoing.writeHead(status, { ...c.var.exchange.headers, ...passedOn(answer.headers), ...name });
   pipeline(answer, outgoing).catch((error: unknown) => {
     if (!gone.signal.aborted)
       services.log.warn({ request_id: c.var.exchange.requestId, err: error }, 'an answer of the Gotenberg was cut off');
@@ -119,15 +113,13 @@ function passedOn(headers: IncomingHttpHeaders): Record<string, string | string[
 }
 
 /** Counts what a body without a length has. */
-function limited(): Transform {
+async function* limited(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let bytes = 0;
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      bytes += chunk.length;
-      if (bytes > PAGE_FILES_MAX_BYTES) done(tooLarge());
-      else done(null, chunk);
-    },
-  });
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > PAGE_FILES_MAX_BYTES) throw tooLarge();
+    yield chunk;
+  }
 }
 
 function tooLarge(): CaptureError {

@@ -1,20 +1,21 @@
 /** The Chromium routes of Gotenberg 8 (gotenberg.dev), its health and its version. Other routes are passed on to a Gotenberg. */
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
-import type { CaptureData } from '../../contract/capture-data.js';
 import { CaptureError, notFound, type StoredError } from '../../contract/capture-error.js';
+import { HTML_DOCUMENT_URL } from '../../contract/capture-request.js';
 import { gotenbergError } from '../../contract/gotenberg-error.js';
+import type { PageFacts } from '../../contract/page-facts.js';
+import { readUrl } from '../../contract/read-url.js';
 import { parseSubmission } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
 import { jsonResponse } from '../exchange.js';
 import { isForm } from '../read-form.js';
 import { receiveForm, type SubmittableForm } from '../receive-form.js';
 import type { Route } from '../route.js';
-import { answerPicture } from '../send-artifact.js';
+import { answerPicture, openPictureOf } from '../send-artifact.js';
 import { submitAndWait } from '../submit-and-wait.js';
 import { capture, type DoorRoute, doorRoute } from './door.js';
-import { checkFacts } from './gotenberg-checks.js';
-import { type GotenbergOrder, needsFacts, type Output, readGotenberg } from './gotenberg-fields.js';
+import { type Checks, type GotenbergOrder, needsFacts, type Output, readGotenberg } from './gotenberg-fields.js';
 import { GotenbergParts, type Source } from './gotenberg-form.js';
 import { dispositionOf, outputName, readTrace, readWebhook, type Webhook } from './gotenberg-headers.js';
 import { convertAtUpstream, passOn } from './gotenberg-upstream.js';
@@ -24,6 +25,11 @@ const GOTENBERG_VERSION = '8.36.0';
 const TRACE = 'gotenberg-trace';
 /** Plain names only, so that no server on the way reads the path of another route, such as one of Chromium, in it. */
 const PASSED_ON = /^\/forms(?!\/chromium(\/|$))(\/[a-z0-9_-]+)+$/;
+
+const LISTED_MAX = 10;
+
+const NOT_WITH_WEBHOOK =
+  'Gotenberg-Webhook-Url cannot be combined with pdfa, pdfua, failOnResourceHttpStatusCodes, failOnResourceLoadingFailed, failOnConsoleExceptions, and other failOnHttpStatusCodes than [499,599] and []: wait for the answer instead.';
 
 const OUTPUTS: readonly Output[] = ['convert', 'screenshot'];
 const SOURCES: readonly Source[] = ['url', 'html', 'markdown'];
@@ -43,15 +49,18 @@ function chromiumRoute(output: Output, source: Source): Route {
     c.var.exchange.headers[TRACE] = trace;
     const name = outputName(headers) ?? randomUUID();
     const webhook = readWebhook(headers, { allowed: services.config.webhookAllow, trace, name });
-    if (!isForm(c.env.incoming)) throw notMultipart();
+    if (!isForm(c.env.incoming))
+      throw new CaptureError({ code: 'invalid_request', status: 415, message: 'The content type must be multipart/form-data.' });
     await using form = await receiveForm(services, c, (files) => new GotenbergParts(files, { source, markdownThread }));
     const order = readGotenberg(form.body, { output, source, archives: upstream !== null });
     if (webhook !== null) return await submitForWebhook(services, c, { order, form, webhook });
     const data = await capture(services, c, { draft: order.draft, form });
     checkFacts(data.inspection?.facts, order.checks);
     const disposition = dispositionOf(name, data.format);
-    if (upstream !== null && Object.keys(order.archive).length > 0)
-      return await convert(services, c, { upstream, order, data, disposition });
+    if (upstream !== null && Object.keys(order.archive).length > 0) {
+      const pdf = await openPictureOf(services, data);
+      return await convertAtUpstream(services, c, { upstream, pdf, fields: order.archive, disposition });
+    }
     return await answerPicture(services, c, { data, cacheControl: 'no-store', conditional: false, disposition });
   };
   return doorRoute({ ...common(`/forms/chromium/${output}/${source}`), handle });
@@ -77,7 +86,8 @@ async function submitForWebhook(
   c: Context<AppEnv>,
   { order, form, webhook }: { order: GotenbergOrder; form: SubmittableForm; webhook: Webhook },
 ): Promise<Response> {
-  if (needsFacts(order.checks) || Object.keys(order.archive).length > 0) throw notWithWebhook();
+  if (needsFacts(order.checks) || Object.keys(order.archive).length > 0)
+    throw new CaptureError({ code: 'invalid_request', message: NOT_WITH_WEBHOOK });
   const draft = { ...order.draft, upload: { url: webhook.url } };
   const submission = parseSubmission(draft, { ...services.config, forceAsync: true, files: form.files });
   submission.options.upload = { url: webhook.url, artifact: null, sending: webhook.sending(String(order.draft.format)) };
@@ -85,16 +95,47 @@ async function submitForWebhook(
   return new Response(null, { status: 204, headers: c.var.exchange.headers });
 }
 
-/** Lets a Gotenberg make a PDF/A of a PDF. */
-async function convert(
-  services: AppServices,
-  c: Context<AppEnv>,
-  { upstream, order, data, disposition }: { upstream: string; order: GotenbergOrder; data: CaptureData; disposition: string },
-): Promise<Response> {
-  const artifact = await services.openPicture(data.artifact);
-  if (artifact === null || artifact === 'deleted') throw notFound('The PDF has been deleted.');
-  const pdf = { bytes: artifact.bytes, read: () => artifact.read() };
-  return await convertAtUpstream(services, c, { upstream, pdf, fields: order.archive, disposition });
+type FailedRequest = PageFacts['requests']['failed'][number];
+
+/**
+ * Checks what a page has loaded (`failOn…`). The facts name the first 20 requests that failed, and 20 errors.
+ * @throws CaptureError `target_error`; `internal_error` (503) if the page did not tell its facts
+ */
+function checkFacts(facts: PageFacts | undefined, checks: Checks): void {
+  if (!needsFacts(checks)) return;
+  if (facts === undefined)
+    throw new CaptureError({
+      code: 'internal_error',
+      status: 503,
+      message: 'The page did not tell in time what it has loaded: try again.',
+    });
+  const { status } = facts;
+  if (status !== undefined && checks.statuses?.includes(status) === true) refuseIfAny('Status code of the page', [String(status)]);
+  const resources = facts.requests.failed.filter(({ type }) => type !== 'document');
+  const answered = resources.filter(
+    (one) => !isMissingFile(one) && checks.resourceStatuses.includes(one.status ?? 0) && !isIgnored(one, checks.ignoredDomains),
+  );
+  const statuses = answered.map(({ url, status: code }) => `${url} - ${code}`);
+  refuseIfAny('Status codes of resources', statuses);
+  const unloaded = resources.filter((one) => isMissingFile(one) || (one.status === undefined && one.error !== undefined));
+  const failures = unloaded.map(({ url, error = 'net::ERR_FILE_NOT_FOUND' }) => `${url} - ${error}`);
+  if (checks.failedResources) refuseIfAny('Resources that could not be loaded', failures);
+  const exceptions = facts.console_errors.filter((one) => one.uncaught === true).map(({ text }) => text);
+  if (checks.exceptions) refuseIfAny('Exceptions of the page', exceptions);
+}
+
+/** A file that did not come with the form, which Gotenberg would not find either. */
+function isMissingFile({ url, status }: FailedRequest): boolean {
+  return url.startsWith(HTML_DOCUMENT_URL) && status === 404;
+}
+
+function isIgnored({ url }: FailedRequest, domains: readonly string[]): boolean {
+  const { hostname = '', host = '' } = readUrl(url) ?? {};
+  return domains.some((domain) => [hostname, host].includes(domain) || hostname.endsWith(`.${domain}`));
+}
+
+function refuseIfAny(what: string, found: readonly string[]): void {
+  if (found.length > 0) throw new CaptureError({ code: 'target_error', message: `${what}:\n${found.slice(0, LISTED_MAX).join('\n')}` });
 }
 
 async function passOnForm(services: AppServices, c: Context<AppEnv>): Promise<Response> {
@@ -124,14 +165,4 @@ function answerText(c: Context<AppEnv>, status: number, text: string): Response 
   const { headers } = c.var.exchange;
   headers['content-type'] = 'text/plain; charset=UTF-8';
   return new Response(text, { status, headers });
-}
-
-function notMultipart(): CaptureError {
-  return new CaptureError({ code: 'invalid_request', status: 415, message: 'The content type must be multipart/form-data.' });
-}
-
-function notWithWebhook(): CaptureError {
-  const message =
-    'Gotenberg-Webhook-Url cannot be combined with pdfa, pdfua, failOnResourceHttpStatusCodes, failOnResourceLoadingFailed, failOnConsoleExceptions, and other failOnHttpStatusCodes than [499,599] and []: wait for the answer instead.';
-  return new CaptureError({ code: 'invalid_request', message });
 }

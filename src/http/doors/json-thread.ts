@@ -2,27 +2,21 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { type StoredError, toStoredError } from '../../contract/capture-error.js';
+import { PAGE_FILES_MAX_BYTES } from '../../contract/limits.js';
 import { readRequestJson } from '../../contract/request-json.js';
 
-export interface JsonTask {
-  bytes: Uint8Array;
-  limitBytes: number;
-  /** The member that is returned as bytes, if it is a string. */
-  large: string;
-}
+/** `html` is that member of the value in UTF-8; null without it. */
+export type JsonAnswer = { value: unknown; html: Uint8Array<ArrayBuffer> | null } | { error: StoredError };
 
-/** `large` is UTF-8; null without the member. */
-export type JsonAnswer = { value: unknown; large: Uint8Array<ArrayBuffer> | null } | { error: StoredError };
+const answer = parse(workerData as Uint8Array);
+parentPort?.postMessage(answer, 'html' in answer && answer.html !== null ? [answer.html.buffer] : []);
 
-const answer = parse(workerData as JsonTask);
-parentPort?.postMessage(answer, 'large' in answer && answer.large !== null ? [answer.large.buffer] : []);
-
-function parse({ bytes, limitBytes, large }: JsonTask): JsonAnswer {
+function parse(bytes: Uint8Array): JsonAnswer {
   try {
-    const value = readRequestJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), limitBytes);
-    const text = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[large] : undefined;
-    if (typeof text !== 'string' || text === '') return { value, large: null };
-    return { value: { ...(value as object), [large]: 'x' }, large: new TextEncoder().encode(text) };
+    const value = readRequestJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), PAGE_FILES_MAX_BYTES);
+    const { html } = Object(value) as { html?: unknown };
+    if (typeof html !== 'string' || html === '') return { value, html: null };
+    return { value: { ...(value as object), html: 'x' }, html: new TextEncoder().encode(html) };
   } catch (error) {
     return { error: toStoredError(error) };
   }

@@ -10,7 +10,7 @@ import { principalOf } from '../guard.js';
 import { readBytes, requireJson } from '../read-body.js';
 import { packFiles } from '../read-form.js';
 import type { SubmittableForm } from '../receive-form.js';
-import type { JsonAnswer, JsonTask } from './json-thread.js';
+import type { JsonAnswer } from './json-thread.js';
 
 /** A megabyte of HTML takes about 15 ms to parse, which would hold up other requests. */
 const PARSED_HERE_BYTES = 1024 * 1024;
@@ -34,10 +34,10 @@ export async function readDoorBody({ uploads, config }: AppServices, c: Context<
   const dispose = () => place?.[Symbol.dispose]();
   try {
     const bytes = await readBytes(incoming, PAGE_FILES_MAX_BYTES, () => bodyTooLarge(PAGE_FILES_MAX_BYTES));
-    const { value, large: html } =
+    const { value, html } =
       bytes.length > PARSED_HERE_BYTES
         ? await parseInThread(config.jsonThread, bytes)
-        : { value: readRequestJson(bytes, PAGE_FILES_MAX_BYTES), large: null };
+        : { value: readRequestJson(bytes, PAGE_FILES_MAX_BYTES), html: null };
     if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refusedBody('The body must be a JSON object.');
     return { fields: value as Record<string, unknown>, html, [Symbol.dispose]: dispose };
   } catch (error) {
@@ -47,8 +47,7 @@ export async function readDoorBody({ uploads, config }: AppServices, c: Context<
 }
 
 async function parseInThread(thread: URL, bytes: Buffer): Promise<Exclude<JsonAnswer, { error: unknown }>> {
-  const task: JsonTask = { bytes, limitBytes: PAGE_FILES_MAX_BYTES, large: 'html' };
-  const worker = new Worker(thread, { workerData: task, transferList: [bytes.buffer as ArrayBuffer], name: 'json' });
+  const worker = new Worker(thread, { workerData: bytes, transferList: [bytes.buffer as ArrayBuffer], name: 'json' });
   const [answer] = (await once(worker, 'message')) as [JsonAnswer];
   if ('error' in answer) throw new CaptureError(answer.error);
   return answer;
