@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { ConfigError } from '../contract/config-error.js';
 import { readHost } from './host-name.js';
+import { bitsOf, type IpRange, isInRange } from './judge-address.js';
 
 /** STILLFRAME_ALLOW_DESTINATIONS or STILLFRAME_DENY_DESTINATIONS, parsed. */
 export interface DestinationList {
@@ -16,7 +17,7 @@ export interface DestinationList {
 
 type Entry =
   | { kind: 'all' }
-  | { kind: 'range'; range: [ipaddr.IPv4 | ipaddr.IPv6, number]; port: number | null }
+  | { kind: 'range'; range: IpRange; port: number | null }
   | { kind: 'name'; name: string; port: number | null }
   | { kind: 'zone'; suffix: string; port: number | null };
 
@@ -33,7 +34,9 @@ export function parseDestinations(entries: readonly string[], setting = 'STILLFR
     isEmpty: parsed.length === 0,
     hasAddress: (address, port) => parsed.some((entry) => coversAddress(entry, address, port)),
     hasName: (name, port) => parsed.some((entry) => coversName(entry, name, port)),
-    hasNetwork: parsed.some((entry, index) => entry.kind === 'range' && (entries[index]?.includes('/') || !isLoopback(entry.range[0]))),
+    hasNetwork: parsed.some(
+      (entry, index) => entry.kind === 'range' && (entries[index]?.includes('/') || entry.range[0].range() !== 'loopback'),
+    ),
   };
 }
 
@@ -50,10 +53,6 @@ function parseNamed(text: string, setting: string): Entry {
   }
 }
 
-function isLoopback(ip: ipaddr.IPv4 | ipaddr.IPv6): boolean {
-  return ip.range() === 'loopback';
-}
-
 function parseEntry(text: string): Entry {
   if (text === '*') return { kind: 'all' };
   const range = parseRange(text);
@@ -66,7 +65,7 @@ function parseEntry(text: string): Entry {
   if (spelling.kind === 'nonsense') throw wrong();
   if (spelling.kind === 'address') {
     const ip = ipaddr.process(spelling.address);
-    return { kind: 'range', range: [ip, ip.kind() === 'ipv4' ? 32 : 128], port };
+    return { kind: 'range', range: [ip, bitsOf(ip)], port };
   }
   return { kind: 'name', name: spelling.name, port };
 }
@@ -77,11 +76,11 @@ function nameOf(zone: string): string {
   return spelling.name;
 }
 
-function parseRange(text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] | null {
+function parseRange(text: string): IpRange | null {
   const [address = '', bits, ...rest] = text.split('/');
   if (bits === undefined || rest.length > 0 || isIP(address) === 0 || !/^\d{1,3}$/.test(bits)) return null;
   const ip = ipaddr.parse(address);
-  if (Number(bits) > (ip.kind() === 'ipv4' ? 32 : 128)) throw wrong();
+  if (Number(bits) > bitsOf(ip)) throw wrong();
   return [ip, Number(bits)];
 }
 
@@ -92,8 +91,7 @@ function wrong(): Error {
 function coversAddress(entry: Entry, address: string, port: number): boolean {
   if (entry.kind === 'all') return true;
   if (entry.kind !== 'range' || (entry.port !== null && entry.port !== port) || !ipaddr.isValid(address)) return false;
-  const ip = ipaddr.process(address);
-  return ip.kind() === entry.range[0].kind() && ip.match(entry.range);
+  return isInRange(ipaddr.process(address), entry.range);
 }
 
 function coversName(entry: Entry, name: string, port: number): boolean {

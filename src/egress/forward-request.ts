@@ -207,8 +207,9 @@ export function exchangeCode(error: unknown): string {
  * @param host value of Host, replacing the browser's
  */
 export function requestHeaders(rawHeaders: readonly string[], host: string): string[] {
+  const isChunked = fieldsOf(rawHeaders).some(({ lower }) => lower === 'transfer-encoding');
   const kept = endToEnd(rawHeaders, new Set([...HOP_BY_HOP, 'host']));
-  return ['Host', host, 'Connection', 'keep-alive', ...(isChunked(rawHeaders) ? ['Transfer-Encoding', 'chunked'] : []), ...kept];
+  return ['Host', host, 'Connection', 'keep-alive', ...(isChunked ? ['Transfer-Encoding', 'chunked'] : []), ...kept];
 }
 
 /** The headers to return with a response. Omits invalid ones, which browsers ignore. */
@@ -216,31 +217,21 @@ export function responseHeaders(rawHeaders: readonly string[]): string[] {
   return endToEnd(rawHeaders, HOP_BY_HOP);
 }
 
-function endToEnd(rawHeaders: readonly string[], dropped: ReadonlySet<string>): string[] {
-  const named = connectionOptions(rawHeaders);
-  // RFC 9112, 6.3: a content-length in addition is invalid, and would allow response smuggling.
-  if (isChunked(rawHeaders)) named.add('content-length');
-  const kept: string[] = [];
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? '';
-    const value = rawHeaders[index + 1] ?? '';
-    const lower = name.toLowerCase();
-    if (!dropped.has(lower) && !named.has(lower) && isWritable(name, value)) kept.push(name, value);
+function endToEnd(rawHeaders: readonly string[], hopByHop: ReadonlySet<string>): string[] {
+  const fields = fieldsOf(rawHeaders);
+  const dropped = new Set(hopByHop);
+  for (const { lower, value } of fields) {
+    if (lower === 'connection') for (const option of value.split(',')) dropped.add(option.trim().toLowerCase());
+    // RFC 9112, 6.3: a content-length in addition is invalid, and would allow response smuggling.
+    if (lower === 'transfer-encoding') dropped.add('content-length');
   }
-  return kept;
+  return fields.flatMap(({ name, lower, value }) => (!dropped.has(lower) && isWritable(name, value) ? [name, value] : []));
 }
 
-function isChunked(rawHeaders: readonly string[]): boolean {
-  return rawHeaders.some((name, index) => index % 2 === 0 && name.toLowerCase() === 'transfer-encoding');
-}
-
-function connectionOptions(rawHeaders: readonly string[]): Set<string> {
-  const options = new Set<string>();
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    if ((rawHeaders[index] ?? '').toLowerCase() !== 'connection') continue;
-    for (const option of (rawHeaders[index + 1] ?? '').split(',')) options.add(option.trim().toLowerCase());
-  }
-  return options;
+function fieldsOf(rawHeaders: readonly string[]): { name: string; lower: string; value: string }[] {
+  return rawHeaders.flatMap((name, index) =>
+    index % 2 === 0 ? [{ name, lower: name.toLowerCase(), value: rawHeaders[index + 1] ?? '' }] : [],
+  );
 }
 
 function isWritable(name: string, value: string): boolean {

@@ -1,5 +1,18 @@
 import ipaddr from 'ipaddr.js';
 
+export type Ip = ipaddr.IPv4 | ipaddr.IPv6;
+export type IpRange = [Ip, number];
+
+/** Whether an address is in a range, which may be of the other family. */
+export function isInRange(ip: Ip, range: IpRange): boolean {
+  return ip.kind() === range[0].kind() && ip.match(range);
+}
+
+/** The length of an address, in bits. */
+export function bitsOf(ip: Ip): number {
+  return 8 * ip.toByteArray().length;
+}
+
 /** All IPv6 that IANA assigns; anything outside is not public. */
 const GLOBAL_UNICAST_V6 = ipaddr.IPv6.parseCIDR('2000::/3');
 /** RFC 6052: the last 32 bits are translated to an IPv4 address. */
@@ -29,7 +42,7 @@ export function isPublicAddress(address: string): boolean {
   if (address.includes('%') || !ipaddr.isValid(address)) return false;
   const ip = ipaddr.process(address);
   if (ip.range() !== 'unicast' || isMetadataAddress(address)) return false;
-  return ip.kind() === 'ipv4' || (ip as ipaddr.IPv6).match(GLOBAL_UNICAST_V6);
+  return ip.kind() === 'ipv4' || isInRange(ip, GLOBAL_UNICAST_V6);
 }
 
 /** Whether an address is a cloud metadata service, which is refused whatever the settings allow. */
@@ -40,7 +53,6 @@ export function isMetadataAddress(address: string): boolean {
   return METADATA_ADDRESSES.has(embeddedIpv4(ip) ?? ip.toString());
 }
 
-function embeddedIpv4(ip: ipaddr.IPv4 | ipaddr.IPv6): string | null {
-  if (ip.kind() === 'ipv4' || !(ip as ipaddr.IPv6).match(NAT64)) return null;
-  return ip.toByteArray().slice(-4).join('.');
+function embeddedIpv4(ip: Ip): string | null {
+  return isInRange(ip, NAT64) ? ip.toByteArray().slice(-4).join('.') : null;
 }

@@ -1,18 +1,17 @@
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
+import { bitsOf, type IpRange, isInRange } from './judge-address.js';
 
 /** Addresses change with DHCP leases, tunnels and containers. */
 const READ_AGAIN_MS = 10_000;
 /** A shorter prefix (such as a tunnel's default route) is no local network: only the address itself counts. */
 const PREFIX_MIN_BITS = { ipv4: 8, ipv6: 32 };
 
-type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
-
 /** The machine's own addresses and the networks it is directly connected to, public ones included. Refreshed periodically. */
 export class LocalNetworks {
   readonly #read: typeof networkInterfaces;
   readonly #now: () => number;
-  #ranges: Range[] = [];
+  #ranges: IpRange[] = [];
   #readAt = Number.NEGATIVE_INFINITY;
 
   constructor(read: typeof networkInterfaces = networkInterfaces, now: () => number = () => performance.now()) {
@@ -25,7 +24,7 @@ export class LocalNetworks {
     if (!ipaddr.isValid(address)) return false;
     if (this.#now() - this.#readAt >= READ_AGAIN_MS) this.#readRanges();
     const ip = ipaddr.process(address);
-    return this.#ranges.some((range) => range[0].kind() === ip.kind() && ip.match(range));
+    return this.#ranges.some((range) => isInRange(ip, range));
   }
 
   #readRanges(): void {
@@ -34,11 +33,11 @@ export class LocalNetworks {
   }
 }
 
-function rangesOf({ address, cidr }: Pick<NetworkInterfaceInfo, 'address' | 'cidr'>): Range[] {
+function rangesOf({ address, cidr }: Pick<NetworkInterfaceInfo, 'address' | 'cidr'>): IpRange[] {
   const [plain = ''] = address.split('%');
   if (!ipaddr.isValid(plain)) return [];
   const ip = ipaddr.process(plain);
-  const whole = ip.kind() === 'ipv4' ? 32 : 128;
+  const whole = bitsOf(ip);
   const bits = Number(cidr?.split('/')[1] ?? whole);
   return [[ip, bits >= PREFIX_MIN_BITS[ip.kind()] ? bits : whole]];
 }

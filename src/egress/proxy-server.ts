@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { readHost } from './host-name.js';
+import { isInRange } from './judge-address.js';
 import { type DestinationRules, judgeSpelling } from './judge-host.js';
 
 /** Address and protocol of a caller's proxy. */
@@ -94,9 +95,6 @@ function matchesGlob(pattern: string, name: string): boolean {
 function matchesAddress(pattern: string, address: string): boolean {
   const ip = ipaddr.process(address);
   const bare = pattern.replace(/^\[|\]$/g, '');
-  if (ipaddr.isValidCIDR(bare)) {
-    const [range, bits] = ipaddr.parseCIDR(bare);
-    return range.kind() === ip.kind() && ip.match([range, bits]);
-  }
+  if (ipaddr.isValidCIDR(bare)) return isInRange(ip, ipaddr.parseCIDR(bare));
   return ipaddr.isValid(bare) && ipaddr.process(bare).toString() === ip.toString();
 }

@@ -68,13 +68,8 @@ function createSystemResolve(): Resolve {
   };
 }
 
-async function resolveBySystem(name: string): Promise<Answer> {
-  try {
-    const found = await lookup(name, { all: true, order: 'ipv4first' });
-    return { addresses: found.map(({ address }) => address) };
-  } catch (error) {
-    return toFailure(codeOf(error));
-  }
+function resolveBySystem(name: string): Promise<Answer> {
+  return toAnswer(lookup(name, { all: true, order: 'ipv4first' }).then((found) => found.map(({ address }) => address)));
 }
 
 /** The server follows CNAMEs; the addresses at the end of its answer are the ones that are checked. */
@@ -82,29 +77,28 @@ async function resolveByServers(resolvers: readonly Resolver[], name: string): P
   const v4 = askInTurn(resolvers, (resolver) => resolver.resolve4(name));
   const v6 = askInTurn(resolvers, (resolver) => resolver.resolve6(name));
   const first = await Promise.race([v4, v6]);
-  const isWaitedFor = first.addresses.length === 0;
+  const isWaitedFor = addressesOf(first).length === 0;
   const milliseconds = isWaitedFor ? Number.POSITIVE_INFINITY : OTHER_FAMILY_WAIT_MS;
   const answers = await Promise.all([v4, v6].map((query) => pTimeout(query, { milliseconds, message: false })));
-  const addresses = answers.flatMap((answer) => answer?.addresses ?? []);
+  const addresses = answers.flatMap((answer) => (answer === undefined ? [] : addressesOf(answer)));
   if (addresses.length > 0) return { addresses };
-  const codes = answers.flatMap((answer) => (answer?.code == null ? [] : [answer.code]));
-  return toFailure(codes.find((code) => !NO_ADDRESS.has(code)) ?? codes[0] ?? 'ENOTFOUND');
+  const failures = answers.flatMap((answer) => (answer !== undefined && 'unresolvable' in answer ? [answer] : []));
+  return failures.find(({ temporary }) => temporary) ?? failures[0] ?? { unresolvable: 'ENOTFOUND', temporary: false };
 }
 
-interface Outcome {
-  addresses: string[];
-  code: string | null;
+function addressesOf(answer: Answer): string[] {
+  return 'addresses' in answer ? answer.addresses : [];
 }
 
-function askInTurn(resolvers: readonly Resolver[], ask: (resolver: Resolver) => Promise<string[]>): Promise<Outcome> {
+function askInTurn(resolvers: readonly Resolver[], ask: (resolver: Resolver) => Promise<string[]>): Promise<Answer> {
   return new Promise((resolve) => {
     let underWay = 0;
     const timers: NodeJS.Timeout[] = [];
     const begin = async (resolver: Resolver) => {
       underWay++;
-      const found = await outcome(ask(resolver));
+      const found = await toAnswer(ask(resolver));
       underWay--;
-      if (found.code !== null && !NO_ADDRESS.has(found.code) && underWay > 0) return;
+      if ('unresolvable' in found && found.temporary && underWay > 0) return;
       for (const timer of timers) clearTimeout(timer);
       resolve(found);
     };
@@ -116,16 +110,13 @@ function askInTurn(resolvers: readonly Resolver[], ask: (resolver: Resolver) => 
   });
 }
 
-async function outcome(query: Promise<string[]>): Promise<Outcome> {
+async function toAnswer(query: Promise<string[]>): Promise<Answer> {
   try {
-    return { addresses: await query, code: null };
+    return { addresses: await query };
   } catch (error) {
-    return { addresses: [], code: codeOf(error) };
+    const code = codeOf(error);
+    return { unresolvable: code, temporary: !NO_ADDRESS.has(code) };
   }
-}
-
-function toFailure(code: string): Answer {
-  return { unresolvable: code, temporary: !NO_ADDRESS.has(code) };
 }
 
 /** Whether the machine's hosts file contains a name. Reloaded when it changes. */

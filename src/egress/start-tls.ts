@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import { isIP, type Socket } from 'node:net';
 import { DialFailure } from './dial.js';
 
@@ -29,8 +30,7 @@ export async function startTls(socket: Socket, peer: TlsPeer, signal: AbortSigna
   });
   const timer = setTimeout(() => secured.destroy(new DialFailure('ETIMEDOUT', 'the TLS handshake took too long')), peer.timeoutMs);
   const abandon = () => secured.destroy(new DialFailure('ECONNABORTED', 'the connection is no longer needed'));
-  signal.addEventListener('abort', abandon, { once: true });
-  if (signal.aborted) abandon();
+  using _abandoning = addAbortListener(signal, abandon);
   try {
     await new Promise<void>((resolve, reject) => {
       secured.once('secureConnect', resolve);
@@ -44,6 +44,5 @@ export async function startTls(socket: Socket, peer: TlsPeer, signal: AbortSigna
     throw error;
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener('abort', abandon);
   }
 }

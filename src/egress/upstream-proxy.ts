@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { codeOf, DialFailure, dial } from './dial.js';
@@ -142,16 +143,13 @@ export class UpstreamProxy {
 
   async #handshake(socket: Socket, target: { host: string; port: number }, signal: AbortSignal): Promise<void> {
     const timeoutMs = PROXY_ANSWER_TIMEOUT_MS;
-    const hangUp = () => socket.destroy();
-    signal.addEventListener('abort', hangUp, { once: true });
+    using _hangingUp = addAbortListener(signal, () => socket.destroy());
     try {
       if (this.#server?.scheme === 'socks5') await connectBySocks5(socket, target, { credentials: this.#credentials, timeoutMs });
       else await connectByHttp(socket, target, { authorization: this.authorization, timeoutMs });
     } catch (error) {
       socket.destroy();
       throw error;
-    } finally {
-      signal.removeEventListener('abort', hangUp);
     }
   }
 
