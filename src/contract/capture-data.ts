@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { count, flag, number, text, whole } from './described.js';
 import { type CamelNames, snakeNames } from './field-rules.js';
 import { INSPECTION_LIMIT_CHARS, URL_MAX_BYTES } from './limits.js';
 import { type PageElement, type PageFacts, pageElementsSchema, pageFactsSchema } from './page-facts.js';
@@ -87,18 +88,17 @@ export interface NamedCapture extends CamelNames<Pick<WireNamed, 'name' | 'forma
 
 export const RENDER_DIAGNOSTICS_VERSION = 1;
 
-const elementName = z.string().meta({ description: 'tag, id and classes of an element', example: 'nav#top.bar' });
+const elementName = text('tag, id and classes of an element', 'nav#top.bar');
 const elements = (description: string, example: string) => z.array(elementName).meta({ description, example: [example] });
-const ms = (description: string, example: number) => z.number().meta({ description, example });
 
 const changesSchema = z.object({
   blocked: z
     .array(
       z.object({
-        option: z.string().meta({ description: 'the option whose filter lists block the request', example: 'block_trackers' }),
-        url: z.string().meta({ description: 'without its query', example: 'https://metrics.example/collect.js' }),
-        rule: z.string().meta({ description: 'the filter rule', example: '||metrics.example^$3p' }),
-        list: z.string().meta({ description: 'the filter list that has the rule; empty if it is not known', example: 'easyprivacy' }),
+        option: text('the option whose filter lists block the request', 'block_trackers'),
+        url: text('without its query', 'https://metrics.example/collect.js'),
+        rule: text('the filter rule', '||metrics.example^$3p'),
+        list: text('the filter list that has the rule; empty if it is not known', 'easyprivacy'),
       }),
     )
     .meta({ description: 'the first 50 blocked requests' }),
@@ -107,7 +107,7 @@ const changesSchema = z.object({
       outcome: z
         .enum(['none', 'rejected', 'hidden', 'failed'])
         .meta({ description: 'whether a consent banner was declined or only hidden', example: 'rejected' }),
-      platform: z.string().optional().meta({ description: 'the consent platform, if it is known', example: 'Onetrust' }),
+      platform: text('the consent platform, if it is known', 'Onetrust').optional(),
     })
     .meta({ description: 'what became of a consent banner' }),
   hidden: elements('elements that filter rules hide, at most 50', 'div.ad-slot'),
@@ -116,56 +116,52 @@ const changesSchema = z.object({
     .array(
       z.object({
         element: elementName,
-        role: z.string().meta({
-          description:
-            'its place in the picture: `top` or `bottom` of the page, `backdrop` (behind all of it), `in-flow` (where it stands without being pinned), `kept` (as the page has it), `away` (left out)',
-          example: 'top',
-        }),
+        role: text(
+          'its place in the picture: `top` or `bottom` of the page, `backdrop` (behind all of it), `in-flow` (where it stands without being pinned), `kept` (as the page has it), `away` (left out)',
+          'top',
+        ),
       }),
     )
     .meta({ description: 'fixed and sticky elements, at most 50' }),
-  scroll_unlocked: z.boolean().meta({ description: 'whether a page that prevented scrolling was made to scroll', example: false }),
+  scroll_unlocked: flag('whether a page that prevented scrolling was made to scroll', false),
   clock: z
     .object({
-      ahead_ms: ms("the page's time that passed ahead of the real time", 2_300),
-      real_time_ms: ms('the time that passed at the real pace', 140),
-      held_ms: ms('the real time for which requests held the clock', 80),
+      ahead_ms: number("the page's time that passed ahead of the real time", 2_300),
+      real_time_ms: number('the time that passed at the real pace', 140),
+      held_ms: number('the real time for which requests held the clock', 80),
       held_by: z
         .array(
           z.object({
-            kind: z.string().meta({ description: 'type of the request', example: 'fetch' }),
-            host: z.string().meta({ description: 'its host', example: 'api.example.com' }),
-            count: z.int().meta({ description: 'number of such requests at once', example: 2 }),
+            kind: text('type of the request', 'fetch'),
+            host: text('its host', 'api.example.com'),
+            count: whole('number of such requests at once', 2),
           }),
         )
         .meta({ description: 'the requests that held the clock' }),
-      real_time_because: z.string().optional().meta({
-        description: 'why the clock kept to the real time: `socket`, `stream`, `polling`, or `off`',
-        example: 'socket',
-      }),
+      real_time_because: text('why the clock kept to the real time: `socket`, `stream`, `polling`, or `off`', 'socket').optional(),
     })
     .meta({ description: "how the page's clock ran, ms" }),
   untrusted_content: z.literal(true).meta({ description: 'names, URLs and hosts come from the page', example: true }),
 });
 
 const renderDiagnosticsSchema = z.object({
-  version: z.int().meta({ description: 'version of these diagnostics', example: 1 }),
+  version: whole('version of these diagnostics', 1),
   algorithm: z.enum(['by_sections', 'native', 'element']).meta({ description: 'how the page was captured' }),
-  sections: z.int().min(0).meta({ description: 'sections that were stitched', example: 1 }),
+  sections: count('sections that were stitched', 1),
   device_scale_factor: z.number().gt(0).meta({ description: 'output pixels per CSS pixel', example: 2 }),
   scroll_height: z.number().min(0).meta({ description: 'height of the page in CSS pixels', example: 720 }),
-  stopped_reason: z.string().meta({
-    description: 'why the capture ended where it did: viewport, element, end_of_page, max_height, format_limit or time_limit',
-    example: 'viewport',
-  }),
-  truncated: z.boolean().meta({ description: 'whether the page is longer than the picture', example: false }),
+  stopped_reason: text(
+    'why the capture ended where it did: viewport, element, end_of_page, max_height, format_limit or time_limit',
+    'viewport',
+  ),
+  truncated: flag('whether the page is longer than the picture', false),
 });
 
 const warningsSchema = z
   .array(
     z.object({
       code: z.enum(WARNING_CODES).meta({ description: 'the problem that was tolerated' }),
-      message: z.string().meta({ description: 'for people; may change', example: 'The target answered with status 404.' }),
+      message: text('for people; may change', 'The target answered with status 404.'),
     }),
   )
   .meta({
@@ -174,45 +170,34 @@ const warningsSchema = z
   });
 
 const namedPictureSchema = z.object({
-  name: z.string().meta({ description: 'its name in the request, or the one generated for it, such as `capture-1`', example: 'hero' }),
-  format: z.string().meta({ description: 'format of the artifact: png, jpeg, webp, bmp or pdf', example: 'webp' }),
-  width: z.number().meta({ description: 'of the encoded artifact', example: 2560 }),
-  height: z.number().meta({ description: 'height of the artifact, in the same unit as `width`', example: 840 }),
-  bytes: z.number().meta({ description: 'size of the artifact', example: 9_310 }),
-  cdn_url: z.string().optional().meta({
-    description: 'download location of the artifact',
-    example: 'https://shots.example.com/artifacts/6J8hGk2Qw9ZrT4xYb1Lc0A.webp',
-  }),
+  name: text('its name in the request, or the one generated for it, such as `capture-1`', 'hero'),
+  format: text('format of the artifact: png, jpeg, webp, bmp or pdf', 'webp'),
+  width: number('of the encoded artifact', 2560),
+  height: number('height of the artifact, in the same unit as `width`', 840),
+  bytes: number('size of the artifact', 9_310),
+  cdn_url: text('download location of the artifact', 'https://shots.example.com/artifacts/6J8hGk2Qw9ZrT4xYb1Lc0A.webp').optional(),
   render_diagnostics: renderDiagnosticsSchema.meta({ description: 'how the picture was made' }),
   warnings: warningsSchema.optional(),
 });
 
 /** `duration_ms` of a capture, a job and a webhook. */
-export const durationMsSchema = z.number().meta({ description: 'duration of the capture in milliseconds', example: 812 });
+export const durationMsSchema = number('duration of the capture in milliseconds', 812);
 
 export const captureDataSchema = z
   .object({
-    url: z.string().meta({ description: 'the requested URL, normalized', example: 'https://example.com/' }),
-    final_url: z.string().meta({ description: 'the URL after redirects', example: 'https://example.com/' }),
-    format: z
-      .string()
-      .meta({ description: 'format of the artifact: png, jpeg, webp, bmp or pdf; gif or mp4 with `animate`', example: 'webp' }),
-    width: z.number().meta({ description: 'of the encoded artifact', example: 2560 }),
-    height: z.number().meta({ description: 'height of the artifact, in the same unit as `width`', example: 1440 }),
-    bytes: z.number().meta({ description: 'size of the artifact', example: 21_044 }),
+    url: text('the requested URL, normalized', 'https://example.com/'),
+    final_url: text('the URL after redirects', 'https://example.com/'),
+    format: text('format of the artifact: png, jpeg, webp, bmp or pdf; gif or mp4 with `animate`', 'webp'),
+    width: number('of the encoded artifact', 2560),
+    height: number('height of the artifact, in the same unit as `width`', 1440),
+    bytes: number('size of the artifact', 21_044),
     duration_ms: durationMsSchema,
     cached: z.boolean().default(false).meta({ description: 'whether a cached capture was reused', example: false }),
     blocked_requests: z.number().default(0).meta({ description: 'requests of the page that were blocked', example: 4 }),
-    data_url: z.string().optional().meta({
-      description: 'the artifact as a data URL; not sent by this server',
-      example: 'data:image/png;base64,iVBORw0KGgo=',
-    }),
-    cdn_url: z.string().optional().meta({
-      description: 'download location of the artifact',
-      example: 'https://shots.example.com/artifacts/6J8hGk2Qw9ZrT4xYb1Lc0A.webp',
-    }),
-    region: z.string().optional().meta({ description: 'the requested region', example: 'gb' }),
-    egress_country: z.string().optional().meta({ description: "observed country of the capture's public address", example: 'GB' }),
+    data_url: text('the artifact as a data URL; not sent by this server', 'data:image/png;base64,iVBORw0KGgo=').optional(),
+    cdn_url: text('download location of the artifact', 'https://shots.example.com/artifacts/6J8hGk2Qw9ZrT4xYb1Lc0A.webp').optional(),
+    region: text('the requested region', 'gb').optional(),
+    egress_country: text("observed country of the capture's public address", 'GB').optional(),
     render_diagnostics: renderDiagnosticsSchema.optional().meta({ description: 'how the picture was made' }),
     diagnostics: z
       .object({
@@ -230,12 +215,10 @@ export const captureDataSchema = z
     upload: z
       .object({
         state: z.enum(['uploaded', 'failed']).meta({ description: 'whether the receiver has accepted the picture' }),
-        url: z
-          .string()
-          .meta({ description: '`upload.url` of the request without its query', example: 'https://bucket.example.com/home.webp' }),
-        bytes: z.int().meta({ description: 'size of what was sent', example: 21_044 }),
-        attempts: z.int().meta({ description: 'attempts that were made, at most 3', example: 1 }),
-        status: z.int().nullable().meta({ description: 'HTTP status of the last attempt; null without a response', example: 200 }),
+        url: text('`upload.url` of the request without its query', 'https://bucket.example.com/home.webp'),
+        bytes: whole('size of what was sent', 21_044),
+        attempts: whole('attempts that were made, at most 3', 1),
+        status: whole('HTTP status of the last attempt; null without a response', 200).nullable(),
         error: z.string().nullable().meta({ description: 'why the upload failed; null if it did not', example: null }),
       })
       .optional()

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { CaptureError } from './capture-error.js';
 import { captureRequestSchema } from './capture-request.js';
+import { flag, number, text } from './described.js';
 import { limited } from './field-rules.js';
 import { isId } from './ids.js';
 import { EXTENSION } from './request-fields.js';
@@ -101,26 +102,26 @@ export const compareRequestSchema = z
   .meta({ id: 'CompareRequest', ...EXTENSION });
 
 const sizeSchema = z.object({
-  width: z.number().meta({ description: 'width in px', example: 1280 }),
-  height: z.number().meta({ description: 'height in px', example: 8000 }),
+  width: number('width in px', 1280),
+  height: number('height in px', 8000),
 });
 const EXAMPLE_SIZE = { width: 1280, height: 8000 };
 
 export const comparisonSchema = z
   .object({
-    same: z.boolean().meta({ description: 'whether no pixel has changed and both have the same size', example: false }),
-    passed: z.boolean().meta({ description: 'whether `share` is at most `fail_above`', example: false }),
-    share: z.number().meta({ description: 'changed pixels as a share of all, from 0 to 1', example: 0.0162 }),
-    pixels: z.number().meta({ description: 'number of changed pixels; those that only one of the pictures has count', example: 9047 }),
+    same: flag('whether no pixel has changed and both have the same size', false),
+    passed: flag('whether `share` is at most `fail_above`', false),
+    share: number('changed pixels as a share of all, from 0 to 1', 0.0162),
+    pixels: number('number of changed pixels; those that only one of the pictures has count', 9047),
     regions: z
       .array(boxSchema)
       .meta({ description: 'boxes of what has changed, in px, the largest first, at most 102', example: [EXAMPLE_BOX] }),
     before: sizeSchema.meta({ description: 'size of the earlier picture in px', example: EXAMPLE_SIZE }),
     after: sizeSchema.meta({ description: 'size of the later picture in px', example: EXAMPLE_SIZE }),
-    picture_url: z.string().nullable().meta({
-      description: 'picture of the differences (webp); null if nothing has changed, or none was asked for',
-      example: 'https://shots.example.com/artifacts/abcdefghijklmnopqrstuvwxyz234567.webp',
-    }),
+    picture_url: text(
+      'picture of the differences (webp); null if nothing has changed, or none was asked for',
+      'https://shots.example.com/artifacts/abcdefghijklmnopqrstuvwxyz234567.webp',
+    ).nullable(),
   })
   .meta({ id: 'Comparison', ...EXTENSION });
 

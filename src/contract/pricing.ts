@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { CaptureOptions } from './capture-request.js';
+import { count, number, text } from './described.js';
 import { findField } from './field-list.js';
 import { STORED_JOB_STATES } from './job.js';
 import { pageLoadsOf } from './page-loads.js';
@@ -38,25 +39,27 @@ export const ACCOUNT_NAME_RULE = '1 to 64 letters, digits, dots, underscores or 
 /** Credits of a quota. */
 export const CREDITS_PATTERN = /^\d{1,12}$/;
 
-const count = z.int().min(0);
-const inState = count.meta({ description: 'jobs in this state', example: 3 });
+const inState = count('jobs in this state', 3);
 
 /** Data of GET /v1/usage (extensions.md). */
 export const usageSchema = z
   .object({
-    account: z.string().meta({ description: 'name of the account', example: 'default' }),
-    period: z.string().meta({ description: 'billing period: a calendar month in UTC', example: '2026-11' }),
-    credits: count.meta({ description: 'credits settled in this period', example: 1280 }),
-    reserved: count.meta({ description: 'credits reserved by jobs that have not ended', example: 6 }),
-    quota: count.nullable().meta({ description: 'credits per period; null for no limit', example: 5000 }),
-    resets_at: z.number().meta({ description: 'start of the next period, Unix ms', example: 1_796_083_200_000 }),
+    account: text('name of the account', 'default'),
+    period: text('billing period: a calendar month in UTC', '2026-11'),
+    credits: count('credits settled in this period', 1280),
+    reserved: count('credits reserved by jobs that have not ended', 6),
+    quota: count('credits per period; null for no limit', 5000).nullable(),
+    resets_at: number('start of the next period, Unix ms', 1_796_083_200_000),
     jobs: z
       .object(
-        Object.fromEntries(STORED_JOB_STATES.map((state) => [state, inState])) as Record<(typeof STORED_JOB_STATES)[number], typeof count>,
+        Object.fromEntries(STORED_JOB_STATES.map((state) => [state, inState])) as Record<
+          (typeof STORED_JOB_STATES)[number],
+          typeof inState
+        >,
       )
       .meta({ description: 'jobs by state: queued and running now, ended in this period' }),
     errors: z
-      .record(z.string(), count.meta({ description: 'jobs that failed with the code', example: 2 }))
+      .record(z.string(), count('jobs that failed with the code', 2))
       .meta({ description: 'failed jobs of this period by code', example: { navigation_failed: 2 } }),
   })
   .meta({ id: 'Usage' });
