@@ -2,6 +2,7 @@
  * Every setting, as one schema (operation.md, Settings), from which docs/settings.md is written. A flag beats an environment variable, which
  * beats `stillframe.config.json` in the data directory, which beats the default. The only place that reads process.env.
  */
+
 import { readFileSync } from 'node:fs';
 import { isIP, isIPv6 } from 'node:net';
 import { availableParallelism, homedir, totalmem } from 'node:os';
@@ -10,6 +11,7 @@ import { z } from 'zod';
 import { isApiKey } from './contract/api-key.js';
 import { ConfigError } from './contract/config-error.js';
 import { DOOR_NAMES } from './contract/door-names.js';
+import { isObject } from './contract/field-rules.js';
 import { nearestName } from './contract/meant-field.js';
 import { TOLERATED_CODES } from './contract/request-fields.js';
 import { parseTracing, type TracingConfig } from './tracing-config.js';
@@ -495,12 +497,11 @@ function readConfigFile(file: string): Record<string, unknown> {
   } catch (error) {
     throw new ConfigError(`${file} is not valid JSON: ${(error as Error).message}`);
   }
-  if (parsed === null || typeof parsed !== 'object' || Array.isArray(parsed))
-    throw new ConfigError(`${file} must contain one JSON object.`);
+  if (!isObject(parsed)) throw new ConfigError(`${file} must contain one JSON object.`);
   const unknown = Object.keys(parsed).find((key) => !(key in SETTINGS));
   if (unknown !== undefined)
     throw new ConfigError(`${file} has an unknown setting "${unknown}": it must be one of ${Object.keys(SETTINGS).join(', ')}.`);
-  return parsed as Record<string, unknown>;
+  return parsed;
 }
 
 /** The part that a container leaves to its file cache, and a machine to its other programs, is not counted. */

@@ -7,9 +7,20 @@ import { numberOrList } from '../contract/field-rules.js';
 import { FIELD_GROUPS } from '../contract/request-fields.js';
 import { parseSubmission, type RequestIssue } from '../contract/submission.js';
 import { UsageError } from './operator-error.js';
-import { readStep } from './step-flag.js';
 
 /** Command-line flags for the fields of a capture request, from their table. */
+
+/** The member that the argument of an action stands for in the short form. */
+const SHORT: Readonly<Record<string, string>> = {
+  click: 'selector',
+  hover: 'selector',
+  check: 'selector',
+  scroll_to: 'selector',
+  wait_for: 'selector',
+  press: 'key',
+  evaluate: 'script',
+  go_to: 'url',
+};
 
 interface Flag {
   field: Field;
@@ -118,7 +129,7 @@ function toFlag(field: Field): Flag {
       if (each !== undefined) return { field, option: new Option(`${each} <step>`, help).argParser(readStep), isJson: true };
       if (field.item?.members.length === 0) return plain(option(' <text>', `${help}; repeat for more`).argParser(collect));
   }
-  return { field, option: option(' <json|@file>', help + membersOf(field)).argParser(json), isJson: true };
+  return { field, option: option(' <json|@file>', help + membersOf(field)).argParser((value) => json(value)), isJson: true };
 }
 
 function settingsOf({ cli }: Field) {
@@ -167,13 +178,30 @@ function number(value: string): number {
   return parsed;
 }
 
-/** JSON from the argument, or from a file given as `@state.json`. */
-function json(value: string): unknown {
+/**
+ * Reads one `--step`: `action=argument`, JSON, or a JSON file as `@FILE`, which may hold several.
+ * @returns the steps, which the contract checks
+ */
+function readStep(value: string, previous: unknown[] = []): unknown[] {
+  if (/^\s*[[{]/.test(value) || value.startsWith('@')) return [...previous, ...[json(value, 'ACTION=ARGUMENT, JSON, ')].flat()];
+  const [, action = '', argument = ''] = /^(\w+)=(.*)$/s.exec(value) ?? [];
+  const member = SHORT[action];
+  if (member === undefined)
+    throw new InvalidArgumentError(`It must be ACTION=ARGUMENT with ${Object.keys(SHORT).join(', ')}, or JSON, or a JSON file as @FILE.`);
+  const isTime = action === 'wait_for' && /^\d{1,6}$/.test(argument);
+  return [...previous, isTime ? { action, ms: Number(argument) } : { action, [member]: argument }];
+}
+
+/**
+ * JSON from the argument, or from a file given as `@state.json`. A message does not repeat the text, which may hold a secret.
+ * @param instead what may be given, besides a file
+ */
+function json(value: string, instead = 'JSON, '): unknown {
   try {
     return JSON.parse(value.startsWith('@') ? readFileSync(value.slice(1), 'utf8') : value);
   } catch (error) {
     const cause = error instanceof SyntaxError ? 'It must be valid JSON' : `${value} cannot be read`;
-    throw new InvalidArgumentError(`${cause}. Give JSON, or a JSON file as @FILE.`);
+    throw new InvalidArgumentError(`${cause}. Give ${instead}or a JSON file as @FILE.`);
   }
 }
 

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pageTypeOf } from '../contract/page-files.js';
-import { readHost } from '../egress/host-name.js';
+import { portOf, readHost } from '../egress/host-name.js';
 import { isPublicAddress } from '../egress/judge-address.js';
 import { UsageError } from './operator-error.js';
 
@@ -44,9 +44,8 @@ export function readFileTarget(path: string): CaptureTarget {
 
 /** Returns the port of a URL on this machine; null for a URL elsewhere. */
 export function ownPortOf(url: string): number | null {
-  const { host, port, protocol } = new URL(url);
-  if (!isLoopback(host)) return null;
-  return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
+  const read = new URL(url);
+  return isLoopback(read.host) ? portOf(read) : null;
 }
 
 /** Returns whether the host of a URL is a private address or name as written, which a server would refuse. */

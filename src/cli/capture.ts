@@ -8,7 +8,7 @@ import { captureOnServer, describePicture } from './capture-on-server.js';
 import { type Captured, describeCapture, describeInspection, toJsonReport } from './capture-report.js';
 import { type CaptureTarget, readTarget } from './capture-target.js';
 import { LOCAL_PAGE } from './capture-target-page.js';
-import { printable, toErrorObject, UsageError } from './operator-error.js';
+import { printable, say, toErrorObject, UsageError } from './operator-error.js';
 import { checkWritable, defaultName, readFormat, withFormat } from './picture-file.js';
 import { type CaptureOrder, readStdin, runCapture } from './run-capture.js';
 import { addSettings, CAPTURE_SETTINGS, readSettings } from './settings-flags.js';
@@ -97,7 +97,7 @@ async function runOnServer(server: string, { url, flags, command, printJson }: S
   const picture = await captureOnServer({ server, key: callersKey(), target, body: { ...fields, ...upload }, file, force, readStdin });
   const { cdn_url: _where, ...data } = picture;
   if (flags.json) printJson({ ok: true, file, ...data });
-  else process.stderr.write(`${printable(describePicture(file, picture))}\n`);
+  else say(printable(describePicture(file, picture)));
 }
 
 interface ReadOrder {
@@ -143,7 +143,7 @@ function targetOf(text: string | undefined, { html }: CaptureFlags, command: Com
 /** Prints the other results after the picture has been written. Remarks go to standard error. */
 function report(captured: Captured): void {
   const { inspection } = captured.data;
-  process.stderr.write(`${printable(describeCapture(captured))}\n`);
+  say(printable(describeCapture(captured)));
   if (inspection === null) return;
   (captured.file === null ? process.stderr : process.stdout).write(describeInspection(inspection));
 }

@@ -1,12 +1,11 @@
-import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Box, Comparison, ComparisonOptions } from '../contract/comparison.js';
 import { addNetworkFlags, localNetworkOf, type NetworkFlags } from './allowed-here.js';
 import { addCaptureFlags, parseRequest, readCaptureFlags } from './capture-flags.js';
 import { readTarget } from './capture-target.js';
 import { LOCAL_PAGE } from './capture-target-page.js';
-import { OperatorError, toErrorObject, UsageError } from './operator-error.js';
-import { checkWritable, formatOfName, writePicture } from './picture-file.js';
+import { toErrorObject, UsageError } from './operator-error.js';
+import { checkWritable, formatOfName, readFileOf, writePicture } from './picture-file.js';
 import { addSettings, CAPTURE_SETTINGS, readSettings } from './settings-flags.js';
 
 interface CompareFlags extends NetworkFlags {
@@ -113,9 +112,7 @@ async function checkOutput(output: string, force: boolean): Promise<void> {
 /** Reads a picture file, or captures a page. */
 async function readPicture(text: string, flags: CompareFlags, command: Command): Promise<Buffer> {
   if (/\.(png|jpe?g|webp|bmp|gif)$/i.test(text) && !/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
-    return await readFile(text).catch((error: Error) => {
-      throw new OperatorError(`${text} cannot be read: ${error.message}`);
-    });
+    return await readFileOf(text);
   }
   const target = readTarget(text);
   const config = readSettings(command);

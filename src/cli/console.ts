@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { issueConsoleLink, LINK_MINUTES, SESSION_HOURS } from '../account/console-access.js';
 import type { Config } from '../config.js';
 import { localUrl } from '../http/client-address.js';
-import { OperatorError } from './operator-error.js';
+import { OperatorError, say } from './operator-error.js';
 import { addSettings } from './settings-flags.js';
 import { print, withStore } from './with-store.js';
 
@@ -33,10 +33,10 @@ export function addConsoleCommand(program: Command): void {
       print(options.json, { url, expires_at: expiresAt }, () => url);
       const server = localUrl(config);
       if (!(await answers(server))) {
-        process.stderr.write(`No server answers at ${server}. Start it there, or name its address with --host and --port.\n`);
+        say(`No server answers at ${server}. Start it there, or name its address with --host and --port.`);
       }
       if (!options.json) {
-        process.stderr.write(`The link works once, within ${LINK_MINUTES} minutes, and opens the console for ${SESSION_HOURS} hours.\n`);
+        say(`The link works once, within ${LINK_MINUTES} minutes, and opens the console for ${SESSION_HOURS} hours.`);
       }
     }),
   );

@@ -1,6 +1,8 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { closeServer } from './page-server.js';
 
 /** The site that `stillframe demo` captures: an article, a shop with lazy images, and a webhook receiver. */
 export interface DemoSite extends AsyncDisposable {
@@ -24,19 +26,12 @@ export async function startDemoSite(): Promise<DemoSite> {
       callbacks.shift()?.({ headers: request.headers, body });
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     nextCallback: () => new Promise((resolve) => callbacks.push(resolve)),
-    [Symbol.asyncDispose]: () => close(server),
+    [Symbol.asyncDispose]: () => closeServer(server),
   };
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }
 
 function answer(path: string, response: ServerResponse): void {

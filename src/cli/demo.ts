@@ -7,7 +7,7 @@ import { type CaptureRequest, type Picture, Stillframe, verifyWebhook } from '..
 import { type Config, readConfig } from '../config.js';
 import { createLog } from '../log.js';
 import { type DemoSite, startDemoSite } from './demo-site.js';
-import { OperatorError } from './operator-error.js';
+import { OperatorError, say } from './operator-error.js';
 import { addSettings, readSettings } from './settings-flags.js';
 
 const WEBHOOK_SECRET = 'a secret of the demonstration';
@@ -108,8 +108,4 @@ async function takePictureLater(client: Stillframe, site: DemoSite, keep: Keep):
 
 function bold(text: string): string {
   return styleText('bold', text, { stream: process.stderr });
-}
-
-function say(line: string): void {
-  process.stderr.write(`${line}\n`);
 }

@@ -90,7 +90,7 @@ export function addDoctorCommand(program: Command): void {
       checkMachine(config),
     ];
     print(options.json, findings, () => findings.map(describeFinding).join('\n'));
-    if (findings.some((finding) => finding.state === 'fail')) process.exitCode = 1;
+    if (findings.some(({ state }) => state === 'fail')) process.exitCode = 1;
   });
 }
 
@@ -99,17 +99,10 @@ function describeFinding({ check, state, found, advice }: Finding): string {
   return `${styleText(colour, mark, { stream: process.stdout })}  ${check.padEnd(15)} ${found}${advice === '' ? '' : `\n                      → ${advice}`}`;
 }
 
-function ok(check: string, found: string): Finding {
-  return { check, state: 'ok', found, advice: '' };
-}
-
-function warn(check: string, found: string, advice: string): Finding {
-  return { check, state: 'warn', found, advice };
-}
-
-function fail(check: string, found: string, advice: string): Finding {
-  return { check, state: 'fail', found, advice };
-}
+const finding =
+  (state: Finding['state']) =>
+  (check: string, found: string, advice = ''): Finding => ({ check, state, found, advice });
+const [ok, warn, fail] = [finding('ok'), finding('warn'), finding('fail')];
 
 function checkNode(): Finding {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -196,11 +189,11 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
     const servers = (await store.nodes()).length;
     const place = store.shared ? `PostgreSQL, shared by ${servers} running ${servers === 1 ? 'server' : 'servers'}, ` : '';
     const found = `${place}readable and writable; ${waiting} jobs waiting, ${queue.completed} completed, ${queue.failed} failed`;
-    const finding = queue.paused
+    const database = queue.paused
       ? warn('Database', `${found}; the queue is paused`, 'Run: stillframe queue resume')
       : ok('Database', found);
     // Times in a shared database are those of its own clock.
-    return store.shared ? [finding] : [finding, checkClock(new Date(store.now()), await store.newestJobAt(), await store.keptClock())];
+    return store.shared ? [database] : [database, checkClock(new Date(store.now()), await store.newestJobAt(), await store.keptClock())];
   } catch (error) {
     if (error instanceof DriverMissing) return [fail('SQLite driver', error.found, error.advice)];
     // The message about a database that cannot be opened already ends with advice.

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { issueKey, newSigningSecret } from '../account/issue-key.js';
 import { LINKS_SCOPE, SCOPES, type Scope } from '../contract/api-key.js';
-import { OperatorError, printable } from './operator-error.js';
+import { OperatorError, printable, say } from './operator-error.js';
 import {
   addStoreCommand,
   credits,
@@ -54,7 +54,7 @@ function addCreate(keys: Command): void {
           }
           const { id, scopes, secret, createdAt } = key;
           print(json, { id, label: key.label, account: key.accountName, scopes, secret, created_at: createdAt }, () => secret);
-          if (!json) process.stderr.write(`Key ${id} (${label}, account ${accountName}). Keep the secret above: it is not shown again.\n`);
+          if (!json) say(`Key ${id} (${label}, account ${accountName}). Keep the secret above: it is not shown again.`);
         },
         { creates: true },
       ),
@@ -127,7 +127,7 @@ function addSigningSecret(keys: Command): void {
         const secret = newSigningSecret();
         if (!(await store.rotateSigningSecret(id, secret, oldUntil))) throw unknownKey(id);
         print(json, { signing_secret: secret }, () => secret);
-        if (!json) process.stderr.write('Keep the signing secret above: it is not shown again.\n');
+        if (!json) say('Keep the signing secret above: it is not shown again.');
       }),
     );
 }

@@ -5,7 +5,7 @@ import { storageStateSchema } from '../contract/login-schema.js';
 import { normalizeTargetUrl } from '../contract/read-url.js';
 import type { StorageState } from '../render/launch/login-window.js';
 import { readTarget } from './capture-target.js';
-import { OperatorError, UsageError } from './operator-error.js';
+import { OperatorError, say, UsageError } from './operator-error.js';
 import { checkWritable, replaceFile } from './picture-file.js';
 import { RunSignals } from './run-signals.js';
 import { addSettings, readSettings } from './settings-flags.js';
@@ -50,7 +50,7 @@ export function addLoginCommand(program: Command): void {
     await save(flags.output, state);
     const facts = { file: flags.output, cookies: state.cookies.length, origins: state.origins.length };
     print(flags.json, facts, () => flags.output);
-    process.stderr.write(`${facts.cookies} cookies, local storage of ${facts.origins} origins\n`);
+    say(`${facts.cookies} cookies, local storage of ${facts.origins} origins`);
     warnIfTooLarge(state);
   });
 }
@@ -71,12 +71,12 @@ async function signIn(config: Config, url: string): Promise<StorageState | null>
   const { LoginWindow } = await import('../render/launch/login-window.js');
   using signals = new RunSignals();
   await using window = await LoginWindow.open({ executable, url, sandbox: config.sandbox !== false });
-  process.stderr.write('Sign in in the window. Then press Enter here, or close the window.\n');
+  say('Sign in in the window. Then press Enter here, or close the window.');
   using enter = onEnter();
   const ended = new Promise<void>((resolve) => signals.signal.addEventListener('abort', () => resolve(), { once: true }));
   await Promise.race([window.closed, enter.pressed, ended]);
   if (signals.exitCode === null) return await window.state();
-  process.stderr.write('Nothing was saved.\n');
+  say('Nothing was saved.');
   process.exitCode = signals.exitCode;
   return null;
 }
@@ -118,12 +118,9 @@ function onEnter(): Disposable & { pressed: Promise<void> } {
 }
 
 async function save(path: string, state: StorageState): Promise<void> {
-  try {
-    if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) throw new Error('it is not an ordinary file');
-    await replaceFile(path, `${JSON.stringify(state, null, 2)}\n`, STATE_MODE);
-  } catch (error) {
-    throw new OperatorError(`${path} cannot be written: ${(error as Error).message}`);
-  }
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
+    throw new OperatorError(`${path} cannot be written: it is not an ordinary file`);
+  await replaceFile(path, `${JSON.stringify(state, null, 2)}\n`, STATE_MODE);
 }
 
 /** Warns if the state exceeds the limits of a capture, as that of some sites does. */
@@ -132,5 +129,5 @@ function warnIfTooLarge(state: StorageState): void {
   const [issue] = checked.success ? [] : checked.error.issues;
   if (issue === undefined) return;
   const at = ['storage_state', ...issue.path].map(String).join('.');
-  process.stderr.write(`Captures will refuse this file: \`${at}\` ${issue.message}. Remove from it what they do not need.\n`);
+  say(`Captures will refuse this file: \`${at}\` ${issue.message}. Remove from it what they do not need.`);
 }

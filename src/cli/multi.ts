@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { runsInGitHubAction } from '../config.js';
 import { addNetworkFlags, localNetworkOf, type NetworkFlags } from './allowed-here.js';
 import { addComparisonFlags } from './compare.js';
 import type { Baseline } from './multi/compare-shots.js';
 import type { ShotsReport } from './multi/shots-report.js';
-import { githubAnnotation, OperatorError, toErrorObject, UsageError } from './operator-error.js';
+import { failing, githubAnnotation, say, toErrorObject, UsageError } from './operator-error.js';
 import { checkWritable, replaceFile } from './picture-file.js';
 import { addSettings, CAPTURE_SETTINGS, readSettings } from './settings-flags.js';
 
@@ -82,21 +83,21 @@ export function addMultiCommand(program: Command): void {
 function annotate(error: unknown, file: string): void {
   const { message, details } = toErrorObject(error);
   const issues = (details?.issues as { line?: number; message: string }[] | undefined) ?? [{ message }];
-  for (const issue of issues) process.stderr.write(`${githubAnnotation({ file, line: issue.line ?? 1, message: issue.message })}\n`);
+  for (const issue of issues) say(githubAnnotation({ file, line: issue.line ?? 1, message: issue.message }));
 }
 
 async function run(file: string, flags: MultiFlags, command: Command): Promise<ShotsReport> {
   const config = readSettings(command);
   if (flags.update && flags.baseline === undefined) throw new UsageError('--update needs --baseline with the directory that it updates.');
   if (flags.report !== undefined) await checkReport(flags.report);
-  const text = await readText(file);
+  const content = await readText(file);
   const [{ readShots }, { captureShots }, { describeReport }, { RunSignals }] = await Promise.all([
     import('./multi/read-shots.js'),
     import('./multi/capture-shots.js'),
     import('./multi/shots-report.js'),
     import('./run-signals.js'),
   ]);
-  const shots = readShots(text, {
+  const shots = readShots(content, {
     file: file === '-' ? 'standard input' : file,
     root: process.cwd(),
     allowOutside: flags.allowOutside === true,
@@ -113,7 +114,7 @@ async function run(file: string, flags: MultiFlags, command: Command): Promise<S
     baseline: baselineOf(flags),
     reportDir: flags.reportDir,
   });
-  process.stderr.write(`${describeReport(report)}\n`);
+  say(describeReport(report));
   if (!report.ok) process.exitCode = 1;
   if (signals.exitCode !== null) process.exitCode = signals.exitCode;
   return report;
@@ -125,14 +126,8 @@ function baselineOf({ baseline, update, threshold, ignoreAntialiasing, failAbove
 }
 
 async function readText(file: string): Promise<string> {
-  try {
-    if (file !== '-') return await readFile(file, 'utf8');
-    const chunks: Buffer[] = [];
-    for await (const chunk of process.stdin as AsyncIterable<Buffer>) chunks.push(chunk);
-    return Buffer.concat(chunks).toString('utf8');
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`);
-  }
+  const reading = file === '-' ? text(process.stdin) : readFile(file, 'utf8');
+  return await reading.catch(failing(`${file} cannot be read`, UsageError));
 }
 
 /** Checks, before the captures, that the report can be written. */
@@ -145,9 +140,5 @@ async function checkReport(path: string): Promise<void> {
 }
 
 async function writeReport(path: string, value: unknown): Promise<void> {
-  try {
-    await replaceFile(path, `${JSON.stringify(value, null, 2)}\n`);
-  } catch (error) {
-    throw new OperatorError(`${path} cannot be written: ${(error as Error).message}`);
-  }
+  await replaceFile(path, `${JSON.stringify(value, null, 2)}\n`);
 }

@@ -20,6 +20,18 @@ export class UsageError extends OperatorError {
   }
 }
 
+/** What a rejected promise leads to: an error that says what could not be done, and why. */
+export function failing(what: string, Failure: new (message: string) => OperatorError = OperatorError): (error: unknown) => never {
+  return (error) => {
+    throw new Failure(`${what}: ${(error as Error).message}`);
+  };
+}
+
+/** Prints a line on standard error, where remarks go. */
+export function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
 const EXPECTED = new Set([
   'OperatorError',
   'UsageError',
@@ -34,7 +46,7 @@ const EXPECTED = new Set([
 /** Ends a command with exit code 1 or 2, and prints one line for an expected failure, the stack trace for a bug. */
 export function failWith(error: unknown): void {
   process.exitCode = isUsage(error) ? 2 : 1;
-  process.stderr.write(`stillframe: ${printable(describeError(error))}\n`);
+  say(`stillframe: ${printable(describeError(error))}`);
 }
 
 /** Builds the error object that `--json` prints: that of a CaptureError, or the message of another expected failure. */

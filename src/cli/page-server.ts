@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { access, constants, readFile, realpath, stat } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -83,7 +84,7 @@ export async function servePage(
   const server = createServer((request, response) => {
     answer(request, response, at).catch(() => response.destroy());
   });
-  await new Promise<void>((done, fail) => server.once('error', fail).listen(0, '127.0.0.1', done));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   at.host += `:${port}`;
   at.pixelHost += `:${port}`;
@@ -97,7 +98,7 @@ export async function servePage(
     refused,
     onRead: (listener) => void listeners.push(listener),
     publicText: (text) => text.replaceAll(origin, shownAs).replaceAll(`http://${at.pixelHost}`, shownAs),
-    [Symbol.asyncDispose]: () => close(server),
+    [Symbol.asyncDispose]: () => closeServer(server),
   };
 }
 
@@ -236,7 +237,8 @@ async function noteReport(request: IncomingMessage, response: ServerResponse, re
   refused.add(url.hostname, portOf(url), 'not an image, style sheet, script, font or media');
 }
 
-function close(server: Server): Promise<void> {
+/** Ends a server and its connections. */
+export function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();

@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { constants, existsSync, realpathSync, statSync } from 'node:fs';
-import { access, rename, rm, writeFile } from 'node:fs/promises';
+import { access, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import type { CaptureFormat } from '../contract/capture-request.js';
+import { isObject } from '../contract/field-rules.js';
 import type { CaptureTarget } from './capture-target.js';
-import { OperatorError, UsageError } from './operator-error.js';
+import { failing, OperatorError, UsageError } from './operator-error.js';
 
 const FORMATS: Record<string, CaptureFormat> = {
   png: 'png',
@@ -59,10 +60,6 @@ export function withFormat(request: Record<string, unknown>, format: string | nu
   return { ...request, animate: { ...animate, format } };
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Makes a file name in the working directory, from the URL's host, path and query, or from the captured file's name. */
 export function defaultName(target: CaptureTarget, normalUrl: string, format: CaptureFormat): string {
   return `${stemOf(target, normalUrl)}.${format}`;
@@ -90,6 +87,11 @@ function plain(text: string): string {
   return `${name.slice(0, NAME_MAX_CHARS - 9)}-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
 }
 
+/** Reads a file. @throws OperatorError */
+export function readFileOf(path: string): Promise<Buffer> {
+  return readFile(path).catch(failing(`${path} cannot be read`));
+}
+
 /**
  * Checks before the capture that the picture can be written.
  *
@@ -101,11 +103,7 @@ export async function checkWritable(path: string, force: boolean): Promise<void>
   if (stat?.isFile() && !force) throw alreadyThere(path);
   const folder = dirname(path);
   if (!existsSync(folder)) throw new UsageError(`-o is "${path}": there is no directory ${folder}. Create it first.`);
-  try {
-    await access(stat === undefined ? folder : path, constants.W_OK);
-  } catch (error) {
-    throw new OperatorError(`${path} cannot be written: ${(error as Error).message}`);
-  }
+  await access(stat === undefined ? folder : path, constants.W_OK).catch(failing(`${path} cannot be written`));
 }
 
 /**
@@ -114,12 +112,13 @@ export async function checkWritable(path: string, force: boolean): Promise<void>
  */
 export async function writePicture(path: string, content: Uint8Array, force: boolean): Promise<void> {
   const before = statSync(path, { throwIfNoEntry: false });
+  if (force || (before !== undefined && !before.isFile())) return await replaceFile(path, content);
   try {
-    if (force || (before !== undefined && !before.isFile())) await replaceFile(path, content);
-    else await writeNew(path, content);
+    await writeFile(path, content, { flag: 'wx' });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw alreadyThere(path);
-    throw new OperatorError(`${path} cannot be written: ${(error as Error).message}`);
+    await rm(path, { force: true });
+    failing(`${path} cannot be written`)(error);
   }
 }
 
@@ -146,23 +145,15 @@ export async function writeFurther(
   }
 }
 
-async function writeNew(path: string, content: Uint8Array): Promise<void> {
-  try {
-    await writeFile(path, content, { flag: 'wx' });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') await rm(path, { force: true });
-    throw error;
-  }
-}
-
 /**
  * Replaces a file, or creates it, in one step, so that a reader or an interruption never finds a part of it.
+ * @throws OperatorError
  * @param mode of a new file. Default: that of the former file, or as the umask says
  */
 export async function replaceFile(path: string, content: Uint8Array | string, mode?: number): Promise<void> {
   const before = statSync(path, { throwIfNoEntry: false });
   // Pipes and devices are written to, not replaced.
-  if (before !== undefined && !before.isFile()) return await writeFile(path, content);
+  if (before !== undefined && !before.isFile()) return await writeFile(path, content).catch(failing(`${path} cannot be written`));
   const target = before === undefined ? path : realpathSync(path);
   const draft = join(dirname(target), `.${randomBytes(6).toString('hex')}.part`);
   try {
@@ -170,7 +161,7 @@ export async function replaceFile(path: string, content: Uint8Array | string, mo
     await rename(draft, target);
   } catch (error) {
     await rm(draft, { force: true });
-    throw error;
+    failing(`${path} cannot be written`)(error);
   }
 }
 

@@ -1,8 +1,9 @@
-import { readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { PAGE_FILES_MAX, PAGE_FILES_MAX_BYTES } from '../contract/limits.js';
 import { fileNameProblem, INDEX_FILE, pageTypeOf } from '../contract/page-files.js';
 import { OperatorError } from './operator-error.js';
+import { readFileOf } from './picture-file.js';
 
 /** Entries of a directory that are looked at, so that a page in a home directory does not take minutes. */
 const ENTRIES_MAX = 20_000;
@@ -18,12 +19,8 @@ export type SentFiles = Record<string, Uint8Array<ArrayBuffer>>;
  * @throws OperatorError for a page that cannot be read, and for too many or too large files
  */
 export async function referencedFiles(page: string): Promise<SentFiles> {
-  const read = (path: string) =>
-    readFile(path).catch((error: Error) => {
-      throw new OperatorError(`${path} cannot be read: ${error.message}`);
-    });
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
-  const document = await read(page);
+  const document = await readFileOf(page);
   const root = dirname(await realpath(page));
   const unsent = (await pageFilesBelow(root)).filter((name) => name !== INDEX_FILE && name !== basename(page));
   const texts = [document.toString()];
@@ -36,7 +33,7 @@ export async function referencedFiles(page: string): Promise<SentFiles> {
         throw new OperatorError(
           `${page} has more than ${PAGE_FILES_MAX} files, or more than ${PAGE_FILES_MAX_BYTES / 1e6} MB with its files.`,
         );
-      const content = await read(join(root, name));
+      const content = await readFileOf(join(root, name));
       files.set(name, new Uint8Array(content));
       if (TEXT_TYPES.test(pageTypeOf(name) ?? '') && content.length <= TEXT_MAX_BYTES) texts.push(content.toString());
     }

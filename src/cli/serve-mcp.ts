@@ -7,6 +7,7 @@ import { packageVersion } from '../package-files.js';
 import { EncodeQueue } from '../render/budgets.js';
 import { guardProcess } from '../service/guard-process.js';
 import { IdleEngine, LocalCaptures } from './local-captures.js';
+import { say } from './operator-error.js';
 
 /** Number of concurrent captures, in one browser. */
 const CONCURRENCY = 2;
@@ -21,7 +22,6 @@ export async function serveMcp(config: Config): Promise<void> {
   const settings: Config = { ...config, concurrency: CONCURRENCY };
   const { allowDestinations, allowInsecureTls, syncWaitMs, tolerate } = config;
   const stop = new AbortController();
-  const say = (line: string) => process.stderr.write(`${line}\n`);
   await using engine = new IdleEngine(async () => {
     // The engine is loaded only when it is needed, since assistants start all their servers at once.
     const { Engine } = await import('../library/engine.js');

@@ -6,6 +6,7 @@ import { createLog, type Log } from '../log.js';
 import { missingScripts } from '../render/fonts/missing-scripts.js';
 import { guardProcess } from '../service/guard-process.js';
 import { fontAdvice } from './font-advice.js';
+import { say } from './operator-error.js';
 import { ALL_SETTINGS, addSettings, readSettings } from './settings-flags.js';
 
 /**
@@ -34,7 +35,7 @@ export function addServeCommand(program: Command, isDefault: boolean): void {
     using _guard = guardProcess(log);
     const signalled = firstSignal(log);
     const { Service } = await import('../service/service.js');
-    const service = await Service.start(config, { log, tracing, say: (line) => process.stderr.write(`${line}\n`) });
+    const service = await Service.start(config, { log, tracing, say });
     void reportFonts(log);
     const isReady = await Promise.race([readyOrStopped(service).then(() => true), signalled.then(() => false)]);
     if (!isReady) setTimeout(() => process.exit(), STARTING_STOP_MS);
@@ -64,7 +65,7 @@ interface Running {
 function announce(config: Config, log: Log, service: Running): void {
   if (service.firstKey !== null) process.stdout.write(`${firstSteps(service.url, service.firstKey)}\n`);
   if (config.logFormat === 'json') log.info({ url: service.url }, 'ready');
-  else process.stderr.write(`${styleText('green', 'stillframe ready', { stream: process.stderr })} on ${service.url}\n`);
+  else say(`${styleText('green', 'stillframe ready', { stream: process.stderr })} on ${service.url}`);
 }
 
 function firstSteps(url: string, key: string): string {

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { type Config, type ConfigFlags, readConfig, SETTINGS, unknownSettings } from '../config.js';
+import { say } from './operator-error.js';
 
 /** The settings of commands that capture without a server. */
 export const CAPTURE_SETTINGS: readonly (keyof Config)[] = [
@@ -58,7 +59,7 @@ function sayDefault(name: keyof Config): string {
  * @throws ConfigError
  */
 export function readSettings(command: Command): Config {
-  for (const warning of unknownSettings()) process.stderr.write(`stillframe: ${warning}\n`);
+  for (const warning of unknownSettings()) say(`stillframe: ${warning}`);
   const flags: ConfigFlags = {};
   for (const name of Object.keys(SETTINGS) as (keyof Config)[]) {
     const given = givenFlag(command, name);

@@ -1,4 +1,5 @@
 import type { CaptureOptions } from './capture-request.js';
+import { isObject } from './field-rules.js';
 import { COOKIES_MAX_ITEMS, DELAY_MS, PICTURES_MAX } from './limits.js';
 import { cookieDomainProblem } from './login-schema.js';
 import { asksForSeveral, pageLoadsOf, pictureNames } from './page-loads.js';
@@ -20,11 +21,10 @@ type Rule = [path: string, isBroken: boolean, message: string];
  * @param hasFiles whether files came with it
  */
 export function combinationIssues(given: unknown, hasFiles = false): { invalid: Issue[]; unsupported: Issue[] } {
-  if (given === null || typeof given !== 'object' || Array.isArray(given)) return { invalid: [], unsupported: [] };
-  const body = given as Body;
+  if (!isObject(given)) return { invalid: [], unsupported: [] };
   return {
-    invalid: [...broken(invalid(body, hasFiles)), ...cookieIssues(body)],
-    unsupported: broken([...unsupported(body), ...severalRules(body)]),
+    invalid: [...broken(invalid(given, hasFiles)), ...cookieIssues(given)],
+    unsupported: broken([...unsupported(given), ...severalRules(given)]),
   };
 }
 
@@ -162,7 +162,7 @@ function entryRules(entry: Body, { format: asked, pdf, mask, full_page_algorithm
 /** Checks at most PICTURES_MAX: more are rejected anyway. */
 function entriesOf({ captures }: Body): Body[] {
   if (!Array.isArray(captures)) return [];
-  return captures.slice(0, PICTURES_MAX).map((entry: unknown) => (entry !== null && typeof entry === 'object' ? (entry as Body) : {}));
+  return captures.slice(0, PICTURES_MAX).map((entry: unknown) => (isObject(entry) ? entry : {}));
 }
 
 /** The problems of a parsed request for several pictures: their number, their names, and the time that they take. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { limited } from './field-rules.js';
+import { isObject, limited } from './field-rules.js';
 import * as limits from './limits.js';
 
 /** `pdf` of a capture request (extensions.md). CSS lengths are as Playwright accepts them: a number is CSS px. */
@@ -159,7 +159,7 @@ const LETTER_REGIONS = new Set(['US', 'CA']);
 export function printedOnPaper(request: Record<string, unknown>, fallbackLocale: string): Record<string, unknown> {
   const { format, full_page: fullPage, pdf = {}, locale, region } = request;
   if (format !== 'pdf' || (fullPage === true && request.pdf === undefined)) return request;
-  if (pdf === null || typeof pdf !== 'object' || Array.isArray(pdf) || 'paper' in pdf) return request;
+  if (!isObject(pdf) || 'paper' in pdf) return request;
   const asked =
     typeof locale === 'string' ? regionOf(locale) : typeof region === 'string' ? region.toUpperCase() : regionOf(fallbackLocale);
   return { ...request, pdf: { ...pdf, paper: LETTER_REGIONS.has(asked) ? 'letter' : 'a4' } };

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { FIELD_LIST, findField } from './field-list.js';
+import { isObject } from './field-rules.js';
 
 /**
  * Signed links to pictures (extensions.md, GET /v1/render): the canonical query, its signature, and the flat fields of a capture request.
@@ -109,8 +110,8 @@ function place(body: Record<string, unknown>, path: readonly string[], value: st
   for (const name of parents) {
     const inner = Object.hasOwn(target, name) ? target[name] : undefined;
     // Given as a value, too: the schema rejects it.
-    if (inner !== undefined && (typeof inner !== 'object' || inner === null || Array.isArray(inner))) return;
-    const next = (inner ?? {}) as Record<string, unknown>;
+    if (inner !== undefined && !isObject(inner)) return;
+    const next = inner ?? {};
     define(target, name, next);
     target = next;
   }

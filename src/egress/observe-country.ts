@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { CaptureError } from '../contract/capture-error.js';
+import { isObject } from '../contract/field-rules.js';
 import type { Log } from '../log.js';
 import type { CallerProxy, CaptureProxy, Egress } from './egress.js';
 
@@ -92,7 +93,7 @@ function wayOf(proxy: CallerProxy | null): string {
 function readCountry(text: string): string | null {
   if (!text.startsWith('{')) return toCountry(/^loc=(\S+)\s*$/m.exec(text)?.[1]);
   const { country, country_code, countryCode, loc } = JSON.parse(text) as Record<string, unknown>;
-  const nested = typeof country === 'object' && country !== null ? (country as Record<string, unknown>) : {};
+  const nested = isObject(country) ? country : {};
   const codes = [country, nested.iso_code, nested.code, country_code, countryCode, loc].map(toCountry);
   return codes.find((code) => code !== null) ?? null;
 }

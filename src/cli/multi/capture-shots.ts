@@ -10,7 +10,7 @@ import { allowedOnThisMachine } from '../allowed-here.js';
 import { describeCapture } from '../capture-report.js';
 import { ownPortOf } from '../capture-target.js';
 import { captureTarget, describeMissing, type LocalNetwork, localPageOf } from '../capture-target-page.js';
-import { describeError, githubAnnotation, printable, toErrorObject } from '../operator-error.js';
+import { describeError, githubAnnotation, printable, say, toErrorObject } from '../operator-error.js';
 import { newPageZone } from '../page-server.js';
 import { writeFurther, writePicture } from '../picture-file.js';
 import { describeCounts, StatusLine } from '../status-line.js';
@@ -72,17 +72,16 @@ export async function captureShots({ shots, server }: Shots, run: ShotsRun): Pro
   sayComparisons(comparisons, run);
   try {
     await writeVisualReport(run.reportDir, comparisons);
-    if (!comparisons.every(hasPassed)) process.stderr.write(`See ${join(run.reportDir, 'index.html')}.\n`);
+    if (!comparisons.every(hasPassed)) say(`See ${join(run.reportDir, 'index.html')}.`);
     return report;
   } catch (error) {
     // The captures are reported all the same.
-    process.stderr.write(`${printable(describeError(error))}\n`);
+    say(printable(describeError(error)));
     return { ...report, ok: false, error: toErrorObject(error) };
   }
 }
 
 function sayComparisons(comparisons: readonly ShotComparison[], run: ShotsRun): void {
-  const say = (line: string) => process.stderr.write(`${line}\n`);
   for (const comparison of comparisons) {
     // A failed capture was reported when it failed.
     if (comparison.status === 'same' || comparison.status === 'not_captured') continue;

@@ -1,10 +1,11 @@
 /** The visual check of `stillframe multi --baseline`: compares pictures with those of an earlier run, and reports what has changed. */
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, readFile } from 'node:fs/promises';
+import { copyFile, mkdir } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { comparePictures } from '../../compare/compare-pictures.js';
 import type { Comparison, ComparisonOptions } from '../../contract/comparison.js';
-import { describeError, OperatorError, UsageError } from '../operator-error.js';
+import { describeError, failing, UsageError } from '../operator-error.js';
+import { readFileOf } from '../picture-file.js';
 import { leadsOut, realPathOf, type Shot, sameFileKey } from './read-shots.js';
 
 export interface Baseline {
@@ -100,26 +101,15 @@ async function checkShot(shot: Shot, baseline: string, rules: Baseline) {
 }
 
 async function update({ path }: Shot, baseline: string) {
-  try {
-    await mkdir(dirname(baseline), { recursive: true });
-    await copyFile(path, baseline);
-    return { status: 'updated' as const };
-  } catch (error) {
-    throw new OperatorError(`The baseline ${baseline} cannot be written: ${(error as Error).message}`);
-  }
+  await mkdir(dirname(baseline), { recursive: true })
+    .then(() => copyFile(path, baseline))
+    .catch(failing(`The baseline ${baseline} cannot be written`));
+  return { status: 'updated' as const };
 }
 
 async function compareShot({ path }: Shot, baseline: string, { options, failAbove }: Baseline) {
   if (!existsSync(baseline)) return { status: 'new' as const };
   const how = { ...options, mask: [], picture: 'overlay' as const };
-  const { picture, ...comparison } = await comparePictures(await readPicture(baseline), await readPicture(path), how);
+  const { picture, ...comparison } = await comparePictures(await readFileOf(baseline), await readFileOf(path), how);
   return { status: comparison.share <= failAbove ? ('same' as const) : ('changed' as const), comparison, picture };
-}
-
-async function readPicture(path: string): Promise<Buffer> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    throw new OperatorError(`${path} cannot be read: ${(error as Error).message}`);
-  }
 }

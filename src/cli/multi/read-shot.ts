@@ -3,6 +3,7 @@ import { distance } from 'fastest-levenshtein';
 import { ownLocale } from '../../config.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureFormat, type CaptureOptions, shownUrl } from '../../contract/capture-request.js';
+import { isObject } from '../../contract/field-rules.js';
 import { printedOnPaper } from '../../contract/pdf-schema.js';
 import type { ToleratedCode } from '../../contract/request-fields.js';
 import type { RequestIssue } from '../../contract/submission.js';
@@ -68,7 +69,7 @@ function withDefaults(own: Fields, defaults: Fields): Fields {
   const merged = { ...defaults, ...own };
   for (const name of MERGED_FIELDS) {
     const [ownValue, defaultValue] = [own[name], defaults[name]];
-    if (isFields(ownValue) && isFields(defaultValue)) merged[name] = { ...defaultValue, ...ownValue };
+    if (isObject(ownValue) && isObject(defaultValue)) merged[name] = { ...defaultValue, ...ownValue };
   }
   for (const name of Object.keys(defaults)) if (own[name] === null) delete merged[name];
   return merged;
@@ -160,8 +161,4 @@ function withSuggestion(issue: RequestIssue): RequestIssue {
   if (issue.path.includes('.') || !issue.message.startsWith('Unknown field')) return issue;
   const meant = OWN_FIELDS.find((name) => distance(issue.path.toLowerCase(), name) <= Math.floor(name.length / 3));
   return meant === undefined ? issue : { ...issue, message: `Unknown field \`${issue.path}\`. Did you mean \`${meant}\`?` };
-}
-
-export function isFields(value: unknown): value is Fields {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }

@@ -1,7 +1,8 @@
 import { accessSync, constants, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { isObject } from '../../contract/field-rules.js';
 import type { ToleratedCode } from '../../contract/request-fields.js';
-import { type Fields, isFields, type ParsedShot, readShot } from './read-shot.js';
+import { type Fields, type ParsedShot, readShot } from './read-shot.js';
 import { ISSUES_MAX, readYaml, ShotsError, type ShotsIssue, type YamlFile } from './read-yaml.js';
 import { readServer, type ServerOrder } from './shots-server.js';
 
@@ -98,17 +99,17 @@ class Issues {
 
 function layoutOf(value: unknown, issues: Issues): Layout {
   const layout: Layout = { shots: [], defaults: {}, server: null };
-  if (!Array.isArray(value) && !isFields(value)) {
+  if (!Array.isArray(value) && !isObject(value)) {
     issues.add([], '', 'The file must be a list of shots, or have `shots` with such a list.');
     return layout;
   }
   const list = Array.isArray(value) ? value : value.shots;
-  if (isFields(value)) readTop(value, layout, issues);
+  if (isObject(value)) readTop(value, layout, issues);
   if (!Array.isArray(list)) issues.add([], 'shots', 'must be a list of shots');
   else if (list.length === 0) issues.add([], Array.isArray(value) ? '' : 'shots', 'There are no shots in the file.');
   for (const [index, item] of (Array.isArray(list) ? list : []).entries()) {
     const path = [...(Array.isArray(value) ? [] : ['shots']), String(index)];
-    const isServer = isFields(item) && item.server !== undefined && Object.keys(item).length === 1;
+    const isServer = isObject(item) && item.server !== undefined && Object.keys(item).length === 1;
     if (!isServer) layout.shots.push({ path, value: item });
     else if (layout.server !== null) issues.add(path, 'server', 'is given twice: one command serves all shots');
     else layout.server = { path: [...path, 'server'], value: item.server };
@@ -121,7 +122,7 @@ function readTop(value: Fields, layout: Layout, issues: Issues): void {
     if (!TOP_FIELDS.includes(name)) issues.add([], name, `Unknown field \`${name}\`. Known fields: ${TOP_FIELDS.join(', ')}.`);
   }
   const { defaults, server } = value;
-  if (isFields(defaults)) layout.defaults = defaults;
+  if (isObject(defaults)) layout.defaults = defaults;
   else if (defaults !== undefined && defaults !== null) issues.add([], 'defaults', 'must be fields that all shots share');
   for (const name of ['url', 'file', 'html', 'output']) {
     if (name in layout.defaults) issues.add(['defaults'], name, 'belongs to a single shot');
@@ -139,7 +140,7 @@ function parseShot(
   { path, value }: { path: string[]; value: unknown },
   { defaults, rules, issues }: Context,
 ): Omit<Shot, 'line' | 'place'> | null {
-  if (!isFields(value)) {
+  if (!isObject(value)) {
     issues.add(path, '', 'A shot must have fields, such as `url` and `output`.');
     return null;
   }

@@ -1,9 +1,10 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { isObject } from '../../contract/field-rules.js';
 import { processGroup } from '../../render/launch/process-table.js';
 import { OperatorError } from '../operator-error.js';
-import { type Fields, isFields } from './read-shot.js';
+import type { Fields } from './read-shot.js';
 
 /** A server that runs during the captures. */
 export interface ServerOrder {
@@ -111,7 +112,7 @@ export class ShotsServer implements AsyncDisposable {
  * @returns null if there is one
  */
 export function readServer(value: unknown, note: (field: string, message: string) => void): ServerOrder | null {
-  const fields: Fields = isFields(value) ? { command: undefined, ...value } : { command: value };
+  const fields: Fields = isObject(value) ? { command: undefined, ...value } : { command: value };
   const problems = Object.entries(fields).flatMap(([field, given]): [string, string][] => {
     const known = Object.hasOwn(FIELDS, field) ? FIELDS[field] : undefined;
     if (known === undefined) return [[field, `Unknown field \`${field}\`. Known fields: ${Object.keys(FIELDS).join(', ')}.`]];
@@ -120,7 +121,7 @@ export function readServer(value: unknown, note: (field: string, message: string
   });
   const { command, url, port, timeout } = fields as { command: string | string[]; url?: string; port?: number; timeout?: number };
   if (url !== undefined && port !== undefined) problems.push(['port', 'cannot be combined with `url`, which has a port of its own']);
-  for (const [field, message] of problems) note(isFields(value) ? field : '', message);
+  for (const [field, message] of problems) note(isObject(value) ? field : '', message);
   return problems.length > 0 ? null : { command, url: url ?? null, port: port ?? null, timeoutMs: timeout ?? TIMEOUT_MS };
 }
 

@@ -1,5 +1,7 @@
 /** A capture request as code that the reader can take elsewhere. */
+
 import { FIELD_LIST, flagNameOf } from '../../contract/field-list.js';
+import { isObject } from '../../contract/field-rules.js';
 import { Copyable, Marked } from './components.js';
 import { SECRET_FIELDS } from './form-fields.js';
 
@@ -49,10 +51,6 @@ function withoutSecrets(body: object, prefix = ''): Record<string, unknown> {
     return [name, isObject(value) ? withoutSecrets(value, `${name}.`) : value];
   });
   return Object.fromEntries(pairs);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
 function curlLine(body: object, baseUrl: string): string {

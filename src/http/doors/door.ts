@@ -2,12 +2,14 @@
  * Shared code of the doors. A door is the interface of another service: it maps its fields onto a capture request, and the capture onto bytes
  * (STILLFRAME_DOORS). A field that is not honoured is refused by its name.
  */
+
 import type { Context } from 'hono';
 import type { z } from 'zod';
 import { authenticateKey } from '../../account/authenticate.js';
 import type { CaptureData } from '../../contract/capture-data.js';
 import { CaptureError, type StoredError } from '../../contract/capture-error.js';
 import type { DocumentOption } from '../../contract/capture-request.js';
+import { isObject } from '../../contract/field-rules.js';
 import { isTerminal, type JobSnapshot } from '../../contract/job.js';
 import { nearestName } from '../../contract/meant-field.js';
 import { invalidRequest, parseSubmission, type RequestIssue } from '../../contract/submission.js';
@@ -137,8 +139,7 @@ export function refused(instead: string): DoorField<unknown> {
 export function object<Into>(table: Record<string, DoorField<Into>>): DoorField<Into> {
   return {
     read: (value, into) => {
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be an object';
-      return issuesOf(value as Record<string, unknown>, table, into);
+      return isObject(value) ? issuesOf(value, table, into) : 'must be an object';
     },
   };
 }

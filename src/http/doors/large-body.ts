@@ -1,8 +1,10 @@
 /** JSON bodies with a document of up to 50 MB. */
+
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Context } from 'hono';
 import { CaptureError } from '../../contract/capture-error.js';
+import { isObject } from '../../contract/field-rules.js';
 import { BODY_LIMIT_BYTES, PAGE_FILES_MAX_BYTES } from '../../contract/limits.js';
 import { bodyTooLarge, readRequestJson, refusedBody } from '../../contract/request-json.js';
 import type { AppEnv, AppServices } from '../app-services.js';
@@ -38,8 +40,8 @@ export async function readDoorBody({ uploads, config }: AppServices, c: Context<
       bytes.length > PARSED_HERE_BYTES
         ? await parseInThread(config.jsonThread, bytes)
         : { value: readRequestJson(bytes, PAGE_FILES_MAX_BYTES), html: null };
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refusedBody('The body must be a JSON object.');
-    return { fields: value as Record<string, unknown>, html, [Symbol.dispose]: dispose };
+    if (!isObject(value)) throw refusedBody('The body must be a JSON object.');
+    return { fields: value, html, [Symbol.dispose]: dispose };
   } catch (error) {
     dispose();
     throw error;
