@@ -94,7 +94,9 @@ describe('the layer law', () => {
 
   it('lets what runs in a page import nothing but its own kind, and limits and types of contract/, and be imported for its types alone', () => {
     const isInPage = (file: string) => file.startsWith('render/in-page/');
-    const strays = imports.filter(({ from, to }) => isInPage(from) && !isInPage(to) && !/^contract\//.test(to) && !BUNDLED_IN_PAGE.test(to));
+    const strays = imports.filter(
+      ({ from, to }) => isInPage(from) && !isInPage(to) && !/^contract\//.test(to) && !BUNDLED_IN_PAGE.test(to),
+    );
     expect(strays.map(say)).toEqual([]);
     const ofContract = files
       .filter(isInPage)
