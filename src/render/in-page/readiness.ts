@@ -73,8 +73,10 @@ function note(record: MutationRecord): void {
 }
 
 function isNumber({ target, removedNodes: removed, addedNodes: added }: MutationRecord): boolean {
-  if (target.nodeType !== Node.TEXT_NODE && (removed.length !== 1 || added.length !== 1)) return false;
-  const text = target.nodeType === Node.TEXT_NODE ? target.nodeValue : added[0]?.nodeType === Node.TEXT_NODE ? added[0].nodeValue : null;
+  const isText = target.nodeType === Node.TEXT_NODE;
+  if (!isText && (removed.length !== 1 || added.length !== 1)) return false;
+  const node = isText ? target : added[0];
+  const text = node?.nodeType === Node.TEXT_NODE ? node.nodeValue : null;
   return text !== null && text.length <= NUMBER_MAX_CHARS && /\p{N}/u.test(text);
 }
 

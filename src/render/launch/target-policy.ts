@@ -109,7 +109,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     private readonly onFailure: () => void,
   ) {
     this.#pipe = new CdpPipe(output, input, {
-      deliver: (message, bytes) => this.#receive(bytes < CUT_FROM_BYTES ? message : this.#sessionOf(message).cutter.cut(message)),
+      deliver: (message, bytes) => this.#receive(bytes < CUT_FROM_BYTES ? message : this.#sessionOf(message.sessionId).cutter.cut(message)),
       admits: (sessionId, bytes) => this.#admits(sessionId, bytes),
       closed: () => this.#end(),
       failed: (why) => this.#fail(why),
@@ -131,7 +131,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
    */
   async takeOver(session: CDPSession): Promise<CdpSession> {
     const { sessionId } = (await session.send(GET_SESSION_ID as 'Page.enable')) as unknown as { sessionId: string };
-    const target = this.#sessionOf({ sessionId });
+    const target = this.#sessionOf(sessionId);
     target.own = this.#ownSession(sessionId);
     target.isTakenOver = true;
     this.#sessions.set(sessionId, target);
@@ -142,7 +142,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   /** @returns the result of a command that is not passed to the browser; null for the others */
   #intercept(message: CdpMessage): Result | Promise<Result> | null {
     const { method, params = {}, sessionId } = message;
-    const { contextId, type } = this.#sessionOf(message);
+    const { contextId, type } = this.#sessionOf(sessionId);
     const context = this.#contextOf(contextId);
     switch (method) {
       case GET_SESSION_ID:
@@ -213,9 +213,9 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     this.onclose?.();
   }
 
-  /** The session of a message. Unknown ones, such as the browser's own, are not stored. */
-  #sessionOf({ sessionId = '' }: CdpMessage): Session {
-    return this.#sessions.get(sessionId) ?? new Session('', '');
+  /** Unknown sessions, such as the browser's own, are not stored. */
+  #sessionOf(id = ''): Session {
+    return this.#sessions.get(id) ?? new Session('', '');
   }
 
   /** Unknown contexts, such as the browser's own, are not stored. */
@@ -246,14 +246,14 @@ export class TargetPolicy implements ConnectOverCDPTransport {
 
   #receiverOf(message: CdpMessage): PipeSession | null {
     const { id, method = '' } = message;
-    const { own, isTakenOver, type, contextId } = this.#sessionOf(message);
+    const { own, isTakenOver, type, contextId } = this.#sessionOf(message.sessionId);
     if (id !== undefined || isTakenOver || method.startsWith('Debugger.')) return own;
     const isLoading = method.startsWith('Network.') && LOADING_TARGETS.has(type);
     return isLoading ? this.#contextOf(contextId).observer : null;
   }
 
   #admits(sessionId: string, bytes: number): boolean {
-    const session = this.#sessionOf({ sessionId });
+    const session = this.#sessionOf(sessionId);
     session.spentBytes += bytes;
     return session.spentBytes <= SESSION_MAX_BYTES || sessionId === '';
   }
@@ -320,7 +320,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       };
       // Worker scripts belong to no document.
       if (type !== 'Script' || loaderId !== '') return null;
-      const context = this.#contextOf(this.#sessionOf({ sessionId }).contextId);
+      const context = this.#contextOf(this.#sessionOf(sessionId).contextId);
       context.workerScripts.set(request.url, { sessionId, requestId, timestamp });
       return endOfScript(context, request.url);
     }
@@ -341,7 +341,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   }
 
   #drop(sessionId: string): void {
-    const { own, contextId } = this.#sessionOf({ sessionId });
+    const { own, contextId } = this.#sessionOf(sessionId);
     const context = this.#contextOf(contextId);
     if (context.observer === own) context.observer = null;
     own?.close();

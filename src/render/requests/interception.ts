@@ -89,15 +89,12 @@ export class Interception {
     const interception = new Interception(session, plan);
     const page: RequestTarget = { send: sendTo(cdp), type: 'page', url: '' };
     const fetchEnabled = { ...FETCH_PATTERNS, handleAuthRequests: plan.options.httpCredentials !== null };
-    cdp.on('Fetch.requestPaused', (paused) => interception.#judgeSafely(paused as Paused, page));
-    cdp.on('Fetch.authRequired', (asked) => interception.#answerAuth(asked, page));
-    const watching = watchChildTargets(cdp, {
-      onTarget: (send) => send('Fetch.enable', fetchEnabled),
-      onEvent: (method, params, target) => {
-        if (method === 'Fetch.requestPaused') interception.#judgeSafely(params as Paused, target);
-        if (method === 'Fetch.authRequired') interception.#answerAuth(params as AuthRequired, target);
-      },
-    });
+    const onEvent = (method: string, params: unknown, target: RequestTarget) => {
+      if (method === 'Fetch.requestPaused') interception.#judgeSafely(params as Paused, target);
+      if (method === 'Fetch.authRequired') interception.#answerAuth(params as AuthRequired, target);
+    };
+    cdp.on('event', ({ method, params }) => onEvent(method, params, page));
+    const watching = watchChildTargets(cdp, { onTarget: (send) => send('Fetch.enable', fetchEnabled), onEvent });
     await Promise.all([watching, cdp.send('Fetch.enable', fetchEnabled)]);
     return interception;
   }
