@@ -56,9 +56,8 @@ export function containsFixed(element: Element, style: CSSStyleDeclaration): boo
   if (style.transformStyle === 'preserve-3d' || style.contentVisibility === 'auto') return true;
   if (/paint|layout|strict|content/.test(style.contain) || /transform|perspective|translate|rotate|scale|contain/.test(willChange))
     return true;
-  return [style.transform, style.perspective, style.translate, style.rotate, style.scale, style.offsetPath].some(
-    (value) => value !== 'none',
-  );
+  const moving = ['transform', 'perspective', 'translate', 'rotate', 'scale', 'offsetPath'] as const;
+  return moving.some((property) => style[property] !== 'none');
 }
 
 /** Whether the page's scrolling moves the element. A sticky element in an inner scroller keeps its position there. */

@@ -239,13 +239,13 @@ function roleOfPseudo(host: HTMLElement, style: CSSStyleDeclaration, { keep }: P
   if (style.position !== 'fixed' || /^(none|normal)$/.test(style.content)) return null;
   const own = getComputedStyle(host);
   if (own.position === 'fixed' || containsFixed(host, own) || fixedContainer(host) !== null) return null;
-  const [top, bottom, left, right] = [style.top, style.bottom, style.left, style.right].map(Number.parseFloat);
-  if (top === undefined || bottom === undefined || left === undefined || right === undefined) return null;
+  const [top, bottom] = [Number.parseFloat(style.top), Number.parseFloat(style.bottom)];
+  const beside = Number.parseFloat(style.left) + Number.parseFloat(style.right);
   const view = viewHeight();
   const height = view - top - bottom;
   if (Number.isNaN(height)) return null;
   // A pseudo-element that covers the view may also be an overlay.
-  if (height > view * COVERS_MIN && left + right < innerWidth * (1 - COVERS_MIN)) return Number(style.zIndex) < 0 ? 'backdrop' : null;
+  if (height > view * COVERS_MIN && beside < innerWidth * (1 - COVERS_MIN)) return Number(style.zIndex) < 0 ? 'backdrop' : null;
   if (keep === 'none') return isInside(host, marked()) ? null : 'away';
   return top > bottom && height < view * 0.6 && bottom < view * 0.25 ? 'bottom' : 'top';
 }

@@ -49,7 +49,7 @@ async function outline(session: PageSession, page: BoundedPage, deadline: number
 
 /** Cuts to the limit, in UTF-16 units, but not inside a surrogate pair. */
 function cutText(text: string): string {
-  return text.slice(0, INSPECTION_LIMIT_CHARS).replace(text.length > INSPECTION_LIMIT_CHARS ? /[\ud800-\udbff]$/ : '', '');
+  return text.length > INSPECTION_LIMIT_CHARS ? text.slice(0, INSPECTION_LIMIT_CHARS).replace(/[\ud800-\udbff]$/, '') : text;
 }
 
 /**
