@@ -148,8 +148,8 @@ export function shownPart({ left, top, right, bottom }: ElementBox, of: Element)
     if (!isAround(at, style, position)) continue;
     position = style.position;
     const { display, overflowX, overflowY } = style;
-    const hasMargin = Number.parseFloat(style.getPropertyValue('overflow-clip-margin')) > 0;
-    const clips = (overflow: string) => (overflow === 'visible' || hasMargin ? 'visible' : 'hidden');
+    const hasMargin = () => Number.parseFloat(style.getPropertyValue('overflow-clip-margin')) > 0;
+    const clips = (overflow: string) => (overflow === 'visible' || hasMargin() ? 'visible' : 'hidden');
     seen = afterClipBy(seen, at, { display, overflowX: clips(overflowX), overflowY: clips(overflowY) });
   }
   return seen.right > seen.left && seen.bottom > seen.top ? seen : null;
