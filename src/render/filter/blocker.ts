@@ -52,7 +52,7 @@ const RETRY_MS = 3_600_000;
 const CHECK_INTERVAL_MS = 600_000;
 
 export class Blocker implements AsyncDisposable {
-  #engines: Engines;
+  private engines: Engines;
   #manifest: Manifest = { lists: {}, engines: {} };
   #manifestAt = 0;
   /** The engines of lists that are loaded. A damaged engine, or one of another version, is rebuilt from the existing lists. */
@@ -70,7 +70,7 @@ export class Blocker implements AsyncDisposable {
     private readonly consentBundle: string,
     private readonly builtInOnly: Engines,
   ) {
-    this.#engines = builtInOnly;
+    this.engines = builtInOnly;
   }
 
   /** Resolves once the existing lists are loaded; others are fetched in the background. */
@@ -102,7 +102,7 @@ export class Blocker implements AsyncDisposable {
   guard(session: PageSession, options: CaptureOptions, id: string): Promise<PageGuard> {
     return guardPage(
       {
-        engines: this.#engines,
+        engines: this.engines,
         listsOf: (refusals) => this.#listsOf(refusals),
         consentBundle: this.consentBundle,
         log: this.options.log.child({ job_id: id }),
@@ -185,7 +185,7 @@ export class Blocker implements AsyncDisposable {
     this.#manifest = await store.readManifest();
     this.#listed = await loadEngines(this.lists, this.#manifest);
     const plain = this.builtInOnly;
-    this.#engines = engineSet((category) => this.#listed[category] ?? plain[category], plain.ownExceptions);
+    this.engines = engineSet((category) => this.#listed[category] ?? plain[category], plain.ownExceptions);
   }
 
   #keepFresh(): void {
