@@ -4,22 +4,8 @@ import { BLOCK_PATTERN_MAX_CHARS, DELAY_MS, TIMEOUT_MS } from '../../contract/li
 import { cookieDomainProblem } from '../../contract/login-schema.js';
 import { readUrl } from '../../contract/read-url.js';
 import { RESOURCE_TYPES } from '../../contract/request-fields.js';
-import { type DoorField, type Draft, field, newDraft, object, readFields, refused } from './door.js';
-import { bool, keep, num, put } from './fields.js';
-import {
-  addTags,
-  EVENT_SEEN,
-  LOADED,
-  listenFor,
-  scrollThrough,
-  type Tag,
-  THROW_IF_LATE,
-  untilAll,
-  untilFunction,
-  untilSelector,
-  WAIT_MS,
-  type Wait,
-} from './page-scripts.js';
+import { bool, type DoorField, type Draft, field, keep, newDraft, num, object, put, readFields, refused } from './door.js';
+import * as scripts from './page-scripts.js';
 
 export type Endpoint = 'screenshot' | 'pdf' | 'content';
 
@@ -41,7 +27,7 @@ const FOOTER =
 const QUALITY = 80;
 const text = z.string();
 const ms = num.refine((value) => value >= 0, 'must be 0 or more');
-const orAbsent = text.transform((value) => value || undefined);
+const orAbsent = <Value>(schema: z.ZodType<Value>) => schema.transform((value) => value || undefined);
 const length = z.union([z.number(), z.string()], { error: 'must be a length, such as 10mm' });
 
 /** Values that say what is so anyway. */
@@ -102,13 +88,13 @@ type Cookie = z.output<typeof cookie>;
 
 const waitOptions = { timeout: ms.optional() };
 
-const BLOCK_ADS = field<Wanted, boolean>(bool, (value, { draft }) => {
-  Object.assign(draft, { block_ads: value, block_trackers: value });
-});
+const BLOCK_ADS = field<Wanted, boolean>(bool, (value, { draft }) => Object.assign(draft, { block_ads: value, block_trackers: value }));
 const IGNORED: DoorField<Wanted> = { read: () => null };
 
 const NO_INTERCEPTORS = 'is not supported here: block requests with `rejectRequestPattern`, or capture `html` that has what the page needs';
 const USER_AGENT_RULE = 'must be a string: the client hints follow from it';
+const userAgentObject = z.strictObject({ userAgent: text }, USER_AGENT_RULE).transform(({ userAgent }) => userAgent);
+const userAgent = z.union([text, userAgentObject], USER_AGENT_RULE);
 
 const COMMON: Record<string, DoorField<Wanted>> = {
   url: put(text.min(1), 'draft', 'url'),
@@ -124,11 +110,7 @@ const COMMON: Record<string, DoorField<Wanted>> = {
     if (html !== null && Object.keys(value).length > 0) return 'needs `url`, whose origin gets the headers';
     if (html === null) draft.headers = value;
   }),
-  userAgent: put(
-    z.union([text, z.strictObject({ userAgent: text }, USER_AGENT_RULE).transform(({ userAgent }) => userAgent)], USER_AGENT_RULE),
-    'draft',
-    'user_agent',
-  ),
+  userAgent: put(userAgent, 'draft', 'user_agent'),
   setJavaScriptEnabled: only(true, 'block scripts with `rejectResourceTypes: ["script"]`, which leaves those within the page'),
   rejectResourceTypes: field(z.array(text), (types, { draft }) => {
     const other = types.find((type) => !RESOURCE_TYPES.some((known) => known === type && known !== 'frame'));
@@ -143,12 +125,12 @@ const COMMON: Record<string, DoorField<Wanted>> = {
     draft.block_requests = globs;
   }),
   requestInterceptors: field(z.tuple([], NO_INTERCEPTORS), () => null),
-  addStyleTag: field(z.array(styleTag), (tags, wanted) => {
-    wanted.tags.push(...tags.map((tag): Tag => ({ ...tag, element: tag.url === undefined ? 'style' : 'link' })));
-  }),
-  addScriptTag: field(z.array(scriptTag), (tags, wanted) => {
-    wanted.tags.push(...tags.map((tag): Tag => ({ ...tag, element: 'script' })));
-  }),
+  addStyleTag: field(z.array(styleTag), (tags, wanted) =>
+    wanted.tags.push(...tags.map((tag): scripts.Tag => ({ ...tag, element: tag.url === undefined ? 'style' : 'link' }))),
+  ),
+  addScriptTag: field(z.array(scriptTag), (tags, wanted) =>
+    wanted.tags.push(...tags.map((tag): scripts.Tag => ({ ...tag, element: 'script' }))),
+  ),
   waitForTimeout: field(ms, (value, { draft }) => {
     if (value > DELAY_MS.max) return `must be at most ${DELAY_MS.max}: wait for something with \`waitForFunction\``;
     draft.delay = Math.round(value);
@@ -156,19 +138,19 @@ const COMMON: Record<string, DoorField<Wanted>> = {
   waitForFunction: field(
     z.strictObject({ fn: text.min(1), polling: z.union([text, z.number()]).optional(), ...waitOptions }),
     ({ fn, timeout }, { waits }) => {
-      waits.function = { test: untilFunction(fn), timeout: timeout ?? null };
+      waits.function = { test: scripts.untilFunction(fn), timeout: timeout ?? null };
     },
   ),
   waitForSelector: field(
     z.strictObject({ selector: text.min(1), hidden: bool.default(false), visible: bool.default(false), ...waitOptions }),
     ({ timeout, ...what }, { waits }) => {
-      waits.selector = { test: untilSelector(what), timeout: timeout ?? null };
+      waits.selector = { test: scripts.untilSelector(what), timeout: timeout ?? null };
     },
   ),
   waitForEvent: field(z.strictObject({ event: text.min(1), ...waitOptions }), ({ event: name, timeout }, wanted) => {
     // browserless takes 0 for the default, here alone.
     wanted.event = name;
-    wanted.waits.event = { test: EVENT_SEEN, timeout: timeout || null };
+    wanted.waits.event = { test: scripts.EVENT_SEEN, timeout: timeout || null };
   }),
   scrollPage: keep(bool, 'scrolls'),
   bestAttempt: keep(bool, 'bestAttempt'),
@@ -176,6 +158,8 @@ const COMMON: Record<string, DoorField<Wanted>> = {
   blockAds: BLOCK_ADS,
   blockConsentModals: put(bool, 'draft', 'block_cookie_banners'),
 };
+
+const isBase64 = z.enum(['binary', 'base64']).transform((encoding) => encoding === 'base64');
 
 const SCREENSHOT: Record<string, DoorField<Wanted>> = {
   type: put(z.enum(['png', 'jpeg', 'webp']), 'draft', 'format'),
@@ -186,10 +170,7 @@ const SCREENSHOT: Record<string, DoorField<Wanted>> = {
     scale: only(1, 'set `viewport.deviceScaleFactor`'),
   }),
   omitBackground: put(bool, 'draft', 'omit_background'),
-  encoding: keep(
-    z.enum(['binary', 'base64']).transform((encoding) => encoding === 'base64'),
-    'base64',
-  ),
+  encoding: keep(isBase64, 'base64'),
   // A part of the page is captured wherever it is, and the pixels are the same.
   captureBeyondViewport: field(bool, (value, { clip }) =>
     !value && Object.keys(clip).length > 0 ? 'can only be true here with `clip`' : undefined,
@@ -210,14 +191,12 @@ const PDF: Record<string, DoorField<Wanted>> = {
   displayHeaderFooter: keep(bool, 'hasTemplates'),
   headerTemplate: keep(text, 'header'),
   footerTemplate: keep(text, 'footer'),
-  pageRanges: put(orAbsent, 'pdf', 'page_ranges'),
+  pageRanges: put(orAbsent(text), 'pdf', 'page_ranges'),
   preferCSSPageSize: put(bool, 'pdf', 'prefer_css_page_size'),
   outline: put(bool, 'pdf', 'outline'),
   tagged: put(bool, 'pdf', 'tagged'),
   // Printing has a limit of its own, fonts are always waited for, and a PDF has no background of its own.
-  timeout: IGNORED,
-  waitForFonts: IGNORED,
-  omitBackground: IGNORED,
+  ...Object.fromEntries(['timeout', 'waitForFonts', 'omitBackground'].map((name) => [name, IGNORED])),
   path: refused('the PDF is the answer'),
   fullPage: put(bool, 'draft', 'full_page'),
 };
@@ -241,11 +220,7 @@ const TABLES: Record<Endpoint, Record<string, DoorField<Wanted>>> = {
   screenshot: { ...COMMON, emulateMediaType: ONLY_SCREEN, options: object(SCREENSHOT), selector: put(text.min(1), 'draft', 'selector') },
   pdf: {
     ...COMMON,
-    emulateMediaType: put(
-      media.transform((value) => value || undefined),
-      'pdf',
-      'media',
-    ),
+    emulateMediaType: put(orAbsent(media), 'pdf', 'media'),
     options: PDF_OPTIONS,
   },
   content: { ...COMMON, emulateMediaType: ONLY_SCREEN },
@@ -267,20 +242,12 @@ const FLAGS = z.array(text).transform((flags, context) => {
   return asked;
 });
 
-const insecure = put<Wanted>(
-  bool.transform((value) => value || undefined),
-  'draft',
-  'ignore_https_errors',
-);
+const insecure = put<Wanted>(orAbsent(bool), 'draft', 'ignore_https_errors');
 
 /** The members of `launch`. They may stand in the query by themselves, as in version 1. */
 const LAUNCH: Record<string, DoorField<Wanted>> = {
-  args: field(FLAGS, (asked, { draft }) => {
-    Object.assign(draft, asked);
-  }),
-  headless: {
-    read: (given) => ([true, 'true', 'new', 'shell', ''].includes(given as string) ? null : 'must be true here'),
-  },
+  args: field(FLAGS, (asked, { draft }) => Object.assign(draft, asked)),
+  headless: { read: (given) => ([true, 'true', 'new', 'shell', ''].includes(given as string) ? null : 'must be true here') },
   stealth: only(false, 'no browser is disguised here'),
   ignoreHTTPSErrors: insecure,
   acceptInsecureCerts: insecure,
@@ -294,13 +261,13 @@ const LAUNCH: Record<string, DoorField<Wanted>> = {
   waitForInitialPage: IGNORED,
 };
 
+/** 0 is no limit. */
+const limitMs = ms.transform((value) => value || TIMEOUT_MS.max);
+
 const QUERY: Record<string, DoorField<Wanted>> = {
   ...LAUNCH,
   token: IGNORED,
-  timeout: keep(
-    ms.transform((value) => value || TIMEOUT_MS.max),
-    'timeout',
-  ),
+  timeout: keep(limitMs, 'timeout'),
   blockAds: BLOCK_ADS,
   launch: {
     read: (value, wanted) => {
@@ -361,15 +328,15 @@ function newWanted() {
     viewport: { width: 800, height: 600, deviceScaleFactor: 1 },
     html: null as string | null,
     cookies: [] as Cookie[],
-    tags: [] as Tag[],
-    waits: {} as Partial<Record<'function' | 'selector' | 'event', Wait>>,
+    tags: [] as scripts.Tag[],
+    waits: {} as Partial<Record<'function' | 'selector' | 'event', scripts.Wait>>,
     event: null as string | null,
     waitUntil: 'load',
     gotoTimeout: null as number | null,
     bestAttempt: false,
     scrolls: false,
     /** The limit for everything, in ms. */
-    timeout: WAIT_MS,
+    timeout: scripts.WAIT_MS,
     base64: false,
     pdf: { tagged: true, print_background: false, fit_width: false } as Record<string, unknown>,
     paper: { width: '8.5in', height: '11in' },
@@ -422,12 +389,12 @@ function writeWaits(draft: Draft, wanted: Wanted): void {
   const until = wanted.html !== null && waitUntil === 'networkidle' ? 'load' : waitUntil;
   draft.wait_until = bestAttempt ? 'domcontentloaded' : until;
   // The waits may begin later than the event comes.
-  const scripts = [...(awaited === null ? [] : [listenFor(awaited)]), ...(tags.length === 0 ? [] : [addTags(tags)])];
-  if (scripts.length > 0) draft.custom_js = scripts.join('\n');
-  const loaded = bestAttempt && until !== 'domcontentloaded' ? [{ test: LOADED, timeout: gotoTimeout }] : [];
-  const all: Wait[] = [...loaded, ...[waits.function, waits.selector, waits.event].filter((wait) => wait !== undefined)];
+  const added = [...(awaited === null ? [] : [scripts.listenFor(awaited)]), ...(tags.length === 0 ? [] : [scripts.addTags(tags)])];
+  if (added.length > 0) draft.custom_js = added.join('\n');
+  const loaded = bestAttempt && until !== 'domcontentloaded' ? [{ test: scripts.LOADED, timeout: gotoTimeout }] : [];
+  const all: scripts.Wait[] = [...loaded, ...[waits.function, waits.selector, waits.event].filter((wait) => wait !== undefined)];
   draft.timeout = timeoutOf(wanted, all);
-  const expression = all.length === 0 ? null : untilAll(all, { goesOn: bestAttempt });
+  const expression = all.length === 0 ? null : scripts.untilAll(all, { goesOn: bestAttempt });
   const mayBeLate = !bestAttempt && all.some(({ timeout }) => (timeout ?? 0) > 0);
   if (!scrolls && !mayBeLate) {
     if (expression !== null) draft.wait_for_function = expression;
@@ -435,15 +402,15 @@ function writeWaits(draft: Draft, wanted: Wanted): void {
   }
   draft.steps = [
     ...(expression === null ? [] : [{ action: 'wait_for', expression }]),
-    ...(mayBeLate ? [{ action: 'evaluate', script: THROW_IF_LATE }] : []),
-    ...(scrolls ? [{ action: 'evaluate', script: scrollThrough(null) }] : []),
+    ...(mayBeLate ? [{ action: 'evaluate', script: scripts.THROW_IF_LATE }] : []),
+    ...(scrolls ? [{ action: 'evaluate', script: scripts.scrollThrough(null) }] : []),
   ];
 }
 
 /** The limit of the request, or how long the navigation and the waits may take together; 0 is no limit. */
-function timeoutOf({ timeout, gotoTimeout, bestAttempt }: Wanted, waits: readonly Wait[]): number {
+function timeoutOf({ timeout, gotoTimeout, bestAttempt }: Wanted, waits: readonly scripts.Wait[]): number {
   const parts = [gotoTimeout, ...waits.map((wait) => wait.timeout)];
   const isEndless = bestAttempt || parts.includes(0);
-  const together = isEndless ? timeout : parts.reduce<number>((sum, part) => sum + (part ?? WAIT_MS), 0);
+  const together = isEndless ? timeout : parts.reduce<number>((sum, part) => sum + (part ?? scripts.WAIT_MS), 0);
   return Math.round(Math.min(TIMEOUT_MS.max, Math.max(TIMEOUT_MS.min, Math.min(timeout, together))));
 }

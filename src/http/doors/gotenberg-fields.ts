@@ -2,8 +2,7 @@
 import { z } from 'zod';
 import { CSS_PX_PER_INCH } from '../../contract/pdf-schema.js';
 import { invalidField } from '../../contract/submission.js';
-import { type DoorField, type Draft, field, newDraft, readFields, refused } from './door.js';
-import { durationMs, put } from './fields.js';
+import { type DoorField, type Draft, durationMs, field, newDraft, put, readFields, refused } from './door.js';
 import type { GotenbergForm, Source } from './gotenberg-form.js';
 
 export type Output = 'convert' | 'screenshot';
@@ -66,19 +65,11 @@ const mediaFeatures = z.union([
 ]);
 
 const FIELDS: Record<string, DoorField<Reading>> = {
-  skipNetworkIdleEvent: field(boolean, (skips, { draft }) => {
-    if (!skips) draft.wait_until = 'networkidle';
-  }),
-  skipNetworkAlmostIdleEvent: field(boolean, (skips, { draft }) => {
-    if (!skips) draft.wait_for_idle = true;
-  }),
+  skipNetworkIdleEvent: field(boolean, (skips, { draft }) => skips || Object.assign(draft, { wait_until: 'networkidle' })),
+  skipNetworkAlmostIdleEvent: field(boolean, (skips, { draft }) => skips || Object.assign(draft, { wait_for_idle: true })),
   waitDelay: put(duration, 'draft', 'delay'),
-  waitWindowStatus: field(text, (status, { expressions }) => {
-    expressions.push(`window.status === ${JSON.stringify(status)}`);
-  }),
-  waitForExpression: field(text, (expression, { expressions }) => {
-    expressions.push(expression.replace(/[;\s]+$/, ''));
-  }),
+  waitWindowStatus: field(text, (status, { expressions }) => expressions.push(`window.status === ${JSON.stringify(status)}`)),
+  waitForExpression: field(text, (expression, { expressions }) => expressions.push(expression.replace(/[;\s]+$/, ''))),
   waitForSelector: put(text, 'draft', 'wait_for_selector'),
   cookies: field(json(z.array(cookie).max(100), 'a JSON array of cookies with name, value and domain'), (cookies, { draft }) => {
     // Unlike `cookies`, these may be for any host, as those of Gotenberg.
@@ -148,9 +139,7 @@ const PDF_FIELDS: Record<string, DoorField<Reading>> = {
   // A printed page has no background of its own.
   omitBackground: field(boolean, (omits, { pdf }) => (omits && pdf.print_background !== true ? 'needs printBackground' : undefined)),
   pdfa: put(text, 'archive', 'pdfa'),
-  pdfua: field(boolean, (isUa, { archive }) => {
-    if (isUa) archive.pdfua = 'true';
-  }),
+  pdfua: field(boolean, (isUa, { archive }) => isUa && Object.assign(archive, { pdfua: 'true' })),
   ...refusedAll(
     'send the PDF to a route /forms/pdfengines of a Gotenberg',
     ...'merge flatten splitMode splitSpan splitUnify metadata userPassword ownerPassword encrypt embeds split'.split(' '),
@@ -163,9 +152,7 @@ const SCREENSHOT_FIELDS: Record<string, DoorField<Reading>> = {
   width: put(whole, 'viewport', 'width'),
   height: put(whole, 'viewport', 'height'),
   deviceScaleFactor: put(number, 'viewport', 'deviceScaleFactor'),
-  clip: field(boolean, (clips, { draft }) => {
-    if (clips) showView(draft);
-  }),
+  clip: field(boolean, (clips, { draft }) => clips && showView(draft)),
   selector: field(text, (selector, { draft }) => {
     showView(draft);
     draft.selector = selector;

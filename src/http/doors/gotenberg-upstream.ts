@@ -90,7 +90,10 @@ async function exchange(services: AppServices, c: Context<AppEnv>, { url, header
   } catch (error) {
     request.destroy();
     if (outgoing.destroyed) return RESPONSE_ALREADY_SENT;
-    throw error instanceof CaptureError ? error : unavailable(error);
+    if (error instanceof CaptureError) throw error;
+    // The address is the operator's, so the error does not name it.
+    const message = 'The Gotenberg behind this server could not be reached, or did not answer in time.';
+    throw new CaptureError({ code: 'egress_unavailable', message, cause: error });
   }
   if (outgoing.destroyed) {
     request.destroy();
@@ -124,13 +127,4 @@ async function* limited(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 
 function tooLarge(): CaptureError {
   return new CaptureError({ code: 'invalid_request', status: 413, message: `The body is larger than ${PAGE_FILES_MAX_BYTES} bytes.` });
-}
-
-/** The address is the operator's, so the error does not name it. */
-function unavailable(cause: unknown): CaptureError {
-  return new CaptureError({
-    code: 'egress_unavailable',
-    message: 'The Gotenberg behind this server could not be reached, or did not answer in time.',
-    cause,
-  });
 }

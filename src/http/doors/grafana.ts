@@ -8,8 +8,20 @@ import { readUrl } from '../../contract/read-url.js';
 import type { AppEnv, AppServices } from '../app-services.js';
 import type { Route } from '../route.js';
 import { answerPicture } from '../send-artifact.js';
-import { type DoorField, type Draft, doorRoute, field, newDraft, readFields, refused } from './door.js';
-import { answerFailure, captureAs, durationMs, keep, put } from './fields.js';
+import {
+  answerFailure,
+  captureAs,
+  type DoorField,
+  type Draft,
+  doorRoute,
+  durationMs,
+  field,
+  keep,
+  newDraft,
+  put,
+  readFields,
+  refused,
+} from './door.js';
 import { panelsLoaded, scrollThrough } from './page-scripts.js';
 
 /** The version that the renderer tells; Grafana decides by it what it may ask for. */
@@ -26,6 +38,9 @@ type Wanted = ReturnType<typeof newWanted>;
 
 const text = z.string();
 const whole = text.regex(/^-?\d{1,9}$/, 'must be a whole number').transform(Number);
+const widthPx = whole.transform((width) => (width === -1 ? WIDTH_PX : width));
+const heightPx = whole.transform((height) => (height === -1 ? null : height));
+const density = text.regex(/^\d+(\.\d+)?$/, 'must be a number above 0').transform((value) => Number(value) || 1);
 const yes = text.transform((value) => value === 'true');
 
 const PDF: Record<string, DoorField<Wanted>> = {
@@ -37,18 +52,9 @@ const PDF: Record<string, DoorField<Wanted>> = {
 
 const FIELDS: Record<string, DoorField<Wanted>> = {
   url: put(text.min(1), 'draft', 'url'),
-  width: keep(
-    whole.transform((width) => (width === -1 ? WIDTH_PX : width)),
-    'width',
-  ),
-  height: keep(
-    whole.transform((height) => (height === -1 ? null : height)),
-    'height',
-  ),
-  deviceScaleFactor: keep(
-    text.regex(/^\d+(\.\d+)?$/, 'must be a number above 0').transform((value) => Number(value) || 1),
-    'density',
-  ),
+  width: keep(widthPx, 'width'),
+  height: keep(heightPx, 'height'),
+  deviceScaleFactor: keep(density, 'density'),
   timezone: put(text.transform(timezoneOf), 'draft', 'timezone'),
   encoding: field(text.trim().toLowerCase(), (value, { draft }) => {
     if (value === 'csv') return 'cannot be csv: this server makes png and pdf; data is exported as CSV in Grafana itself';
