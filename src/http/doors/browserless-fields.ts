@@ -11,13 +11,6 @@ export type Endpoint = 'screenshot' | 'pdf' | 'content';
 
 type Wanted = ReturnType<typeof newWanted>;
 
-/** A request, as a capture. `html` is the document that it has brought, or null. */
-export interface Asked {
-  draft: Draft;
-  html: string | null;
-  base64: boolean;
-}
-
 /** Chromium's own templates show these, too. */
 const HEADER =
   '<div style="display:flex;width:100%;padding:0 24px;font-size:8px"><span class="date"></span><span class="title" style="flex:1;text-align:center"></span></div>';
@@ -87,10 +80,8 @@ const cookie = z
 type Cookie = z.output<typeof cookie>;
 
 const waitOptions = { timeout: ms.optional() };
-
 const BLOCK_ADS = field<Wanted, boolean>(bool, (value, { draft }) => Object.assign(draft, { block_ads: value, block_trackers: value }));
 const IGNORED: DoorField<Wanted> = { read: () => null };
-
 const NO_INTERCEPTORS = 'is not supported here: block requests with `rejectRequestPattern`, or capture `html` that has what the page needs';
 const USER_AGENT_RULE = 'must be a string: the client hints follow from it';
 const userAgentObject = z.strictObject({ userAgent: text }, USER_AGENT_RULE).transform(({ userAgent }) => userAgent);
@@ -113,10 +104,10 @@ const COMMON: Record<string, DoorField<Wanted>> = {
   userAgent: put(userAgent, 'draft', 'user_agent'),
   setJavaScriptEnabled: only(true, 'block scripts with `rejectResourceTypes: ["script"]`, which leaves those within the page'),
   rejectResourceTypes: field(z.array(text), (types, { draft }) => {
-    const other = types.find((type) => !RESOURCE_TYPES.some((known) => known === type && known !== 'frame'));
-    if (other === 'document') return 'cannot have document, which is the page itself';
-    if (other !== undefined)
-      return `cannot have this type here, but ${RESOURCE_TYPES.filter((type) => type !== 'frame').join(', ')}; other blocks pings and prefetches, too`;
+    const known: readonly string[] = RESOURCE_TYPES.filter((type) => type !== 'frame');
+    if (types.includes('document')) return 'cannot have document, which is the page itself';
+    const isKnown = types.every((type) => known.includes(type));
+    if (!isKnown) return `cannot have this type here, but ${known.join(', ')}; other blocks pings and prefetches, too`;
     draft.block_resources = types;
   }),
   rejectRequestPattern: field(z.array(text.max(BLOCK_PATTERN_MAX_CHARS)), (patterns, { draft }) => {
@@ -137,15 +128,11 @@ const COMMON: Record<string, DoorField<Wanted>> = {
   }),
   waitForFunction: field(
     z.strictObject({ fn: text.min(1), polling: z.union([text, z.number()]).optional(), ...waitOptions }),
-    ({ fn, timeout }, { waits }) => {
-      waits.function = { test: scripts.untilFunction(fn), timeout: timeout ?? null };
-    },
+    ({ fn, timeout = null }, { waits }) => Object.assign(waits, { function: { test: scripts.untilFunction(fn), timeout } }),
   ),
   waitForSelector: field(
     z.strictObject({ selector: text.min(1), hidden: bool.default(false), visible: bool.default(false), ...waitOptions }),
-    ({ timeout, ...what }, { waits }) => {
-      waits.selector = { test: scripts.untilSelector(what), timeout: timeout ?? null };
-    },
+    ({ timeout = null, ...what }, { waits }) => Object.assign(waits, { selector: { test: scripts.untilSelector(what), timeout } }),
   ),
   waitForEvent: field(z.strictObject({ event: text.min(1), ...waitOptions }), ({ event: name, timeout }, wanted) => {
     // browserless takes 0 for the default, here alone.
@@ -218,11 +205,7 @@ const ONLY_SCREEN = field<Wanted, string>(media, (value) => (value === 'print' ?
 
 const TABLES: Record<Endpoint, Record<string, DoorField<Wanted>>> = {
   screenshot: { ...COMMON, emulateMediaType: ONLY_SCREEN, options: object(SCREENSHOT), selector: put(text.min(1), 'draft', 'selector') },
-  pdf: {
-    ...COMMON,
-    emulateMediaType: put(orAbsent(media), 'pdf', 'media'),
-    options: PDF_OPTIONS,
-  },
+  pdf: { ...COMMON, emulateMediaType: put(orAbsent(media), 'pdf', 'media'), options: PDF_OPTIONS },
   content: { ...COMMON, emulateMediaType: ONLY_SCREEN },
 };
 
@@ -311,13 +294,25 @@ function globOf(pattern: string): string | null {
 
 /**
  * Reads a request of browserless's interface.
+ * @returns the capture request, and the document that it has brought, or null
  * @throws CaptureError `invalid_request` that names the fields which are unknown, not valid or not honoured
  */
-export function readAsked(endpoint: Endpoint, query: URLSearchParams, body: Record<string, unknown>): Asked {
+export function readAsked(endpoint: Endpoint, query: URLSearchParams, body: Record<string, unknown>) {
   const wanted = newWanted();
   readFields(queryOf(query), QUERY, wanted);
   readFields(body, TABLES[endpoint], wanted);
-  return toAsked(endpoint, wanted);
+  const { draft, html, base64, viewport, clip } = wanted;
+  draft.viewport = viewport;
+  if (Object.keys(clip).length > 0) draft.clip = clip;
+  addCookies(draft, wanted.cookies);
+  // An error page, a bot wall and a blank page are captured. What is tolerated for an element or a part of the page is its absence.
+  const isPart = draft.selector !== undefined || draft.clip !== undefined;
+  draft.tolerate = ['target_error', 'blocked_by_target', ...(isPart ? [] : ['render_incomplete'])];
+  if (endpoint === 'pdf') writePdf(draft, wanted);
+  else draft.format ??= 'png';
+  draft.quality ??= QUALITY;
+  writeWaits(draft, wanted);
+  return { draft, html, base64 };
 }
 
 /** The fields of a request as they are read: several of them together may give one field of a capture request. */
@@ -344,21 +339,6 @@ function newWanted() {
     header: '',
     footer: '',
   };
-}
-
-function toAsked(endpoint: Endpoint, wanted: Wanted): Asked {
-  const { draft, html, base64 } = wanted;
-  draft.viewport = wanted.viewport;
-  if (Object.keys(wanted.clip).length > 0) draft.clip = wanted.clip;
-  addCookies(draft, wanted.cookies);
-  // An error page, a bot wall and a blank page are captured. What is tolerated for an element or a part of the page is its absence.
-  const isPart = draft.selector !== undefined || draft.clip !== undefined;
-  draft.tolerate = ['target_error', 'blocked_by_target', ...(isPart ? [] : ['render_incomplete'])];
-  if (endpoint === 'pdf') writePdf(draft, wanted);
-  else draft.format ??= 'png';
-  draft.quality ??= QUALITY;
-  writeWaits(draft, wanted);
-  return { draft, html, base64 };
 }
 
 /** Adds cookies to a capture request that has its `url`: those for other hosts than the page's go into its `storage_state`. */

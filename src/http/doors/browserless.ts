@@ -17,10 +17,11 @@ import type { SubmittableForm } from '../receive-form.js';
 import type { Route } from '../route.js';
 import { answerPicture, openPictureOf } from '../send-artifact.js';
 import { type Endpoint, readAsked } from './browserless-fields.js';
-import { answerFailure, captureAs, type DoorOrder, doorRoute } from './door.js';
+import { answerFailure, captureAs, type Draft, doorRoute } from './door.js';
 import type { JsonAnswer } from './json-thread.js';
 import { LATE } from './page-scripts.js';
 
+const ENDPOINTS: Endpoint[] = ['screenshot', 'pdf', 'content'];
 const PREFIXES = ['', '/chromium', '/chrome'];
 /** Routes of browserless that are not served, and the alternative to each. */
 const REFUSED = {
@@ -31,7 +32,6 @@ const REFUSED = {
 };
 const NO_SOCKETS = 'No browser can be connected to here: use POST /screenshot, /pdf or /content, or the `steps` of POST /v1/screenshot.';
 const SOCKETS = ['/chromium', '/chrome', '/chromium/playwright', '/chrome/playwright', '/playwright/chromium', '/playwright/chrome'];
-
 const RESPONSE_URL_CHARS = 1_000;
 /** A megabyte of HTML takes about 15 ms to parse, which would hold up other requests. */
 const PARSED_HERE_BYTES = 1024 * 1024;
@@ -64,12 +64,8 @@ const NAMES: Record<string, string> = {
   ignore_https_errors: 'launch.acceptInsecureCerts',
 };
 
-/** Each path also with a slash at its end. */
-const paths = (path: string) => [path, `${path}/`];
-const ENDPOINTS: Endpoint[] = ['screenshot', 'pdf', 'content'];
-
 export const BROWSERLESS_ROUTES: readonly Route[] = [
-  ...PREFIXES.flatMap((prefix) => ENDPOINTS.flatMap((endpoint) => paths(`${prefix}/${endpoint}`).map((path) => route(path, endpoint)))),
+  ...PREFIXES.flatMap((prefix) => ENDPOINTS.flatMap((endpoint) => ['', '/'].map((end) => route(`${prefix}/${endpoint}${end}`, endpoint)))),
   ...PREFIXES.flatMap((prefix) => Object.entries(REFUSED).map(([path, instead]) => refusedRoute('POST', `${prefix}${path}`, instead))),
   ...SOCKETS.map((path) => refusedRoute('GET', path, NO_SOCKETS)),
 ];
@@ -96,13 +92,8 @@ function keyOf(c: Context<AppEnv>): string | null {
   return /^basic$/i.test(scheme) ? Buffer.from(given, 'base64').toString().replace(':', '') : null;
 }
 
-interface Order extends DoorOrder, AsyncDisposable {
-  endpoint: Endpoint;
-  base64: boolean;
-}
-
 /** @throws CaptureError `invalid_request`, `rate_limited` */
-async function orderOf(services: AppServices, c: Context<AppEnv>, endpoint: Endpoint): Promise<Order> {
+async function orderOf(services: AppServices, c: Context<AppEnv>, endpoint: Endpoint) {
   using body = await readDoorBody(services, c);
   const { draft, html, base64 } = readAsked(endpoint, new URL(c.req.url).searchParams, body.fields);
   const content = body.html ?? html;
@@ -113,7 +104,7 @@ async function orderOf(services: AppServices, c: Context<AppEnv>, endpoint: Endp
     endpoint,
     draft,
     base64,
-    document: endpoint === 'content' ? 'html' : 'response',
+    document: endpoint === 'content' ? ('html' as const) : ('response' as const),
     ...(form === undefined ? {} : { form }),
     [Symbol.asyncDispose]: async () => await form?.[Symbol.asyncDispose](),
   };
@@ -122,10 +113,14 @@ async function orderOf(services: AppServices, c: Context<AppEnv>, endpoint: Endp
 async function answer(
   services: AppServices,
   c: Context<AppEnv>,
-  { data, endpoint, base64, draft }: { data: CaptureData } & Pick<Order, 'endpoint' | 'base64' | 'draft'>,
+  { data, endpoint, base64, draft }: { data: CaptureData; endpoint: Endpoint; base64: boolean; draft: Draft },
 ): Promise<Response> {
   const { headers } = c.var.exchange;
-  if (draft.url !== undefined) Object.assign(headers, responseHeaders(data));
+  if (draft.url !== undefined) {
+    const { status } = data.response ?? { status: null };
+    headers['x-response-url'] = data.finalUrl.slice(0, RESPONSE_URL_CHARS);
+    if (status !== null) Object.assign(headers, { 'x-response-code': String(status), 'x-response-status': STATUS_CODES[status] ?? '' });
+  }
   if (base64) {
     const artifact = await openPictureOf(services, data);
     const text = (await buffer(await artifact.read())).toString('base64');
@@ -133,13 +128,6 @@ async function answer(
   }
   const how = { cacheControl: 'no-store', conditional: false };
   return await answerPicture(services, c, { data, ...how, ...(endpoint === 'content' ? { contentType: 'text/html; charset=utf-8' } : {}) });
-}
-
-function responseHeaders({ response, finalUrl }: CaptureData): Record<string, string> {
-  const { status } = response ?? { status: null };
-  const headers: Record<string, string> = { 'x-response-url': finalUrl.slice(0, RESPONSE_URL_CHARS) };
-  if (status !== null) Object.assign(headers, { 'x-response-code': String(status), 'x-response-status': STATUS_CODES[status] ?? '' });
-  return headers;
 }
 
 function refuse(error: StoredError, c: Context<AppEnv>): Response {

@@ -10,7 +10,7 @@ import type { CaptureData } from '../../contract/capture-data.js';
 import { CaptureError, type StoredError } from '../../contract/capture-error.js';
 import type { DocumentOption } from '../../contract/capture-request.js';
 import { isObject } from '../../contract/field-rules.js';
-import { isTerminal, type JobSnapshot } from '../../contract/job.js';
+import { isTerminal } from '../../contract/job.js';
 import { nearestName } from '../../contract/meant-field.js';
 import { invalidRequest, parseSubmission, type RequestIssue } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
@@ -101,11 +101,6 @@ export async function capture(services: AppServices, c: Context<AppEnv>, { draft
   while (!isTerminal(job.state) && !c.req.raw.signal.aborted && !services.draining()) {
     job = await services.waitForJob(job, c.req.raw.signal);
   }
-  return dataOf(job);
-}
-
-/** @throws CaptureError */
-function dataOf(job: JobSnapshot): CaptureData {
   if (job.result === null) throw new CaptureError({ code: 'internal_error', status: 503, message: 'The capture has not ended yet.' });
   const { outcome } = job.result;
   if (outcome.ok) return outcome.data;
@@ -226,11 +221,12 @@ export const num = z.union(
     z.number(),
     z
       .string()
-      .trim()
-      .regex(/^-?\d+(\.\d+)?$/)
+      .regex(/^\s*-?\d+(\.\d+)?\s*$/)
       .transform(Number),
   ],
-  { error: 'must be a number' },
+  {
+    error: 'must be a number',
+  },
 );
 
 const MILLISECONDS: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };

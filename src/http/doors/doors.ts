@@ -4,13 +4,7 @@ import { BROWSERLESS_ROUTES } from './browserless.js';
 import { GOTENBERG_ROUTES } from './gotenberg.js';
 import { GRAFANA_ROUTES } from './grafana.js';
 
-/** The routes of each door. */
-const ROUTES: Record<DoorName, readonly Route[]> = {
-  gotenberg: GOTENBERG_ROUTES,
-  browserless: BROWSERLESS_ROUTES,
-  grafana: GRAFANA_ROUTES,
-};
-
 export function doorRoutes(doors: readonly DoorName[]): Route[] {
-  return doors.flatMap((door) => ROUTES[door]);
+  const routes = { gotenberg: GOTENBERG_ROUTES, browserless: BROWSERLESS_ROUTES, grafana: GRAFANA_ROUTES };
+  return doors.flatMap((door) => routes[door]);
 }

@@ -17,14 +17,8 @@ export interface Checks {
   exceptions: boolean;
 }
 
-export interface GotenbergOrder {
-  draft: Draft;
-  checks: Checks;
-  /** The fields of a conversion that a Gotenberg behind this one makes. */
-  archive: Record<string, string>;
-}
-
 type Reading = ReturnType<typeof newReading>;
+export type GotenbergOrder = Pick<Reading, 'draft' | 'checks' | 'archive'>;
 
 const boolean = parsed('true or false', (text) =>
   /^(1|t|T|TRUE|true|True)$/.test(text) ? true : /^(0|f|F|FALSE|false|False)$/.test(text) ? false : undefined,
@@ -33,7 +27,6 @@ const number = parsed('a number', (text) =>
   /^[+-]?(\d{1,9}(\.\d{0,15})?|\.\d{1,15})(e[+-]?\d{1,2})?$/i.test(text) ? Number(text) : undefined,
 );
 const whole = parsed('a whole number', (text) => (/^[+-]?\d{1,9}$/.test(text) ? Number(text) : undefined));
-
 const INCHES: Record<string, number> = { pt: 1 / 72, px: 1 / 96, in: 1, mm: 1 / 25.4, cm: 1 / 2.54, pc: 1 / 6 };
 /** CSS px. */
 const length = parsed('a number of inches, or a length such as 10mm, 1cm, 0.4in, 12px, 9pt or 2pc', (text) => {
@@ -43,7 +36,6 @@ const length = parsed('a number of inches, or a length such as 10mm, 1cm, 0.4in,
 });
 
 const duration = parsed('a duration such as 500ms, 5s or 1m30s', durationMs);
-
 const text = z.string();
 export const texts = z.record(z.string(), z.string());
 const STATUS_CODES = z.array(z.int().min(100).max(599)).max(100);
@@ -220,6 +212,7 @@ function newReading(output: Output) {
     margin: { top: '0.39in', right: '0.39in', bottom: '0.39in', left: '0.39in' },
     checks: { statuses: null, resourceStatuses: [], ignoredDomains: [], failedResources: false, exceptions: false } as Checks,
     expressions: [] as string[],
+    /** The fields of a conversion that a Gotenberg behind this one makes. */
     archive: {} as Record<string, string>,
   };
 }

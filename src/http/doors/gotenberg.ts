@@ -25,9 +25,10 @@ const GOTENBERG_VERSION = '8.36.0';
 const TRACE = 'gotenberg-trace';
 /** Plain names only, so that no server on the way reads the path of another route, such as one of Chromium, in it. */
 const PASSED_ON = /^\/forms(?!\/chromium(\/|$))(\/[a-z0-9_-]+)+$/;
-
 const LISTED_MAX = 10;
 
+const NO_ROUTE =
+  'There is no such route here. The operator can pass other routes than those of Chromium on to a Gotenberg with STILLFRAME_GOTENBERG_UPSTREAM.';
 const NOT_WITH_WEBHOOK =
   'Gotenberg-Webhook-Url cannot be combined with pdfa, pdfua, failOnResourceHttpStatusCodes, failOnResourceLoadingFailed, failOnConsoleExceptions, and other failOnHttpStatusCodes than [499,599] and []: wait for the answer instead.';
 
@@ -140,10 +141,7 @@ function refuseIfAny(what: string, found: readonly string[]): void {
 
 async function passOnForm(services: AppServices, c: Context<AppEnv>): Promise<Response> {
   const { gotenbergUpstream } = services.config;
-  if (gotenbergUpstream === null || !PASSED_ON.test(new URL(c.req.url).pathname))
-    throw notFound(
-      'There is no such route here. The operator can pass other routes than those of Chromium on to a Gotenberg with STILLFRAME_GOTENBERG_UPSTREAM.',
-    );
+  if (gotenbergUpstream === null || !PASSED_ON.test(new URL(c.req.url).pathname)) throw notFound(NO_ROUTE);
   return await passOn(services, c, gotenbergUpstream);
 }
 
@@ -162,7 +160,5 @@ function answerFailure(error: StoredError, c: Context<AppEnv>): Response {
 }
 
 function answerText(c: Context<AppEnv>, status: number, text: string): Response {
-  const { headers } = c.var.exchange;
-  headers['content-type'] = 'text/plain; charset=UTF-8';
-  return new Response(text, { status, headers });
+  return new Response(text, { status, headers: { ...c.var.exchange.headers, 'content-type': 'text/plain; charset=UTF-8' } });
 }

@@ -75,13 +75,8 @@ const FIELDS: Record<string, DoorField<Wanted>> = {
 
 export const GRAFANA_ROUTES: readonly Route[] = [
   doorRoute({ method: 'GET', path: '/render', keyOf, handle: render, refuse: answerFailure }),
-  doorRoute({ method: 'GET', path: '/render/csv', keyOf, handle: () => Promise.reject(noCsv()), refuse: answerFailure }),
-  {
-    method: 'GET',
-    path: '/render/version',
-    access: null,
-    handle: () => (c) => c.json({ version: VERSION }, 200, c.var.exchange.headers),
-  },
+  doorRoute({ method: 'GET', path: '/render/csv', keyOf, handle: refuseCsv, refuse: answerFailure }),
+  { method: 'GET', path: '/render/version', access: null, handle: () => (c) => c.json({ version: VERSION }, 200, c.var.exchange.headers) },
 ];
 
 function keyOf(c: Context<AppEnv>): string | null {
@@ -166,7 +161,7 @@ function timezoneOf(given: string): string | undefined {
   return isTimezone(name) ? name : undefined;
 }
 
-function noCsv(): CaptureError {
+async function refuseCsv(): Promise<never> {
   const message = 'CSV is not made here: this server makes png and pdf. Data is exported as CSV in Grafana itself.';
-  return new CaptureError({ code: 'unsupported_option', status: 501, message });
+  throw new CaptureError({ code: 'unsupported_option', status: 501, message });
 }

@@ -1,5 +1,4 @@
 /** A thread that parses one large JSON body, so that the server goes on meanwhile. A separate bundle entry. */
-
 import { parentPort, workerData } from 'node:worker_threads';
 import { type StoredError, toStoredError } from '../../contract/capture-error.js';
 import { PAGE_FILES_MAX_BYTES } from '../../contract/limits.js';
