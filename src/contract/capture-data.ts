@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, flag, number, text, whole } from './described.js';
+import { count, flag, list, number, object, text, whole } from './described.js';
 import { type CamelNames, snakeNames } from './field-rules.js';
 import { INSPECTION_LIMIT_CHARS, URL_MAX_BYTES } from './limits.js';
 import { type PageElement, type PageFacts, pageElementsSchema, pageFactsSchema } from './page-facts.js';
@@ -92,55 +92,39 @@ const elementName = text('tag, id and classes of an element', 'nav#top.bar');
 const elements = (description: string, example: string) => z.array(elementName).meta({ description, example: [example] });
 
 const changesSchema = z.object({
-  blocked: z
-    .array(
-      z.object({
-        option: text('the option whose filter lists block the request', 'block_trackers'),
-        url: text('without its query', 'https://metrics.example/collect.js'),
-        rule: text('the filter rule', '||metrics.example^$3p'),
-        list: text('the filter list that has the rule; empty if it is not known', 'easyprivacy'),
-      }),
-    )
-    .meta({ description: 'the first 50 blocked requests' }),
-  banner: z
-    .object({
-      outcome: z
-        .enum(['none', 'rejected', 'hidden', 'failed'])
-        .meta({ description: 'whether a consent banner was declined or only hidden', example: 'rejected' }),
-      platform: text('the consent platform, if it is known', 'Onetrust').optional(),
-    })
-    .meta({ description: 'what became of a consent banner' }),
+  blocked: list('the first 50 blocked requests', {
+    option: text('the option whose filter lists block the request', 'block_trackers'),
+    url: text('without its query', 'https://metrics.example/collect.js'),
+    rule: text('the filter rule', '||metrics.example^$3p'),
+    list: text('the filter list that has the rule; empty if it is not known', 'easyprivacy'),
+  }),
+  banner: object('what became of a consent banner', {
+    outcome: z
+      .enum(['none', 'rejected', 'hidden', 'failed'])
+      .meta({ description: 'whether a consent banner was declined or only hidden', example: 'rejected' }),
+    platform: text('the consent platform, if it is known', 'Onetrust').optional(),
+  }),
   hidden: elements('elements that filter rules hide, at most 50', 'div.ad-slot'),
   expanded: elements('scrolling boxes that were made as tall as their content', 'main.feed'),
-  pinned: z
-    .array(
-      z.object({
-        element: elementName,
-        role: text(
-          'its place in the picture: `top` or `bottom` of the page, `backdrop` (behind all of it), `in-flow` (where it stands without being pinned), `kept` (as the page has it), `away` (left out)',
-          'top',
-        ),
-      }),
-    )
-    .meta({ description: 'fixed and sticky elements, at most 50' }),
+  pinned: list('fixed and sticky elements, at most 50', {
+    element: elementName,
+    role: text(
+      'its place in the picture: `top` or `bottom` of the page, `backdrop` (behind all of it), `in-flow` (where it stands without being pinned), `kept` (as the page has it), `away` (left out)',
+      'top',
+    ),
+  }),
   scroll_unlocked: flag('whether a page that prevented scrolling was made to scroll', false),
-  clock: z
-    .object({
-      ahead_ms: number("the page's time that passed ahead of the real time", 2_300),
-      real_time_ms: number('the time that passed at the real pace', 140),
-      held_ms: number('the real time for which requests held the clock', 80),
-      held_by: z
-        .array(
-          z.object({
-            kind: text('type of the request', 'fetch'),
-            host: text('its host', 'api.example.com'),
-            count: whole('number of such requests at once', 2),
-          }),
-        )
-        .meta({ description: 'the requests that held the clock' }),
-      real_time_because: text('why the clock kept to the real time: `socket`, `stream`, `polling`, or `off`', 'socket').optional(),
-    })
-    .meta({ description: "how the page's clock ran, ms" }),
+  clock: object("how the page's clock ran, ms", {
+    ahead_ms: number("the page's time that passed ahead of the real time", 2_300),
+    real_time_ms: number('the time that passed at the real pace', 140),
+    held_ms: number('the real time for which requests held the clock', 80),
+    held_by: list('the requests that held the clock', {
+      kind: text('type of the request', 'fetch'),
+      host: text('its host', 'api.example.com'),
+      count: whole('number of such requests at once', 2),
+    }),
+    real_time_because: text('why the clock kept to the real time: `socket`, `stream`, `polling`, or `off`', 'socket').optional(),
+  }),
   untrusted_content: z.literal(true).meta({ description: 'names, URLs and hosts come from the page', example: true }),
 });
 
@@ -157,17 +141,13 @@ const renderDiagnosticsSchema = z.object({
   truncated: flag('whether the page is longer than the picture', false),
 });
 
-const warningsSchema = z
-  .array(
-    z.object({
-      code: z.enum(WARNING_CODES).meta({ description: 'the problem that was tolerated' }),
-      message: text('for people; may change', 'The target answered with status 404.'),
-    }),
-  )
-  .meta({
-    description:
-      'failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)',
-  });
+const warningsSchema = list(
+  'failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)',
+  {
+    code: z.enum(WARNING_CODES).meta({ description: 'the problem that was tolerated' }),
+    message: text('for people; may change', 'The target answered with status 404.'),
+  },
+);
 
 const namedPictureSchema = z.object({
   name: text('its name in the request, or the one generated for it, such as `capture-1`', 'hero'),
@@ -227,23 +207,20 @@ export const captureDataSchema = z
       description: 'all pictures, the first included, if the request has `captures`, `viewports` or `color_schemes`',
       'x-stillframe-extension': true,
     }),
-    inspection: z
-      .object({
-        markdown: z.string().max(INSPECTION_LIMIT_CHARS).meta({ description: 'main content as Markdown', example: '# Example Domain' }),
-        accessible_tree: z
-          .string()
-          .max(INSPECTION_LIMIT_CHARS)
-          .meta({ description: 'outline of roles and names', example: '- heading "Example Domain" [level=1]' }),
-        untrusted_content: z.literal(true).meta({ description: 'always true: the text comes from the page' }),
-        character_limit: z.literal(INSPECTION_LIMIT_CHARS).meta({ description: 'maximum number of characters of each text' }),
-        facts: pageFactsSchema.optional().meta({ description: 'facts about the page; absent if it did not answer in time', ...EXTENSION }),
-        elements: pageElementsSchema.optional().meta({
-          description: 'visible elements that can be acted on, those in the picture first; absent if the page did not answer in time',
-          ...EXTENSION,
-        }),
-      })
-      .optional()
-      .meta({ description: 'the text of the page and facts about it, with `inspect_page`' }),
+    inspection: object('the text of the page and facts about it, with `inspect_page`', {
+      markdown: z.string().max(INSPECTION_LIMIT_CHARS).meta({ description: 'main content as Markdown', example: '# Example Domain' }),
+      accessible_tree: z
+        .string()
+        .max(INSPECTION_LIMIT_CHARS)
+        .meta({ description: 'outline of roles and names', example: '- heading "Example Domain" [level=1]' }),
+      untrusted_content: z.literal(true).meta({ description: 'always true: the text comes from the page' }),
+      character_limit: z.literal(INSPECTION_LIMIT_CHARS).meta({ description: 'maximum number of characters of each text' }),
+      facts: pageFactsSchema.optional().meta({ description: 'facts about the page; absent if it did not answer in time', ...EXTENSION }),
+      elements: pageElementsSchema.optional().meta({
+        description: 'visible elements that can be acted on, those in the picture first; absent if the page did not answer in time',
+        ...EXTENSION,
+      }),
+    }).optional(),
   })
   .meta({ id: 'CaptureData' });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { flag, number, text } from './described.js';
+import { flag, number, object, text } from './described.js';
 
 const partState = z.enum(['ready', 'unavailable']);
 
@@ -16,38 +16,32 @@ export const healthSchema = z
     storage: partState.meta({ description: 'where the pictures are kept: the data directory or a bucket' }),
     ready_workers: number('browsers that are ready to capture', 2),
     sandboxed: z.boolean().meta({ description: "whether the renderers run in Chromium's sandbox, as the kernel reports it" }),
-    descriptors: z
-      .object({ open: number('file descriptors that are open', 212), limit: number('how many may be open', 65_536) })
-      .optional()
-      .meta({ description: 'file descriptors of this server, on Linux; it is not ready above nine tenths of the limit' }),
-    queue: z
-      .object({
-        waiting: number('queued asynchronous jobs', 0),
-        active: number('running jobs', 1),
-        prioritized: number('queued synchronous jobs', 0),
-        delayed: number('jobs waiting for a retry', 0),
-        completed: number('jobs that succeeded and are still stored', 120),
-        failed: number('jobs that failed and are still stored', 3),
-        paused: flag('whether the queue is paused', false),
-        total_pending: number('jobs that have not ended', 1),
-      })
-      .meta({ description: 'job counts by state' }),
-    settlement: z
-      .object({
-        pending: number('reservations of jobs that have not ended', 1),
-        settled: number('reservations that were charged', 120),
-        released: number('reservations that were released', 3),
-        oldest_pending_ms: number('age of the oldest pending reservation in milliseconds', 450),
-      })
-      .meta({ description: 'credit reservations' }),
-    webhooks: z
-      .object({
-        delivered: number('deliveries that succeeded', 12),
-        failed: number('deliveries that failed for good', 0),
-        errors: number('attempts that failed', 1),
-        active: flag('whether deliveries are being sent', true),
-      })
-      .meta({ description: 'webhook deliveries' }),
+    descriptors: object('file descriptors of this server, on Linux; it is not ready above nine tenths of the limit', {
+      open: number('file descriptors that are open', 212),
+      limit: number('how many may be open', 65_536),
+    }).optional(),
+    queue: object('job counts by state', {
+      waiting: number('queued asynchronous jobs', 0),
+      active: number('running jobs', 1),
+      prioritized: number('queued synchronous jobs', 0),
+      delayed: number('jobs waiting for a retry', 0),
+      completed: number('jobs that succeeded and are still stored', 120),
+      failed: number('jobs that failed and are still stored', 3),
+      paused: flag('whether the queue is paused', false),
+      total_pending: number('jobs that have not ended', 1),
+    }),
+    settlement: object('credit reservations', {
+      pending: number('reservations of jobs that have not ended', 1),
+      settled: number('reservations that were charged', 120),
+      released: number('reservations that were released', 3),
+      oldest_pending_ms: number('age of the oldest pending reservation in milliseconds', 450),
+    }),
+    webhooks: object('webhook deliveries', {
+      delivered: number('deliveries that succeeded', 12),
+      failed: number('deliveries that failed for good', 0),
+      errors: number('attempts that failed', 1),
+      active: flag('whether deliveries are being sent', true),
+    }),
   })
   .meta({ id: 'Health' });
 

@@ -3,7 +3,7 @@
  * answers.
  */
 import { z } from 'zod';
-import { count, number, whole } from './described.js';
+import { count, number, object, whole } from './described.js';
 import * as limits from './limits.js';
 
 const limitedText = (maxChars: number) => (description: string, example: string) => z.string().max(maxChars).meta({ description, example });
@@ -79,24 +79,18 @@ export const documentFactsSchema = z.object({
 
 /** How the document appeared, as the browser measured it. */
 export const vitalsSchema = z.object({
-  largest_contentful_paint: z
-    .object({
-      ms: z.number().min(0).meta({ description: 'ms since the navigation began', example: 412 }),
-      element: elementName('what was painted', 'img.hero').optional(),
-      url: url('address of its image, without its query', 'https://shop.example/hero.webp').optional(),
-    })
-    .optional()
-    .meta({ description: 'Largest Contentful Paint, in real time; absent if nothing was painted' }),
-  layout_shift: z
-    .object({
-      score: z.number().min(0).meta({ description: 'Cumulative Layout Shift', example: 0.04 }),
-      elements: z
-        .array(z.string().max(limits.ELEMENT_NAME_MAX_CHARS))
-        .max(limits.SHIFTED_MAX_ITEMS)
-        .meta({ description: 'what has moved in the worst moment', example: ['div.banner'] }),
-    })
-    .optional()
-    .meta({ description: 'how much the page moved while it appeared' }),
+  largest_contentful_paint: object('Largest Contentful Paint, in real time; absent if nothing was painted', {
+    ms: z.number().min(0).meta({ description: 'ms since the navigation began', example: 412 }),
+    element: elementName('what was painted', 'img.hero').optional(),
+    url: url('address of its image, without its query', 'https://shop.example/hero.webp').optional(),
+  }).optional(),
+  layout_shift: object('how much the page moved while it appeared', {
+    score: z.number().min(0).meta({ description: 'Cumulative Layout Shift', example: 0.04 }),
+    elements: z
+      .array(z.string().max(limits.ELEMENT_NAME_MAX_CHARS))
+      .max(limits.SHIFTED_MAX_ITEMS)
+      .meta({ description: 'what has moved in the worst moment', example: ['div.banner'] }),
+  }).optional(),
 });
 
 const requestShape = {
@@ -115,38 +109,36 @@ const networkShape = {
     limits.REDIRECTS_MAX_ITEMS,
     'addresses that led to the document, in order',
   ),
-  requests: z
-    .object({
-      count: count('requests of the document', 42),
-      bytes: count('bytes that were transferred', 812_000),
-      by_type: z
-        .record(
-          z.string(),
-          z.object({
-            count: count('requests', 12),
-            bytes: count('bytes that were transferred', 402_000),
-          }),
-        )
-        .meta({ description: 'by type of the request', example: { image: { count: 12, bytes: 402_000 } } }),
-      failed: list(
-        {
-          ...requestShape,
-          error: word("Chromium's error", 'net::ERR_CONNECTION_REFUSED').optional(),
-        },
-        limits.FAILED_MAX_ITEMS,
-        'the first requests that failed or have a status from 400 on, without those that were blocked',
-      ),
-      slowest: list(
-        {
-          ...requestShape,
-          ms: count('from the request to the end of its response', 730),
-          bytes: count('bytes that were transferred', 91_000),
-        },
-        limits.SLOWEST_MAX_ITEMS,
-        'the requests that took longest',
-      ),
-    })
-    .meta({ description: 'requests of the document' }),
+  requests: object('requests of the document', {
+    count: count('requests of the document', 42),
+    bytes: count('bytes that were transferred', 812_000),
+    by_type: z
+      .record(
+        z.string(),
+        z.object({
+          count: count('requests', 12),
+          bytes: count('bytes that were transferred', 402_000),
+        }),
+      )
+      .meta({ description: 'by type of the request', example: { image: { count: 12, bytes: 402_000 } } }),
+    failed: list(
+      {
+        ...requestShape,
+        error: word("Chromium's error", 'net::ERR_CONNECTION_REFUSED').optional(),
+      },
+      limits.FAILED_MAX_ITEMS,
+      'the first requests that failed or have a status from 400 on, without those that were blocked',
+    ),
+    slowest: list(
+      {
+        ...requestShape,
+        ms: count('from the request to the end of its response', 730),
+        bytes: count('bytes that were transferred', 91_000),
+      },
+      limits.SLOWEST_MAX_ITEMS,
+      'the requests that took longest',
+    ),
+  }),
   console_errors: list(
     {
       text: text('the message', 'TypeError: cart is undefined'),
@@ -167,14 +159,12 @@ export const pageElementsSchema = z
       ref: z.string().regex(REF_PATTERN).meta({ description: 'names the element in a later request', example: 'e12-0k3f9a2-1m07qzb' }),
       role: word('what it is', 'button'),
       name: elementName('what it is called', 'Add to basket'),
-      box: z
-        .object({
-          x: number('left edge', 40),
-          y: number('top edge', 320),
-          width: z.number().min(0).meta({ description: 'width', example: 160 }),
-          height: z.number().min(0).meta({ description: 'height', example: 44 }),
-        })
-        .meta({ description: 'in CSS px of the page, as for `clip`' }),
+      box: object('in CSS px of the page, as for `clip`', {
+        x: number('left edge', 40),
+        y: number('top edge', 320),
+        width: z.number().min(0).meta({ description: 'width', example: 160 }),
+        height: z.number().min(0).meta({ description: 'height', example: 44 }),
+      }),
       selector: limitedText(limits.ELEMENT_SELECTOR_MAX_CHARS)('a selector of the element, as for the field `selector`', '#add'),
     }),
   )
