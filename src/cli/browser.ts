@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { OperatorError, say } from './operator-error.js';
 import { addSettings, readSettings } from './settings-flags.js';
-import { print } from './with-store.js';
+import { addJsonCommand, print } from './with-store.js';
 
 /** Adds `stillframe browser install | path`. */
 export function addBrowserCommand(program: Command): void {
@@ -31,11 +31,8 @@ function addInstall(browser: Command): void {
 }
 
 function addPath(browser: Command): void {
-  const path = browser
-    .command('path')
-    .description('print the path of the Chromium that would be used')
-    .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  stillframe browser path');
+  const description = 'print the path of the Chromium that would be used';
+  const path = addJsonCommand(browser, { name: 'path', description, example: 'browser path' });
   addSettings(path, ['dataDir', 'chromium', 'sandbox']).action(async (options: { json?: boolean }, command: Command) => {
     const config = readSettings(command);
     const { findChromium } = await import('../render/install/find-chromium.js');

@@ -4,7 +4,7 @@ import { createLog } from '../log.js';
 import type { ListStatus } from '../render/filter/blocker.js';
 import { makeDirectory } from '../store/sqlite/data-directory.js';
 import { addSettings, readSettings } from './settings-flags.js';
-import { type Json, print } from './with-store.js';
+import { addJsonCommand, type Json, print } from './with-store.js';
 
 /** Adds `stillframe lists status | update`, for the full filter lists beside the built-in rules. */
 export function addListsCommand(program: Command): void {
@@ -16,11 +16,7 @@ export function addListsCommand(program: Command): void {
 }
 
 function addVerb(lists: Command, verb: 'status' | 'update', help: string): void {
-  const command = lists
-    .command(verb)
-    .description(help)
-    .option('--json', 'print JSON')
-    .addHelpText('after', `\nExample:\n  stillframe lists ${verb}`);
+  const command = addJsonCommand(lists, { name: verb, description: help, example: `lists ${verb}` });
   const settings = ['dataDir', 'dnsServers', 'allowDestinations', 'denyDestinations'] as const;
   addSettings(command, settings).action(async ({ json }: Json, own: Command) => {
     const rows = await listStatus(readSettings(own), verb === 'update');

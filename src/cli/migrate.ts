@@ -3,15 +3,12 @@ import { createLog } from '../log.js';
 import { openConfiguredStore } from '../service/open-configured-store.js';
 import { lockDataDir } from '../store/sqlite/lock-data-dir.js';
 import { addSettings, readSettings } from './settings-flags.js';
-import { print } from './with-store.js';
+import { addJsonCommand, print } from './with-store.js';
 
 /** Adds `stillframe migrate`, which migrates the database without starting a server. On SQLite, it refuses while one runs. */
 export function addMigrateCommand(program: Command): void {
-  const migrate = program
-    .command('migrate')
-    .description('migrate the database after an upgrade, as the next start would; with SQLite, not while a server runs')
-    .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  stillframe migrate --data-dir /var/lib/stillframe');
+  const description = 'migrate the database after an upgrade, as the next start would; with SQLite, not while a server runs';
+  const migrate = addJsonCommand(program, { name: 'migrate', description, example: 'migrate --data-dir /var/lib/stillframe' });
   addSettings(migrate, ['dataDir']).action(async (options: { json?: boolean }, command: Command) => {
     const config = readSettings(command);
     const log = createLog({ level: 'info', format: config.logFormat });

@@ -139,14 +139,13 @@ async function readServer(url: string, token: string | null): Promise<Reading> {
   if (metrics.status !== 200) {
     throw new OperatorError(`${url}/metrics answers ${metrics.status}: run this on the server's machine, or set STILLFRAME_METRICS_TOKEN.`);
   }
-  const { data } = parseHealth(url, health.text);
-  return { at: Date.now(), ready: health.status === 200, health: data, samples: readSamples(metrics.text) };
+  return { at: Date.now(), ready: health.status === 200, health: parseHealth(url, health.text), samples: readSamples(metrics.text) };
 }
 
-function parseHealth(url: string, text: string): { data: WireHealth } {
+function parseHealth(url: string, text: string): WireHealth {
   try {
-    const parsed = JSON.parse(text) as { data?: WireHealth };
-    if (parsed.data?.queue !== undefined) return { data: parsed.data };
+    const { data } = JSON.parse(text) as { data?: WireHealth };
+    if (data?.queue !== undefined) return data;
   } catch {
     // The error below reports it.
   }

@@ -22,10 +22,14 @@ export interface StoreCommand {
   example: string;
 }
 
+/** Adds a command with the option --json. */
+export function addJsonCommand(parent: Command, { name, description, json = 'print JSON', example }: StoreCommand): Command {
+  return parent.command(name).description(description).option('--json', json).addHelpText('after', `\nExample:\n  stillframe ${example}`);
+}
+
 /** Adds a command on the store, with the options --json and --data-dir. */
-export function addStoreCommand(parent: Command, { name, description, json = 'print JSON', example }: StoreCommand): Command {
-  const command = parent.command(name).description(description).addHelpText('after', `\nExample:\n  stillframe ${example}`);
-  return addSettings(command.option('--json', json), ['dataDir']);
+export function addStoreCommand(parent: Command, command: StoreCommand): Command {
+  return addSettings(addJsonCommand(parent, command), ['dataDir']);
 }
 
 /**

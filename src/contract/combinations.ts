@@ -7,7 +7,7 @@ import { normalizeTargetUrl } from './read-url.js';
 
 /** Fields that need or exclude each other. Checked on the raw body, so that these problems are reported together with its others. */
 
-interface Issue {
+export interface Issue {
   /** Dotted wire names. */
   path: string;
   message: string;
@@ -28,7 +28,8 @@ export function combinationIssues(given: unknown, hasFiles = false): { invalid: 
   };
 }
 
-function broken(rules: readonly Rule[]): Issue[] {
+/** The problems of a request by its rules. */
+export function broken(rules: readonly Rule[]): Issue[] {
   return rules.flatMap(([path, isBroken, message]) => (isBroken ? [{ path, message }] : []));
 }
 

@@ -141,10 +141,11 @@ export interface ComparisonOrder {
   failAbove: number;
 }
 
+const givenSource = z.union([givenPicture(), z.record(z.string(), z.unknown())]);
 /** Capture requests are parsed by `parseSubmission`, which names their problems. */
 const parsedSchema = compareRequestSchema.extend({
-  before: z.union([givenPicture(), z.record(z.string(), z.unknown())]),
-  after: z.union([givenPicture(), z.record(z.string(), z.unknown())]),
+  before: givenSource,
+  after: givenSource,
 });
 
 /**

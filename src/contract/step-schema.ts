@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { limited } from './field-rules.js';
 import * as limits from './limits.js';
-import { normalizeTargetUrl } from './read-url.js';
+import { normalizeTargetUrl, type TargetUrl } from './read-url.js';
 
 /** `steps` of a capture request (extensions.md, Steps): what is done to the page before its picture. */
 
@@ -107,7 +107,7 @@ function stepProblems(step: Step): { path: string; message: string }[] {
     if (ones.length > 1) problems.push({ path: ones[1] ?? '', message: `cannot be combined with \`${ones[0]}\`` });
   }
   if (step.action === 'wait_for' && step.text?.trim() === '') problems.push({ path: 'text', message: 'must not be empty' });
-  const target = step.action === 'go_to' && step.url !== undefined ? normalizeTargetUrl(step.url) : null;
+  const target = targetOf(step);
   if (target !== null && 'problem' in target) problems.push({ path: 'url', message: target.problem });
   return problems;
 }
@@ -116,8 +116,12 @@ function named(names: readonly string[], joint: 'and' | 'or'): string {
   return new Intl.ListFormat('en-GB', { type: joint === 'and' ? 'conjunction' : 'disjunction' }).format(names.map((name) => `\`${name}\``));
 }
 
+function targetOf({ action: name, url }: Step): TargetUrl | null {
+  return name === 'go_to' && url !== undefined ? normalizeTargetUrl(url) : null;
+}
+
 /** A step with the `url` of go_to as the browser spells it. @param step that has no problem */
 export function normalizedStep(step: Step): Step {
-  const target = step.action === 'go_to' && step.url !== undefined ? normalizeTargetUrl(step.url) : null;
+  const target = targetOf(step);
   return target !== null && 'url' in target ? { ...step, url: target.url } : step;
 }

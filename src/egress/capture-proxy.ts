@@ -259,10 +259,10 @@ function readAuthority(text: string): Destination | null {
 
 /** An HTTP agent that uses connections opened by the given function; it never resolves or connects by itself. */
 class DialingAgent extends Agent {
-  readonly #dial: (destination: { host: string; port: number }) => Promise<Socket>;
+  readonly #dial: (to: Destination) => Promise<Socket>;
 
   /** @param keepAlive whether a connection may be reused for further requests */
-  constructor(dialTo: (destination: { host: string; port: number }) => Promise<Socket>, keepAlive: boolean) {
+  constructor(dialTo: (to: Destination) => Promise<Socket>, keepAlive: boolean) {
     super({ keepAlive, maxFreeSockets: 64 });
     this.#dial = dialTo;
   }

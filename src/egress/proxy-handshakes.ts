@@ -1,5 +1,5 @@
 /** How a caller's proxy is asked for a tunnel: by CONNECT or by SOCKS 5. */
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import type { Duplex } from 'node:stream';
 import ipaddr from 'ipaddr.js';
 import { DialFailure } from './dial.js';
@@ -128,9 +128,8 @@ function replyLength(received: Buffer): number {
 
 function addressField(hostText: string): Buffer {
   const host = hostText.replace(/^\[|\]$/g, '');
-  if (isIPv4(host)) return Buffer.from([1, ...ipaddr.parse(host).toByteArray()]);
-  if (isIPv6(host)) return Buffer.from([4, ...ipaddr.parse(host).toByteArray()]);
-  return Buffer.concat([Buffer.from([3]), textField(host)]);
+  if (isIP(host) === 0) return Buffer.concat([Buffer.from([3]), textField(host)]);
+  return Buffer.from([isIPv6(host) ? 4 : 1, ...ipaddr.parse(host).toByteArray()]);
 }
 
 function textField(text: string): Buffer {

@@ -176,17 +176,14 @@ async function listen(server: Server, { host, port }: Listening): Promise<number
 
 function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): ListenError {
   const place = `${host}:${port}`;
-  switch (error.code) {
-    case 'EADDRINUSE':
-      return new ListenError(`${place} is already in use. Choose another port with --port or STILLFRAME_PORT (0 picks a free one).`);
-    case 'EACCES':
-      return new ListenError(`This user may not listen on ${place}. Choose port 1024 or above with --port or STILLFRAME_PORT.`);
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return new ListenError(`${host} is not an address of this machine. Choose one with --host or STILLFRAME_HOST (0.0.0.0 for all).`);
-    default:
-      return new ListenError(`Cannot listen on ${place}: ${error.message}`);
-  }
+  const notHere = `${host} is not an address of this machine. Choose one with --host or STILLFRAME_HOST (0.0.0.0 for all).`;
+  const messages: Record<string, string> = {
+    EADDRINUSE: `${place} is already in use. Choose another port with --port or STILLFRAME_PORT (0 picks a free one).`,
+    EACCES: `This user may not listen on ${place}. Choose port 1024 or above with --port or STILLFRAME_PORT.`,
+    EADDRNOTAVAIL: notHere,
+    ENOTFOUND: notHere,
+  };
+  return new ListenError(messages[error.code ?? ''] ?? `Cannot listen on ${place}: ${error.message}`);
 }
 
 async function stop(server: Server, graceMs: number): Promise<void> {

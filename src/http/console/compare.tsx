@@ -19,13 +19,7 @@ const FORMS = { overlay: 'as an overlay', side_by_side: 'side by side' };
 
 /** The form; `?before=` and `?after=` fill in jobs, whose pictures are shown on top of each other without being compared. */
 export async function comparePage(visit: Visit): Promise<Answer> {
-  const [before = '', after = ''] = ['before', 'after'].map((side) => visit.c.req.query(side) ?? '');
-  return await show(visit, {
-    form: formOf([
-      ['before', before],
-      ['after', after],
-    ]),
-  });
+  return await show(visit, { form: formOf(['before', 'after'].map((side) => [side, visit.c.req.query(side) ?? ''])) });
 }
 
 /** Compares two pictures as POST /v1/compare does, with a key that the operator picks; jobs may be those of any key. */
