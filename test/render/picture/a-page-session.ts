@@ -64,7 +64,8 @@ export async function aPageSession(
   };
 }
 
-function closedProxy(): CaptureProxy {
+/** A proxy of a capture that lets nothing through and refuses nothing. */
+export function closedProxy(): CaptureProxy {
   return {
     port: 0,
     begin() {},

@@ -37,6 +37,20 @@ export async function blotOf(content: Uint8Array, colour: readonly [number, numb
   return { left, top, width: right - left + 1, height: bottom - top + 1, pixels, inner };
 }
 
+/** How much two pictures of one size differ per channel of a pixel: the greatest and the mean step, and the share of those that changed. */
+export async function difference(one: Uint8Array, other: Uint8Array): Promise<{ most: number; mean: number; changed: number }> {
+  const [{ data }, { data: others }] = await Promise.all([samplesOf(one), samplesOf(other)]);
+  if (data.length !== others.length) throw new Error(`${data.length} and ${others.length} samples`);
+  let [most, sum, changed] = [0, 0, 0];
+  for (let at = 0; at < data.length; at++) {
+    const step = Math.abs((data[at] ?? 0) - (others[at] ?? 0));
+    if (step > most) most = step;
+    if (step > 0) changed++;
+    sum += step;
+  }
+  return { most, mean: sum / data.length, changed: changed / data.length };
+}
+
 /** The colour of a pixel, as hex. */
 export async function colourAt(content: Uint8Array, left: number, top: number): Promise<string> {
   return (await sharp(content).extract({ left, top, width: 1, height: 1 }).removeAlpha().raw().toBuffer()).toString('hex');

@@ -106,15 +106,13 @@ describe('an mp4', () => {
     expect(args).toContain('libx264');
   });
 
-  it('is an error of the server if ffmpeg fails', async () => {
-    const ffmpeg = await program(`process.stderr.write('Unknown encoder'); process.exit(1);`);
+  it.each([
+    ['ffmpeg fails', `process.stderr.write('Unknown encoder'); process.exit(1);`, { message: expect.stringContaining('Unknown encoder') }],
+    ['there is no such program', null, { code: 'ENOENT' }],
+  ])('is an error of the server if %s', async (_when, script, cause) => {
+    const ffmpeg = script === null ? join(dir, 'missing') : await program(script);
     const failure = encodeAnimation(await store(['red', 'blue'], 10), how({ format: 'mp4', ffmpeg }));
-    await expect(failure).rejects.toMatchObject({ code: 'internal_error', cause: { message: expect.stringContaining('Unknown encoder') } });
-  });
-
-  it('is an error of the server if there is no such program', async () => {
-    const failure = encodeAnimation(await store(['red', 'blue'], 10), how({ format: 'mp4', ffmpeg: join(dir, 'missing') }));
-    await expect(failure).rejects.toMatchObject({ code: 'internal_error' });
+    await expect(failure).rejects.toMatchObject({ code: 'internal_error', cause });
   });
 
   it('ends with the capture, and the program with it', async () => {

@@ -1,145 +1,98 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { browserOfFile } from './a-page-session.js';
-import { blotOf } from './blots.js';
+import { type Blot, blotOf } from './blots.js';
 import { SHELL_ROWS } from './shell-pages.js';
 import { take } from './take.js';
 
 const browser = await browserOfFile();
 
 const MARK = [1, 2, 3] as const;
+const RED = [255, 0, 0] as const;
+const FULL_PAGE = { full_page: true };
+const VIEW_PX = 600;
 const END = `<div style="height:40px;background:rgb(${MARK})"></div>`;
+const page = (css: string, body: string) => `<!doctype html><style>${css}</style>${body}`;
 
-describe.concurrent('a scroller in a document slightly higher than the view', () => {
-  it.each([
-    { what: 'by a margin and a border', css: '#s{height:100vh;overflow:auto;border:1px solid}', after: '', height: 3_240 + 18 },
-    {
-      what: 'by a footer',
-      css: 'body{margin:0}#s{height:100vh;overflow:auto}',
-      after: '<footer style="height:40px"></footer>',
-      height: 3_280,
-    },
-  ])('is expanded: $what', async ({ css, after, height }) => {
-    const html = `<!doctype html><style>${css}</style><div id=s>${SHELL_ROWS}${END}</div>${after}`;
-    const picture = await take(browser, html, { full_page: true });
-    expect(picture.height).toBe(height);
-    expect(await blotOf(picture.content, MARK)).toMatchObject({ height: 40 });
-  });
+const list = `<div id=s>${SHELL_ROWS}${END}</div>`;
+const bordered = page('#s{height:100vh;overflow:auto;border:1px solid}', list);
+const footer = page('body{margin:0}#s{height:100vh;overflow:auto}', `${list}<footer style="height:40px"></footer>`);
+const fields = '<input name="children" hidden><input name="style" hidden>';
+const form = `<form style="height:100vh;overflow:hidden">${fields}<div style="height:100%;overflow:auto">${SHELL_ROWS}</div></form>`;
+const inner = (box: number, hides: number, below: number) =>
+  page(
+    'body{margin:0}',
+    `<div style="height:${box}px;overflow:auto"><div style="height:${box + hides}px;background:red"></div></div><div style="height:${below}px"></div>`,
+  );
 
-  it('is expanded in a form with a field named like a property', async () => {
-    const form = `<form style="height:100vh;overflow:hidden"><input name="children" hidden><input name="style" hidden><div style="height:100%;overflow:auto">${SHELL_ROWS}</div></form>`;
-    expect(await take(browser, `<!doctype html><style>body{margin:0}</style>${form}`, { full_page: true })).toMatchObject({
-      height: 3_200,
-    });
-  });
+const FIXED = 'html,body{margin:0;height:100%;overflow:hidden}';
+const inFrame = (html: string, css = `${FIXED}iframe{border:0;width:100%;height:100%}`, attributes = '') =>
+  page(css, `<iframe${attributes} srcdoc='<!doctype html><style>body{margin:0}</style>${html}'></iframe>`);
+const frame = (css?: string) => inFrame(SHELL_ROWS + END, css);
+const pinned = 'body{margin:0}iframe{position:fixed;inset:0;width:100%;height:100%;border:0}';
+const asHigh = 'body{margin:0}iframe{width:100vw;height:100vh;border:0;display:block}';
+const shown = { top: 3_200, height: 40, pixels: 40 * 800 };
+const beside = `<div style="float:left;width:40%;height:100%;overflow:auto">${SHELL_ROWS}</div>`;
+const rigid = `<style>body{padding-bottom:100vh}</style>${SHELL_ROWS}`;
+const frameBeside = inFrame(rigid, `${FIXED}iframe{border:0;float:right;width:60%;height:100%}`).replace('<iframe', `${beside}<iframe`);
 
-  it.each([
-    { what: 'the document scrolls by itself', box: 320, hides: 900, below: 600, height: 920 },
-    { what: 'it hides no more than the document', box: 400, hides: 90, below: 300, height: 700 },
-  ])('is unchanged when $what', async ({ box, hides, below, height }) => {
-    const inner = `<div style="height:${box}px;overflow:auto"><div style="height:${box + hides}px;background:red"></div></div>`;
-    const html = `<!doctype html><style>body{margin:0}</style>${inner}<div style="height:${below}px"></div>`;
-    expect(await take(browser, html, { full_page: true })).toMatchObject({ height });
-  });
+const slides = '<div style="height:100vh;background:red"></div><div style="height:100vh;background:blue"></div>';
+const moved = (style: string, below = '') =>
+  page(
+    'html,body{margin:0;height:100%}#box{height:100vh;overflow:hidden;position:relative}',
+    `<div id=box><div style="${style}">${slides}</div></div>${below}`,
+  );
+const centred = moved('position:absolute;left:0;right:0;top:50%;transform:translateY(-50%)');
+const clipped = moved('transform:translate3d(0,0,0)', END.replace('40px', '700px'));
+const half = moved('transform:scale(.5);transform-origin:0 0');
+
+const scroller = page('html,body{margin:0;height:100%}#s{height:100vh;overflow:auto}', '<div id=s></div>');
+const adder = (adds: number, later: string) =>
+  `${scroller}<script>const add = () => { s.insertAdjacentHTML('beforeend', '<div style="height:400px;background:rgb(${MARK})">'); asked = false };
+    let left = ${adds}, asked = false; s.innerHTML = '<div style="height:1800px">';
+    s.addEventListener('scroll', () => { if (asked || left === 0 || s.scrollTop + s.clientHeight < s.scrollHeight - 200) return; left--; asked = true; ${later} })</script>`;
+const loading = adder(2, 's.append(new Comment()); setTimeout(add, 150)');
+const observed = `${scroller}<script>let left = 20; s.innerHTML = '<div style="height:1800px"></div><i id=end style="display:block;height:1px"></i>';
+  const more = new IntersectionObserver(([{ isIntersecting }]) => { if (!isIntersecting || left-- <= 0) return; more.unobserve(end); more.observe(end);
+    s.insertBefore(document.createElement('div'), end).style.height = '400px' });
+  more.observe(end)</script>`;
+
+it.concurrent.each<[string, string, number, Partial<Blot>?, Parameters<typeof blotOf>[1]?]>([
+  ['a scroller in a document that is higher by a margin and a border is expanded', bordered, 3_240 + 18, { height: 40 }],
+  ['a scroller in a document that is higher by a footer is expanded', footer, 3_280, { height: 40 }],
+  ['a scroller in a form with a field named like a property is expanded', page('body{margin:0}', form), 3_200],
+  ['a scroller in a document that scrolls by itself is unchanged', inner(320, 900, 600), 920],
+  ['a scroller that hides no more than the document is unchanged', inner(400, 90, 300), 700],
+  ['a frame in a document that does not scroll is expanded to all of its content', frame(), 3_240, shown],
+  ['a frame pinned to the view is expanded to all of its content', frame(pinned), 3_240, shown],
+  ['a frame as high as the view is expanded to all of its content', frame(asHigh), 3_240, shown],
+  ['a scroller beside a frame that cannot be expanded is expanded', frameBeside, 3_200],
+  ['a frame that does not scroll is unchanged', inFrame(`<style>html{overflow:hidden}</style>${SHELL_ROWS}`), VIEW_PX],
+  ['a frame that is told not to scroll is unchanged', inFrame(SHELL_ROWS, undefined, ' scrolling="no"'), VIEW_PX],
+  ['a frame that nobody sees is unchanged', inFrame(SHELL_ROWS, undefined, ' style="opacity:0"'), VIEW_PX],
+  ['a frame whose content grows with it endlessly is unchanged', inFrame(rigid), VIEW_PX],
+  ['a list whose end is reached loads more after a sign that it loads', loading, 2_600, { height: 800 }],
+  ['a list ends where scrolling the document finds its end', observed, 1_801 + 20 * 400],
+  ['content moved by a transform stays clipped if the document scrolls by itself', clipped, VIEW_PX + 700, { top: VIEW_PX, height: 700 }],
+  ['content that a transform centres is unchanged', centred, VIEW_PX, { top: 0, height: 300 }, RED],
+  ['content that a transform makes smaller is unchanged', half, VIEW_PX, { top: 0, height: 300 }, RED],
+])('%s', async (_title, html, height, seen, colour = MARK) => {
+  const { content, ...picture } = await take(browser, html, FULL_PAGE);
+  expect(picture).toMatchObject({ height, diagnostics: { stoppedReason: 'end_of_page', truncated: false } });
+  if (seen !== undefined) expect(await blotOf(content, colour)).toMatchObject(seen);
 });
 
-describe.concurrent('a list in an inner scroller', () => {
-  const scroller = '<!doctype html><style>html,body{margin:0;height:100%}#s{height:100vh;overflow:auto}</style><div id=s></div>';
-
-  const adder = (adds: number, later: string) =>
-    `${scroller}<script>const add = () => { s.insertAdjacentHTML('beforeend', '<div style="height:400px;background:rgb(${MARK})">'); asked = false };
-      let left = ${adds}, asked = false; s.innerHTML = '<div style="height:1800px">';
-      s.addEventListener('scroll', () => { if (asked || left === 0 || s.scrollTop + s.clientHeight < s.scrollHeight - 200) return; left--; asked = true; ${later} })</script>`;
-
-  it.each([
-    { what: 'after a sign that it loads', later: 's.append(new Comment()); setTimeout(add, 150)', adds: 2, height: 1_800 + 2 * 400 },
-  ])('loads more when its end is reached ($what)', async ({ later, adds, height }) => {
-    const html = adder(adds, later);
-    const picture = await take(browser, html, { full_page: true });
-    expect(picture).toMatchObject({ height, diagnostics: { stoppedReason: 'end_of_page', truncated: false } });
-    expect(await blotOf(picture.content, MARK)).toMatchObject({ height: height - 1_800 });
-  });
-
-  it('is not awaited when it loads endlessly, which is reported', async () => {
-    const { height, diagnostics } = await take(browser, adder(1_000, 'add()'), { full_page: true });
-    expect(height).toBeGreaterThan(1_800 + 3 * 400);
-    expect(height).toBeLessThan(1_800 + 20 * 400);
-    expect(diagnostics).toMatchObject({ scrollHeight: height, stoppedReason: 'time_limit', truncated: true });
-  });
-
-  it('ends where scrolling the document finds its end', async () => {
-    const html = `${scroller}<script>let left = 20; s.innerHTML = '<div style="height:1800px"></div><i id=end style="display:block;height:1px"></i>';
-      const more = new IntersectionObserver(([{ isIntersecting }]) => { if (!isIntersecting || left-- <= 0) return; more.unobserve(end); more.observe(end);
-        s.insertBefore(document.createElement('div'), end).style.height = '400px' });
-      more.observe(end)</script>`;
-    const { height, diagnostics } = await take(browser, html, { full_page: true });
-    expect(height).toBe(1_801 + 20 * 400);
-    expect(diagnostics).toMatchObject({ stoppedReason: 'end_of_page', truncated: false });
-  });
+it.concurrent('a list that loads endlessly is not awaited, which is reported', async () => {
+  const { height, diagnostics } = await take(browser, adder(1_000, 'add()'), FULL_PAGE);
+  expect(height).toBeGreaterThan(1_800 + 3 * 400);
+  expect(height).toBeLessThan(1_800 + 20 * 400);
+  expect(diagnostics).toMatchObject({ scrollHeight: height, stoppedReason: 'time_limit', truncated: true });
 });
 
-describe.concurrent('a frame that fills the view', () => {
-  const inFrame = (html: string, css = 'html,body{margin:0;height:100%;overflow:hidden}iframe{border:0;width:100%;height:100%}') =>
-    `<!doctype html><style>${css}</style><iframe srcdoc='<!doctype html><style>body{margin:0}</style>${html}'></iframe>`;
-
-  it.each([
-    { what: 'in a document that does not scroll', css: undefined },
-    { what: 'pinned to it', css: 'body{margin:0}iframe{position:fixed;inset:0;width:100%;height:100%;border:0}' },
-    { what: 'as high as it', css: 'body{margin:0}iframe{width:100vw;height:100vh;border:0;display:block}' },
-  ])('is expanded to all of its content: $what', async ({ css }) => {
-    const picture = await take(browser, inFrame(SHELL_ROWS + END, css), { full_page: true });
-    expect(picture).toMatchObject({ height: 3_240, diagnostics: { stoppedReason: 'end_of_page', truncated: false } });
-    expect(await blotOf(picture.content, MARK)).toMatchObject({ top: 3_200, height: 40, pixels: 40 * 800 });
-  });
-
-  it('keeps elements as high as its view, and loads content that waits to be seen', async () => {
-    const hero = `<section style="min-height:100vh;position:relative"><div style="position:absolute;inset:0;height:100%;background:rgb(${MARK})"></div></section>`;
-    const lazy = `<p id=p style="height:90px;margin:0"></p><script>new IntersectionObserver(([e]) => { if (e.isIntersecting) p.style.background = "rgb(4,5,6)" }).observe(p)</script>`;
-    const { content, height } = await take(browser, inFrame(`${hero}${SHELL_ROWS}${lazy}`), { full_page: true });
-    expect(height).toBe(600 + 3_200 + 90);
-    expect(await blotOf(content, MARK)).toMatchObject({ top: 0, height: 600, pixels: 600 * 800 });
-    expect(await blotOf(content, [4, 5, 6])).toMatchObject({ top: 3_800, height: 90 });
-  });
-
-  it('is unchanged when its content grows with it endlessly', async () => {
-    const html = `<style>body{padding-bottom:100vh}</style>${SHELL_ROWS}`;
-    expect((await take(browser, inFrame(html), { full_page: true })).height).toBe(600);
-  });
-
-  it('does not prevent the expansion of a scroller beside it when it cannot be expanded', async () => {
-    const css = 'html,body{margin:0;height:100%;overflow:hidden}iframe{border:0;float:right;width:60%;height:100%}';
-    const beside = `<div style="float:left;width:40%;height:100%;overflow:auto">${SHELL_ROWS}</div>`;
-    const html = inFrame(`<style>body{padding-bottom:100vh}</style>${SHELL_ROWS}`, css).replace('<iframe', `${beside}<iframe`);
-    expect((await take(browser, html, { full_page: true })).height).toBe(3_200);
-  });
-
-  it.each([
-    ['when it does not scroll', '<style>html{overflow:hidden}</style>', ''],
-    ['when it is told not to scroll', '', ' scrolling="no"'],
-    ['when nobody sees it', '', ' style="opacity:0"'],
-  ])('is unchanged %s', async (_when, head, attribute) => {
-    const html = inFrame(head + SHELL_ROWS).replace('<iframe', `<iframe${attribute}`);
-    expect((await take(browser, html, { full_page: true })).height).toBe(600);
-  });
-});
-
-describe.concurrent('content that a script moves by a transform', () => {
-  const slides = '<div style="height:100vh;background:red"></div><div style="height:100vh;background:blue"></div>';
-  const css = 'html,body{margin:0;height:100%}#box{height:100vh;overflow:hidden;position:relative}';
-
-  it('stays clipped if the document scrolls by itself', async () => {
-    const moved = `<div id=box><div style="transform:translate3d(0,0,0)">${slides}</div></div>${END.replace('40px', '700px')}`;
-    const { content, height } = await take(browser, `<!doctype html><style>${css}</style>${moved}`, { full_page: true });
-    expect(height).toBe(600 + 700);
-    expect(await blotOf(content, MARK)).toMatchObject({ top: 600, height: 700 });
-  });
-
-  it.each([
-    { what: 'centred', style: 'position:absolute;left:0;right:0;top:50%;transform:translateY(-50%)' },
-    { what: 'made smaller', style: 'transform:scale(.5);transform-origin:0 0' },
-  ])('is unchanged when it is $what', async ({ style }) => {
-    const html = `<!doctype html><style>${css}</style><div id=box><div style="${style}">${slides}</div></div>`;
-    const { content, height } = await take(browser, html, { full_page: true });
-    expect(height).toBe(600);
-    expect(await blotOf(content, [255, 0, 0])).toMatchObject({ top: 0, height: 300 });
-  });
+it.concurrent('a frame keeps elements as high as its view, and loads content that waits to be seen', async () => {
+  const hero = `<section style="min-height:100vh;position:relative"><div style="position:absolute;inset:0;height:100%;background:rgb(${MARK})"></div></section>`;
+  const lazy = `<p id=p style="height:90px;margin:0"></p><script>new IntersectionObserver(([e]) => { if (e.isIntersecting) p.style.background = "rgb(4,5,6)" }).observe(p)</script>`;
+  const { content, height } = await take(browser, inFrame(`${hero}${SHELL_ROWS}${lazy}`), FULL_PAGE);
+  expect(height).toBe(VIEW_PX + 3_200 + 90);
+  expect(await blotOf(content, MARK)).toMatchObject({ top: 0, height: VIEW_PX, pixels: VIEW_PX * 800 });
+  expect(await blotOf(content, [4, 5, 6])).toMatchObject({ top: 3_800, height: 90 });
 });

@@ -28,13 +28,9 @@ async function plain(width: number, height: number, background: string): Promise
   return await asPng(sharp({ create: { width, height, channels: 3, background } }));
 }
 
-interface Encodable {
-  pngs: Buffer[];
-  width: number;
-  height: number;
-}
+type Encodable = Awaited<ReturnType<typeof asPng>>;
 
-async function asPng(image: Sharp): Promise<Encodable> {
+async function asPng(image: Sharp) {
   const { data, info } = await image.png().toBuffer({ resolveWithObject: true });
   return { pngs: [data], width: info.width, height: info.height };
 }
@@ -66,6 +62,10 @@ async function meanOf(content: Buffer): Promise<number> {
 }
 
 describe('the colours of a palette', () => {
+  it('are greys by brightness, so that a green is lighter than a blue', async () => {
+    expect(await firstRow(await pixelsAsPng([[GREEN, BLUE]]), { palette: palette(2, 'none') })).toEqual([255, 0]);
+  });
+
   it.each([
     [2, [0, 255]],
     [4, [0, 85, 170, 255]],
@@ -88,10 +88,6 @@ describe('the colours of a palette', () => {
     const pixels = colors.map((color) => [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16)));
     const picture = await pixelsAsPng([pixels, pixels.toReversed(), pixels]);
     expect(await rowsOf(await encoded(picture, { palette: palette(colors, dither) }))).toEqual([pixels, pixels.toReversed(), pixels]);
-  });
-
-  it('are greys by brightness, so that a green is lighter than a blue', async () => {
-    expect(await firstRow(await pixelsAsPng([[GREEN, BLUE]]), { palette: palette(2, 'none') })).toEqual([255, 0]);
   });
 });
 
@@ -127,26 +123,22 @@ describe('dithering', () => {
 describe('the server does other work', () => {
   const size = { width: 1_000, height: 1_000 };
   const white = new Uint8Array(3_000_000).fill(255);
-  const indexes = new Uint8Array(1_000_000);
-  const greys = [
-    [0, 0, 0],
-    [255, 255, 255],
-  ];
+  const indexed = { indexes: new Uint8Array(1_000_000).fill(1), palette: [[0, 0, 0], WHITE], ...size };
+  const grey = { data: new Uint8Array(1_000_000).fill(128), ...size };
   it.each<[string, () => Promise<unknown>]>([
-    ['a picture is dithered', () => dithered({ data: indexes.fill(128), ...size }, [[0], [255]], 'floyd_steinberg')],
-    ['a PNG is packed', () => indexedPng({ indexes: indexes.fill(1), palette: greys, ...size })],
-    ['a BMP is packed', () => indexedBmp({ indexes: indexes.fill(1), palette: greys, ...size })],
+    ['a picture is dithered', () => dithered(grey, [[0], [255]], 'floyd_steinberg')],
+    ['a PNG is packed', () => indexedPng(indexed)],
+    ['a BMP is packed', () => indexedBmp(indexed)],
     ['a BMP of all colours is written', () => trueColorBmp({ data: white, ...size })],
     ['a picture is searched for content', () => isAllWhitePixels({ data: Buffer.from(white), info: { ...size, channels: 3 } }, 250)],
   ])('while %s', async (_, work) => {
-    let turns = 0;
-    const next = () => {
-      turns += 1;
-      turning = setImmediate(next);
-    };
-    let turning = setImmediate(next);
+    let [turns, ended] = [0, false];
+    const other = (async () => {
+      for (; !ended; turns++) await new Promise((resolve) => setImmediate(resolve));
+    })();
     await work();
-    clearImmediate(turning);
+    ended = true;
+    await other;
     expect(turns).toBeGreaterThan(100);
   });
 });
@@ -175,15 +167,14 @@ describe('a file with a palette', () => {
     [MANY, 8, 256],
     [null, 24, 0],
   ])('is a BMP with as many bits as it needs: %j', async (colors, bits, count) => {
-    const picture = await asPng(sharp(await noise(21, 13), { raw: { width: 21, height: 13, channels: 3 } }));
+    const noise = Buffer.from(Array.from({ length: 21 * 13 * 3 }, (_, index) => (index * 7_919 + (index % 13) * 104_729) % 256));
+    const picture = await asPng(sharp(noise, { raw: { width: 21, height: 13, channels: 3 } }));
     const chosen = colors === null ? null : palette(colors as PaletteOption['colors']);
     const bmp = await encoded(picture, { format: 'bmp', palette: chosen });
     const rowBytes = Math.ceil((21 * bits) / 32) * 4;
     expect(bmp.toString('latin1', 0, 2)).toBe('BM');
-    expect([2, 10, 14, 18, 22, 30, 34, 46].map((at) => bmp.readUInt32LE(at))).toEqual([
-      ...[bmp.length, 54 + 4 * count, 40, 21, 13, 0],
-      ...[rowBytes * 13, count],
-    ]);
+    const head = [bmp.length, 54 + 4 * count, 40, 21, 13, 0, rowBytes * 13, count];
+    expect([2, 10, 14, 18, 22, 30, 34, 46].map((at) => bmp.readUInt32LE(at))).toEqual(head);
     expect([bmp.readUInt16LE(26), bmp.readUInt16LE(28), bmp.length]).toEqual([1, bits, 54 + 4 * count + rowBytes * 13]);
     expect(bmpRows(bmp)).toEqual(await rowsOf(await encoded(picture, { palette: chosen })));
     expect(await rowsOf(bmp)).toEqual(bmpRows(bmp));
@@ -205,37 +196,19 @@ describe('a file with a palette', () => {
 });
 
 describe('a turned picture', () => {
-  const quarters = [
-    [RED, GREEN],
-    [BLUE, WHITE],
-  ];
+  const COLOURS: Record<string, number[]> = { R: RED, G: GREEN, B: BLUE, W: WHITE };
+  const rows = (letters: string) => letters.split(' ').map((row) => [...row].map((letter) => COLOURS[letter] ?? []));
+
   it.each([
-    [null, quarters],
-    [
-      90,
-      [
-        [BLUE, RED],
-        [WHITE, GREEN],
-      ],
-    ],
-    [
-      180,
-      [
-        [WHITE, BLUE],
-        [GREEN, RED],
-      ],
-    ],
-    [
-      270,
-      [
-        [GREEN, WHITE],
-        [RED, BLUE],
-      ],
-    ],
+    [null, 'RG BW'],
+    [90, 'BR WG'],
+    [180, 'WB GR'],
+    [270, 'GW RB'],
   ] as const)('is turned clockwise by %s', async (rotate, expected) => {
     for (const format of ['png', 'bmp'] as const) {
       for (const chosen of [null, palette(7)]) {
-        expect(await rowsOf(await encoded(await pixelsAsPng(quarters), { format, rotate, palette: chosen }))).toEqual(expected);
+        const turned = await encoded(await pixelsAsPng(rows('RG BW')), { format, rotate, palette: chosen });
+        expect(await rowsOf(turned)).toEqual(rows(expected));
       }
     }
   });
@@ -260,9 +233,8 @@ describe('a turned picture', () => {
 });
 
 test('the browser makes no picture that is turned, has a palette or is a BMP', () => {
-  expect(finalShot(PNG)).toEqual({ format: 'png' });
-  const others: Partial<Encoding>[] = [{ rotate: 90 }, { palette: palette(2) }, { format: 'bmp' }];
-  expect(others.map((other) => finalShot({ ...PNG, ...other }))).toEqual([null, null, null]);
+  const others: Partial<Encoding>[] = [{}, { rotate: 90 }, { palette: palette(2) }, { format: 'bmp' }];
+  expect(others.map((other) => finalShot({ ...PNG, ...other }))).toEqual([{ format: 'png' }, null, null, null]);
 });
 
 test('a picture is judged as white before it gets its palette', async () => {
@@ -288,10 +260,8 @@ test('a picture that is too large for it is refused by the name of the option, a
   const high = { ...large, height: 9_000 };
   const cover = { width: 5_000, height: 5_001, fit: 'cover' } as const;
   await expect(encoded(high, { format: 'bmp', resize: cover })).rejects.toMatchObject({ code: 'invalid_request' });
-  const content = await encoded(await plain(5_000, 5_001, '#fff'), {
-    palette: palette(2),
-    resize: { width: 80, height: null, fit: 'inside' },
-  });
+  const resize = { width: 80, height: null, fit: 'inside' } as const;
+  const content = await encoded(await plain(5_000, 5_001, '#fff'), { palette: palette(2), resize });
   expect(await sharp(content).metadata()).toMatchObject({ width: 80, height: 80 });
 });
 
@@ -304,10 +274,6 @@ test('a file that is no BMP of this program is left as it is', async () => {
     expect(await withoutBmp(other)).toBe(other);
   }
 });
-
-async function noise(width: number, height: number): Promise<Buffer> {
-  return Buffer.from(Array.from({ length: width * height * 3 }, (_, index) => (index * 7_919 + (index % 13) * 104_729) % 256));
-}
 
 /** Reads a BMP by its definition: rows from the bottom, padded to four bytes, of table indexes or of blue, green and red. */
 function bmpRows(bmp: Buffer): number[][][] {

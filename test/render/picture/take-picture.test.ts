@@ -1,8 +1,7 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { CaptureError } from '../../../src/contract/capture-error.js';
 import { browserOfFile } from './a-page-session.js';
-import { blotOf } from './blots.js';
+import { type Blot, blotOf } from './blots.js';
 import { imagesOf, joinedImages, pageSizes } from './pdf-pages.js';
 import { PINNED, pinnedPage } from './pinned-page.js';
 import { judgeRows, rowsPage } from './rows.js';
@@ -38,129 +37,104 @@ describe.concurrent('a picture of an element', () => {
 
   it('has pinned elements inside it once, even if it takes several sections', async () => {
     const { content } = await take(browser, pinnedPage(1_000), { selector: 'body' });
-    for (const [name, top] of Object.entries({ fixedTop: 0, shadowFixed: 60, stickyTop: 640, stickyInSection: 680, fixedBottom: 2_580 })) {
-      expect(await blotOf(content, PINNED[name as keyof typeof PINNED]), name).toMatchObject({ top, pixels: 2_400 });
-    }
+    const tops = { fixedTop: 0, shadowFixed: 60, stickyTop: 640, stickyInSection: 680, fixedBottom: 2_580 } as const;
+    for (const [name, top] of Object.entries(tops) as [keyof typeof tops, number][])
+      expect(await blotOf(content, PINNED[name]), name).toMatchObject({ top, pixels: 2_400 });
   });
 
-  it('is complete when it is wider than the view', async () => {
-    const html = '<body style="margin:0"><div id=wide style="width:1500px;height:50px;background:rgb(1,2,3)"></div>';
-    const { content, width } = await take(browser, html, { selector: '#wide' });
-    expect(width).toBe(1_500);
-    expect(await blotOf(content, [1, 2, 3])).toMatchObject({ width: 1_500, height: 50, pixels: 75_000 });
-  });
+  const mark = (style: string, attributes = 'class=a') => `<div ${attributes} style="background:rgb(1,2,3);${style}"></div>`;
+  const block = (rules: string) => mark(`width:200px;height:100px;${rules}`, '');
+  const near = (style: string, left: number) =>
+    `<!doctype html><style>body{margin:0}${style}</style><div style="width:1000px;height:9px"></div>${mark(`position:absolute;top:50px;left:${left}px;width:80px;height:40px`)}`;
+  const PADDED = { padding: 30, wait_for_idle: false };
+  const padding = (width: number) => ({ width, height: 100, blot: { left: 30, top: 30, width: 80, height: 40, pixels: 3_200 } });
 
-  it.each([
-    { page: 'wider than the view', style: '', left: 700, width: 140 },
-    { page: 'wider than the view, where that cannot be seen', style: 'html{overflow-x:hidden}', left: 710, width: 120 },
-    { page: 'written from right to left', style: 'html{direction:rtl}', left: -80, width: 140 },
-  ])('is padded within the page, which is $page', async ({ style, left, width }) => {
-    const html = `<!doctype html><style>body{margin:0}${style}</style><div style="width:1000px;height:9px"></div><b style="position:absolute;top:50px;left:${left}px;width:80px;height:40px;background:rgb(1,2,3)"></b>`;
-    const { content } = await take(browser, html, { selector: 'b', padding: 30, wait_for_idle: false });
-    expect(await sharp(content).metadata()).toMatchObject({ width, height: 100 });
-    expect(await blotOf(content, [1, 2, 3])).toMatchObject({ left: 30, top: 30, width: 80, height: 40, pixels: 3_200 });
-  });
+  const outside = (left: number) => mark(`position:absolute;left:${left}px;top:-20px;width:100px;height:50px`);
+  const slide = (attributes: string, colour: string) =>
+    `<div ${attributes} style="flex:none;width:300px;height:100px;background:${colour}"></div>`;
+  const slides = `<div style="display:flex;width:300px;overflow:hidden">${slide('', 'red')}${slide('class=a', 'rgb(1,2,3)')}</div>`;
 
-  it("is the part that the page shows of it when some of it is before the page's origin, and not an element that is completely there", async () => {
-    const at = (left: number) =>
-      `<div class=a style="position:absolute;left:${left}px;top:-20px;width:100px;height:50px;background:rgb(1,2,3)"></div>`;
-    const { content, width, height } = await take(browser, `${at(-9_999)}${at(-40)}`, { selector: '.a' });
-    expect({ width, height }).toEqual({ width: 60, height: 30 });
-    expect((await blotOf(content, [1, 2, 3])).pixels).toBe(1_800);
-  });
+  /** A match that is not seen, before one that is. */
+  const precededBy = (hidden: string) =>
+    `<p>text</p>${hidden.replace('BOX', '<div class=a style="width:200px;height:100px;background:red"></div>')}${mark('width:200px;height:100px')}`;
+  const second = { width: 200, height: 100, blot: { pixels: 20_000 } };
+  const carousel = '<div style="width:300px;overflow:hidden"><div style="transform:translateX(-300px)">BOX</div></div>';
+  const dot = '<div class=a style="width:1px;height:1px;overflow:hidden"></div>';
 
-  it('is scrolled to inside a box that shows another part, even if it is in the view', async () => {
-    const slide = (id: string, colour: string) => `<div id=${id} style="flex:none;width:300px;height:100px;background:${colour}"></div>`;
-    const html = `<div style="display:flex;width:300px;overflow:hidden">${slide('one', 'red')}${slide('two', 'rgb(1,2,3)')}</div>`;
-    expect(await blotOf((await take(browser, html, { selector: '#two' })).content, [1, 2, 3])).toMatchObject({ pixels: 30_000 });
-  });
+  /** A match that is seen, before another. */
+  const firstOf = (style: string, around: string) =>
+    `<p>text</p>${around.replace('BOX', mark(`width:200px;${style}`))}<div class=a style="height:9px">other</div>`;
+  const first = { width: 200, blot: { left: 0, top: 0, width: 200 } };
+  const scroller = '<div style="height:90px;overflow:auto"><p style="height:900px"></p>BOX</div>';
+  const hung = 'height:40px;position:absolute;top:200px';
 
-  it.each([
-    ['a closed panel', '<div style="height:0;overflow:hidden">BOX</div>'],
-    [
-      'a slide of a carousel that is past',
-      `<div style="width:300px;overflow:hidden"><div style="transform:translateX(-300px)">BOX</div></div>`,
-    ],
-    ['clipped to nothing', '<div style="position:absolute;left:300px;clip:rect(1px,1px,1px,1px)">BOX</div>'],
-    ['clipped away along its path', '<div style="clip-path:inset(0 0 100%)">BOX</div>'],
-    ['a dot for screen readers', '<div class=a style="width:1px;height:1px;overflow:hidden"></div>'],
-  ])('is not a clipped match while another is visible: %s', async (_what, hidden) => {
-    const box = (colour: string) => `<div class=a style="width:200px;height:100px;background:${colour}"></div>`;
-    const html = `<p>text</p>${hidden.replace('BOX', box('red'))}${box('rgb(1,2,3)')}`;
-    expect(await blotOf((await take(browser, html, { selector: '.a' })).content, [1, 2, 3])).toMatchObject({ pixels: 20_000 });
-  });
+  /** An element without a box of its own, or with an empty one, before another. */
+  const boxless = (html: string) =>
+    `<p>text</p>${html}<script>for (const x of document.querySelectorAll('x-a')) x.attachShadow({ mode: 'open' }).innerHTML = '<slot></slot>'</script><p class=a style="margin-left:300px">other</p>`;
+  const both = { width: 200, height: 200, blot: { pixels: 40_000 } };
+  const two = block('') + block('');
+  const transparent = block('opacity:0') + block('position:absolute;left:-9999px') + block('position:fixed');
+  const overflowing = `<div class=a style="height:0">${block('')}<div style="height:0">${block('')}</div></div>`;
+  const floating = `<div class=a>${block('float:left;clear:left').repeat(2)}</div>`;
 
-  it.each([
-    ['a thin rule', 'height:1px', 'BOX'],
-    ['lower in a scroller', 'height:40px', '<div style="height:90px;overflow:auto"><p style="height:900px"></p>BOX</div>'],
-    ['hung out of the box that clips', 'height:40px;position:absolute;top:200px', '<div style="height:0;overflow:hidden">BOX</div>'],
-    ['in an inline element', 'height:40px', '<span style="overflow:hidden">BOX</span>'],
-    ['partly clipped', 'height:40px', '<div style="height:10px;overflow:hidden">BOX</div>'],
-  ])('is the first visible match, even if it is %s', async (_what, style, around) => {
-    const box = `<div class=a style="width:200px;background:rgb(1,2,3);${style}"></div>`;
-    const html = `<p>text</p>${around.replace('BOX', box)}<div class=a style="height:9px">other</div>`;
-    const { width, content } = await take(browser, html, { selector: '.a' });
-    expect(width).toBe(200);
-    expect(await blotOf(content, [1, 2, 3])).toMatchObject({ left: 0, top: 0, width: 200 });
-  });
-
-  const block = (rules: string) => `<div style="width:200px;height:100px;background:rgb(1,2,3);${rules}"></div>`;
-
-  it.each([
-    ['in the flow', `<div class=a style="display:contents">${block('')}${block('')}</div>`],
-    ['in a slot', `<x-a class=a style="display:contents">${block('')}${block('')}</x-a>`],
-    ['floating', `<div class=a>${block('float:left;clear:left')}${block('float:left;clear:left')}</div>`],
-    ['overflowing', `<div class=a style="height:0">${block('')}<div style="height:0">${block('')}</div></div>`],
-    ['fixed', `<div class=a><div style="position:fixed;top:50px;left:50px">${block('')}${block('')}</div></div>`],
-    [
-      'beside what is not seen',
-      `<div class=a style="display:contents">${block('opacity:0')}${block('position:absolute;left:-9999px')}${block('position:fixed')}${block('')}${block('')}</div>`,
-    ],
-  ])('is the content when the element has no box of its own, or an empty one: %s', async (_where, html) => {
-    const shadow = `<script>for (const x of document.querySelectorAll('x-a')) x.attachShadow({ mode: 'open' }).innerHTML = '<slot></slot>'</script>`;
-    const { content, width, height } = await take(browser, `<p>text</p>${html}${shadow}<p class=a style="margin-left:300px">other</p>`, {
-      selector: '.a',
-    });
-    expect({ width, height }).toEqual({ width: 200, height: 200 });
-    expect(await blotOf(content, [1, 2, 3])).toMatchObject({ pixels: 40_000 });
-  });
-
-  it('is found in a scroller, in a shadow tree, and when it is pinned itself', async () => {
-    const html = `<body style="margin:0"><div style="height:200px;overflow:auto">${'<p style="height:100px">x</p>'.repeat(20)}<div id=deep style="height:40px;background:rgb(1,2,3)"></div></div>
-      <x-a></x-a><div id=pinned style="position:fixed;bottom:0;width:70px;height:30px;background:rgb(7,8,9)"></div>
-      <script>document.querySelector('x-a').attachShadow({mode:'open'}).innerHTML='<b id=inner style="display:block;height:20px;background:rgb(4,5,6)"></b>'</script>`;
-    const seen = async (selector: string, colour: [number, number, number]) =>
-      await blotOf((await take(browser, html, { selector })).content, colour);
-    expect(await seen('#deep', [1, 2, 3])).toMatchObject({ height: 40, left: 0, top: 0 });
-    expect(await seen('#inner', [4, 5, 6])).toMatchObject({ height: 20, width: 800 });
-    expect(await seen('#pinned', [7, 8, 9])).toMatchObject({ pixels: 2_100 });
-  });
-
-  it.each([
-    { waits: 250, height: 200 },
-    { waits: 150, height: 2_400 },
-  ])('has the images that wait $waits ms for a pause in scrolling: $height px', async ({ waits, height }) => {
-    const seen = 'data:image/gif;base64,R0lGODlhAQABAPAAAAECAwAAACwAAAAAAQABAAACAkQBADs=';
-    const html = `<style>body{margin:0}img{display:block;width:100%;height:200px}</style><div style="height:3000px"></div>
-      <section>${`<img data-src="${seen}">`.repeat(height / 200)}</section><div style="height:3000px"></div><script>let timer;
+  const deep = `<body style="margin:0"><div style="height:200px;overflow:auto">${'<p style="height:100px">x</p>'.repeat(20)}${mark('height:40px')}</div>`;
+  const inShadow = `<body style="margin:0"><x-b></x-b><script>document.querySelector('x-b').attachShadow({ mode: 'open' }).innerHTML = '${mark('height:20px')}'</script>`;
+  const awaited = (waits: number, images: number) =>
+    `<style>body{margin:0}img{display:block;width:100%;height:200px}</style><div style="height:3000px"></div>
+      <section class=a>${'<img data-src="data:image/gif;base64,R0lGODlhAQABAPAAAAECAwAAACwAAAAAAQABAAACAkQBADs=">'.repeat(images)}</section><div style="height:3000px"></div><script>let timer;
       const fill = () => { for (const image of document.images) if (Math.abs(image.getBoundingClientRect().top + 100 - innerHeight / 2) < innerHeight / 2) image.src = image.dataset.src };
       addEventListener('scroll', () => { clearTimeout(timer); timer = setTimeout(fill, ${waits}) })</script>`;
-    const { content } = await take(browser, html, { selector: 'section' });
-    expect((await blotOf(content, [1, 2, 3])).pixels).toBe(height * 800);
+
+  it.each<[string, string, { width?: number; height?: number; blot: Partial<Blot> }, object?]>([
+    ['is complete when it is wider than the view', mark('width:1500px;height:50px'), { width: 1_500, blot: { pixels: 75_000 } }],
+    ['is padded within a page that is wider than the view', near('', 700), padding(140), PADDED],
+    ['is padded within a page whose width cannot be seen', near('html{overflow-x:hidden}', 710), padding(120), PADDED],
+    ['is padded within a page from right to left', near('html{direction:rtl}', -80), padding(140), PADDED],
+    ["is the part of it after the page's origin", outside(-9_999) + outside(-40), { width: 60, height: 30, blot: { pixels: 1_800 } }],
+    ['is scrolled to inside a box that shows another part, even if it is in the view', slides, { blot: { pixels: 30_000 } }],
+    ['is not a match in a closed panel', precededBy('<div style="height:0;overflow:hidden">BOX</div>'), second],
+    ['is not a slide of a carousel that is past', precededBy(carousel), second],
+    ['is not clipped to nothing', precededBy('<div style="position:absolute;left:300px;clip:rect(1px,1px,1px,1px)">BOX</div>'), second],
+    ['is not clipped away along its path', precededBy('<div style="clip-path:inset(0 0 100%)">BOX</div>'), second],
+    ['is not a dot for screen readers', precededBy(dot), second],
+    ['is the first visible match, even if it is a thin rule', firstOf('height:1px', 'BOX'), first],
+    ['is the first visible match, even if it is lower in a scroller', firstOf('height:40px', scroller), first],
+    ['is a match hung out of the box that clips', firstOf(hung, '<div style="height:0;overflow:hidden">BOX</div>'), first],
+    ['is a match in an inline element', firstOf('height:40px', '<span style="overflow:hidden">BOX</span>'), first],
+    ['is a match that is partly clipped', firstOf('height:40px', '<div style="height:10px;overflow:hidden">BOX</div>'), first],
+    ['is the content of an element without a box', boxless(`<div class=a style="display:contents">${two}</div>`), both],
+    ['is the content of a slot', boxless(`<x-a class=a style="display:contents">${two}</x-a>`), both],
+    ['is the floating content of an empty box', boxless(floating), both],
+    ['is the content that overflows an empty box', boxless(overflowing), both],
+    [
+      'is the fixed content of an empty box',
+      boxless(`<div class=a><div style="position:fixed;top:50px;left:50px">${two}</div></div>`),
+      both,
+    ],
+    ['is the content that is seen of several', boxless(`<div class=a style="display:contents">${transparent}${two}</div>`), both],
+    ['is found in a scroller', deep, { height: 40, blot: { height: 40, left: 0, top: 0 } }],
+    ['is found in a shadow tree', inShadow, { width: 800, height: 20, blot: { height: 20, width: 800 } }],
+    ['is found when it is pinned itself', mark('position:fixed;bottom:0;width:70px;height:30px'), { blot: { pixels: 2_100 } }],
+    ['has the image that waits 250 ms for a pause in scrolling', awaited(250, 1), { blot: { pixels: 200 * 800 } }],
+    ['has the images that wait 150 ms for a pause in scrolling', awaited(150, 12), { blot: { pixels: 2_400 * 800 } }],
+  ])('%s', async (_title, html, { blot, ...size }, wish = {}) => {
+    const { content, ...picture } = await take(browser, html, { selector: '.a', ...wish });
+    expect(picture).toMatchObject(size);
+    expect(await blotOf(content, [1, 2, 3])).toMatchObject(blot);
   });
 
+  const unseen = { check: 'selector', seen: 'not_visible', matches: 1 };
   it.each([
-    ['#none', 'render_incomplete', { check: 'selector', seen: 'not_found', matches: 0 }],
-    ['#hidden', 'render_incomplete', { check: 'selector', seen: 'not_visible', matches: 1 }],
-    ['#closed', 'render_incomplete', { check: 'selector', seen: 'not_visible', matches: 1 }],
-    ['#seen-through', 'render_incomplete', { check: 'selector', seen: 'not_visible', matches: 1 }],
+    ['#none', 'render_incomplete', { ...unseen, seen: 'not_found', matches: 0 }],
+    ['#hidden', 'render_incomplete', unseen],
+    ['#closed', 'render_incomplete', unseen],
+    ['#seen-through', 'render_incomplete', unseen],
     ['p[', 'invalid_request', { issues: [{ path: 'selector' }] }],
   ])('fails for %s with %s', async (selector, code, details) => {
     const closed = '<div id=closed style="height:0;overflow:hidden"><p>x</p></div>';
     const seenThrough = '<div style="opacity:0"><div id=seen-through style="display:contents">x<b>y</b></div></div>';
     const failure = take(browser, `<p id=hidden style="visibility:hidden">x</p>${closed}${seenThrough}`, { selector });
-    await expect(failure).rejects.toThrow(CaptureError);
-    await expect(failure).rejects.toMatchObject({ code, details });
+    await expect(failure).rejects.toMatchObject({ name: 'CaptureError', code, details });
   });
 });
 
@@ -169,21 +143,20 @@ describe.concurrent('a PDF', () => {
 
   const views = (count: number) => Array.from({ length: count }, () => [800, 600]);
 
-  it('of the view has as many pages of its size as the document needs', async () => {
-    const short = await take(browser, '<h1>Short</h1>', { format: 'pdf' });
-    expect(await sizes(short.content)).toEqual([[800, 600]]);
-    expect(short.diagnostics).toMatchObject({ algorithm: 'native', sections: 1, stoppedReason: 'viewport', truncated: false });
-    const long = await take(browser, pinnedPage(1_000), { format: 'pdf' });
-    expect(await sizes(long.content)).toEqual(views(5));
-    expect(long.diagnostics).toMatchObject({ algorithm: 'native', sections: 5, stoppedReason: 'end_of_page', truncated: false });
-  });
+  const scroller = `<body style="margin:0"><main style="height:100vh;overflow:auto"><div style="height:1500px">x</div>end</main>`;
+  const late = `<body style="margin:0"><div style="height:1300px"></div><p id=mark>late</p><script>
+    new IntersectionObserver(([entry]) => { if (entry.isIntersecting) mark.style.height = '1200px' }).observe(mark)</script>`;
 
-  it('of the view includes the content of inner scrollers, and content that loads late', async () => {
-    const scroller = `<body style="margin:0"><main style="height:100vh;overflow:auto"><div style="height:1500px">x</div>end</main>`;
-    expect(await sizes((await take(browser, scroller, { format: 'pdf' })).content)).toHaveLength(3);
-    const lazy = `<body style="margin:0"><div style="height:1300px"></div><script>
-      new IntersectionObserver(([entry]) => { if (entry.isIntersecting) mark.style.height = '1200px' }).observe(document.body.appendChild(Object.assign(document.createElement('p'), { id: 'mark', textContent: 'late' })))</script>`;
-    expect((await sizes((await take(browser, lazy, { format: 'pdf' })).content)).length).toBeGreaterThan(3);
+  it.each([
+    ['as many pages as the document needs', pinnedPage(1_000), 5],
+    ['one page for a short document', '<h1>Short</h1>', 1],
+    ['the content of inner scrollers', scroller, 3],
+    ['content that loads late', late, 5],
+  ])('of the view has %s', async (_what, html, sections) => {
+    const { content, diagnostics } = await take(browser, html, { format: 'pdf' });
+    expect(await sizes(content)).toEqual(views(sections));
+    const stoppedReason = sections === 1 ? 'viewport' : 'end_of_page';
+    expect(diagnostics).toMatchObject({ algorithm: 'native', sections, stoppedReason, truncated: false });
   });
 
   it.each([

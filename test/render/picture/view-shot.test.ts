@@ -1,10 +1,10 @@
-import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { Deadlines, EncodeQueue, monotonicNow } from '../../../src/render/budgets.js';
 import { boundedPage } from '../../../src/render/page-session.js';
 
 import { takeView } from '../../../src/render/picture/take-picture.js';
 import { aPageSession, browserOfFile, options } from './a-page-session.js';
+import { difference } from './blots.js';
 import { timedPage } from './take.js';
 
 const browser = await browserOfFile();
@@ -33,14 +33,5 @@ it.each([
   const whole = await takeView(order, encoding);
   const inStrips = await takeView(order, encoding, 640 * 110 * deviceScaleFactor ** 2);
   expect(inStrips).toMatchObject({ width: whole.width, height: whole.height, diagnostics: whole.diagnostics });
-  expect(await meanDifference(whole.content, inStrips.content)).toBeLessThanOrEqual(format === 'png' ? 0 : 4);
+  expect((await difference(whole.content, inStrips.content)).mean).toBeLessThanOrEqual(format === 'png' ? 0 : 4);
 });
-
-/** The mean difference per channel of a pixel. */
-async function meanDifference(one: Uint8Array, two: Uint8Array): Promise<number> {
-  const [a, b] = await Promise.all([one, two].map((content) => sharp(content).removeAlpha().raw().toBuffer()));
-  if (a === undefined || b === undefined || a.length === 0) throw new Error('there are no pixels');
-  let sum = 0;
-  for (const [i, value] of a.entries()) sum += Math.abs(value - (b[i] ?? 0));
-  return sum / a.length;
-}
