@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { DEVICE_PRESETS } from '../../../src/contract/device-presets.js';
 import { ofFile } from '../../fixtures/of-file.js';
 import { EACH_KIND } from '../install/any-browser.js';
-import { aPool, aSite, NEVER, someOptions, type TestPool } from '../pool/fixture.js';
+import { aPool, aSite, type TestPool, visit } from '../pool/fixture.js';
 
 const REPORT = `({
   agent: navigator.userAgent,
@@ -12,13 +12,7 @@ const REPORT = `({
   hints: navigator.userAgentData === undefined ? null : navigator.userAgentData.toJSON(),
 })`;
 
-interface Report {
-  agent: string;
-  version: string;
-  platform: string;
-  languages: string[];
-  hints: { brands: { brand: string; version: string }[]; mobile: boolean; platform: string } | null;
-}
+type Report = { agent: string } & Record<string, unknown>;
 
 const site = await ofFile(
   aSite({
@@ -33,38 +27,32 @@ describe.each(EACH_KIND)('in $kind', (executable) => {
   let test: TestPool;
   beforeAll(async () => {
     test = await aPool({ executable, pagesPerBrowser: 2 });
+    return () => test[Symbol.asyncDispose]();
   });
-  afterAll(() => test[Symbol.asyncDispose]());
 
   it.each([
     ['an ordinary capture', {}],
     ['an iPhone 15 Pro', { device: 'iphone_15_pro', locale: 'de-DE' }],
   ])('%s reports the same in its page, frames and workers, and never Headless', async (_, fields) => {
-    const options = someOptions(fields);
-    const lease = await test.pool.acquire(options, NEVER);
     site.requests.length = 0;
-    await lease.session.page.goto(site.url);
-    const reports = await lease.session.page.evaluate(reportAll, [REPORT, site.elsewhere] as const);
-    await lease.release();
+    await using lease = await visit(test, site.url, fields);
+    const reports = await lease.page.evaluate(reportAll, [REPORT, site.elsewhere] as const);
     const [page] = reports;
     expect(page?.agent).not.toBe('');
     for (const report of reports) expect(report).toEqual(page);
     expect(JSON.stringify(reports) + JSON.stringify(site.requests)).not.toMatch(/headless/i);
     const asked = site.requests.filter(({ url }) => url !== '/service.js');
-    for (const { headers } of asked) expect(headers['user-agent']).toBe(page?.agent);
-    for (const { headers } of asked)
-      expect(headers['accept-language']).toBe(options.locale === 'de-DE' ? 'de-DE,de;q=0.9' : 'en-US,en;q=0.9');
+    const language = 'locale' in fields ? 'de-DE,de;q=0.9' : 'en-US,en;q=0.9';
+    for (const { headers } of asked) expect(headers).toMatchObject({ 'user-agent': page?.agent, 'accept-language': language });
   });
 
   it('an ordinary capture has the hints of its real version, including high-entropy ones', async () => {
-    const lease = await test.pool.acquire(someOptions(), NEVER);
-    await lease.session.page.goto(site.url);
-    const seen = await lease.session.page.evaluate(async () => {
+    await using lease = await visit(test, site.url);
+    const seen = await lease.page.evaluate(async () => {
       const data = (navigator as unknown as { userAgentData: { getHighEntropyValues(names: string[]): Promise<Record<string, unknown>> } })
         .userAgentData;
       return { values: await data.getHighEntropyValues(['fullVersionList', 'model', 'platformVersion']), robot: navigator.webdriver };
     });
-    await lease.release();
     expect(seen.robot).toBe(false);
     expect(seen.values).toMatchObject({ platform: 'Linux', mobile: false, model: '' });
     expect(seen.values.fullVersionList).toContainEqual({ brand: 'Chromium', version: lease.session.chromiumVersion });
@@ -72,10 +60,9 @@ describe.each(EACH_KIND)('in $kind', (executable) => {
 
   it.each(['iphone_15_pro', 'pixel_8', 'desktop_hd'] as const)('%s matches its preset, as a page sees it', async (device) => {
     const preset = DEVICE_PRESETS[device];
-    const lease = await test.pool.acquire(someOptions({ device }), NEVER);
     site.requests.length = 0;
-    await lease.session.page.goto(`${site.url}/mobile`);
-    const seen = await lease.session.page.evaluate(() => ({
+    await using lease = await visit(test, `${site.url}/mobile`, { device });
+    const seen = await lease.page.evaluate(() => ({
       view: [innerWidth, innerHeight, devicePixelRatio],
       touch: navigator.maxTouchPoints > 0 && 'ontouchstart' in window,
       coarse: matchMedia('(pointer: coarse)').matches,
@@ -84,7 +71,6 @@ describe.each(EACH_KIND)('in $kind', (executable) => {
       vendor: navigator.vendor,
       hints: 'userAgentData' in navigator,
     }));
-    await lease.release();
     expect(seen.view).toEqual([preset.width, preset.height, preset.deviceScaleFactor]);
     expect([seen.touch, seen.coarse]).toEqual([preset.hasTouch, preset.hasTouch]);
     if (preset.userAgent !== null) expect(seen.agent).toBe(preset.userAgent.replace('{chromium}', lease.session.chromiumVersion));
@@ -98,12 +84,11 @@ describe.each(EACH_KIND)('in $kind', (executable) => {
   });
 
   it('another session on the page does not undo the identity', async () => {
-    const lease = await test.pool.acquire(someOptions({ device: 'iphone_15_pro' }), NEVER);
-    await lease.session.context.newCDPSession(lease.session.page);
-    await lease.session.page.goto(site.url);
-    await lease.session.page.goto('data:text/html,elsewhere');
-    expect(await lease.session.page.evaluate(() => navigator.platform)).toBe('iPhone');
-    await lease.release();
+    await using lease = await visit(test, null, { device: 'iphone_15_pro' });
+    await lease.session.context.newCDPSession(lease.page);
+    await lease.page.goto(site.url);
+    await lease.page.goto('data:text/html,elsewhere');
+    expect(await lease.page.evaluate(() => navigator.platform)).toBe('iPhone');
   });
 });
 

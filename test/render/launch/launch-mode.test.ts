@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   BrowserError,
   type LaunchMode,
@@ -29,49 +29,33 @@ async function launching(wish: SandboxSetting, ...failures: string[]) {
   return { outcome, tried };
 }
 
-describe('a browser with the sandbox enabled', () => {
-  it('runs in its sandbox', async () => {
-    expect(await launching(true)).toEqual({ outcome: { mode: CONFINED, concession: null }, tried: [CONFINED] });
-  });
-
-  it.each([FULL, REFUSAL])('runs in its sandbox after one failure (%s)', async (failure) => {
-    expect(await launching(true, failure)).toEqual({ outcome: { mode: CONFINED, concession: null }, tried: [CONFINED, CONFINED] });
-  });
-
-  it('runs without the sandbox if it reports twice that none is usable', async () => {
-    const { outcome, tried } = await launching(true, REFUSAL, REFUSAL);
-    expect(outcome).toEqual({ mode: OPEN, concession: REFUSAL });
-    expect(tried).toEqual([CONFINED, CONFINED, OPEN]);
-  });
-
-  it.each([
-    ['twice', [FULL, FULL]],
-    ['after a refusal', [REFUSAL, FULL]],
-  ])('does not run at all if it fails for another reason %s', async (_, failures) => {
-    const { outcome, tried } = await launching(true, ...failures);
-    expect(outcome).toEqual({ error: new Error(FULL) });
-    expect(tried).toEqual([CONFINED, CONFINED]);
-  });
-
-  it('is never started as root, whatever it reports', async () => {
-    const { tried } = await launching(true, REFUSAL, REFUSAL, REFUSAL, REFUSAL, REFUSAL);
-    expect(tried).toEqual([CONFINED, CONFINED, OPEN, OPEN]);
-  });
-
-  it('does not run without the sandbox if it is required', async () => {
-    const { outcome, tried } = await launching('required', REFUSAL, REFUSAL);
-    expect(outcome).toEqual({ error: expect.any(BrowserError) });
-    expect(tried).toEqual([CONFINED, CONFINED]);
-  });
+it.each<[string, SandboxSetting, string[], object, LaunchMode[]]>([
+  ['runs in its sandbox', true, [], { mode: CONFINED, concession: null }, [CONFINED]],
+  ['runs in its sandbox after a failure', true, [FULL], { mode: CONFINED, concession: null }, [CONFINED, CONFINED]],
+  ['runs in its sandbox after a refusal', true, [REFUSAL], { mode: CONFINED, concession: null }, [CONFINED, CONFINED]],
+  [
+    'runs without it if it reports twice that none is usable',
+    true,
+    [REFUSAL, REFUSAL],
+    { mode: OPEN, concession: REFUSAL },
+    [CONFINED, CONFINED, OPEN],
+  ],
+  ['does not run if it fails twice for another reason', true, [FULL, FULL], { error: new Error(FULL) }, [CONFINED, CONFINED]],
+  ['does not run if it fails for another reason after a refusal', true, [REFUSAL, FULL], { error: new Error(FULL) }, [CONFINED, CONFINED]],
+  [
+    'is never started as root, whatever it reports',
+    true,
+    Array(6).fill(REFUSAL),
+    { error: new Error(REFUSAL) },
+    [CONFINED, CONFINED, OPEN, OPEN],
+  ],
+  ['does not run without the required sandbox', 'required', [REFUSAL, REFUSAL], { error: expect.any(BrowserError) }, [CONFINED, CONFINED]],
+  ['runs without the sandbox that the operator disabled', false, [], { mode: OPEN, concession: null }, [OPEN]],
+])('a browser %s', async (_what, wish, failures, outcome, tried) => {
+  expect(await launching(wish, ...failures)).toEqual({ outcome, tried });
 });
 
-describe('a browser with the sandbox disabled by the operator', () => {
-  it('runs without the sandbox', async () => {
-    expect(await launching(false)).toEqual({ outcome: { mode: OPEN, concession: null }, tried: [OPEN] });
-  });
-
-  it.runIf(user !== null)('runs as root if it does not start as another user, and reports it', async () => {
-    const { outcome } = await launching(false, 'spawn EPERM', 'spawn EPERM');
-    expect(outcome).toEqual({ mode: { sandbox: false, user: null }, concession: 'spawn EPERM' });
-  });
+it.runIf(user !== null)('a browser runs as root if it does not start as another user, and reports it', async () => {
+  const { outcome } = await launching(false, 'spawn EPERM', 'spawn EPERM');
+  expect(outcome).toEqual({ mode: { sandbox: false, user: null }, concession: 'spawn EPERM' });
 });

@@ -26,10 +26,7 @@ describe('a session on the pipe', () => {
     pipeSession.receive({ id: 3, result: {} });
     await expect(other).rejects.toThrow('Page.navigate: Cannot navigate to invalid URL');
     expect(await one).toEqual({ done: true });
-    expect(posted).toEqual([
-      ['Page.enable', {}],
-      ['Page.navigate', { url: 'x:' }],
-    ]);
+    expect(Object.fromEntries(posted)).toEqual({ 'Page.enable': {}, 'Page.navigate': { url: 'x:' } });
   });
 
   it('delivers events and answers in order, after those that Playwright got before them', async () => {
@@ -61,15 +58,9 @@ describe('a session taken over from Playwright', () => {
   async function aPolicy(before: CdpMessage[] = []) {
     const [output, input] = [new PassThrough(), new PassThrough()];
     const [sent, forPlaywright]: [CdpMessage[], CdpMessage[]] = [[], []];
-    output.on('data', (chunk: Buffer) =>
-      sent.push(
-        ...chunk
-          .toString()
-          .split('\0')
-          .filter(Boolean)
-          .map((text) => JSON.parse(text)),
-      ),
-    );
+    output.on('data', (chunk: Buffer) => {
+      for (const text of String(chunk).split('\0')) if (text !== '') sent.push(JSON.parse(text));
+    });
     const policy = new TargetPolicy(output, input, () => {});
     const answers = new Map<number, (result: unknown) => void>();
     policy.onmessage = (message) => {

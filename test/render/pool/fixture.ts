@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -14,6 +14,7 @@ import { BrowserPool, type PoolOptions } from '../../../src/render/pool/browser-
 import { profilesRoot, sweepProfiles } from '../../../src/render/pool/profile-dir.js';
 import { buildProgram } from '../../fixtures/build-program.js';
 import { ANY_BROWSER } from '../install/any-browser.js';
+import { closedProxy } from '../picture/a-page-session.js';
 
 /** An egress that lets everything through: the browser is under test here, not the egress checks. */
 export class OpenProxies implements Pick<Egress, 'openCaptureProxy'> {
@@ -26,14 +27,9 @@ export class OpenProxies implements Pick<Egress, 'openCaptureProxy'> {
     this.open += 1;
     let shut = false;
     return {
+      ...closedProxy(),
       port: server.port,
       begin: (passage) => void this.begun.push(passage),
-      refuses: () => false,
-      refusals: [],
-      refusedCount: 0,
-      failures: [],
-      bytes: 0,
-      proxyFailure: null,
       [Symbol.asyncDispose]: async () => {
         if (shut) return;
         shut = true;
@@ -44,16 +40,12 @@ export class OpenProxies implements Pick<Egress, 'openCaptureProxy'> {
   }
 }
 
-export interface Site extends AsyncDisposable {
-  url: string;
-  /** The same site under another name: of another origin and site. */
-  elsewhere: string;
-  requests: { url: string; headers: IncomingMessage['headers'] }[];
-}
+export type Site = Awaited<ReturnType<typeof aSite>>;
+export type TestPool = Awaited<ReturnType<typeof aPool>>;
 
 /** A site on loopback that remembers what was asked of it. */
-export async function aSite(pages: Record<string, string> = {}): Promise<Site> {
-  const requests: Site['requests'] = [];
+export async function aSite(pages: Record<string, string> = {}) {
+  const requests: { url: string; headers: IncomingMessage['headers'] }[] = [];
   const server: Server = createServer((request: IncomingMessage, response: ServerResponse) => {
     const path = request.url ?? '/';
     requests.push({ url: path, headers: request.headers });
@@ -64,6 +56,7 @@ export async function aSite(pages: Record<string, string> = {}): Promise<Site> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** The same site under another name: of another origin and site. */
     elsewhere: `http://localhost:${(server.address() as AddressInfo).port}`,
     requests,
     async [Symbol.asyncDispose]() {
@@ -77,13 +70,7 @@ export function someOptions(fields: Record<string, unknown> = {}): CaptureOption
   return toCaptureOptions(captureRequestSchema.parse({ url: 'http://127.0.0.1/', ...fields }));
 }
 
-export interface TestPool extends AsyncDisposable {
-  pool: BrowserPool;
-  proxies: OpenProxies;
-  runDir: string;
-}
-
-export async function aPool(options: Partial<PoolOptions> = {}): Promise<TestPool> {
+export async function aPool(options: Partial<PoolOptions> = {}) {
   const runDir = options.runDir ?? mkdtempSync(join(tmpdir(), 'stillframe-test-'));
   const proxies = new OpenProxies();
   const pool = await BrowserPool.start({
@@ -113,6 +100,14 @@ export async function aPool(options: Partial<PoolOptions> = {}): Promise<TestPoo
 
 export const NEVER = new AbortController().signal;
 
+/** Opens a page for these fields of a request, at the URL if there is one; its block releases it. */
+export async function visit({ pool }: Pick<TestPool, 'pool'>, url: string | null, fields: Record<string, unknown> = {}) {
+  const lease = await pool.acquire(someOptions(fields), NEVER);
+  const { page } = lease.session;
+  if (url !== null) await page.goto(url);
+  return Object.assign(lease, { page, [Symbol.asyncDispose]: () => lease.release() });
+}
+
 /** Waits for something that no event tells. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -125,13 +120,8 @@ export function browserPids(runDir: string): number[] {
     .map(({ pid }) => pid);
 }
 
-export interface ServerProgram extends AsyncDisposable {
-  child: ChildProcess;
-  runDir: string;
-}
-
 /** A process of its own that holds a pool with one browser, to be killed. */
-export async function serverProgram(): Promise<ServerProgram> {
+export async function serverProgram() {
   const runDir = mkdtempSync(join(tmpdir(), 'stillframe-test-'));
   const program = await buildProgram(new URL('./pool-program.ts', import.meta.url));
   const child = fork(program.file, [runDir], { execArgv: [] });

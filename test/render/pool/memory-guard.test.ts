@@ -1,74 +1,60 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { silentLog } from '../../../src/log.js';
 import { killProcess, readProcess } from '../../../src/render/launch/process-table.js';
-import { type GuardedBrowser, MemoryGuard } from '../../../src/render/pool/memory-guard.js';
+import { MemoryGuard } from '../../../src/render/pool/memory-guard.js';
 
 const MiB = 1024 ** 2;
-const children: ChildProcess[] = [];
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill('SIGKILL');
-});
+const TIMEOUT = { timeout: 60_000 };
 
 /** A process that has taken this much memory. */
 async function aProcess(bytes: number): Promise<number> {
   const program = `globalThis.held = Buffer.alloc(${bytes}, 1); console.log('ready'); setInterval(() => {}, 1_000)`;
-  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'ignore'] });
-  children.push(child);
-  if (child.stdout === null || child.pid === undefined) throw new Error('the process was not started');
+  const child = spawn(process.execPath, ['-e', program]);
+  onTestFinished(() => void child.kill('SIGKILL'));
   await once(child.stdout, 'data');
-  return child.pid;
+  return child.pid ?? 0;
 }
 
-/** Ends what it is told to end, and notes it. */
-function aBrowser(pids: number[]): GuardedBrowser & { ended: number[]; shared: boolean[] } {
-  const ended: number[] = [];
-  const shared: boolean[] = [];
-  return {
-    ended,
-    shared,
+/** Guards browsers of these processes. @returns what it has ended, and how often it has looked */
+function guard(memoryBytes: number, ...browsers: number[][]) {
+  const ended: { pid: number; isShared: boolean }[] = [];
+  const guarded = browsers.map((pids) => ({
     ownProcesses: () => pids.flatMap((pid) => readProcess(pid) ?? []).map((entry) => ({ ...entry, role: 'renderer' })),
-    endProcess: ({ pid }, isShared) => {
-      ended.push(pid);
-      shared.push(isShared);
+    endProcess: ({ pid }: { pid: number }, isShared: boolean) => {
+      ended.push({ pid, isShared });
       killProcess(pid);
     },
+  }));
+  const seen = { ended, looks: 0 };
+  const all = () => {
+    seen.looks++;
+    return guarded;
   };
+  const memory = new MemoryGuard({ memoryBytes, browsers: all, log: silentLog() });
+  onTestFinished(() => memory[Symbol.dispose]());
+  return seen;
 }
 
 it('the largest process ends while all together use more than the budget, and then no other', { timeout: 120_000 }, async () => {
   const [small, large, other] = await Promise.all([aProcess(1), aProcess(450 * MiB), aProcess(300 * MiB)]);
-  const browsers = [aBrowser([small, large]), aBrowser([other])];
-  const memoryBytes = process.memoryUsage.rss() + 700 * MiB;
-  let looks = 0;
-  const guarded = () => {
-    looks++;
-    return browsers;
-  };
-  using _guard = new MemoryGuard({ memoryBytes, browsers: guarded, log: silentLog() });
-  await expect.poll(() => browsers[0]?.ended, { timeout: 60_000 }).toEqual([large]);
-  const from = looks;
-  await expect.poll(() => looks, { timeout: 60_000 }).toBeGreaterThan(from + 5);
-  expect(browsers.map(({ ended }) => ended)).toEqual([[large], []]);
+  const seen = guard(process.memoryUsage.rss() + 700 * MiB, [small, large], [other]);
   // Its capture may have used no more than was reserved for it, so it is repeated.
-  expect(browsers[0]?.shared).toEqual([true]);
+  await expect.poll(() => seen.ended, TIMEOUT).toEqual([{ pid: large, isShared: true }]);
+  const from = seen.looks;
+  await expect.poll(() => seen.looks, TIMEOUT).toBeGreaterThan(from + 5);
+  expect(seen.ended).toHaveLength(1);
 });
 
 it('a process that alone exceeds its limit ends as the fault of its own capture', { timeout: 120_000 }, async () => {
-  const browser = aBrowser([await aProcess(600 * MiB)]);
-  using _guard = new MemoryGuard({ memoryBytes: 1_024 * MiB, browsers: () => [browser], log: silentLog() });
-  await expect.poll(() => browser.shared, { timeout: 60_000 }).toEqual([false]);
+  const pid = await aProcess(600 * MiB);
+  const seen = guard(1_024 * MiB, [pid]);
+  await expect.poll(() => seen.ended, TIMEOUT).toEqual([{ pid, isShared: false }]);
 });
 
 it('no small process ends, even if the server alone uses more than the budget', { timeout: 120_000 }, async () => {
-  const browser = aBrowser([await aProcess(100 * MiB)]);
-  let looks = 0;
-  const guarded = () => {
-    looks++;
-    return [browser];
-  };
-  using _guard = new MemoryGuard({ memoryBytes: 1, browsers: guarded, log: silentLog() });
-  await expect.poll(() => looks, { timeout: 60_000 }).toBeGreaterThan(5);
-  expect(browser.ended).toEqual([]);
+  const seen = guard(1, [await aProcess(100 * MiB)]);
+  await expect.poll(() => seen.looks, TIMEOUT).toBeGreaterThan(5);
+  expect(seen.ended).toEqual([]);
 });

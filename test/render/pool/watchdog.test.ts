@@ -4,14 +4,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { CaptureError } from '../../../src/contract/capture-error.js';
-import { processesNaming, readProcess } from '../../../src/render/launch/process-table.js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { processesNaming, processGroup, readProcess, roleOf } from '../../../src/render/launch/process-table.js';
 import { SharedLoss } from '../../../src/render/page-session.js';
+import type { PageLease } from '../../../src/render/pool/browser-pool.js';
 import { ownedName, profilesRoot, sweepAbandoned, sweepProfiles, sweepTemporary } from '../../../src/render/pool/profile-dir.js';
 import { ofFile } from '../../fixtures/of-file.js';
 import { EACH_KIND } from '../install/any-browser.js';
-import { aPool, aSite, browserPids, NEVER, serverProgram, someOptions, type TestPool, until } from './fixture.js';
+import { aPool, aSite, browserPids, NEVER, serverProgram, someOptions, type TestPool, until, visit } from './fixture.js';
 
 /** The promises are 2 to 3 s, and the trials hold them; here the machine may be busy with anything. */
 const GENEROUS_MS = 20_000;
@@ -28,175 +28,144 @@ const site = await ofFile(aSite({ '/layers': LAYERS, '/busy': '<!doctype html><t
 const shared = await ofFile(aPool());
 
 /** That a capture after it has a page. */
-async function works({ pool }: TestPool): Promise<void> {
-  const next = await pool.acquire(someOptions(), NEVER);
-  await next.session.page.goto(site.url);
-  await next.release();
+async function works(test: TestPool): Promise<void> {
+  await using _next = await visit(test, site.url);
 }
 
 /** A page of the shared pool, and its browser. */
 async function aVisit() {
   await until(() => browserPids(shared.runDir).length === 1);
-  const lease = await shared.pool.acquire(someOptions(), NEVER);
-  await lease.session.page.goto(site.url);
-  const [browser = 0] = browserPids(shared.runDir);
-  return { lease, browser };
+  const lease = await visit(shared, site.url);
+  return Object.assign(lease, { browser: browserPids(shared.runDir)[0] ?? 0 });
 }
 
-describe('a browser that gets', () => {
-  let test: TestPool;
-  beforeAll(async () => {
-    test = await aPool({ browsers: 2, pagesPerBrowser: 1 });
-  });
-  afterAll(() => test[Symbol.asyncDispose]());
+/** Waits until the page is lost. @returns why */
+async function lossOf({ session: { lost } }: Pick<PageLease, 'session'>): Promise<unknown> {
+  if (!lost.aborted) await once(lost, 'abort');
+  return lost.reason;
+}
 
-  it.each(['SIGKILL', 'SIGSTOP'] as const)('%s is replaced in seconds, and loses only its own captures', async (signal) => {
+const CRASHED = { code: 'render_crashed', retriable: true };
+
+it.each(['SIGKILL', 'SIGSTOP'] as const)(
+  'a browser that gets %s is replaced in seconds, and loses only its own captures',
+  async (signal) => {
+    await using test = await aPool({ browsers: 2 });
     await until(() => test.pool.readyBrowsers() === 2);
-    const [one, two] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
-    await Promise.all([one.session.page.goto(site.url), two.session.page.goto(site.url)]);
-    const before = browserPids(test.runDir);
-    expect(before).toHaveLength(2);
-    const [victim = 0] = before;
+    const leases = await Promise.all([visit(test, site.url), visit(test, site.url)]);
+    const [victim = 0, ...others] = browserPids(test.runDir);
+    expect(others).toHaveLength(1);
     const hit = performance.now();
     process.kill(victim, signal);
-    const lost = await Promise.race(
-      [one, two].map((lease) => new Promise<typeof one>((resolve) => lease.session.lost.addEventListener('abort', () => resolve(lease)))),
-    );
-    expect(lost.session.lost.reason).toBeInstanceOf(CaptureError);
-    expect(lost.session.lost.reason).toMatchObject({ code: 'render_crashed', retriable: true });
+    expect(await Promise.race(leases.map(lossOf))).toMatchObject(CRASHED);
     await until(() => test.pool.readyBrowsers() === 2);
     expect(performance.now() - hit).toBeLessThan(GENEROUS_MS);
-    const other = lost === one ? two : one;
-    expect(other.session.lost.aborted).toBe(false);
-    expect(await other.session.page.title()).toBe('fixture');
-    await Promise.all([one.release(), two.release()]);
+    const [left, ...more] = leases.filter(({ session }) => !session.lost.aborted);
+    expect([await left?.page.title(), more]).toEqual(['fixture', []]);
+    await Promise.all(leases.map((lease) => lease.release()));
     await works(test);
     expect(readProcess(victim)).toBeNull();
-  });
-});
+  },
+);
 
-describe.each([
-  ['network service', '--utility-sub-type=network.mojom.NetworkService', 'SIGSTOP'],
-  ['zygotes', '--type=zygote', 'SIGKILL'],
-  ['GPU process', '--type=gpu-process', 'SIGSTOP'],
-] as const)('a browser whose %s (%s) gets %s', (_, flag, signal) => {
-  it('is replaced, and its captures are lost', async () => {
-    const { lease, browser } = await aVisit();
-    const victims = membersOf(browser, flag);
-    expect(victims).not.toEqual([]);
-    const lost = once(lease.session.lost, 'abort');
-    for (const pid of victims) process.kill(pid, signal);
-    await lost;
-    expect(lease.session.lost.reason).toMatchObject({ code: 'render_crashed', retriable: true });
-    await works(shared);
-    expect(browserPids(shared.runDir)).not.toContain(browser);
-    await lease.release();
-  });
+it.each([
+  ['network service', 'network.mojom.NetworkService', 'SIGSTOP'],
+  ['zygotes', 'zygote', 'SIGKILL'],
+  ['GPU process', 'gpu-process', 'SIGSTOP'],
+] as const)('a browser whose %s (%s) gets %s is replaced, and its captures are lost', async (_, role, signal) => {
+  await using lease = await aVisit();
+  const victims = membersOf(lease.browser, role);
+  expect(victims).not.toEqual([]);
+  for (const pid of victims) process.kill(pid, signal);
+  expect(await lossOf(lease)).toMatchObject(CRASHED);
+  await works(shared);
+  expect(browserPids(shared.runDir)).not.toContain(lease.browser);
 });
 
 it('a capture that ends before the next check finds out that its browser has lost its network service', async () => {
   const silent = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void silent.close());
-  const { lease, browser } = await aVisit();
+  await using lease = await aVisit();
   lease.verify();
   expect(lease.session.lost.aborted).toBe(false);
-  const [service = 0] = membersOf(browser, '--utility-sub-type=network.mojom.NetworkService');
+  const [service = 0] = membersOf(lease.browser, 'network.mojom.NetworkService');
   const asked = once(silent, 'request');
-  const failed = lease.session.page.goto(`http://127.0.0.1:${(silent.address() as AddressInfo).port}/`).catch((error: Error) => error);
+  const failed = lease.page.goto(`http://127.0.0.1:${(silent.address() as AddressInfo).port}/`).catch((error: Error) => error);
   await asked;
   process.kill(service, 'SIGKILL');
   expect(await failed).toBeInstanceOf(Error);
   lease.verify();
   expect(lease.session.lost.reason).toMatchObject({ code: 'render_crashed' });
-  await lease.release();
 });
 
 it('a stopped renderer loses its own capture, and the browser stays', async () => {
-  const { lease, browser } = await aVisit();
-  const lost = once(lease.session.lost, 'abort');
-  for (const pid of renderersOf(browser)) process.kill(pid, 'SIGSTOP');
-  await lost;
-  expect(lease.session.lost.reason).toMatchObject({ code: 'render_crashed' });
+  await using lease = await aVisit();
+  for (const pid of membersOf(lease.browser, 'renderer')) process.kill(pid, 'SIGSTOP');
+  expect(await lossOf(lease)).toMatchObject(CRASHED);
   await lease.release();
-  expect(browserPids(shared.runDir)).toEqual([browser]);
+  expect(browserPids(shared.runDir)).toEqual([lease.browser]);
 });
 
 it('a browser that responds but no longer draws is replaced', async () => {
   let skew = 0;
   await using test = await aPool({ now: () => Date.now() + skew });
-  const lease = await test.pool.acquire(someOptions(), NEVER);
-  await lease.session.page.goto(site.url);
+  await using lease = await visit(test, site.url);
   const [browser = 0] = browserPids(test.runDir);
-  const [drawing = 0] = membersOf(browser, '--type=gpu-process');
+  const [drawing = 0] = membersOf(browser, 'gpu-process');
   process.kill(drawing, 'SIGSTOP');
   // A capture that has lasted for long makes it look.
   skew = 60_000;
-  await new Promise((resolve) => lease.session.lost.addEventListener('abort', resolve));
-  expect(lease.session.lost.reason).toMatchObject({ code: 'render_crashed' });
+  expect(await lossOf(lease)).toMatchObject(CRASHED);
   await works(test);
-  await lease.release();
 });
 
-/** Half of it for one process. */
-/** The process that has run other tests before may be large itself, and counts. */
+/** Half of it for one process. The process that has run other tests before may be large itself, and counts. */
 const littleMemory = () => ({ memoryBytes: 1_000_000_000 + process.memoryUsage.rss() });
 
 it('a page that uses too much memory loses its own capture, and the others stay', async () => {
   await using test = await aPool({ pagesPerBrowser: 2, ...littleMemory() });
-  const [greedy, modest] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
-  await Promise.all([greedy.session.page.goto(site.url), modest.session.page.goto(site.url)]);
-  const lost = new Promise((resolve) => greedy.session.lost.addEventListener('abort', resolve));
-  const bomb = 'const hoard = []; setInterval(() => hoard.push(new Uint8Array(20_000_000).fill(1)), 10)';
-  await greedy.session.page.evaluate(bomb);
-  await lost;
-  expect(greedy.session.lost.reason).toMatchObject({ code: 'render_crashed' });
-  expect(await modest.session.page.title()).toBe('fixture');
+  await using greedy = await visit(test, site.url);
+  await using modest = await visit(test, site.url);
+  await greedy.page.evaluate('const hoard = []; setInterval(() => hoard.push(new Uint8Array(20_000_000).fill(1)), 10)');
+  expect(await lossOf(greedy)).toMatchObject(CRASHED);
+  expect(await modest.page.title()).toBe('fixture');
   expect(modest.session.lost.aborted).toBe(false);
-  await Promise.all([greedy.release(), modest.release()]);
 });
 
-describe.each(EACH_KIND)('a GPU process that uses too much memory ($kind)', (executable) => {
-  it('is ended with the captures that may be the cause, and the browser stays', async () => {
+it.each(EACH_KIND)(
+  'a GPU process that uses too much memory is ended with the captures that may be the cause ($kind)',
+  async (executable) => {
     await using test = await aPool({ executable, pagesPerBrowser: 2, ...littleMemory() });
-    const [browser] = browserPids(test.runDir);
-    const [greedy, modest] = await Promise.all([test.pool.acquire(someOptions(), NEVER), test.pool.acquire(someOptions(), NEVER)]);
-    const lost = [greedy, modest].map(({ session }) => new Promise((resolve) => session.lost.addEventListener('abort', resolve)));
-    await modest.session.page.goto(site.url);
-    await greedy.session.page.goto(`${site.url}/layers`, { waitUntil: 'commit' });
-    await Promise.all(lost);
-    for (const { session } of [greedy, modest])
-      expect(session.lost.reason).toMatchObject({ code: 'render_crashed', cause: expect.any(SharedLoss) });
-    await Promise.all([greedy.release(), modest.release()]);
-    expect(browserPids(test.runDir)).toEqual([browser]);
-    const next = await test.pool.acquire(someOptions(), NEVER);
-    await next.session.page.goto(site.url);
-    expect(await next.session.page.screenshot()).toBeInstanceOf(Buffer);
-    await next.release();
-  });
-});
+    const browsers = browserPids(test.runDir);
+    const leases = await Promise.all([visit(test, null), visit(test, site.url)]);
+    await leases[0]?.page.goto(`${site.url}/layers`, { waitUntil: 'commit' });
+    for (const lease of leases) expect(await lossOf(lease)).toMatchObject({ ...CRASHED, cause: expect.any(SharedLoss) });
+    await Promise.all(leases.map((lease) => lease.release()));
+    expect(browserPids(test.runDir)).toEqual(browsers);
+    await using next = await visit(test, site.url);
+    expect(await next.page.screenshot()).toBeInstanceOf(Buffer);
+  },
+);
 
 it('a GPU process that uses too much memory is ended with the only capture of a dedicated browser', async () => {
   await using test = await aPool(littleMemory());
-  const other = await test.pool.acquire(someOptions(), NEVER);
-  await other.session.page.goto(site.url);
+  await using other = await visit(test, site.url);
   const greedy = await test.pool.acquireAlone(someOptions(), NEVER);
   expect(browserPids(test.runDir)).toHaveLength(2);
   await greedy.session.page.goto(`${site.url}/layers`, { waitUntil: 'commit' });
-  await new Promise((resolve) => greedy.session.lost.addEventListener('abort', resolve));
-  expect(greedy.session.lost.reason.cause).not.toBeInstanceOf(SharedLoss);
+  expect(((await lossOf(greedy)) as Error).cause).not.toBeInstanceOf(SharedLoss);
   await greedy.release();
   await until(() => browserPids(test.runDir).length === 1);
   expect(other.session.lost.aborted).toBe(false);
-  expect(await other.session.page.title()).toBe('fixture');
-  await other.release();
+  expect(await other.page.title()).toBe('fixture');
 });
 
 it.each(EACH_KIND)('a page in an endless loop is released in bounded time ($kind)', async (executable) => {
   await using test = await aPool({ executable });
-  const lease = await test.pool.acquire(someOptions(), NEVER);
-  await lease.session.page.goto(`${site.url}/busy`, { waitUntil: 'commit' });
+  const lease = await visit(test, null);
+  await lease.page.goto(`${site.url}/busy`, { waitUntil: 'commit' });
   const [browser = 0] = browserPids(test.runDir);
-  const before = renderersOf(browser);
+  const before = membersOf(browser, 'renderer');
   const asked = performance.now();
   await lease.release();
   expect(performance.now() - asked).toBeLessThan(GENEROUS_MS);
@@ -252,6 +221,13 @@ describe('a killed server', () => {
   });
 });
 
+/** The pids of a group that have not ended. */
+function groupOf(leader: number): number[] {
+  return processGroup(leader)
+    .filter(({ state }) => state !== 'Z')
+    .map(({ pid }) => pid);
+}
+
 /** Sets the times of these directories back by an hour. */
 function age(...places: string[]): void {
   const then = Date.now() / 1_000 - 3_600;
@@ -275,27 +251,15 @@ it('a sweep of temporary files keeps those of running servers, even of invisible
 });
 
 it('a browser whose profile was removed is replaced, and its captures are lost', async () => {
-  const { lease } = await aVisit();
+  await using lease = await aVisit();
   rmSync(profilesRoot(shared.runDir), { recursive: true });
   lease.verify();
   expect(lease.session.lost.reason).toMatchObject({ code: 'render_crashed' });
   await works(shared);
-  await lease.release();
 });
 
-function groupOf(leader: number): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => readProcess(pid)?.group === leader && readProcess(pid)?.state !== 'Z');
-}
-
-function renderersOf(leader: number): number[] {
-  return membersOf(leader, '--type=renderer');
-}
-
-function membersOf(leader: number, flag: string): number[] {
-  return processesNaming(flag)
-    .filter(({ group }) => group === leader)
-    .map(({ pid }) => pid);
+function membersOf(leader: number, role: string): number[] {
+  return processGroup(leader)
+    .map(({ pid }) => pid)
+    .filter((pid) => roleOf(pid) === role);
 }
