@@ -15,13 +15,14 @@ describe('the browser itself', () => {
   it('sends the brands of a Chromium of its version, and no other product', () => {
     const { metadata, platform } = identityOf(ownUserAgent(VERSION, LINUX), VERSION, LINUX);
     expect(platform).toBe('Linux x86_64');
+    const old = 'Not:A-Brand';
     expect(metadata).toMatchObject({
       brands: [
-        { brand: 'Not:A-Brand', version: '8' },
+        { brand: old, version: '8' },
         { brand: 'Chromium', version: '156' },
       ],
       fullVersionList: [
-        { brand: 'Not:A-Brand', version: '8.0.0.0' },
+        { brand: old, version: '8.0.0.0' },
         { brand: 'Chromium', version: VERSION },
       ],
       platform: 'Linux',
@@ -48,31 +49,24 @@ describe('an explicit agent', () => {
     expect(metadata?.brands).toHaveLength(3);
   });
 
+  const EDGE = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0';
+  const OPERA = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36 OPR/120.0.0.0';
+
   it.each([
-    [
-      'Edge',
-      'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0',
-      'Microsoft Edge',
-    ],
-    ['Opera', 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36 OPR/120.0.0.0', 'Opera'],
-  ])('of %s has its brand', (_, agent, brand) => {
+    ['Microsoft Edge', EDGE],
+    ['Opera', OPERA],
+  ])('of %s has its brand', (brand, agent) => {
     expect(identityOf(agent, VERSION, LINUX).metadata?.brands.map((entry) => entry.brand)).toContain(brand);
   });
 
+  const SAFARI = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Safari/605.1.15';
+  const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
+  const IPHONE = 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 CriOS/140.0 Mobile/15E148 Safari/604.1';
+
   it.each([
-    [
-      'Safari',
-      'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Safari/605.1.15',
-      'MacIntel',
-      'Apple Computer, Inc.',
-    ],
-    ['Firefox', 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Linux x86_64', ''],
-    [
-      'Chrome on an iPhone',
-      'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 CriOS/140.0 Mobile/15E148 Safari/604.1',
-      'iPhone',
-      'Apple Computer, Inc.',
-    ],
+    ['Safari', SAFARI, 'MacIntel', 'Apple Computer, Inc.'],
+    ['Firefox', FIREFOX, 'Linux x86_64', ''],
+    ['Chrome on an iPhone', IPHONE, 'iPhone', 'Apple Computer, Inc.'],
     ['a bot', 'ExampleBot/1.0', 'Linux x86_64', null],
   ])('of %s sends no client hints', (_, agent, platform, vendor) => {
     expect(identityOf(agent, VERSION, LINUX)).toEqual({ userAgent: agent, platform, vendor, metadata: null });

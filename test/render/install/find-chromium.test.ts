@@ -1,22 +1,25 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { namedBrowser, ownCopies } from '../../../src/render/install/browser-places.js';
+import { checkBrowser } from '../../../src/render/install/check-browser.js';
 import {
   BROWSER_CHECK_VERSION,
   describeAge,
   findChromium,
   firstWorking,
-  type RankedBrowser,
   rankBrowsers,
   recallBrowser,
   rememberBrowser,
 } from '../../../src/render/install/find-chromium.js';
-import { runCommand } from '../../../src/render/install/run-command.js';
+import { installChromium } from '../../../src/render/install/install-chromium.js';
+import { installLocked, runCommand } from '../../../src/render/install/run-command.js';
 import { BrowserError, SandboxMissing } from '../../../src/render/launch/launch-mode.js';
+import pins from '../../../src/render/pinned-packages.json';
 import { profilesRoot } from '../../../src/render/pool/profile-dir.js';
-import { ANY_BROWSER } from './any-browser.js';
+import { startNpmRegistry } from '../../fixtures/npm-registry.js';
+import { ANY_BROWSER, EACH_KIND } from './any-browser.js';
 
 let dataDir: string;
 beforeEach(() => {
@@ -28,17 +31,18 @@ afterEach(() => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-function options() {
-  return { dataDir, sandbox: true as const };
-}
+const options = () => ({ dataDir, sandbox: true as const });
 
-/** A program that stands where a browser would, and is none. */
-function impostor(...path: string[]): string {
-  const file = join(dataDir, ...path);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o755 });
-  writeFileSync(file, '#!/bin/sh\necho "no browser here" >&2\nexit 3\n', { mode: 0o755 });
+/** A program that stands where a browser would, and is none. Anybody may write beside it. */
+function impostor(path: string, script = 'echo "no browser here" >&2; exit 3'): string {
+  const file = join(dataDir, path);
+  mkdirSync(dirname(file), { recursive: true });
+  chmodSync(dirname(file), 0o777);
+  writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   return file;
 }
+
+const shell = (build: number) => impostor(`chromium/chromium_headless_shell-${build}/chrome-headless-shell-linux64/chrome-headless-shell`);
 
 describe('findChromium', () => {
   it('takes the configured browser', async () => {
@@ -63,9 +67,7 @@ describe('findChromium', () => {
   );
 
   it('takes a copy in the data directory first, the newest shell before a full browser', () => {
-    const full = impostor('chromium', 'chromium-1300', 'chrome-linux64', 'chrome');
-    const old = impostor('chromium', 'chromium_headless_shell-1200', 'chrome-headless-shell-linux64', 'chrome-headless-shell');
-    const recent = impostor('chromium', 'chromium_headless_shell-1255', 'chrome-headless-shell-linux64', 'chrome-headless-shell');
+    const [full, old, recent] = [impostor('chromium/chromium-1300/chrome-linux64/chrome'), shell(1200), shell(1255)];
     expect(ownCopies(dataDir).map(({ path, kind }) => [path, kind])).toEqual([
       [recent, 'headless-shell'],
       [old, 'headless-shell'],
@@ -73,23 +75,22 @@ describe('findChromium', () => {
     ]);
   });
 
-  it('skips a copy that does not capture', async () => {
-    const path = impostor('chromium', 'chromium_headless_shell-1255', 'chrome-headless-shell-linux64', 'chrome-headless-shell');
-    const found = await firstWorking([...ownCopies(dataDir), ANY_BROWSER], options(), () => {});
+  it('skips a copy that does not capture, and reports why', async () => {
+    const path = shell(1255);
+    const heard: string[] = [];
+    const found = await firstWorking([...ownCopies(dataDir), ANY_BROWSER], options(), (_, error) => heard.push(error.message));
     expect(ownCopies(dataDir)[0]?.path).toBe(path);
     expect(found).toMatchObject({ path: ANY_BROWSER.path, version: expect.any(String) });
-  });
-
-  it('reports the reason for each browser that fails', async () => {
-    const path = impostor('somewhere', 'chromium');
-    const heard: string[] = [];
-    const found = await firstWorking([{ path, kind: 'chromium', source: 'test' }], options(), (_, error) => heard.push(error.message));
-    expect(found).toBeNull();
-    expect(heard.join()).toContain('no browser here');
+    expect(heard).toEqual([expect.stringContaining('no browser here')]);
+    expect(await firstWorking(ownCopies(dataDir), options(), () => {})).toBeNull();
   });
 });
 
 describe('the test of a browser', () => {
+  it.each(EACH_KIND)('is passed by $kind', async (executable) => {
+    expect(await checkBrowser(executable, options())).toMatch(/^\d+\.\d+/);
+  });
+
   it('is remembered for this file only', async () => {
     const link = join(dataDir, 'elsewhere');
     expect(recallBrowser(ANY_BROWSER, dataDir)).toBeNull();
@@ -105,9 +106,7 @@ describe('the test of a browser', () => {
   });
 
   it('can be aborted: the browser and its profile are gone, and it does not count as failed', async () => {
-    const path = impostor('hanging', 'chromium');
-    writeFileSync(path, '#!/bin/sh\ntouch "$0.started"; exec sleep 60\n', { mode: 0o755 });
-    chmodSync(dirname(path), 0o777);
+    const path = impostor('hanging/chromium', 'touch "$0.started"; exec sleep 60');
     const executable = { ...ANY_BROWSER, path };
     const stop = new AbortController();
     const finding = firstWorking([executable, ANY_BROWSER], { ...options(), signal: stop.signal }, () => {});
@@ -119,45 +118,32 @@ describe('the test of a browser', () => {
   });
 
   it('uses the same sandbox as the server', async () => {
-    const path = impostor('refusing', 'chromium');
-    writeFileSync(path, '#!/bin/sh\necho "$*" >> "$0.log"; echo "No usable sandbox!" >&2; exit 1\n', { mode: 0o755 });
-    const executable = { ...ANY_BROWSER, path };
-    writeFileSync(`${path}.log`, '');
-    chmodSync(`${path}.log`, 0o666);
+    const path = impostor('refusing/chromium', 'echo "$*" >> "$0.log"; echo "No usable sandbox!" >&2; exit 1');
     const required = { ...options(), sandbox: 'required' as const };
-    await expect(firstWorking([executable], required, () => {})).rejects.toThrow(SandboxMissing);
+    await expect(firstWorking([{ ...ANY_BROWSER, path }], required, () => {})).rejects.toThrow(SandboxMissing);
     expect(readFileSync(`${path}.log`, 'utf8')).not.toContain('--no-sandbox');
   });
 });
 
-describe('the best browser', () => {
-  const aBrowser = (name: string, version: string, kind: RankedBrowser['kind'] = 'headless-shell', failed = false): RankedBrowser => ({
-    path: name,
-    kind,
-    version,
-    failed,
-    source: 'test',
+it.each([
+  ['is a headless shell', 'chromium 156.0.0.2, shell 156.0.0.1', 'shell, chromium'],
+  ['is a headless shell of the version before', 'chromium 157.0.0.1, shell 156.0.0.1', 'shell, chromium'],
+  ['is not an old copy of our own if a newer shell exists', 'own 147.0.0.1, system 156.0.0.1', 'system, own'],
+  ['is not an old copy of our own if a newer browser exists', 'own 147.0.0.1, chromium 156.0.0.1', 'chromium, own'],
+  ['is our own copy if both are equal', 'own 156.0.0.1, system 156.0.0.2', 'own, system'],
+  [
+    'is none that failed, which makes no other count as old',
+    'failed 170.0.0.1, chromium 156.0.0.1, old 147.0.0.1',
+    'chromium, old, failed',
+  ],
+])('the best browser %s', (_which, found, order) => {
+  const browsers = found.split(', ').map((one) => {
+    const [path = '', version = ''] = one.split(' ');
+    const kind = path === 'chromium' ? ('chromium' as const) : ('headless-shell' as const);
+    return { path, version, kind, failed: path === 'failed', source: 'test' };
   });
-  const best = (...found: RankedBrowser[]) => rankBrowsers(found).map(({ path }) => path);
-
-  it('is a headless shell', () => {
-    expect(best(aBrowser('full', '156.0.0.2', 'chromium'), aBrowser('shell', '156.0.0.1'))).toEqual(['shell', 'full']);
-    expect(best(aBrowser('full', '157.0.0.1', 'chromium'), aBrowser('shell', '156.0.0.1'))).toEqual(['shell', 'full']);
-  });
-
-  it('is not an old copy of our own if a newer browser exists', () => {
-    expect(best(aBrowser('own', '147.0.0.1'), aBrowser('system', '156.0.0.1'))).toEqual(['system', 'own']);
-    expect(best(aBrowser('own', '147.0.0.1'), aBrowser('system', '156.0.0.1', 'chromium'))).toEqual(['system', 'own']);
-  });
-
-  it('is our own copy if both are equal', () => {
-    expect(best(aBrowser('own', '156.0.0.1'), aBrowser('system', '156.0.0.2'))).toEqual(['own', 'system']);
-  });
-
-  it('is not one that failed recently, whose version makes no other browser count as old', () => {
-    const failed = aBrowser('system', '170.0.0.1', 'headless-shell', true);
-    expect(best(failed, aBrowser('full', '156.0.0.1', 'chromium'), aBrowser('old', '147.0.0.1'))).toEqual(['full', 'old', 'system']);
-  });
+  const ranked = rankBrowsers(browsers).map(({ path }) => path);
+  expect(ranked.join(', ')).toBe(order);
 });
 
 it("the age of a browser is described when it is far behind Playwright's own version", () => {
@@ -166,18 +152,16 @@ it("the age of a browser is described when it is far behind Playwright's own ver
   expect(describeAge('unknown')).toBeNull();
 });
 
-describe('an installation command', () => {
-  const limits = { timeoutMs: 60_000, silenceMs: 60_000 };
+const limits = { timeoutMs: 60_000, silenceMs: 60_000 };
 
-  it('reports the line that is most likely the reason when it fails', async () => {
-    const script = 'echo working; echo "Error: getaddrinfo ENOTFOUND cdn.example.com" >&2; echo bye; exit 1';
-    await expect(runCommand('sh', ['-c', script], { cwd: dataDir, ...limits })).rejects.toThrow('getaddrinfo ENOTFOUND cdn.example.com');
-  });
+describe('an installation command', () => {
+  const failing = 'echo working; echo "Error: getaddrinfo ENOTFOUND cdn.example.com" >&2; echo bye; exit 1';
 
   it.each([
-    ['with all its children when it prints nothing for too long', 'sleep 300 & wait', { silenceMs: 200 }, 'no output for 0.2 s'],
-    ['when it takes too long, however much it prints', 'while :; do echo on; sleep 0.05; done', { timeoutMs: 400 }, 'not done after 0.4 s'],
-  ])('is killed %s', async (_when, script, limit, why) => {
+    ['reports the line that is most likely the reason when it fails', failing, {}, 'getaddrinfo ENOTFOUND cdn.example.com'],
+    ['is killed with its children when it prints nothing for too long', 'sleep 300 & wait', { silenceMs: 200 }, 'no output for 0.2 s'],
+    ['is killed when it takes too long', 'while :; do echo on; sleep 0.05; done', { timeoutMs: 400 }, 'not done after 0.4 s'],
+  ])('%s', async (_what, script, limit, why) => {
     await expect(runCommand('sh', ['-c', script], { cwd: dataDir, ...limits, ...limit })).rejects.toThrow(why);
   });
 
@@ -190,4 +174,56 @@ describe('an installation command', () => {
     await expect(late).rejects.toThrow('aborted');
     expect(existsSync(join(dataDir, 'begun'))).toBe(false);
   });
+});
+
+describe('packages installed at run time', () => {
+  it('are those of the lock file, whatever else the registry has', async () => {
+    await using registry = await startNpmRegistry('browser', { 'index.js': 'module.exports = 1;' });
+    await installLocked(lockOf(registry.integrity), dataDir, limits);
+    expect(readFileSync(join(dataDir, 'node_modules/browser/index.js'), 'utf8')).toBe('module.exports = 1;');
+  });
+
+  it('are rejected with a one-line error when one differs from the lock file, and nothing is left', async () => {
+    await using _registry = await startNpmRegistry('browser', { 'index.js': 'module.exports = 2;' });
+    await expect(installLocked(lockOf(`sha512-${Buffer.alloc(64).toString('base64')}`), dataDir, limits)).rejects.toThrow(
+      'the registry sent a package whose sha512 differs from the pinned one; it was not used',
+    );
+    expect(existsSync(join(dataDir, 'node_modules/browser/index.js'))).toBe(false);
+  });
+
+  it('are each pinned by sha512, and not tied to a registry', () => {
+    const { '': root, ...packages } = pins.chromium.packages;
+    const [version] = Object.values(root.dependencies);
+    expect(packages['node_modules/@sparticuz/chromium'].version).toBe(version);
+    for (const entry of [...Object.values(packages), pins.lists]) {
+      expect(entry.version).toMatch(/^\d+\.\d+\.\d+/);
+      expect(entry.integrity).toMatch(/^sha512-[\w+/]{86}==$/);
+      expect(entry).not.toHaveProperty('resolved');
+    }
+  });
+});
+
+function lockOf(integrity: string) {
+  const packages = {
+    '': { dependencies: { browser: '1.0.0' } },
+    'node_modules/browser': { version: '1.0.0', integrity },
+  };
+  return { name: 'test', lockfileVersion: 3, requires: true, packages };
+}
+
+it('an unsigned and unpinned browser is downloaded only on request', async () => {
+  // A PATH on which every installer fails.
+  for (const name of ['apt-get', 'npm']) writeFileSync(join(dataDir, name), '#!/bin/sh\necho "no network" >&2; exit 1\n', { mode: 0o755 });
+  symlinkSync('/usr/bin/env', join(dataDir, 'env'));
+  vi.stubEnv('PATH', dataDir);
+  vi.stubEnv('PLAYWRIGHT_DOWNLOAD_HOST', 'http://127.0.0.1:1');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const linesOf = async (wish: { playwright?: boolean }) => {
+    const lines: string[] = [];
+    const install = installChromium({ ...wish, ...options(), say: (line) => lines.push(line) });
+    await expect(install).rejects.toThrow(/^Chromium could not be installed .* stillframe browser install --playwright/);
+    return lines.join('\n');
+  };
+  expect(await linesOf({})).toMatch(/^(?!.*Playwright).*npm package/s);
+  expect(await linesOf({ playwright: true })).toMatch(/^(?!.*npm package).*Playwright/s);
 });
