@@ -1,8 +1,7 @@
 import { rm } from 'node:fs/promises';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { inspect, MarkdownWorker } from '../../../src/render/inspect/inspect.js';
-import { aPageSession, launchChromium, options } from '../picture/a-page-session.js';
+import { aPageSession, browserOfFile, options } from '../picture/a-page-session.js';
 import { builtThread } from './thread.js';
 
 const article = `<!doctype html><title>Tea - Site</title>
@@ -17,17 +16,10 @@ const article = `<!doctype html><title>Tea - Site</title>
 <x-note></x-note></article></main><footer>Imprint</footer>
 <script>document.querySelector('x-note').attachShadow({mode:'open'}).innerHTML='<p>${'A note from the shadow tree about the cup. '.repeat(5)}</p>'</script>`;
 
-let browser: Browser;
-let thread: URL;
-let worker: MarkdownWorker;
-
-beforeAll(async () => {
-  [browser, thread] = await Promise.all([launchChromium(), builtThread()]);
-  worker = new MarkdownWorker({ thread });
-});
+const [browser, thread] = await Promise.all([browserOfFile(), builtThread()]);
+const worker = new MarkdownWorker({ thread });
 
 afterAll(async () => {
-  await Promise.all([browser.close(), worker[Symbol.asyncDispose]()]);
   await worker[Symbol.asyncDispose]();
   await rm(thread, { force: true });
 });
@@ -50,95 +42,70 @@ describe('inspect', () => {
     expect(markdown).not.toMatch(/A secret nobody sees|SCRIPT TEXT/);
   });
 
-  it('includes visible content inside hidden elements, and nothing else of them', async () => {
-    const { markdown } = await inspected(
-      '<main><h1>Tea</h1><section style="visibility:hidden"><p>Secret <img src="/s.png" alt="Pot"><span style="visibility:visible">Public</span></p><a href="/x">Way</a><table><tr><td>Cell</td></tr></table></section></main>',
-    );
-    expect(markdown).toBe('# Tea\n\nPublic');
-  });
+  const hidden =
+    '<main><h1>Tea</h1><section style="visibility:hidden"><p>Secret <img src="/s.png" alt="Pot"><span style="visibility:visible">Public</span></p><a href="/x">Way</a><table><tr><td>Cell</td></tr></table></section></main>';
+  const lists =
+    '<main><h1>Lists</h1><ol start="3"><li>three</li><li>four<ul><li>inner</li></ul></li></ol><blockquote><p>Said by someone</p></blockquote></main>';
 
-  it('omits everything around the only main element, unless that is a small part of the page', async () => {
-    const words = 'The kettle stands on the stove, and the stove stands by the window. '.repeat(6);
-    const around = (main: string) =>
-      `<title>Tea</title><h1>Tea</h1><p><a href="/print">Print this page</a></p><main><p>${main}</p></main><div><p>Read more about cups</p></div>`;
-    const { markdown } = await inspected(around(words));
-    expect(markdown).toMatch(/^# Tea\n\nThe kettle/);
-    expect(markdown).not.toMatch(/Print this page|Read more/);
-    const { markdown: whole } = await inspected(`${around('Loading')}<div>${`<p>${words}</p>`.repeat(3)}</div>`);
-    expect(whole).toContain('The kettle');
-  });
+  const words = 'The kettle stands on the stove, and the stove stands by the window. ';
+  const around = (main: string) =>
+    `<title>Tea</title><h1>Tea</h1><p><a href="/print">Print this page</a></p><main><p>${main}</p></main><div><p>Read more about cups</p></div>`;
+  const loading = `${around('Loading')}<div>${`<p>${words.repeat(6)}</p>`.repeat(3)}</div>`;
 
-  it('returns nothing for an empty page, and accepts one without a body', async () => {
-    for (const html of ['<body></body>', '<frameset><frame src="about:blank"></frameset>']) {
-      const { markdown } = await inspected(html);
-      expect(markdown).toBe('');
-    }
-  });
+  const within =
+    '<h2>Tea</h2><p>Pour <a href=/water>water</a>.</p><p style=display:none>Secret</p><ul><li><input type=checkbox checked>Wait</ul>';
+  const framed = (before: string, style = 'width:100vw;height:100vh', attributes = '') =>
+    `<title>T</title>${before}<iframe style="${style}"${attributes} srcdoc="${within}"></iframe>`;
+  const filled = /^# T\n\nMenu\n\n## Tea\n\nPour \[water\]\(https:\/\/fixture\.test\/water\)\.\n\n- \[x\] Wait$/;
 
-  it('converts quotations, ordered lists and nested ones to their own Markdown', async () => {
-    const { markdown } = await inspected(
-      '<main><h1>Lists</h1><ol start="3"><li>three</li><li>four<ul><li>inner</li></ul></li></ol><blockquote><p>Said by someone</p></blockquote></main>',
-    );
-    expect(markdown).toMatch(/3\. +three\n4\. +four\n+ +- +inner/);
-    expect(markdown).toContain('> Said by someone');
-  });
+  const tasks =
+    '<ul><li><input type="checkbox" checked disabled>boil</li><li><label><input type="checkbox"> </label>wait</li><li><p><input type="checkbox" hidden></p>serve</li></ul>';
+  const card = '<main><h1>Shop</h1><a href="/tea"><h3>Green <b>tea</b></h3><p>From the hills.</p></a></main>';
+  const cells =
+    '<table><tr><th>Tea</th><th>How</th></tr><tr><td><h4>Green</h4>mild</td><td>Do <ul> <li>boil<ol><li>long</li></ol></li> <li>wait</li> </ul></td></tr><tr><td>Black<hr></td><td><pre>a_b\n\nc</pre></td></tr></table>';
+  const rows = '| Tea | How |\n| --- | --- |\n| **Green** <br>mild | Do <br>boil <br>long <br>wait |\n| Black | `a_b` <br>`c` |';
+  const layout = '<table><tr><td><ul><li>Home</li></ul></td><td><h2>Black</h2><p>Strong.</p></td></tr></table>';
+  const json = JSON.stringify({ snake_case: 1, list: ['a*b'] });
 
-  it("reads a frame that is the page's content, and no other frame", async () => {
-    const within =
-      '<h2>Tea</h2><p>Pour <a href=/water>water</a>.</p><p style=display:none>Secret</p><ul><li><input type=checkbox checked>Wait</ul>';
-    const page = (around: string, style: string) => `<title>T</title>${around}<iframe style="${style}" srcdoc="${within}"></iframe>`;
-    const filling = 'width:100vw;height:100vh';
-    const { markdown } = await inspected(page('<p>Menu</p>', filling));
-    expect(markdown).toMatch(/^# T\n\nMenu\n\n## Tea\n\nPour \[water\]\(https:\/\/fixture\.test\/water\)\.\n\n- +\[x\] Wait$/);
-    const { markdown: small } = await inspected(page('<p>Menu</p>', 'width:300px;height:100px'));
-    expect(small).toBe('# T\n\nMenu');
-    const { markdown: beside } = await inspected(page(`<p>${'Words. '.repeat(20)}</p>`, filling));
-    expect(beside).not.toContain('Pour');
-    const { markdown: closed } = await inspected(page('<p>Menu</p>', `${filling}" sandbox="`));
-    expect(closed).toBe('# T\n\nMenu');
-  });
-
-  it('marks for each task in a list whether it is done', async () => {
-    const item = (text: string, box: string) => `<li>${box}${text}</li>`;
-    const tasks = [
-      item('boil', '<input type="checkbox" checked disabled>'),
-      item('wait', '<label><input type="checkbox"> </label>'),
-      item('serve', '<p><input type="checkbox" hidden></p>'),
-    ];
-    const { markdown } = await inspected(
-      `<main><h1>Tea</h1><ul>${tasks.join('')}</ul><p><input type="checkbox" checked>I agree</p></main>`,
-    );
-    expect(markdown).toMatch(/^# Tea\n\n- +\[x\] boil\n- +\[ \] wait\n- +serve\n\nI agree$/);
-    const words = `<p>${'Warm the pot first, then pour the water over the leaves. '.repeat(9)}</p>`;
-    const { markdown: article } = await inspected(`<article><h1>Tea</h1>${words}<ul>${tasks.join('')}</ul>${words}</article>`);
-    expect(article).toMatch(/- +\[x\] boil\n- +\[ \] wait\n/);
-  });
-
-  it('takes the whole body if there is no article, and the title if there is no heading', async () => {
-    const { markdown } = await inspected('<title>Prices</title><ul><li>Tea 2</li><li>Cake 3</li></ul>');
-    expect(markdown).toMatch(/^# Prices\n\n- +Tea 2\n- +Cake 3$/);
-  });
-
-  it('moves the link around a card into its heading', async () => {
-    const { markdown } = await inspected('<main><h1>Shop</h1><a href="/tea"><h3>Green <b>tea</b></h3><p>From the hills.</p></a></main>');
-    expect(markdown).toBe('# Shop\n\n### [Green **tea**](https://fixture.test/tea)\n\nFrom the hills.');
-  });
-
-  it('keeps a table a table whatever is in its cells, and unwraps layout tables', async () => {
-    const data =
-      '<table><tr><th>Tea</th><th>How</th></tr><tr><td><h4>Green</h4>mild</td><td>Do <ul> <li>boil<ol><li>long</li></ol></li> <li>wait</li> </ul></td></tr><tr><td>Black<hr></td><td><pre>a_b\n\nc</pre></td></tr></table>';
-    const { markdown } = await inspected(`<main><h1>Tea</h1>${data}</main>`);
-    expect(markdown.replace(/ +/g, ' ')).toBe(
-      '# Tea\n\n| Tea | How |\n| --- | --- |\n| **Green** <br>mild | Do <br>boil <br>long <br>wait |\n| Black | `a_b` <br>`c` |',
-    );
-    const layout = '<table><tr><td><ul><li>Home</li></ul></td><td><h2>Black</h2><p>Strong.</p></td></tr></table>';
-    const { markdown: laidOut } = await inspected(`<h1>Tea</h1>${layout}`);
-    expect(laidOut).toMatch(/^# Tea\n\n- +Home\n\n## Black\n\nStrong\.$/);
+  it.each<[string, string, string | RegExp]>([
+    ['includes visible content inside hidden elements, and nothing else of them', hidden, '# Tea\n\nPublic'],
+    ['omits everything around the only main element', around(words.repeat(6)), `# Tea\n\n${words.repeat(6).trim()}`],
+    ['includes what is around a main element that is a small part of the page', loading, /The kettle/],
+    ['returns nothing for an empty page', '<body></body>', ''],
+    ['accepts a page without a body', '<frameset><frame src="about:blank"></frameset>', ''],
+    ['converts quotations, ordered lists and nested ones', lists, /3\. three\n4\. four\n+ - inner.*> Said by someone/s],
+    ["reads a frame that is the page's content", framed('<p>Menu</p>'), filled],
+    ['reads no small frame', framed('<p>Menu</p>', 'width:300px;height:100px'), '# T\n\nMenu'],
+    ['reads no frame beside content', framed(`<p>${'Words. '.repeat(20)}</p>`), /^(?!.*Pour)/s],
+    ['reads no closed frame', framed('<p>Menu</p>', undefined, ' sandbox=""'), '# T\n\nMenu'],
+    [
+      'marks for each task in a list whether it is done',
+      `<main><h1>Tea</h1>${tasks}<p><input type="checkbox" checked>I agree</p></main>`,
+      '# Tea\n\n- [x] boil\n- [ ] wait\n- serve\n\nI agree',
+    ],
+    [
+      'marks the tasks of an article',
+      `<article><h1>Tea</h1><p>${words.repeat(9)}</p>${tasks}<p>${words}</p></article>`,
+      /- \[x\] boil\n- \[ \] wait\n/,
+    ],
+    [
+      'takes the whole body if there is no article, and the title as heading',
+      '<title>Prices</title><ul><li>Tea 2</li></ul>',
+      '# Prices\n\n- Tea 2',
+    ],
+    ['moves the link around a card into its heading', card, '# Shop\n\n### [Green **tea**](https://fixture.test/tea)\n\nFrom the hills.'],
+    ['keeps a table a table whatever is in its cells', `<main><h1>Tea</h1>${cells}</main>`, `# Tea\n\n${rows}`],
+    ['unwraps layout tables', `<h1>Tea</h1>${layout}`, /^# Tea\n\n- Home\n\n## Black\n\nStrong\.$/],
+    ['converts code when the page has nothing else', `<body><pre>${json}</pre></body>`, `\`\`\`\n${json}\n\`\`\``],
+  ])('%s', async (_title, html, expected) => {
+    const text = (await inspected(html)).markdown.replace(/ +/g, ' ');
+    if (typeof expected === 'string') expect(text).toBe(expected);
+    else expect(text).toMatch(expected);
   });
 
   describe('converts code to code', () => {
-    const words = `<p>${'Install it with the tool that came with the system. '.repeat(6)}</p>`;
-    const codeOf = async (html: string) => (await inspected(`<main><h1>Install</h1>${words}${html}${words}</main>`)).markdown;
+    const text = `<p>${'Install it with the tool that came with the system. '.repeat(6)}</p>`;
+    const codeOf = async (html: string) => (await inspected(`<main><h1>Install</h1>${text}${html}${text}</main>`)).markdown;
 
     it('without a code element, with the language of an element around it', async () => {
       const sphinx = `<div class="highlight-bash notranslate"><div class="highlight"><pre><span></span>pip<span class="w"> </span>install my_pkg
@@ -179,11 +146,6 @@ export A_B=1   <span class="c1"># *note*</span>
       const markdown = await codeOf('<pre># Install\n```js\n````\n</pre>');
       expect(markdown).toContain('\n`````\n# Install\n```js\n````\n`````\n');
       expect(markdown).toMatch(/^# Install\n/);
-    });
-
-    it('when the page has nothing else', async () => {
-      const json = JSON.stringify({ snake_case: 1, list: ['a*b'] }, null, 2);
-      expect((await inspected(`<body><pre>${json}</pre></body>`)).markdown).toBe(`\`\`\`\n${json}\n\`\`\``);
     });
   });
 

@@ -1,9 +1,10 @@
-import sharp from 'sharp';
+import sharp, { type Region } from 'sharp';
 import { expect, it } from 'vitest';
 import { resolveRef } from '../../../src/render/inspect/element-ref.js';
 import { html } from '../../fixtures/site/answer.js';
 import { siteAndRig } from '../page/capture-rig.js';
 import { aPageSession, browserOfFile, options } from '../picture/a-page-session.js';
+import { difference } from '../picture/blots.js';
 
 const { site, rig } = await siteAndRig();
 const browser = await browserOfFile();
@@ -15,19 +16,15 @@ const HEAD = `<title> Tea
   <meta name="__proto__" content="no"><link rel="icon" href="/icon.svg" sizes="any"><link rel="apple-touch-icon" href="data:image/png;base64,AA">
   <link rel="alternate" type="application/rss+xml" href="/feed.xml" title="News">`;
 
-async function inspected(path: string, wish: Record<string, unknown> = {}) {
+let served = 0;
+
+/** @param page the HTML of the page, or a path that is served already */
+async function inspected(page: string, wish: Record<string, unknown> = {}) {
+  const path = page.startsWith('/') ? page : `/facts-${++served}`;
+  if (path !== page) site.route(path, (_request, response) => html(response, page));
   const { inspection, ...rendering } = await rig.capture(site.url(path), { inspect_page: true, ...wish });
   if (inspection?.facts === undefined) throw new Error('the page told no facts');
   return { ...rendering, facts: inspection.facts, elements: inspection.elements ?? [] };
-}
-
-/** The share of bytes that differ in two pictures of the same size. */
-async function changedShare(before: Uint8Array, after: Uint8Array): Promise<number> {
-  const [a, b] = await Promise.all([before, after].map((png) => sharp(png).removeAlpha().raw().toBuffer()));
-  if (a === undefined || b === undefined) throw new Error('no pixels');
-  let changed = 0;
-  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) changed++;
-  return changed / a.length;
 }
 
 it('tells what the head of a document says, without credentials, and its headings and links', async () => {
@@ -35,8 +32,7 @@ it('tells what the head of a document says, without credentials, and its heading
     <a href="/green?size=2#top"><img alt="Green tea" src="/missing.png"></a><a href="/green?size=2#top">Again</a>
     <a href="http://user:secret@shop.example/x" rel="nofollow">Shop</a><a href="javascript:alert(1)">No</a><a href="mailto:a@b.example">Mail</a>
     <x-card></x-card><script>document.querySelector('x-card').attachShadow({mode:'open'}).innerHTML='<a href="/inner">Inner</a>'</script>`;
-  site.route('/facts', (_request, response) => html(response, `<!doctype html><html lang="en-GB"><head>${HEAD}</head><body>${body}`));
-  const { facts } = await inspected('/facts');
+  const { facts } = await inspected(`<!doctype html><html lang="en-GB"><head>${HEAD}</head><body>${body}`);
   expect(facts).toMatchObject({
     title: 'Tea shop',
     description: 'Teas from small gardens',
@@ -91,8 +87,7 @@ it('reports requests by type, those that failed, redirects and console errors, w
 it('measures the largest paint and how much the page has moved, before the capture moves it', async () => {
   const page = `<title>V</title><style>body{margin:0}h1{font-size:80px}</style><div id="late"></div><h1 id="top">Tea</h1><p>Text</p>
     <div style="height:3000px"></div><script>requestAnimationFrame(() => setTimeout(() => { late.style.height = '300px' }, 100))</script>`;
-  site.route('/vitals', (_request, response) => html(response, page));
-  const { facts } = await inspected('/vitals', { full_page: true });
+  const { facts } = await inspected(page, { full_page: true });
   expect(facts.largest_contentful_paint?.element).toBe('h1#top');
   expect(facts.largest_contentful_paint?.ms).toBeGreaterThan(0);
   expect(facts.layout_shift?.score).toBeGreaterThan(0.05);
@@ -110,17 +105,9 @@ it('lists the visible elements that can be acted on, also in open shadow trees',
     <button style="left:400px;top:20px;width:50px;height:50px">Covered</button><div style="position:absolute;left:390px;top:10px;width:90px;height:90px;background:#fff"></div>
     <x-card style="position:absolute;top:240px"></x-card>
     <script>document.querySelector('x-card').attachShadow({mode:'open'}).innerHTML='<b role="checkbox" tabindex="0">Agree</b>'</script>`;
-  site.route('/elements', (_request, response) => html(response, page));
-  const { elements } = await inspected('/elements');
-  expect(elements.map(({ role, name }) => `${role} ${name}`)).toEqual([
-    'button Buy now',
-    'link One',
-    'link One',
-    'textbox Your name',
-    'generic Open',
-    'checkbox Agree',
-    'link Below',
-  ]);
+  const { elements } = await inspected(page);
+  const names = ['button Buy now', 'link One', 'link One', 'textbox Your name', 'generic Open', 'checkbox Agree', 'link Below'];
+  expect(elements.map(({ role, name }) => `${role} ${name}`)).toEqual(names);
   expect(elements[0]).toMatchObject({ box: { x: 10, y: 20, width: 100, height: 40 }, selector: '#buy' });
   expect(elements[0]?.ref).toMatch(/^e1-[0-9a-z]{7}-[0-9a-z]{7}$/);
   expect(elements[2]?.selector).toBe('body > a:nth-of-type(2)');
@@ -134,13 +121,12 @@ const MARKED = `<title>M</title><style>body{margin:0;background:#fff}button,a{po
   <dialog open><button style="position:static">Within</button></dialog><script>document.querySelector('dialog').close(); document.querySelector('dialog').showModal()</script>`;
 
 it('draws the numbers of the elements on pictures of the view, the page, an element and a part, above dialogs, without changing the rest', async () => {
-  site.route('/marked', (_request, response) => html(response, MARKED));
   for (const wish of [{}, { full_page: true }, { selector: 'dialog' }, { clip: { x: 0, y: 1_950, width: 300, height: 150 } }]) {
-    const plain = await inspected('/marked', wish);
-    const marked = await inspected('/marked', { ...wish, annotate: true });
+    const plain = await inspected(MARKED, wish);
+    const marked = await inspected(MARKED, { ...wish, annotate: true });
     expect(marked.elements.map(({ name, box }) => ({ name, box }))).toEqual(plain.elements.map(({ name, box }) => ({ name, box })));
     expect([marked.width, marked.height]).toEqual([plain.width, plain.height]);
-    const changed = await changedShare(plain.content, marked.content);
+    const { changed } = await difference(plain.content, marked.content);
     expect(changed).toBeGreaterThan(0.000_5);
     expect(changed).toBeLessThan(0.1);
   }
@@ -148,39 +134,29 @@ it('draws the numbers of the elements on pictures of the view, the page, an elem
 
 it('numbers only what is shown, and covers nothing with a backdrop', async () => {
   const buttons = '<button style="flex:0 0 100px">S</button>'.repeat(5);
-  const body = (
-    style: string,
-    more: string,
-  ) => `<title>B</title><meta name=viewport content="width=device-width"><style>body{margin:0;background:#fff}${style}</style>
+  const view = { viewport: { width: 390, height: 600, deviceScaleFactor: 1, isMobile: true } };
+  const body = (css: string, more: string) =>
+    `<title>B</title><meta name=viewport content="width=device-width"><style>body{margin:0;background:#fff}${css}</style>
     <div style="overflow:hidden;width:100%;height:60px"><div style="display:flex;gap:400px;width:3000px">${buttons}</div></div><h1>Page</h1>
     <div style="height:900px"></div><div style="overflow:auto;height:40px">${more}</div><div style="height:900px"></div>`;
-  site.route('/none', (_request, response) => html(response, body('', '')));
-  site.route('/clipped', (_request, response) =>
-    html(response, body('::backdrop{background:#000}', '<a href="/x" style="display:block;height:30px">X</a>'.repeat(9))),
-  );
-  for (const wish of [{}, { full_page: true }]) {
-    const view = { viewport: { width: 390, height: 600, deviceScaleFactor: 1, isMobile: true }, ...wish };
-    const plain = await inspected('/none', view);
-    const marked = await inspected('/clipped', { ...view, annotate: true });
+  const clipped = body('::backdrop{background:#000}', '<a href="/x" style="display:block;height:30px">X</a>'.repeat(9));
+  const darkest = async (png: Uint8Array, region: Region) =>
+    (await sharp(await sharp(png).extract(region).png().toBuffer()).stats()).channels.map(({ min }) => min);
+  for (const wish of [view, { ...view, full_page: true }]) {
+    const plain = await inspected(body('', ''), wish);
+    const marked = await inspected(clipped, { ...wish, annotate: true });
     expect(marked.elements.length).toBe(14);
-    const right = async (png: Uint8Array) =>
-      sharp(await sharp(png).extract({ left: 300, top: 0, width: 90, height: 500 }).png().toBuffer()).stats();
-    expect((await right(marked.content)).channels.map(({ min }) => min)).toEqual(
-      (await right(plain.content)).channels.map(({ min }) => min),
-    );
+    const right = { left: 300, top: 0, width: 90, height: 500 };
+    expect(await darkest(marked.content, right)).toEqual(await darkest(plain.content, right));
     if (!('full_page' in wish)) continue;
-    const below = async (png: Uint8Array) =>
-      sharp(await sharp(png).extract({ left: 0, top: 1_100, width: 390, height: 400 }).png().toBuffer()).stats();
-    expect((await below(marked.content)).channels.map(({ min }) => min)).toEqual([255, 255, 255]);
+    expect(await darkest(marked.content, { left: 0, top: 1_100, width: 390, height: 400 })).toEqual([255, 255, 255]);
   }
 });
 
 it('finds the element of a ref in another load of the page, or says that it no longer fits', async () => {
   const buttons = (first: string) => `<title>R</title><div>${first}</div><main><button>Same</button><button>Same</button></main>
     <x-card></x-card><script>document.querySelector('x-card').attachShadow({mode:'open'}).innerHTML='<button>Inside</button><button>Next</button>'</script>`;
-  site.route('/refs', (_request, response) => html(response, buttons('<button>Buy</button>')));
-  const { elements } = await inspected('/refs');
-  const refs = elements.map(({ ref }) => ref);
+  const refs = (await inspected(buttons('<button>Buy</button>'))).elements.map(({ ref }) => ref);
   const lookUp = async (body: string) => {
     await using session = await aPageSession(browser, { html: body, options: options() });
     const look = async (ref: string) => await session.page.locator(await resolveRef(session.world, ref)).textContent();
@@ -196,17 +172,14 @@ it('finds the element of a ref in another load of the page, or says that it no l
 
 it('keeps its limits on a hostile page', async () => {
   const long = 'x'.repeat(50_000);
-  const items = Array.from(
-    { length: 3_000 },
-    (_, nth) =>
-      `<a href="/p${nth}?${'q'.repeat(200)}" id="${long.slice(0, 500)}${nth}">${long.slice(0, 300)}</a><h2>${nth}${long.slice(0, 300)}</h2>`,
-  );
+  const text = long.slice(0, 300);
+  const item = (nth: number) => `<a href="/p${nth}?${'q'.repeat(200)}" id="${long.slice(0, 500)}${nth}">${text}</a><h2>${nth}${text}</h2>`;
+  const items = Array.from({ length: 3_000 }, (_, nth) => item(nth));
   const page = `<title>${long}</title><meta name="description" content="${long}"><meta property="og:x" content="${long}">${items.join('')}
     <form><input name="id"><input name="getAttribute"><input name="parentElement"><button name="localName">B</button></form>
     <script>for (let i = 0; i < 2000; i++) console.error(i, '${long}'); Element.prototype.getAttribute = () => { throw 1 };
     Object.defineProperty(document, 'title', { get() { while (true); } })</script>`;
-  site.route('/hostile', (_request, response) => html(response, page));
-  const { facts, elements } = await inspected('/hostile');
+  const { facts, elements } = await inspected(page);
   expect(facts.title.length).toBeLessThanOrEqual(500);
   expect(facts.console_errors.length).toBeLessThanOrEqual(20);
   expect(facts.links.length).toBeLessThanOrEqual(500);
