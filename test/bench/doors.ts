@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { newDraft } from '../../src/http/doors/door.js';
-import { type Figure, median, ratio } from './figure.js';
+import { descendantsOf } from '../fixtures/process-tree.js';
+import { type Figure, median, ms, ratio } from './figure.js';
 import { inTurns } from './loops.js';
 import { BENCH_PAGES } from './pages.js';
 import { startServer } from './server.js';
@@ -30,16 +31,13 @@ export async function benchDoors(): Promise<Figure[]> {
   const url = `${site.origin}/bench/article`;
   const door = (path: string, body: object) => timed(`${server.url}${path}?token=${server.key}`, body);
   const headers = { authorization: `Bearer ${server.key}`, accept: 'image/png' };
-  const beside: Record<'api' | 'door', number[]> = { api: [], door: [] };
+  const added: number[] = [];
   for (let nth = 0; nth < WARM_UP + PAIRS_OF_OWN; nth++) {
     const api = await timed(`${server.url}/v1/screenshot`, { url, ...EQUAL }, headers);
     const own = await door('/screenshot', { url });
-    if (nth < WARM_UP) continue;
-    beside.api.push(api);
-    beside.door.push(own);
+    if (nth >= WARM_UP) added.push(own - api);
   }
-  const added = median(beside.door) - median(beside.api);
-  const figures: Figure[] = [['a screenshot by the door, more than by the API beside the capture', `${added.toFixed(1)} ms`, '≤ 5']];
+  const figures: Figure[] = [['a screenshot by the door, more than by the API beside the capture', ms(median(added), 1), '≤ 5']];
   const { BROWSERLESS_URL: origin, BROWSERLESS_TOKEN: token = '', BROWSERLESS_PID: pid } = process.env;
   if (origin === undefined) return figures;
   for (const [path, body] of [
@@ -48,27 +46,20 @@ export async function benchDoors(): Promise<Figure[]> {
     ['/pdf', { url, options: { format: 'A4', printBackground: true } }],
   ] as const) {
     const memory = watchMemory({ ours: server.pid, peer: Number(pid) });
-    const ms = await inTurns(
-      {
-        ours: () => door(path, body),
-        peer: () => timed(`${origin}${path}?token=${token}`, body),
-      },
-      PAIRS,
-    );
+    const peerUrl = `${origin}${path}?token=${token}`;
+    const times = await inTurns({ ours: () => door(path, body), peer: () => timed(peerUrl, body) }, PAIRS);
     const { ours, peer } = memory.end();
     const what = `${path}${'options' in body && 'fullPage' in body.options ? ' of the page' : ''}`;
     figures.push(
-      [`${what}, browserless, p50`, `${ms.peer.toFixed(0)} ms`],
-      [`${what}, ours ÷ browserless, time`, ratio(ms.ours, ms.peer)],
+      [`${what}, browserless, p50`, ms(times.peer)],
+      [`${what}, ours ÷ browserless, time`, ratio(times.ours, times.peer)],
       [`${what}, ours and browserless, peak memory`, `${mb(ours)}, ${mb(peer)} MB`],
     );
   }
   return figures;
 }
 
-function mb(bytes: number): string {
-  return (bytes / 1_000_000).toFixed(0);
-}
+const mb = (bytes: number) => (bytes / 1_000_000).toFixed(0);
 
 /** @returns ms besides the stages of the capture, as far as the answer tells them */
 async function timed(url: string, body: object, headers: Record<string, string> = {}): Promise<number> {
@@ -96,24 +87,14 @@ function watchMemory<Name extends string>(roots: Record<Name, number>): { end():
 }
 
 function treeBytes(root: number): number {
-  const parents = new Map<number, number>();
-  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
-    const parent = /^PPid:\s+(\d+)/m.exec(read(`/proc/${name}/status`))?.[1];
-    if (parent !== undefined) parents.set(Number(name), Number(parent));
-  }
-  const isBelow = (pid: number): boolean => pid === root || (pid > 1 && isBelow(parents.get(pid) ?? 0));
-  return [...parents.keys()].filter(isBelow).reduce((sum, pid) => sum + pssBytes(pid), 0);
+  return [root, ...descendantsOf(root)].reduce((sum, pid) => sum + pssBytes(pid), 0);
 }
 
+/** 0 for a process that has ended meanwhile. */
 function pssBytes(pid: number): number {
-  return Number(/^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * 1_024;
-}
-
-/** Empty for a process that has ended meanwhile. */
-function read(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) * 1_024;
   } catch {
-    return '';
+    return 0;
   }
 }

@@ -52,17 +52,8 @@ export async function fourAtOnce<Name extends string>(ways: Ways<Name>, floodMs 
     for (const [name, list] of runs) list.push(await flood(4, floodMs, ways[name as Name]));
   }
   const found = [...runs].map(([name, list]) => {
-    const perSecond = list.reduce((sum, run) => sum + run.perSecond, 0) / list.length;
-    return [
-      name,
-      {
-        perSecond,
-        p95: quantile(
-          list.flatMap(({ times }) => times),
-          0.95,
-        ),
-      },
-    ];
+    const times = list.flatMap((run) => run.times);
+    return [name, { perSecond: list.reduce((sum, run) => sum + run.perSecond, 0) / list.length, p95: quantile(times, 0.95) }];
   });
   return Object.fromEntries(found) as Record<Name, { perSecond: number; p95: number }>;
 }

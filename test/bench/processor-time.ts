@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { descendantsOf } from '../fixtures/process-tree.js';
 import { type Figure, median, ms, ratio } from './figure.js';
 import type { Loops } from './loops.js';
 import type { BenchPage } from './pages.js';
@@ -47,23 +48,21 @@ export async function benchDelay(server: BenchServer, url: string): Promise<Figu
   return [['a page of timers, delay of 10 s, more than without', `${(median(more) / 1_000).toFixed(2)} s`, '≤ 0.50']];
 }
 
-/** The processor time of the processes below `root`, and of `root` unless it is this process, including ended ones; without `except` and all below it. */
+/** The processor time of the processes below `root` that are not `except` or below it, ended ones included, and of `root` unless it is this process. */
 function treeMs(root: number, except = 0): number {
-  const all = readdirSync('/proc').flatMap((pid) => (/^\d+$/.test(pid) ? readStat(Number(pid)) : []));
-  const sum = (parent: number): number =>
-    all.filter((one) => one.parent === parent && one.pid !== except).reduce((total, one) => total + one.ms + sum(one.pid), 0);
-  return sum(root) + (root === process.pid ? 0 : (all.find(({ pid }) => pid === root)?.ms ?? 0));
+  const left = new Set([except, ...(except === 0 ? [] : descendantsOf(except))]);
+  const pids = [...(root === process.pid ? [] : [root]), ...descendantsOf(root)].filter((pid) => !left.has(pid));
+  return pids.reduce((sum, pid) => sum + ticksOf(pid), 0) * (1_000 / TICKS_PER_S);
 }
 
-/** @returns nothing if the process has ended; the time of its children counts once they have */
-function readStat(pid: number): { pid: number; parent: number; ms: number }[] {
+/** @returns 0 if the process has ended; the time of its children counts once they have */
+function ticksOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const ticks = fields.slice(11, 15).reduce((total, field) => total + Number(field), 0);
-    return [{ pid, parent: Number(fields[1]), ms: (ticks * 1_000) / TICKS_PER_S }];
+    return fields.slice(11, 15).reduce((total, field) => total + Number(field), 0);
   } catch {
-    return [];
+    return 0;
   }
 }
 

@@ -1,30 +1,37 @@
-import { Writable } from 'node:stream';
-import { pino } from 'pino';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { CallerProxy } from '../../src/egress/egress.js';
-import { type CallerProxyFixture, type ProxyMood, startCallerProxy } from '../fixtures/caller-proxy.js';
-import { connectThrough, getSecurely, sendThrough } from './capture-proxy-client.js';
+import { type CallerProxyOptions, type ProxyMood, startCallerProxy } from '../fixtures/caller-proxy.js';
+import { getSecurely, sendThrough, tunnelStatus } from './capture-proxy-client.js';
 import { hurryTimers } from './hurry-timers.js';
-import { ALLOWED, type openTestEgress, openTestProxy } from './open-test-egress.js';
+import { ALLOWED, collectedLog, openTestProxy } from './open-test-egress.js';
 import { startPlainSite } from './plain-site.js';
 
 const CREDENTIALS = { username: 'us er', password: 'pä:ss-S3CRET' };
 const KINDS = ['http', 'https', 'socks5'] as const;
 
-function callerProxy(proxy: Pick<CallerProxyFixture, 'server'>, more: Partial<CallerProxy> = {}): CallerProxy {
-  return { server: proxy.server, bypass: null, username: null, password: null, ...more };
+const NO_CREDENTIALS = { bypass: null, username: null, password: null };
+
+/** The proxy of a capture that has begun through the caller's proxy with these fields, until the test ends. */
+async function through(fields: Partial<CallerProxy> & { server: string }, ...[zone, options]: Parameters<typeof openTestProxy>) {
+  const captureProxy = await openTestProxy(zone, options, { proxy: { ...NO_CREDENTIALS, ...fields } });
+  onTestFinished(() => captureProxy[Symbol.asyncDispose]());
+  return captureProxy;
 }
 
-const openChainedProxy = (proxy: CallerProxy, ...[zone, options]: Parameters<typeof openTestEgress>) =>
-  openTestProxy(zone, options, { proxy });
+/** A site, a caller's proxy, and the proxy of a capture that has begun through it, until the test ends. */
+async function aChain(options: CallerProxyOptions, fields: Partial<CallerProxy> = {}, ...egress: Parameters<typeof openTestProxy>) {
+  const [site, proxy] = [await startPlainSite(), await startCallerProxy(options)];
+  onTestFinished(() => site[Symbol.asyncDispose]());
+  onTestFinished(() => proxy[Symbol.asyncDispose]());
+  const captureProxy = await through({ server: proxy.server, ...fields }, ...egress);
+  return { site, proxy, captureProxy, url: `http://stub.example.com:${site.port}/` };
+}
 
 describe.each(KINDS)("a caller's %s proxy", (kind) => {
   test('carries plain and secure traffic, and is given names, not addresses', async () => {
-    await using site = await startPlainSite();
     await using secure = await startPlainSite({ secure: true });
-    await using proxy = await startCallerProxy({ kind, credentials: CREDENTIALS });
-    await using captureProxy = await openChainedProxy(callerProxy(proxy, CREDENTIALS));
-    expect((await sendThrough(captureProxy, `http://stub.example.com:${site.port}/`)).body).toBe('hello');
+    const { site, proxy, captureProxy, url } = await aChain({ kind, credentials: CREDENTIALS }, CREDENTIALS);
+    expect((await sendThrough(captureProxy, url)).body).toBe('hello');
     expect(await getSecurely(captureProxy, `https://www.stub.example.com:${secure.port}/`)).toBe('hello');
     const plain = kind === 'socks5' ? `SOCKS stub.example.com:${site.port}` : `GET http://stub.example.com:${site.port}/`;
     const verb = kind === 'socks5' ? 'SOCKS' : 'CONNECT';
@@ -35,26 +42,21 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
   });
 
   test('is found by its name, looked up once and pinned', async () => {
-    await using site = await startPlainSite();
-    await using proxy = await startCallerProxy({ kind });
+    const { site, proxy, url } = await aChain({ kind });
     const rebinding = { 'proxy.stub.example.com': ({ nth }: { nth: number }) => [nth === 0 ? ALLOWED : '127.0.0.1'] };
-    await using captureProxy = await openChainedProxy(callerProxy({ server: `${kind}://proxy.stub.example.com:${proxy.port}` }), rebinding);
-    for (let turn = 0; turn < 3; turn++)
-      await sendThrough(captureProxy, `http://stub.example.com:${site.port}/`, { method: 'POST', body: '' });
+    const captureProxy = await through({ server: `${kind}://proxy.stub.example.com:${proxy.port}` }, rebinding);
+    for (let turn = 0; turn < 3; turn++) await sendThrough(captureProxy, url, { method: 'POST', body: '' });
     expect(captureProxy.gate.dns.count('proxy.stub.example.com', 'A')).toBe(1);
     expect(site.connections).toBe(3);
   });
 
   test('leads to no forbidden destination, by literal or by name', async () => {
     await using canary = await startPlainSite({ address: '127.0.0.1' });
-    await using proxy = await startCallerProxy({ kind });
-    await using captureProxy = await openChainedProxy(callerProxy(proxy), { 'private.example.net': ['127.0.0.1'] });
+    const { proxy, captureProxy } = await aChain({ kind }, {}, { 'private.example.net': ['127.0.0.1'] });
     const hosts = ['127.0.0.1', 'localhost', 'private.example.net', 'nowhere.example.net'];
     for (const host of hosts) {
       await expect(sendThrough(captureProxy, `http://${host}:${canary.port}/`)).rejects.toThrow();
-      const { status, socket } = await connectThrough(captureProxy, `${host}:${canary.port}`);
-      socket.destroy();
-      expect([host, status]).toEqual([host, 502]);
+      expect(await tunnelStatus(captureProxy, `${host}:${canary.port}`), host).toBe(502);
     }
     expect(captureProxy.refusedCount).toBe(2 * hosts.length);
     expect(canary.connections + proxy.connections).toBe(0);
@@ -62,10 +64,9 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
   });
 
   test('is told apart from the target: one that cannot reach a target has not failed', async () => {
-    await using proxy = await startCallerProxy({ kind, mood: 'dead targets' });
-    await using captureProxy = await openChainedProxy(callerProxy(proxy));
+    const { captureProxy } = await aChain({ kind, mood: 'dead targets' });
     await expect(sendThrough(captureProxy, 'http://stub.example.com/')).rejects.toThrow();
-    expect((await connectThrough(captureProxy, 'stub.example.com:443')).status).toBe(502);
+    expect(await tunnelStatus(captureProxy, 'stub.example.com:443')).toBe(502);
     expect(captureProxy.proxyFailure).toBeNull();
     expect(captureProxy.failures.map((failure) => failure.code)).toEqual(
       Array(2).fill(kind === 'socks5' ? 'EHOSTUNREACH' : 'PROXY_REFUSED'),
@@ -73,32 +74,24 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
   });
 
   test.each(['garbage', 'hang up'] as ProxyMood[])('that answers with %s has failed, and nothing went another way', async (mood) => {
-    await using site = await startPlainSite();
-    await using proxy = await startCallerProxy({ kind, mood });
-    for (const plain of [true, false]) {
-      await using captureProxy = await openChainedProxy(callerProxy(proxy));
-      if (plain) await expect(sendThrough(captureProxy, `http://stub.example.com:${site.port}/`)).rejects.toThrow();
-      else expect((await connectThrough(captureProxy, `stub.example.com:${site.port}`)).status).toBe(502);
-      expect([plain, captureProxy.proxyFailure]).toEqual([plain, expect.any(String)]);
-    }
-    expect(site.connections).toBe(0);
+    const [plain, secure] = [await aChain({ kind, mood }), await aChain({ kind, mood })];
+    await expect(sendThrough(plain.captureProxy, plain.url)).rejects.toThrow();
+    expect(await tunnelStatus(secure.captureProxy, `stub.example.com:${secure.site.port}`)).toBe(502);
+    for (const { captureProxy } of [plain, secure]) expect(captureProxy.proxyFailure).toEqual(expect.any(String));
+    expect(plain.site.connections + secure.site.connections).toBe(0);
   });
 
   test('that refuses the credentials has failed', async () => {
-    await using site = await startPlainSite();
-    await using proxy = await startCallerProxy({ kind, credentials: CREDENTIALS });
     for (const wrong of [{}, { ...CREDENTIALS, password: 'wrong' }]) {
-      await using captureProxy = await openChainedProxy(callerProxy(proxy, wrong));
-      await expect(sendThrough(captureProxy, `http://stub.example.com:${site.port}/`)).rejects.toThrow();
+      const { site, captureProxy, url } = await aChain({ kind, credentials: CREDENTIALS }, wrong);
+      await expect(sendThrough(captureProxy, url)).rejects.toThrow();
       expect(captureProxy.proxyFailure).toMatch(/credentials/);
+      expect(site.connections).toBe(0);
     }
-    expect(site.connections).toBe(0);
   });
 
   test('that nobody serves has failed', async () => {
-    const proxy = await startCallerProxy({ kind });
-    await proxy[Symbol.asyncDispose]();
-    await using captureProxy = await openChainedProxy(callerProxy(proxy));
+    const captureProxy = await through({ server: `${kind}://${ALLOWED}:1` });
     await expect(sendThrough(captureProxy, 'http://stub.example.com/')).rejects.toThrow();
     expect(captureProxy.proxyFailure).toMatch(/ECONNREFUSED/);
   });
@@ -106,20 +99,18 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
   test.each([`${kind}://127.0.0.3:1`, `${kind}://private.example.net:1`, `${kind}://nowhere.example.net:1`])(
     'is not used at %s',
     async (server) => {
-      await using captureProxy = await openChainedProxy(callerProxy({ server }), { 'private.example.net': ['127.0.0.3'] });
+      const captureProxy = await through({ server }, { 'private.example.net': ['127.0.0.3'] });
       await expect(sendThrough(captureProxy, 'http://stub.example.com/')).rejects.toThrow();
       expect(captureProxy.proxyFailure).toEqual(expect.any(String));
     },
   );
 
   test('keeps its password out of the log, whatever happens', async () => {
-    const lines: string[] = [];
-    const log = pino({ level: 'trace' }, new Writable({ write: (line, _encoding, done) => done(void lines.push(String(line))) }));
-    await using site = await startPlainSite();
+    const { log, lines } = collectedLog();
     for (const mood of ['well', 'garbage', 'hang up', 'dead targets'] as const) {
-      await using proxy = await startCallerProxy({ kind, mood, credentials: { username: 'other', password: 'other' } });
-      await using captureProxy = await openChainedProxy(callerProxy(proxy, CREDENTIALS), {}, { log });
-      await sendThrough(captureProxy, `http://stub.example.com:${site.port}/`).catch(() => null);
+      const others = { username: 'other', password: 'other' };
+      const { captureProxy, url } = await aChain({ kind, mood, credentials: others }, CREDENTIALS, {}, { log });
+      await sendThrough(captureProxy, url).catch(() => null);
     }
     expect(lines.length).toBeGreaterThan(0);
     expect(lines.join('')).not.toMatch(/S3CRET|us er/);
@@ -130,10 +121,9 @@ describe.each(KINDS)("a caller's %s proxy", (kind) => {
 test.each(KINDS.flatMap((kind) => (['silence', 'drip'] as const).map((mood) => ({ kind, mood }))))(
   "a caller's $kind proxy without a complete answer ($mood) has failed after ten seconds",
   async ({ kind, mood }) => {
-    await using proxy = await startCallerProxy({ kind, mood });
-    await using captureProxy = await openChainedProxy(callerProxy(proxy));
+    const { captureProxy } = await aChain({ kind, mood });
     const timers = hurryTimers();
-    expect((await connectThrough(captureProxy, 'stub.example.com:443')).status).toBe(502);
+    expect(await tunnelStatus(captureProxy, 'stub.example.com:443')).toBe(502);
     expect(captureProxy.proxyFailure).toEqual(expect.any(String));
     const long = timers.mock.calls.map(([, ms = 0]) => ms).filter((ms) => ms >= 2_000);
     expect(new Set(long)).toEqual(new Set([10_000]));
@@ -142,9 +132,8 @@ test.each(KINDS.flatMap((kind) => (['silence', 'drip'] as const).map((mood) => (
 
 describe("a caller's http proxy", () => {
   test.each(['well', 'no tunnels', 'deaf to CONNECT'] as ProxyMood[])('that does %s gets plain http in absolute form', async (mood) => {
-    await using site = await startPlainSite();
-    await using proxy = await startCallerProxy({ kind: 'http', mood, credentials: CREDENTIALS });
-    await using captureProxy = await openChainedProxy(callerProxy(proxy, CREDENTIALS), { 'private.example.net': ['127.0.0.3'] });
+    const zone = { 'private.example.net': ['127.0.0.3'] };
+    const { site, proxy, captureProxy } = await aChain({ kind: 'http', mood, credentials: CREDENTIALS }, CREDENTIALS, zone);
     const url = `http://stub.example.com:${site.port}/x?y`;
     for (let turn = 0; turn < 3; turn++) expect((await sendThrough(captureProxy, url)).body).toBe('hello');
     expect((await sendThrough(captureProxy, url, { method: 'POST', body: 'z' })).body).toBe('hello');
@@ -155,36 +144,28 @@ describe("a caller's http proxy", () => {
   });
 
   test('that makes no tunnel has refused that destination alone', async () => {
-    await using site = await startPlainSite();
-    await using proxy = await startCallerProxy({ kind: 'http', mood: 'no tunnels' });
-    await using captureProxy = await openChainedProxy(callerProxy(proxy));
-    expect((await connectThrough(captureProxy, 'www.stub.example.com:443')).status).toBe(502);
+    const { captureProxy, url } = await aChain({ kind: 'http', mood: 'no tunnels' });
+    expect(await tunnelStatus(captureProxy, 'www.stub.example.com:443')).toBe(502);
     expect(captureProxy.failures).toEqual([{ host: 'www.stub.example.com', port: 443, code: 'PROXY_REFUSED' }]);
     expect(captureProxy.proxyFailure).toBeNull();
-    expect((await sendThrough(captureProxy, `http://stub.example.com:${site.port}/`)).body).toBe('hello');
+    expect((await sendThrough(captureProxy, url)).body).toBe('hello');
   });
 
   test.each(['silence', 'drip'] as const)('that gives plain http no complete answer (%s) is suspected until it does', async (mood) => {
-    await using proxy = await startCallerProxy({ kind: 'http', mood });
-    const captureProxy = await openChainedProxy(callerProxy(proxy));
-    const sent = sendThrough(captureProxy, 'http://stub.example.com/').catch(() => null);
+    const { captureProxy } = await aChain({ kind: 'http', mood });
+    sendThrough(captureProxy, 'http://stub.example.com/').catch(() => null);
     await expect.poll(() => captureProxy.proxyFailure).toBe('it has not answered');
-    await captureProxy[Symbol.asyncDispose]();
-    await sent;
   });
 
   test('that redirects instead of connecting has failed', async () => {
-    await using proxy = await startCallerProxy({ kind: 'http', mood: '302' });
-    await using captureProxy = await openChainedProxy(callerProxy(proxy));
-    expect((await connectThrough(captureProxy, 'stub.example.com:443')).status).toBe(502);
+    const { captureProxy } = await aChain({ kind: 'http', mood: '302' });
+    expect(await tunnelStatus(captureProxy, 'stub.example.com:443')).toBe(502);
     expect(captureProxy.proxyFailure).toMatch(/302/);
   });
 
   test('over TLS must have a certificate for its name', async () => {
-    await using proxy = await startCallerProxy({ kind: 'https' });
-    await using captureProxy = await openChainedProxy(callerProxy({ server: `https://proxy.example.net:${proxy.port}` }), {
-      'proxy.example.net': [ALLOWED],
-    });
+    const { proxy } = await aChain({ kind: 'https' });
+    const captureProxy = await through({ server: `https://proxy.example.net:${proxy.port}` }, { 'proxy.example.net': [ALLOWED] });
     await expect(sendThrough(captureProxy, 'http://stub.example.com/')).rejects.toThrow();
     expect(captureProxy.proxyFailure).toMatch(/ERR_TLS_CERT_ALTNAME_INVALID/);
     expect(proxy.asked).toEqual([]);
@@ -193,20 +174,19 @@ describe("a caller's http proxy", () => {
 
 describe('bypass', () => {
   test('goes direct, by our own judgement', async () => {
-    await using site = await startPlainSite();
     await using canary = await startPlainSite({ address: '127.0.0.1' });
-    await using proxy = await startCallerProxy({ kind: 'http' });
+    const { site, proxy, url } = await aChain({ kind: 'http' });
     for (const bypass of ['*', '<-loopback>', 'private.example.net,localhost,127.0.0.0/8']) {
-      await using captureProxy = await openChainedProxy(callerProxy(proxy, { bypass }), { 'private.example.net': ['127.0.0.1'] });
+      const captureProxy = await through({ server: proxy.server, bypass }, { 'private.example.net': ['127.0.0.1'] });
       for (const host of ['127.0.0.1', 'localhost', 'private.example.net']) {
         await expect(sendThrough(captureProxy, `http://${host}:${canary.port}/`)).rejects.toThrow();
       }
     }
     expect(canary.connections + proxy.connections).toBe(0);
-    await using captureProxy = await openChainedProxy(callerProxy(proxy, { bypass: '.example.org, *.stub.example.com' }));
+    const captureProxy = await through({ server: proxy.server, bypass: '.example.org, *.stub.example.com' });
     expect((await sendThrough(captureProxy, `http://www.stub.example.com:${site.port}/`)).body).toBe('hello');
     expect(proxy.asked).toEqual([]);
-    expect((await sendThrough(captureProxy, `http://stub.example.com:${site.port}/`)).body).toBe('hello');
+    expect((await sendThrough(captureProxy, url)).body).toBe('hello');
     expect(proxy.asked).toHaveLength(1);
   });
 });

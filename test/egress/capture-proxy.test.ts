@@ -1,30 +1,34 @@
 import { once } from 'node:events';
-import { request } from 'node:http';
-import { connect, createServer, type Socket } from 'node:net';
-import { Writable } from 'node:stream';
-import { pino } from 'pino';
-import { describe, expect, test } from 'vitest';
-import { connectThrough, getSecurely, keepingAgent, sendThrough } from './capture-proxy-client.js';
-import { ALLOWED, openTestEgress, openTestProxy } from './open-test-egress.js';
-import { startPlainSite, startPlainSites } from './plain-site.js';
+import { Agent, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { connectThrough, getSecurely, sendThrough, tunnelStatus } from './capture-proxy-client.js';
+import { ALLOWED, collectedLog, openTestEgress, openTestProxy } from './open-test-egress.js';
+import { type PlainSiteOptions, startPlainSite, startPlainSites, startTcpSite } from './plain-site.js';
+
+/** A site at the allowed address, and the proxy of a capture that has begun, until the test ends. */
+async function siteAndProxy(options: PlainSiteOptions = {}, ...egress: Parameters<typeof openTestProxy>) {
+  const [site, captureProxy] = [await startPlainSite(options), await openTestProxy(...egress)];
+  onTestFinished(() => captureProxy[Symbol.asyncDispose]());
+  onTestFinished(() => site[Symbol.asyncDispose]());
+  return { site, captureProxy };
+}
 
 describe('an open captureProxy', () => {
   test('carries plain http, with the header order and case of the browser and without what is meant for a proxy', async () => {
-    await using site = await startPlainSite();
-    await using captureProxy = await openTestProxy();
+    const { site, captureProxy } = await siteAndProxy();
     const got = await sendThrough(captureProxy, `http://stub.example.com:${site.port}/a?b=c`, {
       headers: { 'X-One': '1', Te: 'x', 'x-two': '2' },
     });
     expect(got).toMatchObject({ status: 200, body: 'hello' });
     const names = site.requests[0]?.rawHeaders.filter((_name, index) => index % 2 === 0);
-    expect(site.requests[0]?.url).toBe('/a?b=c');
+    expect(site.requests[0]).toMatchObject({ url: '/a?b=c', headers: { host: `stub.example.com:${site.port}` } });
     expect(names).toEqual(['Host', 'Connection', 'X-One', 'x-two']);
-    expect(site.requests[0]?.headers.host).toBe(`stub.example.com:${site.port}`);
   });
 
   test('carries a body both ways', async () => {
-    await using site = await startPlainSite({ answer: (request, response) => void request.pipe(response) });
-    await using captureProxy = await openTestProxy();
+    const { site, captureProxy } = await siteAndProxy({ answer: (request, response) => void request.pipe(response) });
     const body = 'x'.repeat(300_000);
     const got = await sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`, { method: 'POST', body });
     expect(got.body).toBe(body);
@@ -33,8 +37,7 @@ describe('an open captureProxy', () => {
   });
 
   test('carries TLS inside a tunnel, counted', async () => {
-    await using site = await startPlainSite({ secure: true, answer: (_request, response) => response.end('s'.repeat(100_000)) });
-    await using captureProxy = await openTestProxy();
+    const { site, captureProxy } = await siteAndProxy({ secure: true, answer: (_request, response) => response.end('s'.repeat(100_000)) });
     expect(await getSecurely(captureProxy, `https://www.stub.example.com:${site.port}/`)).toHaveLength(100_000);
     expect(captureProxy.bytes).toBeGreaterThan(100_000);
     expect(captureProxy.gate.dns.count('www.stub.example.com', 'A')).toBe(1);
@@ -42,7 +45,7 @@ describe('an open captureProxy', () => {
 
   test('sends a request again when the kept connection turns out to be gone, unless it could count twice', async () => {
     const used = new Set<Socket>();
-    await using site = await startPlainSite({
+    const { site, captureProxy } = await siteAndProxy({
       answer: (request, response) => {
         // A keep-alive timeout looks like this to the client: the connection was used before, and is closed now.
         if (used.has(request.socket)) return void request.socket.destroy();
@@ -50,8 +53,7 @@ describe('an open captureProxy', () => {
         response.end(request.method);
       },
     });
-    await using captureProxy = await openTestProxy();
-    const agent = keepingAgent();
+    const agent = new Agent({ keepAlive: true });
     for (let turn = 0; turn < 5; turn++) {
       expect((await sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`, { agent })).body).toBe('GET');
       expect((await sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`, { agent, method: 'POST', body: 'x' })).body).toBe('POST');
@@ -63,62 +65,45 @@ describe('an open captureProxy', () => {
   });
 
   test('passes the answer on as it was, but for what would ask the browser for a password of the proxy', async () => {
-    await using site = await startPlainSite({
+    const { site, captureProxy } = await siteAndProxy({
       answer: (_request, response) => {
         response.writeHead(407, 'Odd', ['Set-Cookie', 'a=1', 'Set-Cookie', 'b=2', 'Proxy-Authenticate', 'Basic', 'X-Name', 'caf\u00e9']);
         response.end('body');
       },
     });
-    await using captureProxy = await openTestProxy();
     const got = await sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`);
     expect(got).toMatchObject({ status: 407, body: 'body', headers: { 'set-cookie': ['a=1', 'b=2'], 'x-name': 'caf\u00e9' } });
     expect(got.headers['proxy-authenticate']).toBeUndefined();
   });
 
   test('lets both ends of a tunnel close on their own', async () => {
-    const echo = createServer({ allowHalfOpen: true }, (socket) => {
-      let heard = '';
-      socket.on('data', (chunk) => {
-        heard += chunk;
-      });
-      socket.on('end', () => socket.end(`heard ${heard}`));
-    });
-    echo.listen(0, ALLOWED);
-    await once(echo, 'listening');
+    await using echo = await startTcpSite(
+      (socket) => {
+        let heard = '';
+        socket.on('data', (chunk) => {
+          heard += chunk;
+        });
+        socket.on('end', () => socket.end(`heard ${heard}`));
+      },
+      { allowHalfOpen: true },
+    );
     await using captureProxy = await openTestProxy();
-    const { socket } = await connectThrough(captureProxy, `${ALLOWED}:${(echo.address() as { port: number }).port}`);
+    const { socket } = await connectThrough(captureProxy, `${ALLOWED}:${echo.port}`);
     socket.end('all of it');
-    let answer = '';
-    for await (const chunk of socket) answer += chunk;
-    expect(answer).toBe('heard all of it');
-    echo.close();
+    expect(await text(socket)).toBe('heard all of it');
   });
-});
 
-describe('a tunnel', () => {
-  test('still carries what the browser sends after the site has said all', async () => {
-    let heard = '';
-    const site = createServer({ allowHalfOpen: true }, (socket) => {
-      socket.end('said all');
-      socket.on('data', (chunk) => {
-        heard += chunk;
-      });
-      socket.on('end', () => site.emit('heard'));
-    });
-    site.listen(0, ALLOWED);
-    await once(site, 'listening');
+  test('still carries what the browser sends through a tunnel after the site has said all', async () => {
+    const heard: Promise<string>[] = [];
+    await using site = await startTcpSite((socket) => void heard.push(text(socket.end('said all'))), { allowHalfOpen: true });
     await using captureProxy = await openTestProxy();
-    const { port } = site.address() as { port: number };
     const socket = connect({ port: captureProxy.port, host: '127.0.0.1', allowHalfOpen: true });
-    socket.write(`CONNECT ${ALLOWED}:${port} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    socket.write(`CONNECT ${ALLOWED}:${site.port} HTTP/1.1\r\nHost: x\r\n\r\n`);
     let answer = '';
     for await (const chunk of socket.iterator({ destroyOnReturn: false })) answer += chunk;
     expect(answer).toMatch(/^HTTP\/1.1 200 .*\r\n\r\nsaid all$/s);
-    const whole = once(site, 'heard');
     socket.end('and this');
-    await whole;
-    expect(heard).toBe('and this');
-    site.close();
+    expect(await heard[0]).toBe('and this');
   });
 });
 
@@ -135,37 +120,26 @@ describe('a proxy refuses', () => {
     const [canary, other, site] = sites;
     await using captureProxy = await openTestProxy(zone);
     await expect(sendThrough(captureProxy, `http://${host}:${canary.port}/`)).rejects.toThrow();
-    const { status, socket } = await connectThrough(captureProxy, `${host}:${canary.port}`);
-    socket.destroy();
-    expect(status).toBe(502);
+    expect(await tunnelStatus(captureProxy, `${host}:${canary.port}`)).toBe(502);
     expect(captureProxy.refusedCount).toBe(2);
     expect(captureProxy.refusals).toHaveLength(2);
     expect(canary.connections + other.connections + site.connections).toBe(0);
   });
 
-  test('and says why and for whom in the log alone, with how to allow it', async () => {
-    const lines: string[] = [];
-    const log = pino(new Writable({ write: (line, _encoding, done) => done(void lines.push(String(line))) }));
-    const requester = { job_id: 'job_1', account: 'acme' };
-    await using captureProxy = await openTestProxy(zone, { log }, { requester });
-    await expect(sendThrough(captureProxy, 'http://private.example.net:81/')).rejects.toThrow();
-    await expect(sendThrough(captureProxy, 'http://private.example.net:81/again')).rejects.toThrow();
-    expect(lines).toHaveLength(1);
-    for (const part of ['127.0.0.1', 'STILLFRAME_ALLOW_DESTINATIONS', 'private.example.net:81', '"job_id":"job_1","account":"acme"']) {
-      expect(lines.join()).toContain(part);
-    }
+  test('and says why and for whom in the log alone, once, with how to allow it, also of what is refused at submission', async () => {
+    const { log, lines } = collectedLog();
+    await using captureProxy = await openTestProxy(zone, { log }, { requester: { job_id: 'job_1', account: 'acme' } });
+    for (const path of ['', 'again']) await expect(sendThrough(captureProxy, `http://private.example.net:81/${path}`)).rejects.toThrow();
     expect(captureProxy.refusals).toEqual(Array(2).fill({ host: 'private.example.net', port: 81, reason: 'blocked_address' }));
-  });
-
-  test('and says so as well of what is refused at submission: a target by its spelling, a callback by its address', async () => {
-    const lines: string[] = [];
-    const log = pino(new Writable({ write: (line, _encoding, done) => done(void lines.push(String(line))) }));
-    await using gate = await openTestEgress(zone, { log });
-    expect(gate.egress.refusesLiterally('http://10.1.2.3:8080/', { account: 'acme' })).toBe(true);
-    expect(await gate.egress.judgeHost('private.example.net', 443, { account: 'acme' })).toMatchObject({ ok: false });
+    const { egress } = captureProxy.gate;
+    expect(egress.refusesLiterally('http://10.1.2.3:8080/', { account: 'acme' })).toBe(true);
+    expect(await egress.judgeHost('private.example.net', 443, { account: 'acme' })).toMatchObject({ ok: false });
+    expect(lines.join()).toContain('127.0.0.1');
+    const tells = (setting: string) => expect.stringContaining(setting);
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { account: 'acme', allow: '10.1.2.3:8080', msg: expect.stringContaining('STILLFRAME_ALLOW_DESTINATIONS') },
-      { account: 'acme', allow: 'https://private.example.net:443', msg: expect.stringContaining('STILLFRAME_WEBHOOK_ALLOW') },
+      { account: 'acme', job_id: 'job_1', allow: tells('private.example.net:81'), msg: tells('STILLFRAME_ALLOW_DESTINATIONS') },
+      { account: 'acme', allow: '10.1.2.3:8080', msg: tells('STILLFRAME_ALLOW_DESTINATIONS') },
+      { account: 'acme', allow: 'https://private.example.net:443', msg: tells('STILLFRAME_WEBHOOK_ALLOW') },
     ]);
   });
 
@@ -181,7 +155,7 @@ describe('a proxy refuses', () => {
     const captureProxy = await gate.egress.openCaptureProxy();
     const { port } = captureProxy;
     await expect(sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`)).rejects.toThrow();
-    expect((await connectThrough(captureProxy, `${ALLOWED}:${site.port}`)).status).toBe(502);
+    expect(await tunnelStatus(captureProxy, `${ALLOWED}:${site.port}`)).toBe(502);
     expect(site.connections).toBe(0);
     captureProxy.begin({ proxy: null, target: null });
     expect((await sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`)).body).toBe('hello');
@@ -193,17 +167,14 @@ describe('a proxy refuses', () => {
   });
 
   test('what does not speak to it as a browser does to its proxy', async () => {
-    await using site = await startPlainSite();
-    await using captureProxy = await openTestProxy();
+    const { site, captureProxy } = await siteAndProxy();
     for (const path of ['/', `https://${ALLOWED}:${site.port}/`, `ftp://${ALLOWED}/`, `http:///${ALLOWED}:${site.port}/`]) {
       const asked = request({ host: '127.0.0.1', port: captureProxy.port, path, agent: false });
       asked.end();
       await expect(once(asked, 'response')).rejects.toThrow();
     }
     for (const authority of [`${ALLOWED}:0`, `${ALLOWED}:99999`, ALLOWED, ':80', `[${ALLOWED}]:${site.port}`]) {
-      const { status, socket } = await connectThrough(captureProxy, authority);
-      socket.destroy();
-      expect([authority, status]).toEqual([authority, 502]);
+      expect(await tunnelStatus(captureProxy, authority), authority).toBe(502);
     }
     expect(site.connections).toBe(0);
   });
@@ -212,9 +183,7 @@ describe('a proxy refuses', () => {
     await using captureProxy = await openTestProxy({}, { allowDestinations: ['127.0.0.0/8'] });
     await using other = await captureProxy.gate.openCaptureProxy();
     for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]']) {
-      const { status, socket } = await connectThrough(captureProxy, `${host}:${other.port}`);
-      socket.destroy();
-      expect([host, status]).toEqual([host, 502]);
+      expect(await tunnelStatus(captureProxy, `${host}:${other.port}`), host).toBe(502);
     }
   });
 
@@ -229,9 +198,7 @@ test('a refusal is repeated at once to the same capture, and takes its time agai
   await using captureProxy = await openTestProxy({ 'private.example.net': ['10.0.0.1'] });
   const refusedAfter = async (authority: string) => {
     const since = performance.now();
-    const { status, socket } = await connectThrough(captureProxy, authority);
-    socket.destroy();
-    expect(status).not.toBe(200);
+    expect(await tunnelStatus(captureProxy, authority)).toBe(502);
     return performance.now() - since;
   };
   for (const host of ['missing.example.net', 'private.example.net']) {
@@ -252,9 +219,7 @@ test('refusals of a capture’s own URL take as long for a name that is private 
     for (let turn = 0; turn < 3; turn++) {
       await using captureProxy = await gate.openCaptureProxy(`http://${host}/`);
       const since = performance.now();
-      const { status, socket } = await connectThrough(captureProxy, `${host}:80`);
-      socket.destroy();
-      expect(status).toBe(502);
+      expect(await tunnelStatus(captureProxy, `${host}:80`)).toBe(502);
       taken.push(performance.now() - since);
     }
     return Math.min(...taken);
@@ -268,8 +233,11 @@ test('refusals of a capture’s own URL take as long for a name that is private 
 
 describe('a capture over its limit', () => {
   test('is cut, and reaches nothing more', async () => {
-    await using site = await startPlainSite({ answer: (_request, response) => response.end(Buffer.alloc(3_000_000)) });
-    await using captureProxy = await openTestProxy({}, { maxBytesPerCapture: 1_000_000 });
+    const { site, captureProxy } = await siteAndProxy(
+      { answer: (_request, response) => response.end(Buffer.alloc(3_000_000)) },
+      {},
+      { maxBytesPerCapture: 1_000_000 },
+    );
     await expect(sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`)).rejects.toThrow();
     await expect(sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/again`)).rejects.toThrow();
     expect(captureProxy.bytes).toBeLessThan(1_500_000);
@@ -278,31 +246,24 @@ describe('a capture over its limit', () => {
   });
 
   test('is cut while it sends through a tunnel', async () => {
-    const sink = createServer((socket) => socket.on('error', () => socket.destroy()).resume());
-    sink.listen(0, ALLOWED);
-    await once(sink, 'listening');
+    await using sink = await startTcpSite((socket) => socket.resume());
     await using captureProxy = await openTestProxy({}, { maxBytesPerCapture: 1_000_000 });
-    const { socket } = await connectThrough(captureProxy, `${ALLOWED}:${(sink.address() as { port: number }).port}`);
-    const closed = new Promise((resolve) => socket.once('close', resolve));
+    const { socket } = await connectThrough(captureProxy, `${ALLOWED}:${sink.port}`);
     const send = () => void socket.write(Buffer.alloc(200_000), (error) => error == null && send());
     send();
-    await closed;
+    await new Promise((resolve) => socket.once('close', resolve));
     expect(captureProxy.refusals.map((refusal) => refusal.reason)).toEqual(['over_limit']);
-    sink.close();
   });
 });
 
 describe('a destination that cannot be reached', () => {
   test('is told as what it was, and shown as no page', async () => {
-    await using site = await startPlainSite({ answer: (request) => request.socket.end() });
-    await using captureProxy = await openTestProxy();
+    const { site, captureProxy } = await siteAndProxy({ answer: (request) => request.socket.end() });
     const closed = site.port;
     await expect(sendThrough(captureProxy, `http://${ALLOWED}:${closed}/`)).rejects.toThrow();
     await site[Symbol.asyncDispose]();
     await expect(sendThrough(captureProxy, `http://${ALLOWED}:${closed}/`)).rejects.toThrow();
-    const { status, socket } = await connectThrough(captureProxy, `${ALLOWED}:${closed}`);
-    socket.destroy();
-    expect(status).toBe(502);
+    expect(await tunnelStatus(captureProxy, `${ALLOWED}:${closed}`)).toBe(502);
     expect(captureProxy.failures).toEqual([
       { host: ALLOWED, port: closed, code: 'EMPTY_RESPONSE' },
       { host: ALLOWED, port: closed, code: 'ECONNREFUSED' },
@@ -312,19 +273,18 @@ describe('a destination that cannot be reached', () => {
   });
 
   test('breaks an answer off where it broke off', async () => {
-    await using site = await startPlainSite({
+    const { site, captureProxy } = await siteAndProxy({
       answer: (_request, response) => {
         response.writeHead(200, { 'content-length': '1000' });
         response.write('half', () => response.destroy());
       },
     });
-    await using captureProxy = await openTestProxy();
     await expect(sendThrough(captureProxy, `http://${ALLOWED}:${site.port}/`)).rejects.toThrow();
   });
 
   test('is tried at every judged address', async () => {
-    await using site = await startPlainSite();
-    await using captureProxy = await openTestProxy(
+    const { site, captureProxy } = await siteAndProxy(
+      {},
       { 'several.example.net': ['127.0.0.4', '::1', ALLOWED] },
       { allowDestinations: ['several.example.net'] },
     );
@@ -378,8 +338,7 @@ describe('what the operator allows', () => {
     ['http://93.184.216.34/', false],
     ['http://nowhere.example.net/', false],
   ])('is open to a capture of %s: %s', async (target, open) => {
-    await using site = await startPlainSite();
-    await using captureProxy = await openTestProxy(zone, { allowDestinations: [`${ALLOWED}/32`] }, { target });
+    const { site, captureProxy } = await siteAndProxy({}, zone, { allowDestinations: [`${ALLOWED}/32`] }, { target });
     for (const host of ['stub.example.com', 'other.stub.example.com', ALLOWED, 'wiki.corp']) {
       const got = await sendThrough(captureProxy, `http://${host}:${site.port}/`).catch(() => null);
       expect([host, got?.body]).toEqual([host, open ? 'hello' : undefined]);
@@ -389,8 +348,8 @@ describe('what the operator allows', () => {
   });
 
   test('stays shut for a public page whose name leads there later', async () => {
-    await using site = await startPlainSite();
-    await using captureProxy = await openTestProxy(
+    const { site, captureProxy } = await siteAndProxy(
+      {},
       { 'turns.example.net': ({ nth }) => (nth === 0 ? ['93.184.216.34'] : [ALLOWED]) },
       {},
       { target: 'http://turns.example.net/' },

@@ -89,14 +89,9 @@ describe('what is denied', () => {
   test('is not reached, by name or address, allowed or public', async () => {
     const denyDestinations = ['denied.example.net', '93.184.216.0/24', `${ALLOWED}:81`];
     await using gate = await openTestEgress(zone, { denyDestinations });
-    const refused = (url: string) => gate.egress.refusesLiterally(url);
-    expect(['http://93.184.216.34/', 'http://93.184.215.1/', 'http://denied.example.net/', `http://${ALLOWED}:81/`].map(refused)).toEqual([
-      true,
-      false,
-      true,
-      true,
-    ]);
-    expect(refused(`http://${ALLOWED}:82/`)).toBe(false);
+    const urls = ['http://93.184.216.34/', 'http://denied.example.net/', `http://${ALLOWED}:81/`];
+    const others = ['http://93.184.215.1/', `http://${ALLOWED}:82/`];
+    expect([...urls, ...others].filter((url) => gate.egress.refusesLiterally(url))).toEqual(urls);
     await using captureProxy = await gate.openCaptureProxy();
     await expect(sendThrough(captureProxy, 'http://shop.example.net:81/')).rejects.toThrow();
     expect(captureProxy.refusedCount).toBe(1);

@@ -1,26 +1,14 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { promisify } from 'node:util';
+import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { EgressRefused, type PublicFetch } from '../../src/egress/egress.js';
 import { ALLOWED, openTestEgress, openTestProxy } from './open-test-egress.js';
-import { type PlainSiteOptions, startPlainSite } from './plain-site.js';
+import { type PlainSiteOptions, startPlainSite, startTcpSite } from './plain-site.js';
 
 function aFetch(url: string, more: Partial<PublicFetch> = {}): PublicFetch {
-  const origin = new URL(url).origin;
-  return {
-    url,
-    method: 'GET',
-    headers: {},
-    body: null,
-    timeoutMs: 10_000,
-    maxBytes: 65_536,
-    via: null,
-    allowedOrigins: [origin],
-    signal: null,
-    ...more,
-  };
+  const limits = { timeoutMs: 10_000, maxBytes: 65_536, signal: null };
+  return { url, method: 'GET', headers: {}, body: null, via: null, allowedOrigins: [new URL(url).origin], ...limits, ...more };
 }
 
 async function siteAndGate(options: PlainSiteOptions = {}) {
@@ -29,8 +17,9 @@ async function siteAndGate(options: PlainSiteOptions = {}) {
   const scheme = options.secure ? 'https' : 'http';
   return {
     site,
-    gate,
-    url: `${scheme}://hook.stub.example.com:${site.port}/hook?a=b#c`,
+    dns: gate.dns,
+    fetch: (more: Partial<PublicFetch> = {}) =>
+      gate.egress.fetch(aFetch(`${scheme}://hook.stub.example.com:${site.port}/hook?a=b#c`, more)),
     async [Symbol.asyncDispose]() {
       await gate[Symbol.asyncDispose]();
       await site[Symbol.asyncDispose]();
@@ -44,20 +33,20 @@ describe("the server's own request", () => {
       secure,
       answer: (_request, response) => response.writeHead(201, { 'x-a': 'b', 'set-cookie': ['a=1', 'b=2'] }).end('done'),
     });
-    const sent = aFetch(world.url, { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-Sig': 's' }, body: '{"ä":1}' });
-    const answer = await world.gate.egress.fetch(sent);
+    const headers = { 'Content-Type': 'application/json', 'X-Sig': 's' };
+    const answer = await world.fetch({ method: 'POST', headers, body: '{"ä":1}' });
     expect(answer).toMatchObject({ status: 201, truncated: false });
     expect(answer.headers.get('x-a')).toBe('b');
     expect(answer.headers.getSetCookie()).toEqual(['a=1', 'b=2']);
     expect(Buffer.from(answer.body).toString()).toBe('done');
     expect(world.site.requests[0]).toMatchObject({ method: 'POST', url: '/hook?a=b', body: '{"ä":1}' });
     expect(world.site.requests[0]?.headers).toMatchObject({ 'x-sig': 's', 'content-length': '8', 'accept-encoding': 'identity' });
-    expect(world.gate.dns.count('hook.stub.example.com', 'A')).toBe(1);
+    expect(world.dns.count('hook.stub.example.com', 'A')).toBe(1);
   });
 
   test('follows no redirect', async () => {
     await using world = await siteAndGate({ answer: (_request, response) => response.writeHead(307, { location: '/other' }).end() });
-    expect((await world.gate.egress.fetch(aFetch(world.url))).status).toBe(307);
+    expect((await world.fetch()).status).toBe(307);
     expect(world.site.requests).toHaveLength(1);
   });
 
@@ -66,9 +55,9 @@ describe("the server's own request", () => {
     await using world = await siteAndGate({
       answer: (_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),
     });
-    const whole = await world.gate.egress.fetch(aFetch(world.url));
+    const whole = await world.fetch();
     expect(Buffer.from(whole.body).equals(bomb.subarray(0, 65_536))).toBe(true);
-    const some = await world.gate.egress.fetch(aFetch(world.url, { maxBytes: 100 }));
+    const some = await world.fetch({ maxBytes: 100 });
     expect(some.body).toHaveLength(100);
     expect(some.truncated).toBe(true);
   });
@@ -77,65 +66,49 @@ describe("the server's own request", () => {
     await using world = await siteAndGate({
       answer: (_request, response) => response.writeHead(200, { 'x-big': 'x'.repeat(40_000) }).end(),
     });
-    await expect(world.gate.egress.fetch(aFetch(world.url))).rejects.toThrow(/overflow/i);
+    await expect(world.fetch()).rejects.toThrow(/overflow/i);
   });
 
   test('gives up over informational answers without end, and takes a few of them', async () => {
     const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n';
     let few = true;
-    const chatty = createServer((socket) => {
+    await using chatty = await startTcpSite((socket) => {
       const more = () => void (socket.destroyed || socket.write(hints.repeat(100), more));
-      socket.on('error', () => socket.destroy()).resume();
+      socket.resume();
       if (few) socket.end(`${hints.repeat(20)}HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`);
       else more();
     });
-    chatty.listen(0, ALLOWED);
-    await once(chatty, 'listening');
     await using gate = await openTestEgress();
-    const url = `http://hook.stub.example.com:${(chatty.address() as AddressInfo).port}/`;
+    const url = `http://hook.stub.example.com:${chatty.port}/`;
     expect((await gate.egress.fetch(aFetch(url))).status).toBe(200);
     few = false;
     await expect(gate.egress.fetch(aFetch(url))).rejects.toMatchObject({ code: 'UND_ERR_HEADERS_OVERFLOW' });
-    await promisify(chatty.close.bind(chatty))();
   });
 
   test('leaves a TLS handshake when nobody waits for it any more', async () => {
-    const mute = createServer((socket) => void socket.on('error', () => socket.destroy()).resume());
-    mute.listen(0, ALLOWED);
-    await once(mute, 'listening');
-    await using gate = await openTestEgress();
     const nobodyWaits = new AbortController();
-    mute.once('connection', (socket: Socket) => socket.once('data', () => nobodyWaits.abort(new Error('enough'))));
-    const url = `https://hook.stub.example.com:${(mute.address() as AddressInfo).port}/`;
-    const left = once(mute, 'connection').then(([socket]) => once(socket as Socket, 'close'));
+    await using mute = await startTcpSite((socket) => void socket.once('data', () => nobodyWaits.abort(new Error('enough'))));
+    await using gate = await openTestEgress();
+    const url = `https://hook.stub.example.com:${mute.port}/`;
+    const left = once(mute.server, 'connection').then(([socket]) => once(socket as Socket, 'close'));
     const began = performance.now();
     await expect(gate.egress.fetch(aFetch(url, { timeoutMs: 60_000, signal: nobodyWaits.signal }))).rejects.toThrow('enough');
     await left;
     expect(performance.now() - began).toBeLessThan(5_000);
-    mute.close();
   });
 
   test.each(['connect', 'headers', 'body', 'resolve'])('takes no longer than it may, whoever is slow (%s)', async (slow) => {
-    const mute = createServer((socket) => void socket.on('error', () => socket.destroy()));
-    mute.listen(0, ALLOWED);
-    await once(mute, 'listening');
-    await using world = await siteAndGate({
-      answer: (_request, response) => {
-        if (slow === 'body') response.write('x');
-      },
-    });
-    world.gate.dns.set('silent.stub.example.com', 'SILENCE');
-    const { port } = mute.address() as { port: number };
+    await using mute = await startTcpSite(() => {});
+    await using world = await siteAndGate({ answer: (_request, response) => void (slow === 'body' && response.write('x')) });
+    world.dns.set('silent.stub.example.com', 'SILENCE');
     const urls: Record<string, string> = {
-      connect: `https://hook.stub.example.com:${port}/`,
-      resolve: `http://silent.stub.example.com:${port}/`,
+      connect: `https://hook.stub.example.com:${mute.port}/`,
+      resolve: `http://silent.stub.example.com:${mute.port}/`,
     };
     const started = performance.now();
-    await expect(world.gate.egress.fetch(aFetch(urls[slow] ?? world.url, { timeoutMs: 300 }))).rejects.toMatchObject({
-      name: 'TimeoutError',
-    });
+    const url = urls[slow] === undefined ? {} : { url: urls[slow], allowedOrigins: [new URL(urls[slow]).origin] };
+    await expect(world.fetch({ ...url, timeoutMs: 300 })).rejects.toMatchObject({ name: 'TimeoutError' });
     expect(performance.now() - started).toBeLessThan(3_000);
-    mute.close();
   });
 });
 
@@ -179,16 +152,13 @@ describe('through a proxy', () => {
     await using site = await startPlainSite();
     await using canary = await startPlainSite({ address: '127.0.0.1' });
     await using captureProxy = await openTestProxy();
-    expect(
-      (await captureProxy.gate.egress.fetch(aFetch(`http://stub.example.com:${site.port}/`, { via: captureProxy, allowedOrigins: [] })))
-        .status,
-    ).toBe(200);
+    const ask = (url: string, allowedOrigins: string[] = []) =>
+      captureProxy.gate.egress.fetch(aFetch(url, { via: captureProxy, allowedOrigins }));
+    expect((await ask(`http://stub.example.com:${site.port}/`)).status).toBe(200);
     expect(captureProxy.bytes).toBeGreaterThan(100);
     const forbidden = `http://127.0.0.1:${canary.port}`;
-    await expect(captureProxy.gate.egress.fetch(aFetch(forbidden, { via: captureProxy, allowedOrigins: [] }))).rejects.toThrow(
-      EgressRefused,
-    );
+    await expect(ask(forbidden)).rejects.toThrow(EgressRefused);
     expect(canary.connections).toBe(0);
-    expect((await captureProxy.gate.egress.fetch(aFetch(forbidden, { via: captureProxy, allowedOrigins: [forbidden] }))).status).toBe(200);
+    expect((await ask(forbidden, [forbidden])).status).toBe(200);
   });
 });

@@ -5,29 +5,18 @@ import { type Config, readConfig } from '../../src/config.js';
 import { captureRequestSchema, toCaptureOptions } from '../../src/contract/capture-request.js';
 import type { CaptureProxy } from '../../src/egress/egress.js';
 import { type Log, silentLog } from '../../src/log.js';
-import type { Rendering } from '../../src/render/capture.js';
 import { Renderer } from '../../src/service/renderer.js';
 import type { TestGate } from './open-test-egress.js';
 
-/** Whole captures, as the service makes them, behind a gate whose proxies can be looked at. */
-export interface Captures extends AsyncDisposable {
-  /** Every proxy that was ever opened, those of pages opened ahead included. */
-  readonly proxies: readonly CaptureProxy[];
-  /** Their ports: a closed proxy has none any more. */
-  readonly proxyPorts: ReadonlySet<number>;
-  readonly dataDir: string;
-  /** @param wish a request as a client sends it */
-  capture(wish: Record<string, unknown>): Promise<Rendering>;
-}
+export type Captures = Awaited<ReturnType<typeof openCaptures>>;
 
 const CAPTURE_MAX_MS = 120_000;
 
-export async function openCaptures(
-  gate: TestGate,
-  { log = silentLog(), ...over }: Omit<Partial<Config>, 'log'> & { log?: Log } = {},
-): Promise<Captures> {
+/** Whole captures, as the service makes them, behind a gate whose proxies can be looked at. */
+export async function openCaptures(gate: TestGate, { log = silentLog(), ...over }: Omit<Partial<Config>, 'log'> & { log?: Log } = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-captures-'));
   const { egress } = gate;
+  /** Every proxy that was ever opened, those of pages opened ahead included, and their ports: a closed proxy has none any more. */
   const proxies: CaptureProxy[] = [];
   const proxyPorts = new Set<number>();
   const openCaptureProxy = egress.openCaptureProxy.bind(egress);
@@ -43,7 +32,8 @@ export async function openCaptures(
     proxies,
     proxyPorts,
     dataDir,
-    capture: (wish) => {
+    /** @param wish a request as a client sends it */
+    capture: (wish: Record<string, unknown>) => {
       const options = toCaptureOptions(captureRequestSchema.parse(wish));
       return renderer.render({ id: 'trial', options, onProgress: () => undefined }, AbortSignal.timeout(CAPTURE_MAX_MS));
     },

@@ -1,3 +1,5 @@
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
 import type { CaptureProxy } from '../../src/egress/egress.js';
 import { type EgressOptions, openEgress } from '../../src/egress/open-egress.js';
 import { silentLog } from '../../src/log.js';
@@ -24,6 +26,13 @@ export async function openTestProxy(
       await gate[Symbol.asyncDispose]();
     },
   });
+}
+
+/** A log at every level, and its lines. */
+export function collectedLog() {
+  const lines: string[] = [];
+  const sink = new Writable({ write: (line, _encoding, done) => done(void lines.push(String(line))) });
+  return { lines, log: pino({ level: 'trace' }, sink) };
 }
 
 export type TestGate = Awaited<ReturnType<typeof openTestEgress>>;

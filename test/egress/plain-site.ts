@@ -1,16 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecure } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, createServer as createTcp, type Socket } from 'node:net';
 import { TLS_IDENTITY } from '../fixtures/tls-identity.js';
 
-export interface PlainSite extends AsyncDisposable {
-  readonly port: number;
-  readonly address: string;
-  readonly connections: number;
-  /** Every request so far. */
-  readonly requests: readonly { method: string; url: string; headers: IncomingMessage['headers']; rawHeaders: string[]; body: string }[];
-}
+export type PlainSite = Awaited<ReturnType<typeof startPlainSite>>;
 
 export interface PlainSiteOptions {
   /** 127.0.0.2 is the one that tests allow; the others are canaries. */
@@ -41,9 +35,9 @@ export async function startPlainSites<Options extends PlainSiteOptions[]>(
 }
 
 /** A web site on a loopback address. */
-export async function startPlainSite(options: PlainSiteOptions = {}): Promise<PlainSite> {
+export async function startPlainSite(options: PlainSiteOptions = {}) {
   const { address = '127.0.0.2', answer = (_request, response) => response.end('hello') } = options;
-  const requests: PlainSite['requests'][number][] = [];
+  const requests: { method: string; url: string; headers: IncomingMessage['headers']; rawHeaders: string[]; body: string }[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;
   const serve = (request: IncomingMessage, response: ServerResponse) => {
@@ -65,7 +59,7 @@ export async function startPlainSite(options: PlainSiteOptions = {}): Promise<Pl
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
-    address,
+    /** Every request so far. */
     requests,
     get connections() {
       return connections;
@@ -77,4 +71,13 @@ export async function startPlainSite(options: PlainSiteOptions = {}): Promise<Pl
       await closed;
     },
   };
+}
+
+/** A TCP server at the allowed address. */
+export async function startTcpSite(onSocket: (socket: Socket) => void, options: { allowHalfOpen?: boolean } = {}) {
+  const server = createTcp(options, (socket) => onSocket(socket.on('error', () => socket.destroy())));
+  server.listen(0, '127.0.0.2');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { server, port, [Symbol.asyncDispose]: async () => void server.close() };
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createResolve, SystemHosts } from '../../src/egress/resolve-host.js';
-import { startDnsServer } from '../fixtures/dns-server.js';
+import { type DnsHandler, startDnsServer } from '../fixtures/dns-server.js';
 
 describe('a name server', () => {
   test('is asked once for each family, and all of its answer counts', async () => {
@@ -11,13 +11,6 @@ describe('a name server', () => {
     const resolve = createResolve([dns.address]);
     expect(await resolve('dual.example')).toEqual({ addresses: ['192.0.2.1', '192.0.2.2', '2001:db8::1'] });
     expect(dns.queries).toHaveLength(2);
-  });
-
-  test('that is silent about one family delays nobody', async () => {
-    await using dns = await startDnsServer({ 'half.example': ({ type }) => (type === 'A' ? ['192.0.2.1'] : 'SILENCE') });
-    const started = performance.now();
-    expect(await createResolve([dns.address])('half.example')).toEqual({ addresses: ['192.0.2.1'] });
-    expect(performance.now() - started).toBeLessThan(2_400);
   });
 
   test.each([
@@ -35,11 +28,19 @@ describe('a name server', () => {
     expect(await createResolve([dns.address])('mute.example')).toEqual({ unresolvable: 'ETIMEOUT', temporary: true });
   });
 
-  test('that has lost a question is asked again soon', async () => {
-    await using dns = await startDnsServer({ 'lost.example': ({ nth }) => (nth === 0 ? 'SILENCE' : ['192.0.2.1']) });
+  const slowly = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    return ['192.0.2.1'];
+  };
+  test.each<[string, DnsHandler, number]>([
+    ['is silent about one family delays nobody', ({ type }) => (type === 'A' ? ['192.0.2.1'] : 'SILENCE'), 2_400],
+    ['has lost a question is asked again soon', ({ nth }) => (nth === 0 ? 'SILENCE' : ['192.0.2.1']), 1_500],
+    ['takes its time is waited for', slowly, 2_400],
+  ])('that %s', async (_how, answer, withinMs) => {
+    await using dns = await startDnsServer({ 'a.example': answer });
     const started = performance.now();
-    expect(await createResolve([dns.address])('lost.example')).toEqual({ addresses: ['192.0.2.1'] });
-    expect(performance.now() - started).toBeLessThan(1_500);
+    expect(await createResolve([dns.address])('a.example')).toEqual({ addresses: ['192.0.2.1'] });
+    expect(performance.now() - started).toBeLessThan(withinMs);
   });
 
   test('that is silent leaves it to the next, soon', async () => {
@@ -49,17 +50,6 @@ describe('a name server', () => {
     expect(await createResolve([mute.address, dns.address])('a.example')).toEqual({ addresses: ['192.0.2.1'] });
     expect(performance.now() - started).toBeLessThan(1_500);
     expect(mute.count('a.example', 'A')).toBe(1);
-  });
-
-  test('that takes its time is waited for', async () => {
-    const slowly = async () => {
-      await new Promise((resolve) => setTimeout(resolve, 1_200));
-      return ['192.0.2.1'];
-    };
-    await using dns = await startDnsServer({ 'slow.example': slowly });
-    const started = performance.now();
-    expect(await createResolve([dns.address])('slow.example')).toEqual({ addresses: ['192.0.2.1'] });
-    expect(performance.now() - started).toBeLessThan(2_400);
   });
 
   test('may be one of several', async () => {
@@ -76,14 +66,8 @@ describe('the hosts file', () => {
     const hosts = new SystemHosts(file);
     expect(hosts.has('a.example')).toBe(false);
     writeFileSync(file, '# c.example\n127.0.0.1\tlocalhost A.example  b.example # d.example\n');
-    expect(['a.example', 'B.example', 'localhost', 'c.example', 'd.example', '127.0.0.1'].map((name) => hosts.has(name))).toEqual([
-      true,
-      true,
-      true,
-      false,
-      false,
-      false,
-    ]);
+    const names = ['a.example', 'B.example', 'localhost', 'c.example', 'd.example', '127.0.0.1'];
+    expect(names.filter((name) => hosts.has(name))).toEqual(['a.example', 'B.example', 'localhost']);
     writeFileSync(file, '192.0.2.1 z.example\n');
     utimesSync(file, 1, 1);
     expect([hosts.has('a.example'), hosts.has('z.example')]).toEqual([false, true]);
