@@ -121,18 +121,15 @@ export const PAPER: Record<string, Report> = {
       expect(await textsOf(rendering)).toEqual([[], ['Body two', 'Head']]);
     },
   },
-  'a page a little wider than the paper is scaled to it, with a warning': {
-    source: 'https://github.com/jsreport/jsreport-chrome-pdf/issues/16',
-    page: wide('771px'),
-    request: print({}),
-    right: (rendering) => isFitted(rendering, { scale: 0.83, warned: 'a scale of 0.83 to fit. ' }),
-  },
-  'a page that is wider at its own scale is scaled further': {
-    source: 'https://github.com/wkhtmltopdf/wkhtmltopdf/issues/2863',
-    page: wide('1285px'),
-    request: print({ scale: 1.5 }),
-    right: (rendering) => isFitted(rendering, { scale: 0.5, warned: 'a scale of 0.5 to fit. ' }),
-  },
+  'a page a little wider than the paper is scaled to it, with a warning': fitted(
+    'https://github.com/jsreport/jsreport-chrome-pdf/issues/16',
+    { width: '771px', scale: 0.83 },
+  ),
+  'a page that is wider at its own scale is scaled further': fitted(
+    'https://github.com/wkhtmltopdf/wkhtmltopdf/issues/2863',
+    { width: '1285px', scale: 0.5 },
+    { scale: 1.5 },
+  ),
   'a page that no scale fits is not made ever smaller': {
     source: 'https://github.com/chromiumembedded/cef/issues/1228',
     page: wide('150%'),
@@ -146,38 +143,29 @@ export const PAPER: Record<string, Report> = {
     source: 'https://github.com/wkhtmltopdf/wkhtmltopdf/issues/4467',
     page: wide('771px'),
     request: print({ fit_width: false }),
-    async right(rendering) {
-      expect(await find(rendering, 'Start')).toMatchObject({ size: near(16 * POINTS_PER_PX) });
-      expect(rendering.warnings).toEqual([]);
-    },
+    right: keepsSize,
   },
   'a page that fits on the paper is printed in its size, whatever the view’s width, without a warning': {
     source: 'https://github.com/browserless/browserless/issues/2899',
     page: `<meta name=viewport content="width=1200">${wide('600px')}`,
     request: { ...print({}), viewport: { width: 400, height: 600, deviceScaleFactor: 1, isMobile: true } },
-    async right(rendering) {
-      expect(await find(rendering, 'Start')).toMatchObject({ size: near(16 * POINTS_PER_PX) });
-      expect(rendering.warnings).toEqual([]);
-    },
+    right: keepsSize,
   },
-  'a tagged PDF has the title, the language and the alternative texts': {
-    source: 'https://github.com/puppeteer/puppeteer/issues/7509',
-    page: NAMED,
-    request: print({ tagged: true }),
-    right: (rendering) => isNamed(rendering, ['Ein Bild (rot)']),
-  },
-  'a PDF of the view has the title, the language and the alternative texts': {
-    source: 'https://github.com/browserless/browserless/issues/1376',
-    page: NAMED,
-    request: { format: 'pdf' },
-    right: (rendering) => isNamed(rendering, ['Ein Bild (rot)']),
-  },
-  'a PDF of pictures has the title and the language': {
-    source: 'https://github.com/danfickle/openhtmltopdf/issues/591',
-    page: NAMED,
-    request: { format: 'pdf', full_page: true },
-    right: (rendering) => isNamed(rendering, []),
-  },
+  'a tagged PDF has the title, the language and the alternative texts': named(
+    'https://github.com/puppeteer/puppeteer/issues/7509',
+    print({ tagged: true }),
+    ['Ein Bild (rot)'],
+  ),
+  'a PDF of the view has the title, the language and the alternative texts': named(
+    'https://github.com/browserless/browserless/issues/1376',
+    { format: 'pdf' },
+    ['Ein Bild (rot)'],
+  ),
+  'a PDF of pictures has the title and the language': named(
+    'https://github.com/danfickle/openhtmltopdf/issues/591',
+    { format: 'pdf', full_page: true },
+    [],
+  ),
   'a page rule that leaves no room, or is wider than any paper, does not fail the PDF': {
     source: 'https://github.com/puppeteer/puppeteer/issues/4418',
     page: pageOf('Body one', '@page{size:200000in 10in}'),
@@ -186,15 +174,25 @@ export const PAPER: Record<string, Report> = {
   },
 };
 
-/** Whether the word at the page's end is within the paper's margins. */
-async function isFitted(rendering: Rendering, { scale, warned }: { scale: number; warned: string }): Promise<void> {
-  expect((await find(rendering, 'Start'))?.size).toBeCloseTo(16 * POINTS_PER_PX * scale, 0);
-  const end = await find(rendering, 'End');
-  expect(end?.left).toBeLessThan(A4_WIDTH - LEFT - 20 * scale);
-  expect(end?.left).toBeGreaterThan(A4_WIDTH - LEFT - 40 * scale);
-  expect(rendering.warnings).toMatchObject([{ code: 'scaled_to_fit', message: expect.stringContaining(warned) }]);
+/** A page so wide, of which the word at the end is within the paper's margins. */
+function fitted(source: string, { width, scale }: { width: string; scale: number }, pdf = {}): Report {
+  const right = async (rendering: Rendering) => {
+    expect((await find(rendering, 'Start'))?.size).toBeCloseTo(16 * POINTS_PER_PX * scale, 0);
+    const end = await find(rendering, 'End');
+    expect(end?.left).toBeLessThan(A4_WIDTH - LEFT - 20 * scale);
+    expect(end?.left).toBeGreaterThan(A4_WIDTH - LEFT - 40 * scale);
+    const message = expect.stringContaining(`a scale of ${scale} to fit. `);
+    expect(rendering.warnings).toMatchObject([{ code: 'scaled_to_fit', message }]);
+  };
+  return { source, page: wide(width), request: print(pdf), right };
 }
 
-async function isNamed({ content }: Rendering, alts: string[]): Promise<void> {
-  expect(await pdfNames(content)).toEqual({ title: 'Größe (1) – 測試', language: 'de-CH', alts });
+async function keepsSize(rendering: Rendering): Promise<void> {
+  expect(await find(rendering, 'Start')).toMatchObject({ size: near(16 * POINTS_PER_PX) });
+  expect(rendering.warnings).toEqual([]);
+}
+
+function named(source: string, request: Report['request'], alts: string[]): Report {
+  const names = { title: 'Größe (1) – 測試', language: 'de-CH', alts };
+  return { source, page: NAMED, ...(request && { request }), right: async ({ content }) => expect(await pdfNames(content)).toEqual(names) };
 }
