@@ -7,7 +7,7 @@ const MB = 1_000_000;
 const estimate = (wish: Record<string, unknown>, alone = false) =>
   estimateBytes({ pictures: pageLoadsOf(someOptions(wish))[0]?.pictures ?? [] }, alone) / MB;
 
-/** Notes in which order captures start. */
+/** A budget that notes in which order captures start. */
 function aBudget(bytes: number) {
   let now = 0;
   const started: string[] = [];
@@ -15,71 +15,67 @@ function aBudget(bytes: number) {
   const reserve = async (name: string, share: number, signal = NEVER) => {
     const held = await budget.reserve(share, signal);
     started.push(name);
-    return held;
+    return { end: () => held[Symbol.dispose]() };
   };
   const later = (ms: number) => {
     now += ms;
   };
-  return { started, reserve, later };
+  /** The captures that have started once all others had a turn. */
+  const order = async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    return started.join(' ');
+  };
+  return { reserve, later, order };
 }
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
-
 it('captures run concurrently while they fit together, and the next one starts when one has ended', async () => {
-  const { started, reserve } = aBudget(100);
+  const { reserve, order } = aBudget(100);
   const one = await reserve('one', 60);
   await reserve('two', 40);
   const third = reserve('three', 50);
-  await turn();
-  expect(started).toEqual(['one', 'two']);
-  one[Symbol.dispose]();
-  one[Symbol.dispose]();
+  expect(await order()).toBe('one two');
+  one.end();
+  one.end();
   await third;
   void reserve('four', 50);
-  await turn();
-  expect(started).toEqual(['one', 'two', 'three']);
+  expect(await order()).toBe('one two three');
 });
 
-it('a capture larger than the budget runs alone', async () => {
-  for (const bytes of [100, -50]) {
-    const { started, reserve } = aBudget(bytes);
-    const large = await reserve('large', 500);
-    const small = reserve('small', 10);
-    await turn();
-    expect(started).toEqual(['large']);
-    large[Symbol.dispose]();
-    await small;
-  }
+it.each([100, -50])('a capture larger than the budget of %d runs alone', async (bytes) => {
+  const { reserve, order } = aBudget(bytes);
+  const large = await reserve('large', 500);
+  const small = reserve('small', 10);
+  expect(await order()).toBe('large');
+  large.end();
+  await small;
 });
 
 it('a small capture starts before a waiting large one, unless that has waited for long', async () => {
-  const { started, reserve, later } = aBudget(100);
+  const { reserve, later, order } = aBudget(100);
   const first = await reserve('first', 60);
   const large = reserve('large', 80);
   const small = await reserve('small', 30);
   later(6_000);
-  small[Symbol.dispose]();
+  small.end();
   const next = reserve('next', 30);
-  await turn();
-  expect(started).toEqual(['first', 'small']);
-  first[Symbol.dispose]();
-  (await large)[Symbol.dispose]();
+  expect(await order()).toBe('first small');
+  first.end();
+  (await large).end();
   await next;
-  expect(started).toEqual(['first', 'small', 'large', 'next']);
+  expect(await order()).toBe('first small large next');
 });
 
 it('a capture that is aborted while it waits blocks no other', async () => {
-  const { started, reserve, later } = aBudget(100);
+  const { reserve, later, order } = aBudget(100);
   await reserve('first', 60);
   const ends = new AbortController();
   const large = reserve('large', 80, ends.signal);
   later(6_000);
   const small = reserve('small', 30);
-  await turn();
+  expect(await order()).toBe('first');
   ends.abort(new Error('enough'));
   await expect(large).rejects.toThrow('enough');
   await small;
-  expect(started).toEqual(['first', 'small']);
 });
 
 it('the estimate grows with the pixels of one shot, up to the size of a strip', () => {

@@ -1,40 +1,36 @@
-import sharp from 'sharp';
+import { EventEmitter, once } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
 import { shouldRetry } from '../../src/capture/attempt.js';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { captureRequestSchema, toCaptureOptions } from '../../src/contract/capture-request.js';
 import { MemoryBudget } from '../../src/render/budgets.js';
-import { capture, type RenderDeps } from '../../src/render/capture.js';
-import { type PageSession, SharedLoss } from '../../src/render/page-session.js';
+import { capture, crashedAgain, type RenderDeps } from '../../src/render/capture.js';
+import { NoBrowser, type PageSession, SharedLoss } from '../../src/render/page-session.js';
 import type { OpenPageSession } from '../../src/render/pool/open-page-session.js';
-import { document, html } from '../fixtures/site/answer.js';
 import { openRig, siteAndRig } from './page/capture-rig.js';
+import { colourAt } from './picture/blots.js';
 
-const { site, rig } = await siteAndRig();
+const { site, rig, serve } = await siteAndRig();
 
-/** The rig's pool, with a look at each page session and a count of what is out. */
-function watchedPool(onStage: (session: PageSession, how: string) => void = () => {}): { pool: RenderDeps['pool']; out: () => number } {
+/** Captures with the rig's pool, with a look at each page session and a count of what is out. */
+async function watchedRig(onStage: (session: PageSession, how: string) => void = () => {}) {
   let out = 0;
   const watched = (how: 'acquire' | 'acquireAlone'): RenderDeps['pool']['acquire'] => {
     return async (options, signal, requester) => {
       const lease = await rig.deps.pool[how](options, signal, requester);
       out += 1;
       onStage(lease.session, how);
-      return {
-        ...lease,
-        async release() {
-          out -= 1;
-          await lease.release();
-        },
+      const release = async () => {
+        out -= 1;
+        await lease.release();
       };
+      return { ...lease, release };
     };
   };
-  return { out: () => out, pool: { acquire: watched('acquire'), acquireAlone: watched('acquireAlone') } };
+  return { ...(await openRig({ pool: { acquire: watched('acquire'), acquireAlone: watched('acquireAlone') } })), out: () => out };
 }
 
-function lose(session: PageSession, why: Error): void {
-  (session as OpenPageSession).lose(why);
-}
+const lose = (session: PageSession, why: Error) => (session as OpenPageSession).lose(why);
 
 describe('a capture', () => {
   it('reports its progress, its times, and its page', async () => {
@@ -55,84 +51,61 @@ describe('a capture', () => {
   ])('of an element has its lazy images, all the way down: %s', async (_where, style) => {
     const image = '<img loading="lazy" src="/image/300x300/ff0000.png?wait=150" style="display:block;width:300px;height:300px">';
     const gap = '<div style="height:4000px">Far above</div>';
-    const body = `<div style="${style}">${gap}<div id="gallery" style="width:300px">${image}${gap}${image}</div></div>`;
-    site.route('/gallery', (_request, response) => html(response, document('Gallery', body)));
-    const { content, height } = await rig.capture(site.url('/gallery'), { selector: '#gallery' });
-    for (const top of [150, height - 150]) {
-      const pixel = await sharp(content).extract({ left: 150, top, width: 1, height: 1 }).raw().toBuffer();
-      expect([...pixel].slice(0, 3), `at ${top}`).toEqual([255, 0, 0]);
-    }
+    const url = serve(`<div style="${style}">${gap}<div id="gallery" style="width:300px">${image}${gap}${image}</div></div>`);
+    const { content, height } = await rig.capture(url, { selector: '#gallery' });
+    for (const top of [150, height - 150]) expect(await colourAt(content, 150, top), `at ${top}`).toBe('ff0000');
   });
 
   it('reports the address that a script has set', async () => {
-    site.route('/push', (_request, response) =>
-      html(response, document('Push', '<h1>Words</h1><script>history.pushState({}, "", "/pushed?to=here")</script>')),
-    );
-    expect((await rig.capture(site.url('/push'))).finalUrl).toBe(site.url('/pushed?to=here'));
+    const url = serve('<h1>Words</h1><script>history.pushState({}, "", "/pushed?to=here")</script>');
+    expect((await rig.capture(url)).finalUrl).toBe(site.url('/pushed?to=here'));
   });
 
   it('counts the connections that the proxy refused', async () => {
-    site.route('/reaches-inside', (_request, response) =>
-      html(response, document('Page', '<h1>Words</h1><img src="http://10.1.2.3/a.png"><img src="http://192.168.1.1/b.png">')),
-    );
-    expect((await rig.capture(site.url('/reaches-inside'))).blockedRequests).toBe(2);
+    const url = serve('<h1>Words</h1><img src="http://10.1.2.3/a.png"><img src="http://192.168.1.1/b.png">');
+    expect((await rig.capture(url)).blockedRequests).toBe(2);
   });
 
+  const moving = (to: string) => serve(`<h1>On the way</h1><script>setTimeout(() => { location = "${to}" }, 600)</script>`);
+
   it('shows the final page when it navigated while it was being prepared', async () => {
-    site.route('/moves', (_request, response) =>
-      html(response, document('Moves', '<h1>On the way</h1><script>setTimeout(() => { location = "/boxes" }, 700)</script>')),
-    );
-    const { finalUrl, content } = await rig.capture(site.url('/moves'), { delay: 1_000 });
+    const { finalUrl, content } = await rig.capture(moving('/boxes'), { delay: 1_000 });
     const { content: there } = await rig.capture(site.url('/boxes'));
     expect(finalUrl).toBe(site.url('/boxes'));
     expect(Buffer.compare(content, there)).toBe(0);
   });
 
   it('ends in time if its checks were slow before the browser stopped drawing', async () => {
-    const page = '<canvas></canvas><script>setInterval(() => fetch("/static"), 50)</script>';
-    site.route('/never-drawn', (_request, response) => html(response, document('Never drawn', page)));
-    const { pool } = watchedPool(({ cdp }) => {
+    const url = serve('<canvas></canvas><script>setInterval(() => fetch("/static"), 50)</script>');
+    const watched = await watchedRig(({ cdp }) => {
       const send = cdp.send.bind(cdp);
       const hung = new Promise<never>(() => {});
       cdp.send = ((method, params) => (method === 'Page.captureScreenshot' ? hung : send(method, params))) as typeof cdp.send;
     });
-    await using watched = await openRig({ pool });
     const began = Date.now();
-    expect(await watched.failure(site.url('/never-drawn'), { timeout: 1_000 })).toMatchObject({ code: 'render_timeout' });
+    expect(await watched.failure(url, { timeout: 1_000 })).toMatchObject({ code: 'render_timeout' });
     // trials.md, hostile: timeout and 5 s.
     expect(Date.now() - began).toBeLessThan(6_000);
   });
 
   it('fails if the page moved to a refused page while it waited', async () => {
-    site.route('/moves-badly', (_request, response) =>
-      html(response, document('Moves', '<h1>On the way</h1><script>setTimeout(() => { location = "http://10.0.0.1/" }, 600)</script>')),
-    );
-    expect(await rig.failure(site.url('/moves-badly'), { delay: 1_000 })).toMatchObject({ code: 'navigation_failed', retriable: false });
+    expect(await rig.failure(moving('http://10.0.0.1/'), { delay: 1_000 })).toMatchObject({ code: 'navigation_failed', retriable: false });
   });
 });
 
-describe('the egress country', () => {
-  const german: Partial<RenderDeps> = { countries: { observe: async () => 'DE' } };
-
-  it('ends the capture before any request to the target if it differs from the region’s', async () => {
-    await using elsewhere = await openRig({ ...german, pool: rig.deps.pool });
-    const hits = site.hits.length;
-    const error = await elsewhere.failure(site.url('/static'), { region: 'us' });
-    expect(error).toMatchObject({ code: 'egress_mismatch', retriable: false, details: { expected: 'US', observed: 'DE' } });
-    expect(site.hits.length).toBe(hits);
-  });
-
-  it('is reported if it was observed, and not determined otherwise', async () => {
-    await using elsewhere = await openRig({ ...german, pool: rig.deps.pool });
-    expect((await elsewhere.capture(site.url('/static'), { region: 'de' })).egressCountry).toBe('DE');
-    expect((await elsewhere.capture(site.url('/static'), { region: 'us', verify_egress: false })).egressCountry).toBeNull();
-  });
+it('the egress country is reported if it was observed, and ends the capture before any request if it is not the region’s', async () => {
+  await using elsewhere = await openRig({ countries: { observe: async () => 'DE' }, pool: rig.deps.pool });
+  const hits = site.hits.length;
+  const error = await elsewhere.failure(site.url('/static'), { region: 'us' });
+  expect(error).toMatchObject({ code: 'egress_mismatch', retriable: false, details: { expected: 'US', observed: 'DE' } });
+  expect(site.hits.length).toBe(hits);
+  expect((await elsewhere.capture(site.url('/static'), { region: 'de' })).egressCountry).toBe('DE');
+  expect((await elsewhere.capture(site.url('/static'), { region: 'us', verify_egress: false })).egressCountry).toBeNull();
 });
 
 describe('the page session', () => {
   it('is released after success and after failure', async () => {
-    const { pool, out } = watchedPool();
-    await using watched = await openRig({ pool });
+    const { out, ...watched } = await watchedRig();
     await watched.capture(site.url('/static'));
     await watched.failure(site.url('/status/500'));
     await watched.failure(site.url('/static'), { custom_js: 'throw 1' });
@@ -140,26 +113,22 @@ describe('the page session', () => {
   });
 
   it('stays open until its picture has been stored', async () => {
-    const watched = watchedPool();
+    const watched = await watchedRig();
     const options = toCaptureOptions(captureRequestSchema.parse({ url: site.url('/static') }));
-    let tellKept = (): void => {};
-    const kept = new Promise<void>((resolve) => {
-      tellKept = resolve;
-    });
-    const order = { id: 'job', options, onProgress: () => {}, kept };
-    await capture({ ...rig.deps, pool: watched.pool }, order, new AbortController().signal);
+    const stored = new EventEmitter();
+    const kept = once(stored, 'stored').then(() => {});
+    await capture(watched.deps, { id: 'job', options, onProgress: () => {}, kept }, new AbortController().signal);
     expect(watched.out()).toBe(1);
-    tellKept();
+    stored.emit('stored');
     await vi.waitFor(() => expect(watched.out()).toBe(0));
   });
 
   it('that is lost with others of its browser is repeated in a dedicated browser, which is stopped afterwards', async () => {
     const sessions: [how: string, session: PageSession][] = [];
-    const { pool, out } = watchedPool((session, how) => {
+    const { out, ...watched } = await watchedRig((session, how) => {
       sessions.push([how, session]);
       if (how === 'acquire') session.page.once('load', () => lose(session, new SharedLoss('the browser ended')));
     });
-    await using watched = await openRig({ pool });
     expect(await watched.capture(site.url('/article'), { delay: 1_000 })).toMatchObject({ format: 'png', width: 800 });
     expect(sessions.map(([how]) => how)).toEqual(['acquire', 'acquireAlone']);
     const [first, second] = sessions.map(([, { context }]) => context.browser());
@@ -170,11 +139,10 @@ describe('the page session', () => {
   });
 
   it('that is lost with others of its browser, and again alone, is not repeated any more', async () => {
-    const { pool, out } = watchedPool((session, how) => {
+    const { out, ...watched } = await watchedRig((session, how) => {
       const reason = how === 'acquire' ? new SharedLoss('the browser ended') : new Error('it ended again');
       session.page.once('load', () => lose(session, reason));
     });
-    await using watched = await openRig({ pool });
     const error = await watched.failure(site.url('/static'), { delay: 5_000 });
     expect(error).toMatchObject({ code: 'render_crashed', details: { own_browser: true } });
     expect(shouldRetry(error, 30_000)).toBe(false);
@@ -196,17 +164,15 @@ describe('the page session', () => {
   });
 
   it('that crashes during the capture is render_crashed, and released', async () => {
-    const { pool, out } = watchedPool(
+    const { out, ...watched } = await watchedRig(
       (session) => void session.page.once('load', () => void session.cdp.send('Page.crash').catch(() => {})),
     );
-    await using watched = await openRig({ pool });
     expect(await watched.failure(site.url('/static'), { delay: 5_000 })).toMatchObject({ code: 'render_crashed', retriable: true });
     expect(out()).toBe(0);
   });
 
   it('is released at once when the caller aborts the capture, whose reason is thrown', async () => {
-    const { pool, out } = watchedPool();
-    await using watched = await openRig({ pool });
+    const { out, ...watched } = await watchedRig();
     const caller = new AbortController();
     const reason = new CaptureError({ code: 'render_timeout', message: 'enough' });
     const began = Date.now();
@@ -216,4 +182,45 @@ describe('the page session', () => {
     expect(Date.now() - began).toBeLessThan(10_000);
     expect(out()).toBe(0);
   });
+});
+
+describe('explain', () => {
+  async function changesOf(body: string) {
+    const viewport = { width: 800, height: 600, deviceScaleFactor: 1 };
+    const options = toCaptureOptions(captureRequestSchema.parse({ url: serve(body), full_page: true, viewport }));
+    const order = { options: { ...options, explain: true }, id: 'job', onProgress: () => {} };
+    return (await capture(rig.deps, order, new AbortController().signal)).changed;
+  }
+
+  it("reports what was expanded and pinned, and which requests held the page's clock", async () => {
+    const changed = await changesOf(`<style>body{margin:0}.bar{position:fixed;top:0}.feed{height:600px;overflow-y:auto}</style>
+      <nav id="top" class="bar dark">Bar</nav><main class="feed"><div style="height:2000px">Text</div></main>
+      <script>addEventListener('load', () => fetch('/image/9x9/ff0000.png?wait=300'))</script>`);
+    expect(changed).toMatchObject({
+      blocked: [],
+      hidden: [],
+      expanded: ['main.feed'],
+      pinned: [{ element: 'nav#top.bar.dark', role: 'top' }],
+      clock: { realTimeBecause: null, heldBy: [{ kind: 'fetch', host: new URL(site.origin).host, count: 1 }] },
+    });
+    expect(changed?.clock.aheadMs).toBeGreaterThanOrEqual(2_000);
+    expect(changed?.clock.heldMs).toBeGreaterThan(100);
+  });
+
+  it('limits the names of elements, whatever a page calls them', async () => {
+    const many = Array.from({ length: 300 }, (_, nth) => `<b class="${'x'.repeat(500)}" style="position:fixed;top:${nth}px">B</b>`).join(
+      '',
+    );
+    const form = '<form style="position:fixed;top:0"><input name="id"><input name="classList"><input name="matches">Form</form>';
+    const names = (await changesOf(`${form}${many}<div style="height:2000px"></div>`))?.pinned.map(({ element }) => element) ?? [];
+    expect([names.length, names[0]]).toEqual([50, 'form']);
+    expect(Math.max(...names.map(({ length }) => length))).toBe(120);
+  });
+});
+
+it('a repeated capture that finds a full disk reports that, and not a failed browser start', () => {
+  const full = new CaptureError({ code: 'internal_error', status: 503, message: 'The disk is full.' });
+  expect(crashedAgain(full)).toBe(full);
+  const message = expect.stringContaining('no other one could be started');
+  expect(crashedAgain(new NoBrowser(new Error('too late')))).toMatchObject({ code: 'render_crashed', message });
 });

@@ -1,35 +1,32 @@
 import { describe, expect, it } from 'vitest';
-import { guardPage } from '../../../src/render/filter/guard-page.js';
+import { asksForConsent, refuses } from '../../../src/render/in-page/consent/words.js';
 import { guardedWeb } from '../filter/guarded-web.js';
-import { aPageSession, someOptions } from '../filter/site.js';
 
-const PAGE = 'http://page.test/';
 const ARTICLE = `<main><h1>Bread</h1>${'<p>Flour, water, salt and time make bread that keeps for days.</p>'.repeat(60)}</main>`;
 /** Leaves a trace of each click in the page. */
 const TRACE = `<script>window.clicks = []; addEventListener('click', (e) => clicks.push(e.target.id || e.target.textContent.trim()), true)</script>`;
 
-const rig = await guardedWeb();
+const { web, visit } = await guardedWeb();
 
 let visits = 0;
 
+/** Serves a page, and answers its banners. */
 async function answered(html: string, headers: Record<string, string> = {}) {
   // Each test has a page of its own, since the tests run concurrently.
-  const url = `${PAGE}${++visits}`;
-  rig.web.page(url, `<!doctype html><html><head>${TRACE}</head>${html}</html>`, headers);
-  const session = await aPageSession(rig.browser);
-  const guard = await guardPage(rig.parts, session, someOptions(url, { block_cookie_banners: true }));
-  await session.page.goto(url);
-  const report = await guard.answerBanners(AbortSignal.timeout(20_000));
-  const clicks = await session.page.evaluate(() => (globalThis as unknown as { clicks: string[] }).clicks).catch(() => []);
-  return { page: session.page, session, guard, report, clicks, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
+  const url = `http://page.test/${++visits}`;
+  web.page(url, `<html><head>${TRACE}</head>${html}</html>`, headers);
+  const visited = await visit(url, { block_cookie_banners: true });
+  const report = await visited.guard.answerBanners(AbortSignal.timeout(20_000));
+  /** A variable of the page. */
+  const globalOf = (name: string): Promise<unknown> => visited.page.evaluate((key) => Reflect.get(globalThis, key), name);
+  return { ...visited, report, globalOf, clicks: await globalOf('clicks') };
 }
 
 const FIXED = 'position:fixed;left:0;right:0;bottom:0;padding:20px;background:#eee;z-index:99';
 const gone = `this.closest('.b').remove()`;
 /** A banner with this content. */
 const box = (content: string) => `<div class="b" style="${FIXED}">${content}</div>`;
-const bar = (text: string, buttons: string[], style = FIXED) =>
-  `<div class="b" style="${style}"><p>${text}</p>${buttons.map((label) => `<button onclick="${gone}">${label}</button>`).join('')}</div>`;
+const BAR = box('<p>We use cookies to improve our site.</p><button>Accept all</button>');
 
 describe.concurrent('known platforms', () => {
   it('decline OneTrust by its own button', async () => {
@@ -51,7 +48,7 @@ describe.concurrent('known platforms', () => {
         withdraw() { window.withdrawn = true; }, hide() { document.getElementById('CybotCookiebotDialog').remove(); } }</script></body>`);
     expect(page.report).toMatchObject({ outcome: 'rejected', platform: 'Cybotcookiebot' });
     expect(page.clicks).toEqual([]);
-    expect(await page.page.evaluate(() => Reflect.get(globalThis, 'withdrawn'))).toBe(true);
+    expect(await page.globalOf('withdrawn')).toBe(true);
     expect(await page.page.isVisible('#CybotCookiebotDialog')).toBe(false);
   });
 
@@ -72,77 +69,63 @@ describe.concurrent('known platforms', () => {
     const forged = `{ platform: 'x'.repeat(200_000), outcome: 'rejected' }`;
     await using page = await answered(`<body>${ARTICLE}
       <script>globalThis.Promise = class { then(done) { done(${forged}); } catch() { return this; } static resolve() { return new this(); } };</script>
-      ${bar('We use cookies to improve our site.', ['Accept all'])}</body>`);
+      ${BAR}</body>`);
     expect(page.report).toMatchObject({ platform: null, outcome: 'hidden' });
   });
 
   it('are declined inside their frame', async () => {
-    rig.web.page(
+    web.page(
       'http://cmp.site.test/message.html',
-      `<!doctype html><body><p>We and our partners use cookies. Your privacy matters.</p>
+      `<body><p>We and our partners use cookies. Your privacy matters.</p>
        <button>Accept all</button><button onclick="parent.postMessage('refused', '*')">Reject all</button></body>`,
     );
     await using page = await answered(`<body style="overflow:hidden">${ARTICLE}
       <div id="wall" style="position:fixed;inset:0;background:#0008"><iframe title="Consent message" src="http://cmp.site.test/message.html" style="width:600px;height:400px"></iframe></div>
       <script>addEventListener('message', (e) => { if (e.data === 'refused') { window.refused = true; document.getElementById('wall').remove(); } })</script></body>`);
     expect(page.report.outcome).toBe('rejected');
-    expect(await page.page.evaluate(() => Reflect.get(globalThis, 'refused'))).toBe(true);
+    expect(await page.globalOf('refused')).toBe(true);
     expect(await page.page.locator('#wall').count()).toBe(0);
   });
 });
 
 describe.concurrent('frames without a telling name', () => {
-  const WALL = 'position:fixed;left:300px;top:200px;width:600px;height:300px';
-
-  it('are hidden when they cannot be declined', async () => {
-    await using page = await answered(
-      `<body>${ARTICLE}<div id="w" style="${WALL}"><iframe srcdoc="<p>We use cookies.</p><button>Accept</button>"></iframe></div></body>`,
-    );
-    expect(page.report.outcome).toBe('hidden');
-    expect(await page.page.isVisible('#w')).toBe(false);
+  it.each([
+    ['are hidden when they cannot be declined', '<p>We use cookies.</p><button>Accept</button>', 'hidden'],
+    ['are left alone when they are something else', '<p>3 cookies in your basket</p><button>Options</button>', 'none'],
+  ])('%s', async (_what, content, outcome) => {
+    const frame = `<iframe id="f" srcdoc="${content}" style="position:fixed;left:300px;top:200px;width:600px;height:300px"></iframe>`;
+    await using page = await answered(`<body>${ARTICLE}${frame}</body>`);
+    expect(page.report.outcome).toBe(outcome);
+    expect(await page.page.isVisible('#f')).toBe(outcome === 'none');
   });
+});
 
-  it('are left alone when they are something else', async () => {
-    await using page = await answered(
-      `<body>${ARTICLE}<iframe id="f" srcdoc="<p>3 cookies in your basket</p><button>Options</button>" style="${WALL}"></iframe></body>`,
-    );
-    expect(page.report.outcome).toBe('none');
-    expect(await page.page.isVisible('#f')).toBe(true);
+describe('the words of a banner', () => {
+  it.each([
+    ['English', 'We use cookies to make this site better.', 'Accept all', 'Reject all'],
+    ['necessary only', 'This site uses cookies.', 'Accept', 'Only necessary cookies'],
+    ['German', 'Wir verwenden Cookies, um unsere Website zu verbessern.', 'Alle akzeptieren', 'Ablehnen'],
+    ['French', 'Nous utilisons des cookies pour améliorer le site.', 'Tout accepter', 'Continuer sans accepter'],
+    ['Spanish', 'Utilizamos cookies para mejorar.', 'Aceptar', 'Rechazar todas'],
+    ['Italian', 'Questo sito utilizza i cookie.', 'Accetta tutto', 'Rifiuta tutto'],
+    ['Dutch', 'Wij gebruiken cookies op deze site.', 'Accepteren', 'Weigeren'],
+    ['Portuguese', 'Este site usa cookies.', 'Aceitar', 'Recusar'],
+    ['Polish', 'Ta strona używa plików cookie.', 'Akceptuję', 'Odrzuć wszystkie'],
+    ['Swedish', 'Vi använder kakor på webbplatsen.', 'Godkänn', 'Endast nödvändiga kakor'],
+    ['Russian', 'Мы используем файлы cookie.', 'Принять', 'Отклонить'],
+    ['Arabic', 'نستخدم ملفات تعريف الارتباط لتحسين تجربتك', 'قبول', 'رفض'],
+    ['Hebrew', 'אתר זה משתמש בעוגיות', 'אישור', 'דחייה'],
+    ['Vietnamese', 'Trang web này sử dụng cookie', 'Chấp nhận', 'Từ chối'],
+    ['Croatian', 'Ova stranica koristi kolačiće', 'Prihvaćam', 'Odbijam'],
+    ['Bulgarian', 'Този сайт използва бисквитки', 'Приемам', 'Отказвам'],
+    ['Thai', 'เว็บไซต์นี้ใช้คุกกี้', 'ยอมรับ', 'ปฏิเสธ'],
+    ['Japanese', '当サイトはクッキーを使用します。', '同意する', 'すべて拒否'],
+  ])('are recognised in %s', (_language, text, acceptance, refusal) => {
+    expect([asksForConsent(text, [acceptance]), refuses(acceptance), refuses(refusal)]).toEqual([true, false, true]);
   });
 });
 
 describe.concurrent('unknown banners', () => {
-  it.each([
-    ['English', 'We use cookies to make this site better.', ['Accept all', 'Reject all'], 'Reject all'],
-    ['necessary only', 'This site uses cookies.', ['Accept', 'Only necessary cookies'], 'Only necessary cookies'],
-    ['German', 'Wir verwenden Cookies, um unsere Website zu verbessern.', ['Alle akzeptieren', 'Ablehnen'], 'Ablehnen'],
-    [
-      'French',
-      'Nous utilisons des cookies pour améliorer le site.',
-      ['Tout accepter', 'Continuer sans accepter'],
-      'Continuer sans accepter',
-    ],
-    ['Spanish', 'Utilizamos cookies para mejorar.', ['Aceptar', 'Rechazar todas'], 'Rechazar todas'],
-    ['Italian', 'Questo sito utilizza i cookie.', ['Accetta tutto', 'Rifiuta tutto'], 'Rifiuta tutto'],
-    ['Dutch', 'Wij gebruiken cookies op deze site.', ['Accepteren', 'Weigeren'], 'Weigeren'],
-    ['Portuguese', 'Este site usa cookies.', ['Aceitar', 'Recusar'], 'Recusar'],
-    ['Polish', 'Ta strona używa plików cookie.', ['Akceptuję', 'Odrzuć wszystkie'], 'Odrzuć wszystkie'],
-    ['Swedish', 'Vi använder kakor på webbplatsen.', ['Godkänn', 'Endast nödvändiga kakor'], 'Endast nödvändiga kakor'],
-    ['Russian', 'Мы используем файлы cookie.', ['Принять', 'Отклонить'], 'Отклонить'],
-    ['Arabic', 'نستخدم ملفات تعريف الارتباط لتحسين تجربتك', ['قبول', 'رفض'], 'رفض'],
-    ['Hebrew', 'אתר זה משתמש בעוגיות', ['אישור', 'דחייה'], 'דחייה'],
-    ['Vietnamese', 'Trang web này sử dụng cookie', ['Chấp nhận', 'Từ chối'], 'Từ chối'],
-    ['Croatian', 'Ova stranica koristi kolačiće', ['Prihvaćam', 'Odbijam'], 'Odbijam'],
-    ['Bulgarian', 'Този сайт използва бисквитки', ['Приемам', 'Отказвам'], 'Отказвам'],
-    ['Thai', 'เว็บไซต์นี้ใช้คุกกี้', ['ยอมรับ', 'ปฏิเสธ'], 'ปฏิเสธ'],
-    ['Japanese', '当サイトはクッキーを使用します。', ['同意する', 'すべて拒否'], 'すべて拒否'],
-  ])('in %s are declined', async (_, text, buttons, refusal) => {
-    await using page = await answered(`<body>${ARTICLE}${bar(text, buttons)}</body>`);
-    expect(page.report).toMatchObject({ outcome: 'rejected', platform: null });
-    expect(page.clicks).toEqual([refusal]);
-    expect(await page.page.locator('.b').count()).toBe(0);
-  });
-
   it.each([
     ['an acceptance and a cross', '<p>We use cookies. By using this site you agree.</p><button>OK</button><button>×</button>'],
     ['a cross', `<p>By continuing to use this site you agree to our use of cookies.</p><button>×</button>`],
@@ -159,39 +142,33 @@ describe.concurrent('unknown banners', () => {
   });
 
   it.each([
+    ['that is a button', `<button>Accept</button><button onclick="${gone}">Decline</button>`],
     ['that is a box', `<div class="btn">Accept</div><div class="btn" onclick="${gone}">Decline</div>`],
     ['that does nothing', '<button>Accept</button><button>Decline</button>'],
   ])('are gone after a click on a refusal %s', async (_what, buttons) => {
     await using page = await answered(`<body>${ARTICLE}${box(`<p>We use cookies.</p>${buttons}`)}</body>`);
-    expect(page.report.outcome).toBe('rejected');
+    expect(page.report).toMatchObject({ outcome: 'rejected', platform: null });
     expect(page.clicks).toEqual(['Decline']);
     expect(await page.page.isVisible('.b')).toBe(false);
   });
 
-  it('are declined inside an open shadow root', async () => {
-    await using page = await answered(`<body>${ARTICLE}<div id="host"></div><script>
-      const root = document.getElementById('host').attachShadow({ mode: 'open' });
+  it.each([
+    ['are declined inside an open shadow root', 'host', 'open', 'rejected'],
+    ['are hidden by their host when they are in a closed shadow root and its name identifies them', 'cookie-consent', 'closed', 'hidden'],
+  ])('%s', async (_what, id, mode, outcome) => {
+    await using page = await answered(`<body>${ARTICLE}<div id="${id}"></div><script>
+      const host = document.getElementById('${id}'), root = host.attachShadow({ mode: '${mode}' });
       root.innerHTML = '<div style="${FIXED}"><p>We use cookies for statistics.</p><button id="yes">Accept</button><button id="no">Reject</button></div>';
-      root.getElementById('no').onclick = () => { window.said = 'no'; document.getElementById('host').remove(); };
-      root.getElementById('yes').onclick = () => { window.said = 'yes'; };
+      for (const button of root.querySelectorAll('button')) button.onclick = () => { window.said = button.id; host.style.display = 'none'; };
     </script></body>`);
-    expect(page.report.outcome).toBe('rejected');
-    expect(await page.page.evaluate(() => Reflect.get(globalThis, 'said'))).toBe('no');
-  });
-
-  it('are hidden by their host when they are in a closed shadow root and its name identifies them', async () => {
-    await using page = await answered(`<body>${ARTICLE}<div id="cookie-consent"></div><script>
-      document.getElementById('cookie-consent').attachShadow({ mode: 'closed' }).innerHTML =
-        '<div style="${FIXED}"><p>We use cookies.</p><button>Accept</button></div>';
-    </script></body>`);
-    expect(page.report.outcome).toBe('hidden');
-    expect(await page.page.evaluate(() => getComputedStyle(document.getElementById('cookie-consent') as HTMLElement).display)).toBe('none');
+    expect(page.report.outcome).toBe(outcome);
+    expect(await page.globalOf('said')).toBe(mode === 'open' ? 'no' : undefined);
+    expect(await page.page.evaluate((of) => document.getElementById(of)?.style.display, id)).toBe('none');
   });
 
   it('are declined in the flow of the page when their name identifies them', async () => {
-    await using page = await answered(
-      `<body><div class="b cookie-notice"><p>We use cookies.</p><button onclick="${gone}">Reject</button><button>Accept</button></div>${ARTICLE}</body>`,
-    );
+    const notice = `<div class="b cookie-notice"><p>We use cookies.</p><button onclick="${gone}">Reject</button><button>Accept</button></div>`;
+    await using page = await answered(`<body>${notice}${ARTICLE}</body>`);
     expect(page.clicks).toEqual(['Reject']);
   });
 });
@@ -213,7 +190,7 @@ describe.concurrent('scroll locks and backdrops', () => {
   it('are removed together with the banner, and the page is sharp again', async () => {
     await using page = await answered(`<body class="modal-open" style="overflow:hidden;position:fixed;width:100%">
       <div id="app" inert style="filter:blur(4px)">${ARTICLE}</div><div id="shade" style="position:fixed;inset:0;background:#000a"></div>
-      ${bar('We use cookies.', ['Accept'], 'position:fixed;top:200px;left:300px;width:500px;background:#fff')}</body>`);
+      ${BAR}</body>`);
     expect(page.report).toMatchObject({ outcome: 'hidden', scrollFreed: true });
     expect(await page.page.isVisible('#shade')).toBe(false);
     await page.page.evaluate(() => scrollTo(0, 500));
@@ -222,34 +199,35 @@ describe.concurrent('scroll locks and backdrops', () => {
   });
 
   const FULL = 'position:absolute;inset:0;';
+  const sheet = (style: string) => `<div id="sheet" style="${style}"></div>`;
   const CURTAIN = 'position:fixed;inset:0;background:#223';
   const HERO = 'position:relative;height:100vh';
   const WELCOME = '<div style="position:absolute;left:40px;bottom:140px"><h1>Welcome</h1></div>';
-  it.each(
-    Object.entries({
-      'a hero picture': `<section style="${HERO}"><div id="sheet" style="${FULL}background:url(/s.png) center/cover"></div>${WELCOME}</section>`,
-      'a hero of one colour': `<div id="sheet" style="${FULL}background:#036"></div>`,
-      'the shade between a hero and its words': `<section style="${HERO};background:url(/s.png)"><div id="sheet" style="${FULL}background:#0008"></div>${WELCOME}</section>`,
-      'a curtain that words are shown upon': `${ARTICLE}<div id="sheet" style="${CURTAIN}"></div><h1 style="position:fixed;left:40px;top:60px;margin:0">Welcome</h1>`,
-      'a curtain that the page lies in': `<div id="sheet" style="${CURTAIN}">${ARTICLE}</div>`,
-      'an app in a shadow tree': `<x-app id="sheet" style="${FULL}"></x-app><script>sheet.attachShadow({ mode: 'open' }).innerHTML = '<h1>Welcome</h1>'</script>`,
-    }),
-  )('leave %s', async (_name, html) => {
-    await using page = await answered(`<body style="margin:0">${html}${bar('We use cookies.', ['Accept'])}</body>`);
-    expect(page.report).toMatchObject({ outcome: 'hidden' });
-    expect(await page.page.isVisible('.b')).toBe(false);
-    expect(await page.page.isVisible('#sheet')).toBe(true);
+  const UPON = '<h1 style="position:fixed;left:40px;top:60px;margin:0">Welcome</h1>';
+  it.each([
+    ['a hero picture', `<section style="${HERO}">${sheet(`${FULL}background:url(/s.png) center/cover`)}${WELCOME}</section>`],
+    ['a hero of one colour', sheet(`${FULL}background:#036`)],
+    ['the shade of a hero', `<section style="${HERO};background:url(/s.png)">${sheet(`${FULL}background:#0008`)}${WELCOME}</section>`],
+    ['a curtain that words are shown upon', ARTICLE + sheet(CURTAIN) + UPON],
+    ['a curtain that the page lies in', `<div id="sheet" style="${CURTAIN}">${ARTICLE}</div>`],
+    [
+      'an app in a shadow tree',
+      `<x-app id="sheet" style="${FULL}"></x-app><script>sheet.attachShadow({ mode: 'open' }).innerHTML = '<h1>Welcome</h1>'</script>`,
+    ],
+  ])('leave %s', async (_name, html) => {
+    await using page = await answered(`<body style="margin:0">${html}${BAR}</body>`);
+    expect([await page.page.isVisible('.b'), await page.page.isVisible('#sheet')]).toEqual([false, true]);
   });
 
   const header = '<header style="position:absolute;z-index:999;top:0"><a href="/">Home</a></header>';
   it.each([
-    ['a header above it', `${header}${ARTICLE}<div id="sheet" style="position:fixed;inset:0;background:#000a"></div>`],
-    ['one colour', `${ARTICLE}<div id="sheet" style="${CURTAIN}"></div>`],
-    ['an opaque colour and half its opacity', `${ARTICLE}<div id="sheet" style="${FULL}background:#000;opacity:.5"></div>`],
-    ['a gradient', `${ARTICLE}<div id="sheet" style="${FULL}background:linear-gradient(#0004,#000a)"></div>`],
-    ['a blur', `${ARTICLE}<div id="sheet" style="position:fixed;inset:0;background:#fff;backdrop-filter:blur(4px)"></div>`],
+    ['a header above it', header + ARTICLE + sheet('position:fixed;inset:0;background:#000a')],
+    ['one colour', ARTICLE + sheet(CURTAIN)],
+    ['an opaque colour and half its opacity', ARTICLE + sheet(`${FULL}background:#000;opacity:.5`)],
+    ['a gradient', ARTICLE + sheet(`${FULL}background:linear-gradient(#0004,#000a)`)],
+    ['a blur', ARTICLE + sheet('position:fixed;inset:0;background:#fff;backdrop-filter:blur(4px)')],
   ])('include the backdrop with %s', async (_name, html) => {
-    await using page = await answered(`<body style="margin:0">${html}${bar('We use cookies.', ['Accept'])}</body>`);
+    await using page = await answered(`<body style="margin:0">${html}${BAR}</body>`);
     expect(await page.page.isVisible('#sheet')).toBe(false);
   });
 

@@ -1,12 +1,10 @@
 import { expect, it } from 'vitest';
 import { isBoundedRegex } from '../../../src/render/filter/bounded-regex.js';
-
-const MATCHED_CHARS = 2_048;
+import { MATCHED_CHARS } from '../../../src/render/filter/engines.js';
 
 it.each([
   '\\/banner.*\\.js',
   '^https?:\\/\\/(?:[a-z]{2}\\.)?[0-9a-z]{7,16}\\.com\\/[a-z](?=[a-z]{0,25}[0-9A-Z])[0-9a-zA-Z]{3,26}\\/\\d{4,5}(?:\\?[_v]=\\d+)?$',
-  '[a-z0-9]{8,}\\.js$',
   '(\\d{1,3}\\.){3}\\d{1,3}',
   'ads?[0-9]+\\.(gif|jpg|png)',
   '\\/(?:banner|ad)s?\\/(?:[^/]+\\/)?[0-9]{3}x[0-9]{3}',
@@ -21,18 +19,13 @@ it.each([
   'a.*b.*c',
   '^https?:\\/\\/.*\\/ads\\/.*\\/x.*\\.js',
   '^a|b.*c.*d',
-  '(a{1,20}){1,20}$',
   '(a|a)*b',
   '(?:a?){30}a{30}',
-  '(.*)*x',
   '^(?:(?:a+)b?)*c$',
   '([a-z]+)\\1+x',
   '(?=(a+)+b)a',
-  '((((a*)*)*)*)b',
-  '^(a|aa)+$',
   '^(?:\\w+\\s?)*$',
   'a*[ab]*c',
-  '^a*[ab]*[abc]*d',
   '\\w+\\d+[a-z]',
   '(?=a*[ab]*c)',
 ])('%s counts as unbounded', (source) => {

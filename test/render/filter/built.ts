@@ -5,9 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { silentLog } from '../../../src/log.js';
-import { type Ask, builtInEngines, type Category, type Engines, readBuiltInRules, refusalOf } from '../../../src/render/filter/engines.js';
-import type { PageGuardParts } from '../../../src/render/filter/guard-page.js';
+import { type Ask, type Category, type Engines, refusalOf } from '../../../src/render/filter/engines.js';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
 const CACHE = join(ROOT, 'node_modules/.cache/stillframe-block');
@@ -31,17 +29,6 @@ export async function builtForTests(): Promise<URL> {
     await writeFile(STAMP, stamp);
   }
   return pathToFileURL(`${CACHE}/`);
-}
-
-/** The parts of a page's guard: the built-in rules, and the program that answers banners. */
-export async function guardPartsForTests(): Promise<PageGuardParts> {
-  const built = await builtForTests();
-  return {
-    engines: builtInEngines(await readBuiltInRules(built)),
-    listsOf: async (refusals) => refusals.map(() => 'built-in'),
-    consentBundle: await readFile(new URL('consent-page.js', built), 'utf8'),
-    log: silentLog(),
-  };
 }
 
 /** The category whose rules block the request, or null. */

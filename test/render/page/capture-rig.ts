@@ -13,7 +13,7 @@ import type { DebugSink } from '../../../src/render/page-session.js';
 import { BrowserPool } from '../../../src/render/pool/browser-pool.js';
 import { ofFile } from '../../fixtures/of-file.js';
 import { document, html } from '../../fixtures/site/answer.js';
-import { type Site, startSite } from '../../fixtures/site/site.js';
+import { startSite } from '../../fixtures/site/site.js';
 import { ANY_BROWSER } from '../install/any-browser.js';
 
 /** More than tests run at once: none waits for a page (vitest.config.ts, maxConcurrency). */
@@ -39,10 +39,9 @@ export interface RigMachine {
 }
 
 /** Captures for tests, on a browser of their own unless given a pool: all real but for blocking, inspection and the observed country. Loopback is allowed as a destination. */
-export async function openRig({ allow, executable, clock, ...parts }: Partial<RenderDeps> & RigMachine = {}): Promise<CaptureRig> {
-  const log = silentLog();
-  const machine = parts.pool === undefined ? await startMachine({ allow, executable, clock }) : null;
-  const pool = parts.pool ?? machine?.pool;
+export async function openRig(given: Partial<RenderDeps> & RigMachine = {}): Promise<CaptureRig> {
+  const machine = given.pool === undefined ? await startMachine(given) : null;
+  const pool = given.pool ?? machine?.pool;
   if (pool === undefined) throw new Error('no pool');
   const noGuard = {
     blockedRequests: 0,
@@ -59,8 +58,8 @@ export async function openRig({ allow, executable, clock, ...parts }: Partial<Re
     animations: new EncodeQueue(),
     ffmpeg: null,
     inspect: async () => ({ markdown: '', accessibleTree: '' }),
-    log,
-    ...parts,
+    log: silentLog(),
+    ...given,
   };
   const progress: number[] = [];
   const captureUrl: CaptureRig['capture'] = (url, wish = {}, signal = new AbortController().signal, debug = undefined) => {
@@ -91,35 +90,26 @@ export async function openRig({ allow, executable, clock, ...parts }: Partial<Re
   };
 }
 
-export interface SiteAndRig {
-  site: Site;
-  rig: CaptureRig;
-  /** Serves a page at a path of its own, since tests run concurrently. @returns its URL */
-  serve(body: string, head?: string): string;
-}
-
 /** A fixture site, and captures of it by a browser that has started, for all tests of a file; both are closed after the last. */
-export async function siteAndRig(): Promise<SiteAndRig> {
-  const [site, rig] = await Promise.all([ofFile(startSite()), ofFile(openRig())]);
+export async function siteAndRig(parts: Partial<RenderDeps> = {}) {
+  const [site, rig] = await Promise.all([ofFile(startSite()), ofFile(openRig(parts))]);
   const options = toCaptureOptions(captureRequestSchema.parse({ url: site.url('/static') }));
   const lease = await rig.deps.pool.acquire(options, AbortSignal.timeout(120_000), {});
   await lease.release();
   let served = 0;
-  const serve = (body: string, head = '') => {
+  /** Serves a page at a path of its own, since tests run concurrently. @returns its URL */
+  const serve = (body: string, head = '', headers: Record<string, string> = {}): string => {
     const path = `/page/${++served}`;
-    site.route(path, (_request, response) => html(response, document('Page', body, head)));
+    site.route(path, (_request, response) => html(response, document('Page', body, head), { headers }));
     return site.url(path);
   };
   return { site, rig, serve };
 }
 
-async function startMachine(
-  given: { [Part in keyof RigMachine]: RigMachine[Part] | undefined },
-): Promise<{ pool: BrowserPool; stop(): Promise<void> }> {
-  const { allow: allowDestinations = ['127.0.0.1', '127.0.0.2'], executable = ANY_BROWSER, clock = true } = given;
+async function startMachine({ allow = ['127.0.0.1', '127.0.0.2'], executable = ANY_BROWSER, clock = true }: RigMachine) {
   const log = silentLog();
   const runDir = await mkdtemp(join(tmpdir(), 'capture-rig-'));
-  const egress = await openEgress({ allowDestinations, dnsServers: ['127.0.0.1:1'], maxBytesPerCapture: 50_000_000, log });
+  const egress = await openEgress({ allowDestinations: allow, dnsServers: ['127.0.0.1:1'], maxBytesPerCapture: 50_000_000, log });
   const pool = await BrowserPool.start({
     executable,
     clock,

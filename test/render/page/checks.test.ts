@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { document, html, words } from '../../fixtures/site/answer.js';
+import { words } from '../../fixtures/site/answer.js';
 import { siteAndRig } from './capture-rig.js';
 
 const { site, rig, serve } = await siteAndRig();
+
+/** Captures a page, which must be complete. */
+const accepts = async (url: string) => expect((await rig.capture(url, { fail_if_incomplete: true })).width).toBe(800);
+/** The failure of a page that is not. */
+const failure = (url: string, wish: Record<string, unknown> = {}) => rig.failure(url, { fail_if_incomplete: true, ...wish });
 
 const TEXT = `<p>${words(30)}</p>`;
 const BEHIND = `<main><h1>The page itself</h1><p>${words(60)}</p></main>`;
@@ -31,30 +36,23 @@ describe.concurrent('fail_if_incomplete', () => {
     ['/shell/loading', '"Loading…" instead of content'],
     ['/shell/busy', 'a part that is marked busy (aria-busy)'],
     ['/shell/cover', COVER],
+    ['/hung-font', 'text whose web font is not loaded yet'],
   ])('%s shows %s', async (path, seen) => {
-    const error = await rig.failure(site.url(path), { fail_if_incomplete: true });
-    expect(error).toMatchObject({ code: 'render_incomplete', retriable: true, details: { check: 'fail_if_incomplete', seen } });
+    const details = { check: 'fail_if_incomplete', seen };
+    expect(await failure(site.url(path))).toMatchObject({ code: 'render_incomplete', retriable: true, details });
   });
 
   it.each([
     ['an image in the document', '<img src="/hang?i" width="50" height="50">'],
     ['an image in a shadow tree', '<div><template shadowrootmode="open"><img src="/hang?i" width="50" height="50"></template></div>'],
   ])('reports %s that does not load', async (_what, image) => {
-    const wish = { fail_if_incomplete: true, wait_until: 'domcontentloaded', timeout: 3_000 };
-    const error = await rig.failure(serve(`<h1>Words</h1><p>${words(60)}</p>${image}`), wish);
+    const error = await failure(serve(BEHIND + image), { wait_until: 'domcontentloaded', timeout: 3_000 });
     expect(error).toMatchObject({ code: 'render_incomplete', details: { seen: '1 image in view not loaded yet' } });
-  });
-
-  it('reports a font that does not load', async () => {
-    const error = await rig.failure(site.url('/hung-font'), { fail_if_incomplete: true });
-    expect(error).toMatchObject({ code: 'render_incomplete', details: { seen: 'text whose web font is not loaded yet' } });
   });
 
   it.each(['/article', '/static', '/shop', '/app-shell', '/sticky', '/boxes', '/frames', '/image/300x200/00ff00.png'])(
     'accepts %s as complete',
-    async (path) => {
-      expect((await rig.capture(site.url(path), { fail_if_incomplete: true })).width).toBe(800);
-    },
+    (path) => accepts(site.url(path)),
   );
 
   it.each([
@@ -75,8 +73,7 @@ describe.concurrent('fail_if_incomplete', () => {
     ['"Loading…" between header and footer', `${HEADER}<main style="padding:40px">Loading…</main><footer>© Acme</footer>`, LOADING],
     ['"Loading…" with what is loading', '<div>Acme</div><div style="padding:80px">Loading your reports…</div>', LOADING],
   ])('reports %s', async (_what, body, seen) => {
-    const error = await rig.failure(serve(`<hr>${body}`), { fail_if_incomplete: true });
-    expect(error).toMatchObject({ code: 'render_incomplete', details: { check: 'fail_if_incomplete', seen: expect.stringMatching(seen) } });
+    expect(await failure(serve(`<hr>${body}`))).toMatchObject({ details: { seen: expect.stringMatching(seen) } });
   });
 
   it.each([
@@ -99,72 +96,60 @@ describe.concurrent('fail_if_incomplete', () => {
     ['white text on a layer of a white page', `<style>body{background:#fff}</style>${dark('')}${WHITE}`],
     ['white text on a picture', `<img src="/image/800x300/112233.png" style="position:absolute;left:0;top:0">${WHITE}`],
     ['white text on a pseudo-element', `${BEFORE}<main>${WHITE}</main>`],
-  ])('accepts %s', async (_what, body) => {
-    expect((await rig.capture(serve(body), { fail_if_incomplete: true })).width).toBe(800);
-  });
+  ])('accepts %s', (_what, body) => accepts(serve(body)));
 });
 
 describe.concurrent('text markers', () => {
-  it('are matched on visible text and title, ignoring case and white space', async () => {
-    site.route('/text', (_request, response) => {
-      const body = `<p>Out   of
-        <b>st</b>ock</p><p style="display:none">hidden words</p><input value="typed words"><x-shadow></x-shadow>
-        <script>document.querySelector('x-shadow').attachShadow({mode:'open'}).innerHTML = '<p>shadow words</p>'</script>`;
-      html(response, document('The Title', body));
-    });
-    const wish = {
-      fail_if_content_missing: ['out OF stock', 'the title', 'typed words', 'shadow words'],
-      fail_if_content_contains: ['hidden words'],
-    };
-    expect((await rig.capture(site.url('/text'), wish)).width).toBe(800);
-  });
+  const attached = (host: string, tree: string) =>
+    `<${host}></${host}><script>document.querySelector('${host}').attachShadow({ mode: 'open' }).innerHTML = '${tree}'</script>`;
+  const HOSTS = 'article,aside,blockquote,div,footer,h1,h2,h3,h4,h5,h6,header,main,nav,p,section,span,x-own'.split(',');
 
-  it('are not matched on hidden content of frames and shadow trees, nor on style sheets', async () => {
-    const inner = '<style>.k{display:none}</style><p>Inside words</p><div class=k>Hidden in frame</div><input value="typed inside">';
-    const tree =
-      '<style>.error-message{color:red}</style><div hidden>Out of stock</div><p>In stock</p>bare words<span style="display:contents"><i>boxless words</i></span>';
-    const script = `document.querySelector('x-shadow').attachShadow({mode:'open'}).innerHTML = '${tree}'`;
-    site.route('/hidden-within', (_request, response) =>
-      html(response, document('Page', `<h1>Page</h1><iframe srcdoc='${inner}'></iframe><x-shadow></x-shadow><script>${script}</script>`)),
-    );
-    const wish = {
-      fail_if_content_missing: ['inside words', 'typed inside', 'in stock', 'bare words', 'boxless words'],
-      fail_if_content_contains: ['hidden in frame', 'out of stock', 'error-message', 'display'],
-    };
-    expect((await rig.capture(site.url('/hidden-within'), wish)).width).toBe(800);
-  });
-
-  it('are found in the shadow trees of all elements that may have one', async () => {
-    const hosts = 'article,aside,blockquote,div,footer,h1,h2,h3,h4,h5,h6,header,main,nav,p,section,span,x-own'.split(',');
-    const code = `for (const name of '${hosts}'.split(',')) document.body.appendChild(document.createElement(name)).attachShadow({ mode: 'open' }).innerHTML = '<b>words of ' + name + '.</b>'`;
-    const url = serve(`<script>${code}</script>`);
-    const wish = { fail_if_content_missing: hosts.map((name) => `words of ${name}.`) };
-    expect((await rig.capture(url, wish)).width).toBe(800);
-  });
-
-  it('are all named when they are missing', async () => {
-    const error = await rig.failure(site.url('/static'), { fail_if_content_missing: ['quiet page', 'nowhere', 'neither here'] });
-    expect(error).toMatchObject({
-      code: 'render_incomplete',
-      details: { check: 'fail_if_content_missing', missing: ['nowhere', 'neither here'] },
-    });
-  });
-
-  it('are named when they must not be found', async () => {
-    const error = await rig.failure(site.url('/static'), { fail_if_content_contains: ['QUIET page', 'nowhere'] });
-    expect(error).toMatchObject({ code: 'render_incomplete', details: { check: 'fail_if_content_contains', found: ['QUIET page'] } });
+  it.each([
+    [
+      'on visible text and title, ignoring case and white space',
+      `<p>Out   of
+        <b>st</b>ock</p><p style="display:none">hidden words</p><input value="typed words">`,
+      ['out OF stock', 'PAGE', 'typed words'],
+      ['hidden words'],
+    ],
+    [
+      'in frames, where they are visible',
+      `<h1>Page</h1><iframe srcdoc='<style>.k{display:none}</style><p>Inside words</p><div class=k>Hidden in frame</div><input value="typed inside">'></iframe>`,
+      ['inside words', 'typed inside'],
+      ['hidden in frame', 'display'],
+    ],
+    [
+      'in shadow trees, where they are visible',
+      attached(
+        'x-shadow',
+        '<style>.error-message{color:red}</style><div hidden>Out of stock</div><p>In stock</p>bare words<span style="display:contents"><i>boxless words</i></span>',
+      ),
+      ['in stock', 'bare words', 'boxless words'],
+      ['out of stock', 'error-message'],
+    ],
+    [
+      'in the shadow trees of all elements that may have one',
+      `<script>for (const name of '${HOSTS}'.split(',')) document.body.appendChild(document.createElement(name)).attachShadow({ mode: 'open' }).innerHTML = '<b>words of ' + name + '.</b>'</script>`,
+      HOSTS.map((name) => `words of ${name}.`),
+      [],
+    ],
+  ])('are matched %s', async (_where, body, present, absent) => {
+    await rig.capture(serve(body), { fail_if_content_missing: present, fail_if_content_contains: absent });
   });
 });
 
-describe.concurrent('the minimum picture size', () => {
-  it('is reported in output pixels', async () => {
-    const error = await rig.failure(site.url('/static'), { min_capture_height: 601 });
-    expect(error).toMatchObject({ code: 'render_incomplete', details: { check: 'min_capture_height', required: 601, seen: 600 } });
-    expect((await rig.capture(site.url('/static'), { min_capture_height: 600 })).height).toBe(600);
+describe.concurrent('a check that fails', () => {
+  it.each([
+    ['fail_if_content_missing', ['quiet page', 'nowhere', 'neither here'], { missing: ['nowhere', 'neither here'] }],
+    ['fail_if_content_contains', ['QUIET page', 'nowhere'], { found: ['QUIET page'] }],
+    ['min_capture_height', 601, { required: 601, seen: 600 }],
+    ['min_capture_bytes', 10_000_000, { required: 10_000_000 }],
+  ])('tells what it has found: %s', async (check, wish, details) => {
+    const error = await rig.failure(site.url('/static'), { [check]: wish });
+    expect(error).toMatchObject({ code: 'render_incomplete', details: { check, ...details } });
   });
 
-  it('is reported in encoded bytes', async () => {
-    const error = await rig.failure(site.url('/static'), { min_capture_bytes: 10_000_000 });
-    expect(error).toMatchObject({ code: 'render_incomplete', details: { check: 'min_capture_bytes', required: 10_000_000 } });
+  it('passes at the minimum height', async () => {
+    expect((await rig.capture(site.url('/static'), { min_capture_height: 600 })).height).toBe(600);
   });
 });

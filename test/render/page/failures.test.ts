@@ -1,17 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { ALLOW_OWN_NETWORK } from '../../../src/contract/capture-error.js';
-import { html } from '../../fixtures/site/answer.js';
+import { failedNavigation, judgeContent, refusedBy } from '../../../src/render/page/check-page.js';
+import type { DocumentState } from '../../../src/render/page/open-page.js';
+import { document } from '../../fixtures/site/answer.js';
 import { siteAndRig } from './capture-rig.js';
 
-const { site, rig } = await siteAndRig();
+const { site, rig, serve } = await siteAndRig();
 
-const NOT_PUBLIC = 'The host name could not be resolved to a public address.';
-
-describe.concurrent('the status of the main response', () => {
-  it('is judged after redirects', async () => {
-    expect(await rig.failure(site.url('/redirect/302?to=/status/404'))).toMatchObject({ code: 'target_error', details: { status: 404 } });
-  });
-});
+const NOT_PUBLIC = { code: 'navigation_failed', message: 'The host name could not be resolved to a public address.', retriable: false };
+const BLANK = { code: 'render_incomplete', details: { check: 'blank' } };
+/** The path of a page that leads to a URL. */
+const leading = (way: string, target: string) => `${way}?to=${encodeURIComponent(target)}`;
 
 describe.concurrent('a target that is not a page', () => {
   const XML = expect.stringMatching(/^error on line 1 /);
@@ -31,35 +30,29 @@ describe.concurrent('a target that is not a page', () => {
     ['/redirect/302?to=mailto%3Asomeone%40example.com', false, { net_error: 'ERR_UNKNOWN_URL_SCHEME' }],
     ['/reset', true, { net_error: 'ERR_EMPTY_RESPONSE' }],
     ['/half', true, { net_error: 'ERR_CONNECTION_RESET' }],
+    ['http://127.0.0.1:65001/', true, { net_error: 'ERR_CONNECTION_REFUSED' }],
+    ['https://127.0.0.1:65001/', true, { net_error: 'ERR_CONNECTION_REFUSED' }],
   ])('%s is navigation_failed, retriable: %s, with the reason', async (path, retriable, details) => {
-    const error = await rig.failure(site.url(path));
+    const error = await rig.failure(new URL(path, site.origin).href);
     expect(error).toMatchObject({ code: 'navigation_failed', retriable });
     expect(error.details ?? {}).toMatchObject(details);
   });
 
   it.each(['/empty', '/blank-boxes', '/gzip-bomb'])('%s is blank, and so incomplete', async (path) => {
-    expect(await rig.failure(site.url(path), { timeout: 60_000 })).toMatchObject({
-      code: 'render_incomplete',
-      details: { check: 'blank' },
-    });
+    expect(await rig.failure(site.url(path), { timeout: 60_000 })).toMatchObject(BLANK);
   });
 
   it('an empty page is blank in a dark scheme too', async () => {
-    site.route('/dark', (_request, response) => html(response, '<!doctype html><meta name="color-scheme" content="dark"><p></p>'));
-    const error = await rig.failure(site.url('/dark'), { dark_mode: true });
-    expect(error).toMatchObject({ code: 'render_incomplete', details: { check: 'blank' } });
+    const url = serve('<p></p>', '<meta name="color-scheme" content="dark">');
+    expect(await rig.failure(url, { dark_mode: true })).toMatchObject(BLANK);
   });
 
   it.each(['ltr', 'rtl'])('an element below the first view of a page without text is not blank (%s)', async (direction) => {
     const painted = 'margin:1500px 0;height:100px;background:linear-gradient(teal,red)';
-    site.route(`/far-down/${direction}`, (_request, response) =>
-      html(response, `<!doctype html><html dir=${direction}><body style="width:1500px"><div id=far style="${painted}"></div>`),
-    );
-    expect((await rig.capture(site.url(`/far-down/${direction}`), { selector: '#far' })).height).toBe(100);
+    const url = serve(`<div id=far style="${painted}"></div>`, `<style>html{direction:${direction}}body{width:1500px}</style>`);
+    expect((await rig.capture(url, { selector: '#far' })).height).toBe(100);
   });
-});
 
-describe.concurrent('a target that is not HTML, or only barely', () => {
   it.each(['/image/300x200/ff0000.svg', '/data.json', '/data.xml', '/mail-to', '/self-download'])('%s is captured', async (path) => {
     expect((await rig.capture(site.url(path))).width).toBe(800);
   });
@@ -72,17 +65,10 @@ describe.concurrent('the connection to the target', () => {
     expect(site.hits.map(({ path }) => path)).not.toContain('/by-proxy-only');
   });
 
-  it("a refused connection has Chromium's error name, over http and https", async () => {
-    for (const scheme of ['http', 'https']) {
-      const error = await rig.failure(`${scheme}://127.0.0.1:65001/`);
-      expect(error).toMatchObject({ code: 'navigation_failed', retriable: true, details: { net_error: 'ERR_CONNECTION_REFUSED' } });
-    }
-  });
-
   it('a server without TLS is reported as such, and not retriable', async () => {
+    const details = { net_error: expect.stringMatching(/^ERR_SSL_/) };
     const error = await rig.failure(site.url('/').replace('http:', 'https:'));
-    expect(error).toMatchObject({ code: 'navigation_failed', retriable: false });
-    expect(error.details?.net_error).toMatch(/^ERR_SSL_/);
+    expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, details });
   });
 
   it('a missing name and one with an internal address get the same error', async () => {
@@ -91,7 +77,7 @@ describe.concurrent('the connection to the target', () => {
       const { code, message, retriable, details, status } = await rig.failure(url);
       told.push({ code, message, retriable, details, status });
     }
-    expect(told[0]).toMatchObject({ code: 'navigation_failed', message: NOT_PUBLIC, retriable: false });
+    expect(told[0]).toMatchObject(NOT_PUBLIC);
     for (const other of told) expect(other).toEqual(told[0]);
   });
 });
@@ -102,22 +88,16 @@ describe.concurrent('a page that navigates elsewhere', () => {
     ['/meta', 'https://169.254.169.254/latest'],
     ['/script-to', 'http://10.0.0.1/'],
     ['/form-to', 'http://10.0.0.1/'],
-  ])('is never captured when %s leads inside, to %s', async (way, target) => {
-    const error = await rig.failure(site.url(`${way}?to=${encodeURIComponent(target)}`));
-    expect(error).toMatchObject({ code: 'navigation_failed', message: NOT_PUBLIC, retriable: false });
-  });
-
-  it.each([
+    // Hosts that only Chromium can parse.
     ['/redirect/302', 'http://a b/'],
     ['/script-to', 'https://a b/'],
-  ])('with a host that only Chromium can parse (%s to %s) fails like any missing name', async (way, target) => {
-    const error = await rig.failure(site.url(`${way}?to=${encodeURIComponent(target)}`));
-    expect(error).toMatchObject({ code: 'navigation_failed', message: NOT_PUBLIC, retriable: false });
-    expect(error.details).toEqual({ net_error: 'ERR_NAME_NOT_RESOLVED', hint: ALLOW_OWN_NETWORK });
+  ])('is never captured when %s leads to a host that is not public: %s', async (way, target) => {
+    const details = { net_error: 'ERR_NAME_NOT_RESOLVED', hint: ALLOW_OWN_NETWORK };
+    expect(await rig.failure(site.url(leading(way, target)))).toMatchObject({ ...NOT_PUBLIC, details });
   });
 
-  it.each(['/meta', '/late-to'])('is judged by the document that %s leads to', async (way) => {
-    expect(await rig.failure(site.url(`${way}?to=/status/404`))).toMatchObject({ code: 'target_error', details: { status: 404 } });
+  it.each(['/redirect/302', '/meta', '/late-to'])('is judged by the document that %s leads to', async (way) => {
+    expect(await rig.failure(site.url(leading(way, '/status/404')))).toMatchObject({ code: 'target_error', details: { status: 404 } });
   });
 
   it.each(['/late-to?to=/static', '/refresh-header', '/refresh-header-late'])('is captured at the final document of %s', async (path) => {
@@ -138,4 +118,55 @@ describe.concurrent('a page that navigates elsewhere', () => {
     expect(await rig.failure(site.url('/reload-loop'), { timeout: 60_000 })).toMatchObject({ code: 'render_timeout' });
     expect(Date.now() - began).toBeLessThan(50_000);
   });
+});
+
+// innocent.test.ts shows which pages are recognised, without a capture of each.
+describe.concurrent('a bot wall', () => {
+  it('is blocked_by_target, with its vendor', async () => {
+    const headers = { 'content-type': 'text/html', 'cf-mitigated': 'challenge', server: 'cloudflare' };
+    site.route('/wall', (_request, response) => response.writeHead(403, headers).end(document('Just a moment...', '<h1>shop.test</h1>')));
+    const blocked = { code: 'blocked_by_target', retriable: false, details: { vendor: 'cloudflare' } };
+    expect(await rig.failure(site.url('/wall'))).toMatchObject(blocked);
+  });
+
+  it('is recognised when a script replaces the page with it', async () => {
+    const wall = '<p>Verify you are human</p><div class="cf-turnstile"></div>';
+    const url = serve(`<h1>Welcome</h1><script>setTimeout(() => { document.body.innerHTML = '${wall}' }, 50)</script>`);
+    expect(await rig.failure(url)).toMatchObject({ code: 'blocked_by_target', details: { vendor: 'turnstile', status: 200 } });
+  });
+});
+
+it.each([
+  [401, 'blocked_by_target', false],
+  [403, 'blocked_by_target', false],
+  [407, 'blocked_by_target', false],
+  [429, 'blocked_by_target', false],
+  [451, 'blocked_by_target', false],
+  [404, 'target_error', false],
+  [410, 'target_error', false],
+  [500, 'target_error', true],
+  [503, 'target_error', true],
+])('a main response with the status %i ends as %s, retriable: %s', (status, code, retriable) => {
+  expect(refusedBy(status, null)).toMatchObject({ code, retriable, details: { status } });
+});
+
+/** Checks a document that the browser shows as this type. */
+const judged = (type: string) => () => {
+  const shown: Partial<DocumentState> = { mimeType: type, response: { status: 200, headers: { 'content-type': type } } };
+  judgeContent(shown as DocumentState);
+};
+
+it.each(['audio/mpeg', 'video/mp4', 'application/pdf', 'application/zip'])('%s is not a page', (type) => {
+  expect(judged(type)).toThrow(expect.objectContaining({ code: 'navigation_failed', details: { content_type: type } }));
+});
+
+it.each(['text/html', 'text/plain', 'image/webp', 'image/svg+xml', 'application/json', 'application/xhtml+xml'])('%s is a page', (type) => {
+  expect(judged(type)).not.toThrow();
+});
+
+it('exceeding the byte limit is reported as such, whichever connection exceeded it', () => {
+  const refusals = [{ host: 'pictures.example.com', port: 443, reason: 'over_limit' as const }];
+  const captureProxy = { refusals, failures: [], proxyFailure: null };
+  const error = failedNavigation('https://www.example.com/', 'net::ERR_CONNECTION_RESET', captureProxy);
+  expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, message: expect.stringContaining('more data') });
 });

@@ -40,15 +40,8 @@ it.each(UNITS)('text that consists of %j is read in no time', (unit) => {
 });
 
 it('a Refresh header is interpreted as browsers do', () => {
-  expect(['0; url=/a', '1,/a', ' 0.5 /a', '2 ; /a', '3', '3;', 'x; /a'].map(refreshHeaderS)).toEqual([
-    0,
-    1,
-    0.5,
-    2,
-    Infinity,
-    Infinity,
-    Infinity,
-  ]);
+  const waits = ['0; url=/a', '1,/a', ' 0.5 /a', '2 ; /a', '3', '3;', 'x; /a'].map(refreshHeaderS);
+  expect(waits.join(' ')).toBe('0 1 0.5 2 Infinity Infinity Infinity');
 });
 
 it('a URL with a million characters as its host is handled in no time', () => {

@@ -1,5 +1,4 @@
-import type { Page } from 'playwright-core';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { askMainWorld } from '../../../src/render/page/main-world.js';
 import { ofFile } from '../../fixtures/of-file.js';
@@ -7,50 +6,32 @@ import { aPool, aSite, NEVER, someOptions } from '../pool/fixture.js';
 
 const HOW = { schema: z.string().max(100), timeoutMs: 120_000 };
 
-const pool = await ofFile(aPool());
-const site = await ofFile(
-  aSite({
-    '/': '<!doctype html><iframe src="/frame"></iframe>',
-    '/frame': '<!doctype html><p>frame</p>',
-    '/listeners': `<!doctype html><script>for (let i = 0; i < 200; i++) addEventListener(i + 'x'.repeat(5_000), () => {})</script>`,
-  }),
-);
-
-async function opened(path: string, use: (page: Page) => Promise<void>): Promise<void> {
-  const lease = await pool.pool.acquire(someOptions({ url: site.url }), NEVER);
-  try {
-    await lease.session.page.goto(site.url + path);
-    await use(lease.session.page);
-  } finally {
-    await lease.release();
-  }
-}
+const { pool } = await ofFile(aPool());
+const site = await ofFile(aSite({ '/': '<!doctype html><iframe src="/frame"></iframe>', '/frame': '<!doctype html><p>frame</p>' }));
+const { session, release } = await pool.acquire(someOptions({ url: site.url }), NEVER);
+afterAll(release);
+await session.page.goto(site.url);
+const main = session.page.mainFrame();
 
 describe('an answer of the main world', () => {
   it('is read, even from frames, if it matches its schema', async () => {
-    await opened('/', async (page) => {
-      for (const frame of page.frames()) expect(await askMainWorld(frame, 'document.contentType', HOW)).toBe('text/html');
-      await expect(askMainWorld(page.mainFrame(), '1', HOW)).rejects.toThrow('expected string');
-      await expect(askMainWorld(page.mainFrame(), '"y".repeat(101)', HOW)).rejects.toThrow('Too big');
-    });
+    for (const frame of session.page.frames()) expect(await askMainWorld(frame, 'document.contentType', HOW)).toBe('text/html');
+    await expect(askMainWorld(main, '1', HOW)).rejects.toThrow('expected string');
+    await expect(askMainWorld(main, '"y".repeat(101)', HOW)).rejects.toThrow('Too big');
   });
 
   it('is never decoded if it is longer than 16 KB', async () => {
-    await opened('/', async (page) => {
-      const schema = z.string();
-      for (const frame of page.frames()) {
-        expect(await askMainWorld(frame, '"y".repeat(15_000)', { ...HOW, schema })).toHaveLength(15_000);
-        // Playwright takes any failure of the protocol for a navigation.
-        for (const longer of ['"y".repeat(17_000)', 'Promise.reject(new Error("y".repeat(17_000)))'])
-          await expect(askMainWorld(frame, longer, { ...HOW, schema })).rejects.toThrow('Execution context was destroyed');
-      }
-    });
+    const schema = z.string();
+    for (const frame of session.page.frames()) {
+      expect(await askMainWorld(frame, '"y".repeat(15_000)', { ...HOW, schema })).toHaveLength(15_000);
+      // Playwright takes any failure of the protocol for a navigation.
+      for (const longer of ['"y".repeat(17_000)', 'Promise.reject(new Error("y".repeat(17_000)))'])
+        await expect(askMainWorld(frame, longer, { ...HOW, schema })).rejects.toThrow('Execution context was destroyed');
+    }
   });
 
   it('is not awaited beyond its time limit', async () => {
-    await opened('/', async (page) => {
-      const never = askMainWorld(page.mainFrame(), 'new Promise(() => {})', { ...HOW, timeoutMs: 50 });
-      await expect(never).rejects.toThrow('did not answer within 50 ms');
-    });
+    const never = askMainWorld(main, 'new Promise(() => {})', { ...HOW, timeoutMs: 50 });
+    await expect(never).rejects.toThrow('did not answer within 50 ms');
   });
 });

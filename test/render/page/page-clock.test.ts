@@ -1,35 +1,25 @@
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { document, html, wait } from '../../fixtures/site/answer.js';
+import { wait } from '../../fixtures/site/answer.js';
 import { servePackages } from '../../fixtures/site/packages.js';
 import { openRig, siteAndRig } from './capture-rig.js';
 
-const { site, rig } = await siteAndRig();
-
-let pages = 0;
+const { site, rig, serve } = await siteAndRig();
 
 /** Serves a page whose script may write into the element `out`. */
-function page(script: string, body = ''): string {
-  const path = `/clock/${pages++}`;
-  site.route(path, (_request, response) =>
-    html(response, document('Clock', `<h1>A page with a clock</h1>${body}<p id="out">start</p><script>${script}</script>`)),
-  );
-  return site.url(path);
-}
+const page = (script: string, body = '') => serve(`<h1>A page with a clock</h1>${body}<p id="out">start</p><script>${script}</script>`);
 
 /** Captures the page, which must show these words when its picture is taken. */
-async function shows(url: string, words: string, wish: Record<string, unknown> = {}) {
-  return await rig.capture(url, { fail_if_content_missing: [words], ...wish });
+async function shows(url: string, words: string | string[], wish: Record<string, unknown> = {}) {
+  return await rig.capture(url, { fail_if_content_missing: [words].flat(), ...wish });
 }
 
-const DELAY_MS = 10_000;
-
-/** How the clock ran during a delay, at the end of which the page must show these words. */
-async function delayRun(url: string, words: string): Promise<Record<string, unknown>> {
+/** How the clock ran each time that a capture asked it for so many ms. */
+async function runsOf(url: string, ms: number, wish: Record<string, unknown>): Promise<Record<string, unknown>[]> {
   const steps: Record<string, unknown>[] = [];
   const debug = { note: (step: Record<string, unknown>) => void steps.push(step), picture: () => {} };
-  await rig.capture(url, { fail_if_content_missing: [words], delay: DELAY_MS, timeout: 60_000 }, undefined, debug);
-  return steps.findLast(({ step, askedMs }) => step === 'clock' && askedMs === DELAY_MS) ?? {};
+  await rig.capture(url, wish, undefined, debug);
+  return steps.filter(({ step, askedMs }) => step === 'clock' && askedMs === ms);
 }
 
 /** Each writes `all done` into `out` in the end. */
@@ -53,14 +43,17 @@ const WORKERS: Record<string, string> = {
   'a worker that computes': `setTimeout(() => postMessage('all done'), 300); const t = Date.now(); while (Date.now() - t < 400);`,
 };
 
+/** The path of a picture that takes its time. */
+const pictureIn = (ms: number) => `/image/9x9/ff0000.png?wait=${ms}`;
+
 describe.concurrent('a page is captured in its final state', () => {
   it('by whichever API it reads the time', async () => {
     const parts = Object.entries(ENDING).map(([what, script]) => {
       const told = script.replaceAll('all done', `${what} done`);
       return `<p id="${what}">start</p><script>{ const out = document.getElementById('${what}'); ${told} }</script>`;
     });
-    const wish = { fail_if_content_missing: Object.keys(ENDING).map((what) => `${what} done`), timeout: 30_000 };
-    expect((await rig.capture(page('', parts.join('')), wish)).width).toBe(800);
+    const words = Object.keys(ENDING).map((what) => `${what} done`);
+    await shows(page('', parts.join('')), words);
   });
 
   it('including frames of its own and of another origin', async () => {
@@ -74,39 +67,49 @@ describe.concurrent('a page is captured in its final state', () => {
       const worker = `new Worker(URL.createObjectURL(new Blob([${JSON.stringify(script)}])))`;
       return `<p id="${what}">start</p><script>${worker}.onmessage = ({ data }) => { document.getElementById('${what}').textContent = '${what} ' + data }</script>`;
     });
-    const wish = { fail_if_content_missing: Object.keys(WORKERS).map((what) => `${what} all done`), timeout: 30_000 };
-    expect((await rig.capture(page('', parts.join('')), wish)).width).toBe(800);
+    const shared = `onconnect = ({ ports: [port] }) => setTimeout(() => port.postMessage('shared done'), 1500)`;
+    const start = `const { port } = new SharedWorker(URL.createObjectURL(new Blob([${JSON.stringify(shared)}])));`;
+    const words = Object.keys(WORKERS).map((what) => `${what} all done`);
+    await shows(page(`${start} port.onmessage = ({ data }) => { out.textContent = data }`, parts.join('')), [...words, 'shared done']);
   });
 
-  it('including its shared workers', async () => {
-    const worker = `onconnect = ({ ports: [port] }) => setTimeout(() => port.postMessage('all done'), 1500)`;
-    const start = `const { port } = new SharedWorker(URL.createObjectURL(new Blob([${JSON.stringify(worker)}])));`;
-    await shows(page(`${start} port.onmessage = ({ data }) => { out.textContent = data }`), 'all done');
-  });
-
-  it('after the responses that it waits for, however late', async () => {
-    const script = `setTimeout(async () => { await fetch('/image/9x9/ff0000.png?wait=1500'); setTimeout(() => { out.textContent = 'all done' }, 1000) }, 300)`;
-    await shows(page(script), 'all done');
-  });
-
-  it('and its own time limit does not overtake a request', async () => {
-    const script = `const late = setTimeout(() => { out.textContent = 'offline' }, 1500); fetch('/image/9x9/ff0000.png?wait=600').then(() => { clearTimeout(late); out.textContent = 'all done' })`;
-    await shows(page(script), 'all done');
-  });
-
-  it('and its clock runs at most two seconds ahead', async () => {
-    await shows(page(`setTimeout(() => { out.textContent = 'newsletter' }, 3500)`), 'start');
+  it.each([
+    [
+      'after the responses that it waits for, however late',
+      `setTimeout(async () => { await fetch('${pictureIn(1_500)}'); setTimeout(() => { out.textContent = 'all done' }, 1000) }, 300)`,
+      'all done',
+    ],
+    [
+      'and its own time limit does not overtake a request',
+      `const late = setTimeout(() => { out.textContent = 'offline' }, 1500); fetch('${pictureIn(600)}').then(() => { clearTimeout(late); out.textContent = 'all done' })`,
+      'all done',
+    ],
+    ['and its clock runs at most two seconds ahead', `setTimeout(() => { out.textContent = 'newsletter' }, 3500)`, 'start'],
+    [
+      'and its timers run in the order of their times',
+      `const seen = []; for (const ms of [300, 100, 200, 100, 0]) setTimeout(() => seen.push(ms), ms); setTimeout(() => { out.textContent = seen }, 600)`,
+      '0,100,100,200,300',
+    ],
+    [
+      'and its clock is the same, whichever API reads it',
+      `const seen = () => [Date.now(), performance.now(), new Date().getTime(), new Event('x').timeStamp];
+      const before = seen();
+      setTimeout(() => {
+        const passed = seen().map((now, i) => now - before[i]);
+        out.textContent = passed.every((ms) => Math.abs(ms - 1500) < 400) ? 'all agree' : 'passed ' + passed;
+      }, 1500)`,
+      'all agree',
+    ],
+  ])('%s', async (_what, script, words) => {
+    await shows(page(script), words);
   });
 });
 
 describe.concurrent('a scroll', () => {
   const STOP_MS = 300;
   const stops = async (script: string, words: string) => {
-    const steps: Record<string, unknown>[] = [];
-    const debug = { note: (step: Record<string, unknown>) => void steps.push(step), picture: () => {} };
-    const tall = `<div style="height:3000px"></div>`;
-    await rig.capture(page(script, tall), { full_page: true, fail_if_content_missing: [words] }, undefined, debug);
-    return steps.filter(({ step, askedMs }) => step === 'clock' && askedMs === STOP_MS).length;
+    const url = page(script, `<div style="height:3000px"></div>`);
+    return (await runsOf(url, STOP_MS, { full_page: true, fail_if_content_missing: [words] })).length;
   };
   /** The wait for an idle page after the scrolling takes as long. */
   const AFTER = 1;
@@ -132,8 +135,7 @@ describe.concurrent('a page that communicates with a server', () => {
         response.write(`data: ${n}\n\n`);
       }
     });
-    const script = `new EventSource('/clock/events').onmessage = ({ data }) => { out.textContent = 'event ' + data }`;
-    await shows(page(script), 'event 5');
+    await shows(page(`new EventSource('/clock/events').onmessage = ({ data }) => { out.textContent = 'event ' + data }`), 'event 5');
   });
 
   it('polls for as long as its timers last in real time', async () => {
@@ -147,10 +149,11 @@ describe.concurrent('a page that communicates with a server', () => {
 
   it('does not hold the clock of the next page', async () => {
     const next = page(`setTimeout(() => { out.textContent = 'all done' }, 9000)`);
-    const script = `let n = 0; setInterval(async () => { await fetch('/image/9x9/ff0000.png'); if (++n === 3) location.href = '${next}' }, 250)`;
-    const { aheadMs, realTimeBecause } = await delayRun(page(script), 'all done');
-    expect(realTimeBecause).toBeNull();
-    expect(aheadMs).toBeGreaterThan(1_000);
+    const script = `let n = 0; setInterval(async () => { await fetch('${pictureIn(0)}'); if (++n === 3) location.href = '${next}' }, 250)`;
+    const wish = { fail_if_content_missing: ['all done'], delay: 10_000, timeout: 60_000 };
+    const run = (await runsOf(page(script), wish.delay, wish)).at(-1);
+    expect(run).toMatchObject({ realTimeBecause: null });
+    expect(run?.aheadMs).toBeGreaterThan(1_000);
   });
 });
 
@@ -166,16 +169,6 @@ it('a page whose server refuses requests from the future is loaded again in real
 });
 
 describe.concurrent('the clock of a page', () => {
-  it('is the same, whichever API reads it', async () => {
-    const script = `const seen = () => [Date.now(), performance.now(), new Date().getTime(), new Event('x').timeStamp];
-      const before = seen();
-      setTimeout(() => {
-        const passed = seen().map((now, i) => now - before[i]);
-        out.textContent = passed.every((ms) => Math.abs(ms - 1500) < 400) ? 'all agree' : 'passed ' + passed;
-      }, 1500)`;
-    await shows(page(script), 'all agree');
-  });
-
   it('looks and behaves like the browser’s own', async () => {
     const script = `const faults = [];
       const check = (name, holds) => { if (!holds) faults.push(name) };
@@ -233,12 +226,6 @@ describe.concurrent('the clock of a page', () => {
     await unclocked.capture(url, wish);
     expect(told[0]).toMatchObject({ visitorId: expect.stringMatching(/^[0-9a-f]{32}$/), sources: { userAgent: { state: 0 } } });
     expect(told[0]).toEqual(told[1]);
-  });
-
-  it('runs timers in the order of their times', async () => {
-    const script = `const seen = []; for (const ms of [300, 100, 200, 100, 0]) setTimeout(() => seen.push(ms), ms);
-      setTimeout(() => { out.textContent = 'order ' + seen.join(' ') }, 600)`;
-    await shows(page(script), 'order 0 100 100 200 300');
   });
 });
 

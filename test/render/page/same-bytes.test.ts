@@ -1,9 +1,10 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { document, html, words } from '../../fixtures/site/answer.js';
-import { siteAndRig } from './capture-rig.js';
+import { words } from '../../fixtures/site/answer.js';
+import { colourAt } from '../picture/blots.js';
+import { siteAndRig, type Wish } from './capture-rig.js';
 
-const { site, rig } = await siteAndRig();
+const { site, rig, serve } = await siteAndRig();
 
 /** `SAME_BYTES_REPEATS=100 npx vitest run test/render/page/same-bytes.test.ts` for the trial of a hundred captures of each page. */
 const REPEATS = Number(process.env.SAME_BYTES_REPEATS ?? 2);
@@ -21,19 +22,6 @@ const SPIN = `<style>@keyframes spin{to{transform:rotate(1turn)}}${BOX}.spin{ani
 const FOCUS = '<script>document.querySelector("[autofocus]").focus()</script>';
 const count = (step: string) =>
   `<h1></h1><script>{ const n = document.currentScript.previousElementSibling; let at = 0; const show = () => { n.textContent = (++at * 37).toLocaleString('en'); }; ${step} }</script>`;
-
-/** Only one place of a page has the caret. */
-const CARETS: [where: string, body: string][] = [
-  ['a field', `<input autofocus value="Words" style="font-size:40px">${FOCUS}`],
-  [
-    'a shadow tree',
-    '<h1>Words</h1><x-a></x-a><script>const root = document.querySelector("x-a").attachShadow({ mode: "open" }); root.innerHTML = "<input>"; root.firstChild.focus()</script>',
-  ],
-  [
-    'a frame',
-    `<h1>Words</h1><iframe srcdoc="<input autofocus><script>document.querySelector('input').focus()</script>"></iframe><script>document.querySelector("iframe").onload = ({ target }) => target.contentWindow.focus()</script>`,
-  ],
-];
 
 const ENDLESS: Record<string, string> = {
   'an animated picture': '<img src="/three.gif">',
@@ -81,32 +69,59 @@ function blocks(parts: Record<string, string>): string {
     .join('');
 }
 
-async function isTheSameEachTime(name: string, body: string, wish: Record<string, unknown> = {}): Promise<void> {
-  const path = `/same/${name.replaceAll(' ', '-')}`;
-  site.route(path, (_request, response) => html(response, document('Same', body)));
-  const seen: Uint8Array[] = [];
+async function isTheSameEachTime(body: string, wish: Wish = {}): Promise<void> {
+  const url = serve(body);
+  const seen = new Set<string>();
   for (let time = 0; time < REPEATS; time++) {
     // Now early, now late in a blink.
-    const { content } = await rig.capture(site.url(path), { ...wish, delay: (time % 3) * 230, timeout: 60_000 });
-    seen.push(content);
+    const { content } = await rig.capture(url, { ...wish, delay: (time % 3) * 230, timeout: 60_000 });
+    seen.add(Buffer.from(content).toString('base64'));
   }
-  expect(new Set(seen.map((content) => Buffer.from(content).toString('base64'))).size).toBe(1);
+  expect(seen.size).toBe(1);
 }
 
 describe.concurrent('a page yields the same picture each time, byte for byte', () => {
-  it.each(CARETS)('with a caret in %s', (where, body) => isTheSameEachTime(`caret in ${where}`, body), 20_000 * REPEATS);
+  it.each<[what: string, body: string, wish?: Wish]>([
+    // Only one place of a page has the caret.
+    ['a caret in a field', `<input autofocus value="Words" style="font-size:40px">${FOCUS}`],
+    [
+      'a caret in a shadow tree',
+      '<h1>Words</h1><x-a></x-a><script>const root = document.querySelector("x-a").attachShadow({ mode: "open" }); root.innerHTML = "<input>"; root.firstChild.focus()</script>',
+    ],
+    [
+      'a caret in a frame',
+      `<h1>Words</h1><iframe srcdoc="<input autofocus><script>document.querySelector('input').focus()</script>"></iframe><script>document.querySelector("iframe").onload = ({ target }) => target.contentWindow.focus()</script>`,
+    ],
+    ['endless motion', blocks(ENDLESS), { viewport: { width: 800, height: 1_400, deviceScaleFactor: 1 } }],
+    ['finite motion', blocks(COMING_TO_AN_END)],
+    ['motion that begins once it is seen', blocks(FAR_DOWN), { full_page: true }],
+  ])('with %s', (_what, body, wish) => isTheSameEachTime(body, wish), 20_000 * REPEATS);
+});
 
-  it(
-    'with endless motion',
-    () => isTheSameEachTime('endless', blocks(ENDLESS), { viewport: { width: 800, height: 1_400, deviceScaleFactor: 1 } }),
-    20_000 * REPEATS,
-  );
+describe.concurrent('motion', () => {
+  const STYLE = '<style>body{margin:0;font:20px sans-serif}#box{height:600px;background:rgb(0,128,0)}</style>';
+  const HEADING = '<h1 style="position:absolute">Words</h1>';
+  const FADES_IN = `<style>@keyframes k{to{opacity:1;transform:none}}</style>${HEADING}<div id="box" style="opacity:0;transform:translateY(40px);animation:k 3s 8s forwards"></div>`;
+  const WHOLE = '<style>@keyframes f{from{opacity:0}}#box{animation:f 20s}</style><div id="box">Words</div>';
+  const OBSERVED = `<style>#box{opacity:0;transition:opacity 20s}#box.on{opacity:1}</style>${HEADING}<div id="box"></div><script>new IntersectionObserver(([seen]) => { if (seen.isIntersecting) box.classList.add("on") }).observe(box)</script>`;
+  const COVERED =
+    '<div id="box">Words</div><div id="cover" style="position:fixed;inset:0;background:#224;transition:opacity 20s"></div><script>addEventListener("load", () => setTimeout(() => { cover.style.opacity = 0 }, 50))</script>';
+  /** The second motion begins when the page is notified of the end of the first. */
+  const CHAINED =
+    '<style>@keyframes k{from{opacity:0}}h1{position:absolute;animation:k 20s}#box{opacity:0;transition:opacity 20s}</style><h1>Words</h1><div id="box"></div><script>document.querySelector("h1").onanimationend = () => { box.style.opacity = 1 }</script>';
+  const SWINGING =
+    '<style>@keyframes k{from{opacity:0}}#box{animation:k 1e6s linear infinite alternate}</style><h1>Words</h1><div id="box"></div>';
 
-  it('with finite motion', () => isTheSameEachTime('ending', blocks(COMING_TO_AN_END)), 20_000 * REPEATS);
-
-  it(
-    'with motion that begins once it is seen',
-    () => isTheSameEachTime('far down', blocks(FAR_DOWN), { full_page: true }),
-    20_000 * REPEATS,
-  );
+  it.each<[what: string, body: string, wish?: Wish, colour?: string]>([
+    ['a block that fades in after a while is captured at its end', FADES_IN],
+    ['the same is, in a native picture of the whole page', FADES_IN, { full_page: true, full_page_algorithm: 'native' }],
+    ['a page that fades in as a whole is captured at its end', WHOLE],
+    ['what an observer fades in is captured at its end', OBSERVED, { delay: 100 }],
+    ['a page under a cover that fades out is captured at its end', COVERED, { delay: 200 }],
+    ['what fades in once something else has is captured at its end', CHAINED],
+    ['endless motion is frozen at its start', SWINGING, {}, 'ffffff'],
+    ['motion is unchanged without `reduce_motion`', FADES_IN, { reduce_motion: false }, 'ffffff'],
+  ])('%s', async (_what, body, wish, colour = '008000') => {
+    expect(await colourAt((await rig.capture(serve(body, STYLE), wish)).content, 400, 300)).toBe(colour);
+  });
 });
