@@ -40,15 +40,13 @@ export function openPage(
   dismissDialogs(session, { leaves: options.steps.length > 0 });
   const network = new NetworkTracker(session, options.inspectPage ? new RequestLog() : null);
   const main = new MainDocument(session, (url) => network.forgetBefore(url));
-  const { world } = session;
-  const tolerance = new Tolerance(options.tolerate);
   return {
     session,
     deadlines,
     main,
     network,
-    world,
-    tolerance,
+    world: session.world,
+    tolerance: new Tolerance(options.tolerate),
     realTime: options.realTime,
     held: options.animate !== null,
     debug,
@@ -121,6 +119,43 @@ export class ClockTotal implements ClockRun {
   }
 }
 
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** What waits for a tracker's next event. */
+class Waiters {
+  readonly #checks = new Set<() => void>();
+
+  notify(): void {
+    for (const check of [...this.#checks]) check();
+  }
+
+  /**
+   * Resolves when `waitMs` returns 0 or less, or when the signal aborts. It is called at each event, and when the returned
+   * time has passed.
+   */
+  until(waitMs: () => number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      let timer: NodeJS.Timeout | undefined;
+      const finish = () => {
+        clearTimeout(timer);
+        this.#checks.delete(check);
+        signal?.removeEventListener('abort', finish);
+        resolve();
+      };
+      const check = () => {
+        clearTimeout(timer);
+        const wait = waitMs();
+        if (wait <= 0) finish();
+        else if (wait !== NEVER) timer = setTimeout(check, Math.ceil(wait));
+      };
+      this.#checks.add(check);
+      signal?.addEventListener('abort', finish, { once: true });
+      if (signal?.aborted) finish();
+      else check();
+    });
+  }
+}
+
 /** A document of the main frame. */
 export interface DocumentState {
   /** Counts documents from 1. Same-document navigations keep the number. */
@@ -157,7 +192,7 @@ class MainDocument {
   lastResponse: MainResponse | null = null;
   /** The failure of the last request, as Chromium's `net::ERR_…`, if no document was shown for it. */
   lastFailure: { url: string; error: string } | null = null;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Waiters();
   /** The URLs of the main frame's requests for documents that have not ended, by id. A redirect keeps the id. */
   readonly #requests = new Map<string, string>();
   #latestId = '';
@@ -191,15 +226,7 @@ class MainDocument {
 
   /** Resolves once the test, called at each event, returns true. */
   until(test: () => boolean): Promise<void> {
-    if (test()) return Promise.resolve();
-    return new Promise((resolve) => {
-      const check = () => {
-        if (!test()) return;
-        this.#waiting.delete(check);
-        resolve();
-      };
-      this.#waiting.add(check);
-    });
+    return this.#waiting.until(() => (test() ? 0 : NEVER));
   }
 
   #commit(frame: { id: string; url: string; urlFragment?: string; mimeType: string; unreachableUrl?: string }): void {
@@ -219,12 +246,12 @@ class MainDocument {
     this.requested = false;
     this.#shownId = this.#latestId;
     this.onCommit(frame.url);
-    this.#notify();
+    this.#waiting.notify();
   }
 
   #mark(change: Partial<Pick<DocumentState, 'parsed' | 'loaded'>>): void {
     if (this.current !== null) Object.assign(this.current, change);
-    this.#notify();
+    this.#waiting.notify();
   }
 
   #onRequest(id: string, url: string): void {
@@ -234,7 +261,7 @@ class MainDocument {
     this.#latestId = id;
     this.navigating = true;
     this.requested = false;
-    this.#notify();
+    this.#waiting.notify();
   }
 
   #onResponse(requestId: string, { status, headers }: MainResponse): void {
@@ -256,11 +283,7 @@ class MainDocument {
       // A download or a 204 keeps the old document. After any other failure, the browser's error page follows.
       this.navigating = false;
     }
-    this.#notify();
-  }
-
-  #notify(): void {
-    for (const check of [...this.#waiting]) check();
+    this.#waiting.notify();
   }
 }
 
@@ -292,7 +315,6 @@ const HOLDS_CLOCK_MS = 5_000;
 /** If a path is requested again after the clock has run this far ahead, in ms, the script counts as polling. */
 const POLLS_AFTER_MS = 100;
 const PATHS_MAX = 500;
-const NEVER = Number.POSITIVE_INFINITY;
 
 /** The used parts of Network.requestWillBeSent. */
 interface RequestSent extends Sent {
@@ -322,7 +344,7 @@ interface PendingGroup {
 export class NetworkTracker {
   /** Requests in flight by request id, which a redirect keeps. */
   readonly #flights = new Map<string, PendingRequest>();
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Waiters();
   #lastActivityAt = performance.now();
   /** The latest request, ended or not. */
   newest: PendingRequest | null = null;
@@ -377,7 +399,7 @@ export class NetworkTracker {
 
   /** Resolves when no request in flight holds the page's clock, or when `signal` aborts. */
   answered(signal: AbortSignal): Promise<void> {
-    return this.#wake(signal, () => this.#countsMs(HOLDS_CLOCK_MS, HOLDS_CLOCK_MS));
+    return this.#waiting.until(() => this.#countsMs(HOLDS_CLOCK_MS, HOLDS_CLOCK_MS), signal);
   }
 
   /** The number of requests in flight that began at `since` or later, in ms by `performance.now`. */
@@ -387,12 +409,12 @@ export class NetworkTracker {
 
   /** Resolves when there are no such requests, or when `signal` aborts. */
   loaded(since: number, signal: AbortSignal): Promise<void> {
-    return this.#wake(signal, () => (this.loading(since) > 0 ? NEVER : 0));
+    return this.#waiting.until(() => (this.loading(since) > 0 ? NEVER : 0), signal);
   }
 
   /** Resolves once none of these URLs is in flight, or when `signal` aborts. */
   urlsEnded(urls: readonly string[], signal: AbortSignal): Promise<void> {
-    return this.#wake(signal, () => (this.pending().some(({ url }) => urls.includes(url)) ? NEVER : 0));
+    return this.#waiting.until(() => (this.pending().some(({ url }) => urls.includes(url)) ? NEVER : 0), signal);
   }
 
   /**
@@ -408,16 +430,16 @@ export class NetworkTracker {
    * `signal` aborts.
    */
   quiet(ms: number, signal: AbortSignal): Promise<void> {
-    return this.#wake(signal, () => Math.max(this.#lastActivityAt + ms - performance.now(), this.#countsMs(NEVER, NEVER)));
+    return this.#waiting.until(() => Math.max(this.#lastActivityAt + ms - performance.now(), this.#countsMs(NEVER, NEVER)), signal);
   }
 
   /** Resolves once only fonts that have exceeded their budget delay the page's load event. Never resolves if nothing delays it. */
   onlyFontsHoldLoad(signal: AbortSignal): Promise<void> {
-    return this.#wake(signal, () => {
+    return this.#waiting.until(() => {
       const holding = this.pending().filter(({ kind }) => LOAD_BLOCKERS.has(kind));
       if (holding.length === 0 || holding.some(({ kind }) => kind !== 'font')) return NEVER;
       return Math.max(...holding.map(({ startedAt }) => startedAt + FONTS_BUDGET_MS - performance.now()));
-    });
+    }, signal);
   }
 
   /** Whether an image has been loaded within the last `ms`. */
@@ -434,7 +456,7 @@ export class NetworkTracker {
     const own = this.pending().findLast(({ kind, url }) => kind === 'document' && url.split('#', 1)[0] === documentUrl);
     if (own === undefined) return;
     for (const [id, { startedAt }] of this.#flights) if (startedAt < own.startedAt) this.#flights.delete(id);
-    this.#notify();
+    this.#waiting.notify();
   }
 
   #start(event: RequestSent, inMainFrame: boolean): void {
@@ -474,39 +496,9 @@ export class NetworkTracker {
     if (this.#flights.delete(requestId)) this.#touch();
   }
 
-  /**
-   * Resolves when `waitMs` returns 0 or less, or when the signal aborts. It is called at each event, and when the returned
-   * time has passed.
-   */
-  #wake(signal: AbortSignal, waitMs: () => number): Promise<void> {
-    return new Promise((resolve) => {
-      let timer: NodeJS.Timeout | undefined;
-      const finish = () => {
-        clearTimeout(timer);
-        this.#waiting.delete(check);
-        signal.removeEventListener('abort', finish);
-        resolve();
-      };
-      const check = () => {
-        clearTimeout(timer);
-        const wait = waitMs();
-        if (wait <= 0) finish();
-        else if (wait !== NEVER) timer = setTimeout(check, Math.ceil(wait));
-      };
-      this.#waiting.add(check);
-      signal.addEventListener('abort', finish, { once: true });
-      if (signal.aborted) finish();
-      else check();
-    });
-  }
-
   #touch(): void {
     this.#lastActivityAt = performance.now();
-    this.#notify();
-  }
-
-  #notify(): void {
-    for (const check of [...this.#waiting]) check();
+    this.#waiting.notify();
   }
 
   /** ms until no request in flight counts any more, by their age; 0 if none counts. There may be very many of them. */

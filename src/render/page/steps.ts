@@ -105,7 +105,7 @@ export async function runSteps(page: OpenPage, how: StepsHow): Promise<void> {
  */
 export async function waitForFunction(page: OpenPage, expression: string): Promise<void> {
   const { deadlines } = page;
-  if (await untilTrue(page, deadlines.leftMs(), () => isTrue(page, expression, 'wait_for_function'))) return;
+  if (await untilTrue(page, { ms: deadlines.leftMs(), test: () => isTrue(page, expression, 'wait_for_function') })) return;
   throw new CaptureError({
     code: 'render_timeout',
     message: `\`wait_for_function\` did not become true within \`timeout\` (${deadlines.timeout} ms).`,
@@ -185,7 +185,7 @@ async function selectorOf(page: OpenPage, step: Step): Promise<string> {
       return false;
     }
   };
-  if (await untilTrue(page, Math.min(OPTIONAL_STEP_MS, patienceOf(page, step)), search)) return resolved;
+  if (await untilTrue(page, { ms: Math.min(OPTIONAL_STEP_MS, patienceOf(page, step)), test: search })) return resolved;
   throw misfit ?? new StepProblem('not_found', 'nothing visible matches the selector');
 }
 
@@ -229,7 +229,7 @@ async function untilFound(page: OpenPage, step: Step, test: () => Promise<boolea
 }
 
 async function until(page: OpenPage, step: Step, { test, problem }: { test: () => Promise<boolean>; problem: string }): Promise<void> {
-  if (await untilTrue(page, patienceOf(page, step), test)) return;
+  if (await untilTrue(page, { ms: patienceOf(page, step), test })) return;
   throw new StepProblem(step.action === 'wait_for' ? 'not_yet' : 'not_found', problem);
 }
 
@@ -238,11 +238,19 @@ function patienceOf({ deadlines }: OpenPage, { optional }: Step): number {
   return optional ? Math.min(OPTIONAL_STEP_MS, deadlines.leftMs()) : deadlines.leftMs();
 }
 
+interface Wait {
+  /** How long, in ms of the page's time. */
+  ms: number;
+  test(): Promise<boolean>;
+  /** Called before more time passes, with the real time so far, in ms. */
+  meanwhile?(spentMs: number): Promise<void>;
+}
+
 /**
  * Lets the page's time pass until a test holds.
- * @returns false if it does not after `ms` of the page's time
+ * @returns false if it does not in time
  */
-async function untilTrue(page: OpenPage, ms: number, test: () => Promise<boolean>): Promise<boolean> {
+async function untilTrue(page: OpenPage, { ms, test, meanwhile }: Wait): Promise<boolean> {
   const { deadlines } = page;
   const began = monotonicNow();
   let asked: Promise<boolean | null> | null = null;
@@ -254,7 +262,9 @@ async function untilTrue(page: OpenPage, ms: number, test: () => Promise<boolean
     if (holds === true) return true;
     if (holds !== TIMED_OUT) asked = null;
     if (deadlines.leftMs() === 0) return false;
-    if (passed >= ms && monotonicNow() - began >= Math.min(ms, REAL_MIN_MS)) return false;
+    const spentMs = monotonicNow() - began;
+    if (passed >= ms && spentMs >= Math.min(ms, REAL_MIN_MS)) return false;
+    await meanwhile?.(spentMs);
     passed += await pass(page, sliceAfter(passed), Math.min(deadlines.leftMs(), HOLD_MAX_MS));
   }
 }
@@ -268,30 +278,20 @@ async function whileTimePasses(
   { step, how }: Running,
   act: (signal: AbortSignal) => Promise<unknown> | undefined,
 ): Promise<void> {
-  const { deadlines } = page;
-  const patienceMs = patienceOf(page, step);
   const end = new AbortController();
-  const began = monotonicNow();
   const acting = Promise.resolve(act(end.signal)).then(
     () => null,
     (error: unknown) => ({ error }),
   );
-  let outcome = await deadlines.withTimeout(acting, AT_ONCE_MS);
   let cleared = false;
-  for (let passed = 0; outcome === TIMED_OUT; ) {
-    const spent = monotonicNow() - began;
-    if (deadlines.leftMs() === 0 || (passed >= patienceMs && spent >= Math.min(patienceMs, REAL_MIN_MS))) break;
-    if (!cleared && spent >= BANNERS_AFTER_MS) {
-      cleared = true;
-      await how.clearBanners();
-    }
-    passed += await pass(page, sliceAfter(passed), Math.min(deadlines.leftMs(), HOLD_MAX_MS));
-    outcome = await deadlines.withTimeout(acting, LOOK_MS);
-  }
-  if (outcome === TIMED_OUT) {
-    end.abort();
-    outcome = await deadlines.withTimeout(acting, REAL_MIN_MS);
-  }
+  const clearBanners = async (spentMs: number) => {
+    if (cleared || spentMs < BANNERS_AFTER_MS) return;
+    cleared = true;
+    await how.clearBanners();
+  };
+  const wait: Wait = { ms: patienceOf(page, step), test: () => acting.then(() => true), meanwhile: clearBanners };
+  if (!(await untilTrue(page, wait))) end.abort();
+  const outcome = await page.deadlines.withTimeout(acting, REAL_MIN_MS);
   if (outcome === TIMED_OUT) throw new StepProblem('no_answer', 'the page did not answer');
   // An action that leads to another document may lose its own.
   if (outcome !== null && !isGone(outcome.error)) throw outcome.error;

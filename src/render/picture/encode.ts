@@ -8,7 +8,7 @@ import type { CaptureOptions, ImageFormat, ResizeOption } from '../../contract/c
 import type { PaletteOption } from '../../contract/palette.js';
 import type { DebugSink } from '../page-session.js';
 import { ownedName } from '../pool/profile-dir.js';
-import { encodeBmp, encodePalette, isAllWhitePixels, turned, wholePicture } from './whole-picture.js';
+import { encodeBmp, encodePalette, isAllWhitePixels, type Size, turned, wholePicture } from './whole-picture.js';
 
 // Caching or several threads would only use memory: no picture is read twice, and several are encoded at once.
 sharp.cache(false);
@@ -72,8 +72,8 @@ export async function encodeStrips({ pngs, width, height }: Strips, encoding: En
   const joined = others.length === 0 ? sharp(only, open) : sharp(pngs, { ...open, join: { across: 1 } });
   const image = joined.extract({ left: 0, width, ...rows });
   const shown = transparent ? image : image.removeAlpha();
-  const sized = resize === null ? shown : scaledDown(shown, { resize, transparent, size: { width, height: rows.height } });
   const size = { width, height: rows.height };
+  const sized = resize === null ? shown : scaledDown(shown, { resize, transparent, size });
   if (format === 'bmp' || rotate !== null || palette !== null) {
     const whole = await wholePicture(sized, size, encoding);
     const encoded = await encodeWhole(turned(whole, encoding), size, encoding);
@@ -91,10 +91,17 @@ async function encodeWhole(image: Sharp, size: Size, encoding: Encoding): Promis
   return format === 'bmp' ? await encodeBmp(image) : await encodeImage(image, size, { ...encoding, format });
 }
 
+type ImageEncoding = Pick<Encoding, 'quality'> & { format: Exclude<ImageFormat, 'bmp'> };
+
 /** @param size before it was resized */
-async function encodeImage(image: Sharp, { width, height }: Size, how: ImageEncoding): Promise<Encoded> {
-  const encoding = { ...how, isLarge: width * height > WEBP_QUICK_PIXELS };
-  const { data, info } = await encoder(image, encoding).toBuffer({ resolveWithObject: true });
+async function encodeImage(image: Sharp, { width, height }: Size, { format, quality }: ImageEncoding): Promise<Encoded> {
+  const encoders = {
+    png: () => image.png({ compressionLevel: 6, adaptiveFiltering: false }),
+    // Optimised coding would keep the whole picture in memory.
+    jpeg: () => image.jpeg({ quality, optimiseCoding: false }),
+    webp: () => image.webp({ quality, effort: width * height > WEBP_QUICK_PIXELS ? 0 : 2 }),
+  };
+  const { data, info } = await encoders[format]().toBuffer({ resolveWithObject: true });
   return { content: data, width: info.width, height: info.height };
 }
 
@@ -102,36 +109,11 @@ async function encodeImage(image: Sharp, { width, height }: Size, how: ImageEnco
  * Limits the target size to the picture's: `contain` fills its box with background, so a larger box would enlarge the file
  * and the cost without limit.
  */
-export function scaledDown(
-  image: Sharp,
-  { resize, transparent, size }: { resize: ResizeOption; transparent: boolean; size: { width: number; height: number } },
-): Sharp {
+export function scaledDown(image: Sharp, { resize, transparent, size }: { resize: ResizeOption; transparent: boolean; size: Size }): Sharp {
   const width = resize.width === null ? undefined : Math.min(resize.width, size.width);
   const height = resize.height === null ? undefined : Math.min(resize.height, size.height);
   const background = transparent ? { r: 0, g: 0, b: 0, alpha: 0 } : '#fff';
   return image.resize({ width, height, fit: resize.fit, background, withoutEnlargement: true });
-}
-
-interface Size {
-  width: number;
-  height: number;
-}
-
-interface ImageEncoding {
-  format: Exclude<ImageFormat, 'bmp'>;
-  quality: number;
-}
-
-function encoder(image: Sharp, { format, quality, isLarge }: ImageEncoding & { isLarge: boolean }): Sharp {
-  switch (format) {
-    case 'png':
-      return image.png({ compressionLevel: 6, adaptiveFiltering: false });
-    case 'jpeg':
-      // Optimised coding would keep the whole picture in memory.
-      return image.jpeg({ quality, optimiseCoding: false });
-    case 'webp':
-      return image.webp({ quality, effort: isLarge ? 0 : 2 });
-  }
 }
 
 /** Size limits of a picture in one colour, in every format. A larger picture has content. */
@@ -290,6 +272,6 @@ export async function orStorageFailure<T>(writing: Promise<T>): Promise<T> {
 }
 
 /** Reads the size in px from a PNG's header. */
-export function pngSize(png: Buffer): { width: number; height: number } {
+export function pngSize(png: Buffer): Size {
   return { width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
 }

@@ -66,7 +66,7 @@ export async function encodePalette(image: Sharp, palette: PaletteOption, format
   return { content: await (format === 'bmp' ? indexedBmp(indexed) : indexedPng(indexed)), ...size };
 }
 
-interface Size {
+export interface Size {
   width: number;
   height: number;
 }
