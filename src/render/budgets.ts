@@ -78,6 +78,11 @@ export class Deadlines implements Disposable {
     return pTimeout(work, { milliseconds: Math.max(1, ms), signal: this.signal, fallback: () => TIMED_OUT });
   }
 
+  /** The result of `work`, or TIMED_OUT once the budget has ended; as `withTimeout`. */
+  withinBudget<T>(work: Promise<T>): Promise<T | typeof TIMED_OUT> {
+    return this.withTimeout(work, this.leftMs());
+  }
+
   /** The result of `work`, or a rejection with the signal's reason if the capture must stop first. */
   orEnd<T>(work: Promise<T>): Promise<T> {
     return pTimeout(work, { milliseconds: Number.POSITIVE_INFINITY, signal: this.signal });

@@ -1,7 +1,7 @@
 /** One capture, with its share of memory, its page and its time limits, as one flat list of steps. Knows no job, account, store or HTTP. */
 
 import { animationGraceMs } from '../contract/animation.js';
-import type { CaptureChanges, CaptureWarning, Inspection, RenderDiagnostics } from '../contract/capture-data.js';
+import type { CaptureChanges, CaptureWarning, Inspection } from '../contract/capture-data.js';
 import { CaptureError } from '../contract/capture-error.js';
 import { type ArtifactFormat, type CaptureOptions, HTML_DOCUMENT_URL, isAtReservedOrigin } from '../contract/capture-request.js';
 import { TIMEOUT_MS } from '../contract/limits.js';
@@ -33,6 +33,7 @@ import {
   restoreLogin,
   verifyEgress,
   waitUntil,
+  waitUntilLoaded,
 } from './page/navigate.js';
 import { type DocumentState, type OpenPage, openPage } from './page/open-page.js';
 import {
@@ -52,7 +53,7 @@ import { runSteps, waitForFunction } from './page/steps.js';
 import { boundedPage, type DebugSink, DocumentReplaced, isClosed, NoBrowser, type PageSession, SharedLoss } from './page-session.js';
 import { scrollToElement } from './picture/element-picture.js';
 import { scrollThrough, waitForReaction } from './picture/full-page.js';
-import { setDensity } from './picture/region-picture.js';
+import { type Picture, setDensity } from './picture/region-picture.js';
 import {
   findElements,
   groupPictures,
@@ -90,15 +91,10 @@ export interface RenderOrder {
   kept?: Promise<unknown> | undefined;
 }
 
-/** One picture. */
-interface RenderedPicture {
-  content: Uint8Array;
+/** One picture. Its size is in output px, read from the encoded bytes; that of a PDF in CSS px of its first page. */
+interface RenderedPicture extends Pick<Picture, 'content' | 'width' | 'height' | 'diagnostics'> {
   format: ArtifactFormat;
-  /** Output px, read from the encoded bytes. For a PDF, CSS px of its first page. */
-  width: number;
-  height: number;
   warnings: CaptureWarning[];
-  diagnostics: RenderDiagnostics;
 }
 
 /** One of several pictures of a capture. */
@@ -353,7 +349,7 @@ async function prepare(session: PageSession, { deps, order, deadlines }: Running
     emulateOrigin(session, options),
     options.animate === null ? undefined : holdClock(session),
   ]);
-  const prepared = await deadlines.withTimeout(preparing, deadlines.leftMs());
+  const prepared = await deadlines.withinBudget(preparing);
   if (prepared === TIMED_OUT) throw browserNotReady(deadlines.timeout);
   return prepared;
 }
@@ -361,7 +357,7 @@ async function prepare(session: PageSession, { deps, order, deadlines }: Running
 /** Carries out the steps of the request. */
 async function carryOut({ page, guard, times, deadlines, order: { options } }: Omit<Shooting, 'facts'>): Promise<void> {
   times.enter('steps', 30);
-  const clearBanners = async () => void (await deadlines.withTimeout(guard.answerBanners(deadlines.signal), deadlines.leftMs()));
+  const clearBanners = async () => void (await deadlines.withinBudget(guard.answerBanners(deadlines.signal)));
   const settle = async () => {
     if (options.waitForIdle) await waitForIdle(page);
     await clearBanners();
@@ -398,11 +394,6 @@ async function pictureStableDocument(shooting: Shooting): Promise<{ taken: Taken
   throw keepsNavigating();
 }
 
-/** Follows navigations of a page that has reached `wait_until` once. */
-function waitUntilLoaded(page: OpenPage, { waitUntil: state }: CaptureOptions): Promise<DocumentState> {
-  return waitUntil(page, state === 'networkidle' ? 'load' : state);
-}
-
 /** Runs the page's clock ahead, removes banners, and takes the pictures, each of the page as if it were the only one. */
 async function pictureDocument(shown: DocumentState, shooting: Shooting): Promise<Taken> {
   const { page, guard, times, load, deadlines } = shooting;
@@ -412,7 +403,7 @@ async function pictureDocument(shown: DocumentState, shooting: Shooting): Promis
   const idleAgain = async () => (options.waitForIdle ? await waitForIdle(page, ADVANCE_AGAIN_MS) : undefined);
   // Called again after each wait that gave the page time to show another banner.
   const clearBanners = async () => {
-    const banner = await deadlines.withTimeout(guard.answerBanners(deadlines.signal), deadlines.leftMs());
+    const banner = await deadlines.withinBudget(guard.answerBanners(deadlines.signal));
     if (banner !== TIMED_OUT && banner.outcome !== 'none') await idleAgain();
   };
   times.enter('run', 40);
@@ -532,7 +523,7 @@ async function loadInRealTime(page: OpenPage, shown: DocumentState): Promise<nev
   page.realTime = true;
   await session.cdp.send('Page.reload');
   const replaced = main.until(() => main.current !== shown);
-  await deadlines.withTimeout(replaced, deadlines.leftMs());
+  await deadlines.withinBudget(replaced);
   throw new DocumentReplaced('the page is loaded again in real time');
 }
 

@@ -140,14 +140,11 @@ export function typeOf(headers: Record<string, string>): string {
   return (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
-interface NavigationFailure {
-  retriable?: boolean;
-  details?: Record<string, string | number>;
-  cause?: Error;
-}
-
-function navigationFailed(message: string, { retriable = false, ...more }: NavigationFailure = {}): CaptureError {
-  return new CaptureError({ code: 'navigation_failed', message, retriable, ...more });
+function navigationFailed(
+  message: string,
+  more: { retriable?: boolean; details?: Record<string, unknown>; cause?: Error } = {},
+): CaptureError {
+  return new CaptureError({ code: 'navigation_failed', message, retriable: false, ...more });
 }
 
 function notPublic(refusal: Refusal | null): CaptureError {
@@ -240,7 +237,7 @@ async function refuseUnreadable(world: OpenPage['world'], type: string, answer: 
 }
 
 function unreadable(what: string, details: Record<string, string>): CaptureError {
-  return new CaptureError({ code: 'navigation_failed', message: `The target is ${what}`, retriable: false, details });
+  return navigationFailed(`The target is ${what}`, { details });
 }
 
 function tooBusy(timeout: number): CaptureError {

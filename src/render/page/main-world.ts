@@ -7,6 +7,7 @@ import pTimeout from 'p-timeout';
 import type { Frame } from 'playwright-core';
 import type { z } from 'zod';
 import { CaptureError } from '../../contract/capture-error.js';
+import { invalidRequest } from '../../contract/submission.js';
 import { TIMED_OUT } from '../budgets.js';
 import { isTooLong, MAIN_WORLD_MARK } from '../launch/message-limits.js';
 import { isGone } from '../page-session.js';
@@ -104,7 +105,7 @@ export async function isTrue(
   const thrown: Thrown | undefined = answer?.exceptionDetails;
   if (thrown === undefined || !isUncompiled(thrown)) return answer?.result.value === true;
   const message = `is not a JavaScript expression: ${describe(thrown)}`;
-  throw new CaptureError({ code: 'invalid_request', message: `\`${field}\` ${message}`, details: { issues: [{ path: field, message }] } });
+  throw invalidRequest([{ path: field, message }]);
 }
 
 /** Whether the error is a syntax error of the script itself, which has no stack of its own. */

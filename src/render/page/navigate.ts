@@ -52,7 +52,7 @@ export async function verifyEgress(
  * there are selectors.
  * @throws CaptureError invalid_request that lists each invalid one, such as `hide_selectors.0`, with the browser's message
  */
-export async function checkSelectors({ world }: Pick<PageSession, 'world'>, options: CaptureOptions): Promise<void> {
+export async function checkSelectors({ world }: PageSession, options: CaptureOptions): Promise<void> {
   const listed = (field: string, selectors: string[]) => selectors.map((one, nth) => ({ path: `${field}.${nth}`, selector: one }));
   const fields = [
     { path: 'wait_for_selector', selector: options.waitForSelector },
@@ -82,7 +82,7 @@ const FETCHES = /url\((?!\s*["']?#)|image-set\(|@import/i;
  * Applies `custom_css`, `hide_selectors` and `remove_selectors` to later documents before their first paint, whatever their
  * CSP. Imports use a style element, added later. Hiding and removing cover frames and later nodes.
  */
-export async function edit({ world }: Pick<PageSession, 'world'>, options: CaptureOptions): Promise<void> {
+export async function edit({ world }: PageSession, options: CaptureOptions): Promise<void> {
   const { customCss: css, hideSelectors: hide, removeSelectors: remove } = options;
   if (css === null && hide.length === 0 && remove.length === 0) return;
   await world.callAtStart('edits.start', [{ css, imports: importsOf(css ?? ''), hide, remove }], { inFrames: true });
@@ -103,7 +103,7 @@ export function fetches(css: string | null): boolean {
  * Disables the page's CSP, so that custom_js and custom_css can add scripts, styles, images and fonts. The page loses its CSP
  * too (`upgrade-insecure-requests`), so only captures that need this do it.
  */
-export async function bypassCsp({ cdp }: Pick<PageSession, 'cdp'>, { customJs, customCss, steps }: CaptureOptions): Promise<void> {
+export async function bypassCsp({ cdp }: PageSession, { customJs, customCss, steps }: CaptureOptions): Promise<void> {
   const hasScript = customJs !== null || steps.some(({ action }) => action === 'evaluate');
   if (hasScript || fetches(customCss)) await cdp.send('Page.setBypassCSP', { enabled: true });
 }
@@ -112,7 +112,7 @@ export async function bypassCsp({ cdp }: Pick<PageSession, 'cdp'>, { customJs, c
  * Adds `storage_state` and `cookies` to the capture's context.
  * @throws CaptureError `invalid_request` for cookies that the browser rejects, such as a `__Host-` one with a domain
  */
-export async function restoreLogin({ context }: Pick<PageSession, 'context'>, options: CaptureOptions): Promise<void> {
+export async function restoreLogin({ context }: PageSession, options: CaptureOptions): Promise<void> {
   const { hostname } = new URL(options.url);
   const cookies = [...(options.storageState?.cookies ?? []), ...options.cookies].map(({ sameSite, domain, ...cookie }) => ({
     ...cookie,
@@ -129,10 +129,7 @@ export async function restoreLogin({ context }: Pick<PageSession, 'context'>, op
 }
 
 /** Applies `geolocation` and `ignore_https_errors`. Each capture has its own context, so no other one is affected. */
-export async function emulateOrigin(
-  { context, cdp }: Pick<PageSession, 'context' | 'cdp'>,
-  { geolocation, ignoreHttpsErrors }: CaptureOptions,
-): Promise<void> {
+export async function emulateOrigin({ context, cdp }: PageSession, { geolocation, ignoreHttpsErrors }: CaptureOptions): Promise<void> {
   await Promise.all([
     geolocation === null ? null : context.grantPermissions(['geolocation']),
     geolocation === null ? null : context.setGeolocation(geolocation),
@@ -185,13 +182,13 @@ export async function navigate(page: OpenPage, url: string, referrer: string | n
   const before = main.current;
   const from = referrer === null ? {} : { referrer, referrerPolicy: 'unsafeUrl' as const };
   // Chromium gives up only after minutes, so the budget limits a silent target.
-  const outcome = await deadlines.withTimeout(session.cdp.send('Page.navigate', { url, ...from }), deadlines.leftMs());
+  const outcome = await deadlines.withinBudget(session.cdp.send('Page.navigate', { url, ...from }));
   if (outcome === TIMED_OUT) throw noResponse(page, url);
   if (outcome.errorText !== undefined && main.current === before) throw failureOf(page, url, outcome.errorText);
   // A change of the fragment alone loads nothing.
   if (outcome.loaderId === undefined && before !== null) return;
   const committed = main.until(() => main.current !== before);
-  if ((await deadlines.withTimeout(committed, deadlines.leftMs())) === TIMED_OUT) throw noResponse(page, url);
+  if ((await deadlines.withinBudget(committed)) === TIMED_OUT) throw noResponse(page, url);
   await classify(page);
 }
 
@@ -204,7 +201,7 @@ export async function waitUntil(page: OpenPage, state: WaitUntil): Promise<Docum
   const stop = new AbortController();
   try {
     for (;;) {
-      const reached = await deadlines.withTimeout(reachState(page, state, stop.signal), deadlines.leftMs());
+      const reached = await deadlines.withinBudget(reachState(page, state, stop.signal));
       if (reached === TIMED_OUT) throw notReached(page, state);
       const shown = await classify(page);
       if (shown.number > MAX_DOCUMENTS) throw keepsNavigating();
@@ -213,6 +210,11 @@ export async function waitUntil(page: OpenPage, state: WaitUntil): Promise<Docum
   } finally {
     stop.abort();
   }
+}
+
+/** Follows navigations of a page that has reached `wait_until` once; as `waitUntil`. */
+export function waitUntilLoaded(page: OpenPage, { waitUntil: state }: CaptureOptions): Promise<DocumentState> {
+  return waitUntil(page, state === 'networkidle' ? 'load' : state);
 }
 
 async function reachState({ main, network }: OpenPage, state: WaitUntil, stop: AbortSignal): Promise<void> {

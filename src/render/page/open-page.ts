@@ -206,11 +206,11 @@ class MainDocument {
     cdp.on('Page.frameNavigated', ({ frame }) => {
       if (frame.parentId === undefined) this.#commit(frame);
     });
-    cdp.on('Page.domContentEventFired', () => this.#mark({ parsed: true }));
-    cdp.on('Page.loadEventFired', () => this.#mark({ parsed: true, loaded: true }));
+    cdp.on('Page.domContentEventFired', () => this.#markParsed());
+    cdp.on('Page.loadEventFired', () => this.#markLoaded());
     cdp.on('Page.frameStoppedLoading', ({ frameId }) => {
       // Fired after load, or without it if loading was stopped by `window.stop()` or a link to another program.
-      if (this.current?.frameId === frameId && !this.navigating) this.#mark({ parsed: true, loaded: true });
+      if (this.current?.frameId === frameId && !this.navigating) this.#markLoaded();
     });
     cdp.on('Page.frameRequestedNavigation', ({ frameId, url, disposition }) => {
       if (frameId === mainFrameId && disposition === 'currentTab' && /^https?:/.test(url)) this.requested = true;
@@ -249,9 +249,14 @@ class MainDocument {
     this.#waiting.notify();
   }
 
-  #mark(change: Partial<Pick<DocumentState, 'parsed' | 'loaded'>>): void {
-    if (this.current !== null) Object.assign(this.current, change);
+  #markParsed(): void {
+    if (this.current !== null) this.current.parsed = true;
     this.#waiting.notify();
+  }
+
+  #markLoaded(): void {
+    if (this.current !== null) this.current.loaded = true;
+    this.#markParsed();
   }
 
   #onRequest(id: string, url: string): void {

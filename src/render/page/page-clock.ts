@@ -40,7 +40,7 @@ const PENDING_MAX = 100;
 const NOTHING_DUE = Number.POSITIVE_INFINITY;
 
 /** A page whose clock can run ahead. */
-export type TimedPage = Pick<OpenPage, 'session' | 'network' | 'deadlines' | 'world' | 'realTime' | 'held' | 'debug' | 'clock'>;
+export type TimedPage = Omit<OpenPage, 'main' | 'tolerance'>;
 
 /**
  * The scripts that replace the clocks of a page and its workers.
@@ -120,9 +120,12 @@ export async function advanceTime(
     if (wasHeld) page.clock.addHolders(holding);
     const leftMs = ms - run.aheadMs - run.realTimeMs;
     const talk = page.session.clockEvent === null || page.realTime ? 'off' : network.realTimeReason();
+    // The page handles a response, and may send another request, before more time passes.
+    if (wasHeld && (page.held || talk === null)) {
+      await runAhead(0, false);
+      if (network.isHolding()) continue;
+    }
     if (page.held) {
-      if (wasHeld) await runAhead(0, false);
-      if (wasHeld && network.isHolding()) continue;
       const slice = Math.min(talk === null ? sliceMs : REAL_PACE_MS, leftMs);
       if (talk !== null) await deadlines.sleep(slice);
       await runAhead(slice, true);
@@ -134,9 +137,6 @@ export async function advanceTime(
       run.realTimeBecause = talk;
       await deadlines.sleep(Math.min(REAL_PACE_MS, leftMs, Math.max(0, endsAt - monotonicNow())));
     } else {
-      // The page handles a response, and may send another request, before more time passes.
-      if (wasHeld) await runAhead(0, false);
-      if (wasHeld && network.isHolding()) continue;
       const slice = Math.min(sliceMs, leftMs);
       const draws = run.aheadMs - drawnAt >= frameEveryMs || leftMs <= sliceMs;
       if (draws) drawnAt = run.aheadMs;
@@ -230,7 +230,7 @@ async function untilRendererIdle({ session, deadlines, network }: TimedPage, ove
  * stop. The isolated world still works.
  */
 export async function stopPage(
-  { cdp, world }: Pick<PageSession, 'cdp' | 'world'>,
+  { cdp, world }: PageSession,
   { reduceMotion, fullPage, format, selector, clip }: CaptureOptions,
 ): Promise<void> {
   // Must precede the next command, after which our own timers do not run either.
@@ -241,7 +241,7 @@ export async function stopPage(
 }
 
 /** Lets scripts of the page, or of its replacement, run again. */
-export async function resumePage({ cdp }: Pick<PageSession, 'cdp'>): Promise<void> {
+export async function resumePage({ cdp }: PageSession): Promise<void> {
   await cdp.send('Emulation.setScriptExecutionDisabled', { value: false });
 }
 
@@ -442,10 +442,10 @@ export async function waitForSelector({ main, world, deadlines }: OpenPage, sele
   for (;;) {
     const before = main.current;
     const seen = unlessReplaced(world.call('element.untilVisible', selector).then(() => true));
-    const visible = await deadlines.withTimeout(seen, deadlines.leftMs());
+    const visible = await deadlines.withinBudget(seen);
     if (visible === true) return;
     const moved = main.until(() => main.current !== before);
-    if (visible === TIMED_OUT || (await deadlines.withTimeout(moved, deadlines.leftMs())) === TIMED_OUT) break;
+    if (visible === TIMED_OUT || (await deadlines.withinBudget(moved)) === TIMED_OUT) break;
   }
   const hint = selector.includes('>>>') ? ' Closed shadow trees and frames of another origin are not searched.' : '';
   throw new CaptureError({

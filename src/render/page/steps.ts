@@ -15,7 +15,7 @@ import { refOf, resolveRef } from '../inspect/element-ref.js';
 import { isGone, type PageSession } from '../page-session.js';
 import { isMasked, paintMask } from '../picture/mask.js';
 import { isTrue, runCustomJs } from './main-world.js';
-import { navigate, waitUntil } from './navigate.js';
+import { navigate, waitUntilLoaded } from './navigate.js';
 import type { OpenPage } from './open-page.js';
 import { advanceTime, stopPage } from './page-clock.js';
 
@@ -324,9 +324,7 @@ async function followEffects(page: OpenPage, { before, how }: { before: OpenPage
   await deadlines.withTimeout(unlessGone(world.call('frames.passFrames', 1, FRAME_MAX_MS)), 2 * FRAME_MAX_MS);
   if (!(await leaves(page, before)) && network.isHolding()) await pass(page, AFTER_REQUESTS_MS, deadlines.leftMs());
   if (!(await leaves(page, before))) return;
-  const { waitUntil: state } = how.options;
-  const shown = await waitUntil(page, state === 'networkidle' ? 'load' : state);
-  if (shown !== before) await how.settle();
+  if ((await waitUntilLoaded(page, how.options)) !== before) await how.settle();
 }
 
 /** Whether the page is on its way to another document than `before`, or there. */

@@ -7,17 +7,7 @@ import type { PageExtent } from '../in-page/scroll.js';
 import { advanceTime, resumePage, skipQuietTime, stopPage, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage } from '../page-session.js';
 import type { Encoding } from './encode.js';
-import {
-  fitDensity,
-  fitRegion,
-  measurePage,
-  type Picture,
-  type PictureOrder,
-  type RangesApart,
-  type Region,
-  type RegionReason,
-  takeRegion,
-} from './region-picture.js';
+import { fitDensity, fitRegion, measurePage, type Picture, type PictureOrder, type Region, takeRegion } from './region-picture.js';
 
 /** The result of scrolling through a page. */
 export interface ScrollReport {
@@ -102,22 +92,16 @@ export async function waitForReaction(timed: TimedPage, since: number, mostMs = 
   await network.loaded(since, over);
 }
 
-interface ScrollPlan {
+interface ScrollPlan extends Pick<ScrollOptions, 'deadline'> {
   options: CaptureOptions;
   start: PageExtent;
-  /** The time limit, ms by `monotonicNow`. */
-  deadline: number;
 }
 
 /**
  * Scrolls to the end of the page, or as far as the limits allow.
  * @returns the lowest position that has been in view, in CSS px, and whether the time ended before the page
  */
-async function scrollDown(
-  timed: TimedPage,
-  page: BoundedPage,
-  { options, start, deadline }: ScrollPlan,
-): Promise<{ steps: number; seen: number; isLate: boolean }> {
+async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start, deadline }: ScrollPlan) {
   const step = options.fullPageScrollBy ?? start.viewHeight;
   let since = performance.now();
   let steps = 0;
@@ -166,14 +150,14 @@ async function scrollAcross(timed: TimedPage, page: BoundedPage, deadline: numbe
 }
 
 /** The maximum height to capture, in CSS px, of a page of this height. */
-function heightLimit(pageHeight: number, { start, options }: Pick<ScrollPlan, 'start' | 'options'>): number {
+function heightLimit(pageHeight: number, { start, options }: Omit<ScrollPlan, 'deadline'>): number {
   const endless = pageHeight > FULL_PAGE_MAX_HEIGHT_PX && pageHeight > ENDLESS_GROWTH * start.pageHeight;
   const most = endless ? FULL_PAGE_MAX_HEIGHT_PX : WHOLE_PAGE_MAX_HEIGHT_PX;
   return Math.min(most, options.maxHeight ?? most);
 }
 
 /** The same, but at most what a picture in the format can show: content below that is not loaded in vain. */
-function pictureLimit(pageHeight: number, { start, options }: Pick<ScrollPlan, 'start' | 'options'>): number {
+function pictureLimit(pageHeight: number, { start, options }: Omit<ScrollPlan, 'deadline'>): number {
   const limit = heightLimit(pageHeight, { start, options });
   const { left, right } = pageColumns(start);
   const width = options.fullWidth ? (right - left) * start.zoom : options.view.width;
@@ -188,17 +172,11 @@ export async function takeFullPage(order: PictureOrder, scroll: ScrollReport, en
   return { ...(await takeRegion(order, region, { ...how, encoding })), ...found };
 }
 
-interface FullPage extends RegionReason {
-  region: Region;
-  apart: RangesApart | undefined;
-  found: Pick<Picture, 'lacksContent' | 'cut'>;
-}
-
 /**
  * Prepares the page for a picture of all of it.
  * @param format the one whose limits apply
  */
-export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport, format: ImageFormat): Promise<FullPage> {
+export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport, format: ImageFormat) {
   const { page, debug } = order;
   const { fullWidth, maxHeight, fullPageAlgorithm: algorithm } = order.options;
   const bySections = algorithm === 'by_sections';
@@ -222,7 +200,7 @@ export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport,
     algorithm,
     stoppedReason: byRequest ? 'max_height' : scroll.stoppedReason,
     truncated: isShorter || scroll.stoppedReason !== 'end_of_page' || lacks,
-    apart: pageRanges.length === 0 ? undefined : { ranges: pageRanges, showAt: (top) => showAt(order, bottom, top) },
+    apart: pageRanges.length === 0 ? undefined : { ranges: pageRanges, showAt: (top: number) => showAt(order, bottom, top) },
     found: { lacksContent: lacks, ...sideCut(region) },
   };
 }

@@ -40,10 +40,8 @@ export async function paintMask({ page, options }: MaskOrder, png: Buffer, place
   const { data, info } = await sharp(png, { limitInputPixels: false }).raw().toBuffer({ resolveWithObject: true });
   const { width, height, channels } = info;
   // The browser moves a shot that does not begin on a whole pixel by less than one.
-  const [slackX, slackY] = [left, top].map((edge) => (Math.abs(edge * ratio - Math.round(edge * ratio)) < 1e-6 ? 0 : 1)) as [
-    number,
-    number,
-  ];
+  const slackOf = (edge: number) => (Math.abs(edge * ratio - Math.round(edge * ratio)) < 1e-6 ? 0 : 1);
+  const [slackX, slackY] = [slackOf(left), slackOf(top)];
   const rectangles = boxes
     .map((box) => ({
       left: Math.max(0, Math.floor((box.left - left) * ratio + ROUNDING) - slackX),

@@ -5,7 +5,7 @@ import { CSS_PX_PER_INCH, lengthToInches, PAPER_INCHES } from '../../contract/pd
 import { monotonicNow } from '../budgets.js';
 import type { PageBox } from '../in-page/print.js';
 import { untilDeadline } from '../page-session.js';
-import { type PrintOptions, printStream, readPdf, withLanguage, withoutFirstHeader } from './pdf-file.js';
+import { type PrintOptions, printStream, readPdf, refusedAs, withLanguage, withoutFirstHeader } from './pdf-file.js';
 import { printedPicture } from './pdf-picture.js';
 import { MEASURE_SCALE, type Picture, type PictureOrder, setDensity } from './region-picture.js';
 
@@ -127,15 +127,6 @@ function asRefusal(error: unknown, { headerTemplate, footerTemplate }: PdfOption
   return typeof path !== 'string' || message === undefined ? error : refusedAs(path, message, error);
 }
 
-function refusedAs(path: string, message: string, cause?: unknown): CaptureError {
-  return new CaptureError({
-    code: 'invalid_request',
-    message: `\`${path}\` ${message}.`,
-    details: { issues: [{ path, message }] },
-    ...(cause === undefined ? {} : { cause }),
-  });
-}
-
 /** Chromium shrinks a page that is wider than its paper by itself, up to this factor. */
 const CHROMIUM_SHRINK_MAX = 1.5;
 /** The page is measured several times, since a wider layout may make it wider again. */
@@ -195,25 +186,19 @@ interface Sheet {
 /** The position of a page's content on paper. The page's own `@page` rules take precedence over the request's margins, as in Chromium. */
 export function sheetOf(pdf: Pick<PdfOption, 'paper' | 'margin' | 'preferCssPageSize'>, own: PageBox): Sheet {
   const page = sizeOf(own.size, pdf.paper) ?? pdf.paper;
-  const margin = {
-    top: lengthToInches(own['margin-top'] ?? '') ?? pdf.margin.top,
-    right: lengthToInches(own['margin-right'] ?? '') ?? pdf.margin.right,
-    bottom: lengthToInches(own['margin-bottom'] ?? '') ?? pdf.margin.bottom,
-    left: lengthToInches(own['margin-left'] ?? '') ?? pdf.margin.left,
-  };
+  const margin = onEachSide((side) => lengthToInches(own[`margin-${side}`] ?? '') ?? pdf.margin[side]);
   const contentWidth = page.width - margin.left - margin.right;
   if (pdf.preferCssPageSize) return { shrink: 1, contentWidth, margins: margin };
   // A page of another size than the paper is centred on it, and shrunk to fit.
   const printed = Math.min(1, pdf.paper.width / page.width, pdf.paper.height / page.height);
   const aside = (pdf.paper.width - page.width * printed) / 2;
   const above = (pdf.paper.height - page.height * printed) / 2;
-  const margins = {
-    top: above + margin.top * printed,
-    right: aside + margin.right * printed,
-    bottom: above + margin.bottom * printed,
-    left: aside + margin.left * printed,
-  };
+  const margins = onEachSide((side) => (side === 'left' || side === 'right' ? aside : above) + margin[side] * printed);
   return { shrink: 1 / printed, contentWidth, margins };
+}
+
+function onEachSide(marginOf: (side: Side) => number): Margins {
+  return { top: marginOf('top'), right: marginOf('right'), bottom: marginOf('bottom'), left: marginOf('left') };
 }
 
 /** The size specified by the property `size`; null if there is none. */

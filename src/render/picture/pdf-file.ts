@@ -189,12 +189,20 @@ async function readStream({ bytes }: PdfFile, { start, end }: PdfObject): Promis
 
 function refuseTooMuch(error?: unknown): never {
   if (error !== undefined && (error as NodeJS.ErrnoException).code !== 'ERR_BUFFER_TOO_LARGE') throw error;
-  const message = 'cannot be false for this page: its first page draws too much to be searched for the header';
-  throw new CaptureError({
+  throw refusedAs(
+    'pdf.first_page_header',
+    'cannot be false for this page: its first page draws too much to be searched for the header',
+    error,
+  );
+}
+
+/** The error for a field that the document cannot be printed with. */
+export function refusedAs(path: string, message: string, cause?: unknown): CaptureError {
+  return new CaptureError({
     code: 'invalid_request',
-    message: `\`pdf.first_page_header\` ${message}.`,
-    details: { issues: [{ path: 'pdf.first_page_header', message }] },
-    cause: error,
+    message: `\`${path}\` ${message}.`,
+    details: { issues: [{ path, message }] },
+    cause,
   });
 }
 
