@@ -114,7 +114,7 @@ export interface StageTime {
 }
 
 /** When a picture was begun, by `performance.now()`, and the ms for its shots and its encoding. */
-interface PictureTimes {
+export interface PictureTimes {
   begun: number;
   shoot: number;
   encode: number;

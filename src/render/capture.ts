@@ -228,7 +228,9 @@ interface LoadOrder {
 
 async function captureLoad(deps: RenderDeps, order: RenderOrder, how: LoadOrder): Promise<Rendering> {
   return await captureOnce(deps, order, { ...how, alone: false }).catch((error: unknown) => {
-    if (how.signal.aborted || !isSharedLoss(error)) throw error;
+    // Another capture may have caused the failure.
+    const isShared = error instanceof CaptureError && error.cause instanceof SharedLoss;
+    if (how.signal.aborted || !isShared) throw error;
     deps.log.info({ job_id: order.id, err: error }, 'a capture was lost with others of its browser and is repeated alone');
     return captureOnce(deps, order, { ...how, alone: true }).catch((again: unknown) => Promise.reject(crashedAgain(again)));
   });
@@ -350,7 +352,13 @@ async function prepare(session: PageSession, { deps, order, deadlines }: Running
     options.animate === null ? undefined : holdClock(session),
   ]);
   const prepared = await deadlines.withinBudget(preparing);
-  if (prepared === TIMED_OUT) throw browserNotReady(deadlines.timeout);
+  if (prepared === TIMED_OUT) {
+    throw new CaptureError({
+      code: 'render_timeout',
+      message: `The browser was not ready for the page within \`timeout\` (${deadlines.timeout} ms). It may be busy with other pages.`,
+      details: { waited_for: 'browser' },
+    });
+  }
   return prepared;
 }
 
@@ -455,14 +463,15 @@ async function pictureGroup(group: PictureGroup, { page, shown, times, deps, tak
   const isOfElements = options.selector !== null;
   const pictures: PictureToTake[] = several && isOfElements ? await deadlines.orEnd(findElements(page, group.pictures)) : group.pictures;
   const toScrollTo = isOfElements ? pictures.filter(({ isInView }) => isInView !== true) : [];
-  if (several && toScrollTo.length > 0) await page.world.call('undo.begin');
+  const goesBack = several && toScrollTo.length > 0;
+  if (goesBack) await page.world.call('undo.begin');
   for (const picture of toScrollTo) {
     const leftMs = deadlines.leftMs();
     // After its budget, the element is captured in its current state.
     const how = { deadline: monotonicNow() + leftMs, waitForIdle: wait.idleAgain, index: picture.index ?? 0 };
     await deadlines.withTimeout(scrollToElement(page, picture.options.selector ?? '', how), leftMs);
   }
-  if (several && toScrollTo.length > 0) await scrollBack(page);
+  if (goesBack) await scrollBack(page);
   times.enter('settle', 70);
   // A document that loads no further, such as one with a font that hangs, is not waited for again.
   const hasMoved = page.main.current !== shown || page.main.navigating || shown.failure !== null;
@@ -533,19 +542,6 @@ function finalUrl(session: PageSession, shown: DocumentState, options: CaptureOp
   const url = /^https?:/.test(current) ? current : shown.url;
   const ownAddress = isAtReservedOrigin(options) && url.startsWith(HTML_DOCUMENT_URL);
   return ownAddress ? `about:html${new URL(url).hash}` : url;
-}
-
-function browserNotReady(timeoutMs: number): CaptureError {
-  return new CaptureError({
-    code: 'render_timeout',
-    message: `The browser was not ready for the page within \`timeout\` (${timeoutMs} ms). It may be busy with other pages.`,
-    details: { waited_for: 'browser' },
-  });
-}
-
-/** Whether another capture may have caused the failure. */
-function isSharedLoss(error: unknown): boolean {
-  return error instanceof CaptureError && error.cause instanceof SharedLoss;
 }
 
 /** Marks a crash in a dedicated browser as final, so that it is not retried. Other errors, such as a full disk, are unchanged. */

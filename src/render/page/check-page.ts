@@ -58,10 +58,11 @@ export function judgeDocument(shown: DocumentState, captureProxy: ProxyRecord): 
  * Checks that the document has a supported type.
  * @throws CaptureError navigation_failed
  */
-export function judgeContent(shown: DocumentState): void {
-  if (shown.response?.status === 204 || shown.response?.status === 205) throw nothingShown(shown.response.status);
-  const type = typeOf(shown.response?.headers ?? {});
-  if (!CAPTURABLE_TYPES.test(shown.mimeType.toLowerCase())) throw notAPage(shown.mimeType);
+export function judgeContent({ response, mimeType }: DocumentState): void {
+  const { status = 0, headers = {} } = response ?? {};
+  if (status === 204 || status === 205) throw nothingShown(status);
+  if (!CAPTURABLE_TYPES.test(mimeType.toLowerCase())) throw notAPage(mimeType);
+  const type = typeOf(headers);
   if (/^(application\/pdf|video\/|audio\/)/.test(type)) throw notAPage(type);
 }
 

@@ -28,6 +28,8 @@ export async function askMainWorld<Answer>(
   return how.schema.parse(await pTimeout(asked, { milliseconds: how.timeoutMs, message }));
 }
 
+type AskedPage = Pick<OpenPage, 'session' | 'deadlines'>;
+
 /** The used parts of the protocol's report of an exception. */
 interface Thrown {
   text: string;
@@ -43,7 +45,7 @@ const UNREADABLE: Thrown = { text: 'an exception that is too long to be read', l
  * @param field the field of the request that has the script
  * @throws CaptureError invalid_request with the script's error message, render_timeout if it does not end
  */
-export async function runCustomJs(page: Pick<OpenPage, 'session' | 'deadlines'>, code: string, field = 'custom_js'): Promise<void> {
+export async function runCustomJs(page: AskedPage, code: string, field = 'custom_js'): Promise<void> {
   const asScript = await attempt(page, { expression: code, field });
   if (asScript === null) return;
   const asBody = isUncompiled(asScript) ? await attempt(page, { expression: `(async () => {\n${code}\n})()`, field }) : asScript;
@@ -58,7 +60,7 @@ export async function runCustomJs(page: Pick<OpenPage, 'session' | 'deadlines'>,
 
 /** @returns the exception, or null */
 async function attempt(
-  { session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>,
+  { session, deadlines }: AskedPage,
   { expression, field }: { expression: string; field: string },
 ): Promise<Thrown | null> {
   const timeout = deadlines.leftMs();
@@ -89,11 +91,7 @@ async function attempt(
  * @param field the field of the request that has the expression
  * @throws CaptureError invalid_request if it is no expression
  */
-export async function isTrue(
-  { session, deadlines }: Pick<OpenPage, 'session' | 'deadlines'>,
-  code: string,
-  field: string,
-): Promise<boolean> {
+export async function isTrue({ session, deadlines }: AskedPage, code: string, field: string): Promise<boolean> {
   const expression = `${MAIN_WORLD_MARK} (async () => Boolean(await (\n${code}\n)))()`;
   const timeout = Math.max(1, deadlines.leftMs());
   const answer = await session.cdp

@@ -82,8 +82,9 @@ class Tolerance {
    * @throws the error if it is not tolerated
    */
   orThrow(error: unknown): void {
-    const code = error instanceof CaptureError ? this.codes.find((one) => one === error.code) : undefined;
-    if (!(error instanceof CaptureError) || code === undefined) throw error;
+    if (!(error instanceof CaptureError)) throw error;
+    const code = this.codes.find((one) => one === error.code);
+    if (code === undefined) throw error;
     const { message } = error;
     if (!this.warnings.some((warning) => warning.message === message)) this.warnings.push({ code, message });
   }

@@ -8,17 +8,12 @@ import {
 import type { PageFacts } from '../../contract/page-facts.js';
 import { readUrl } from '../../contract/read-url.js';
 
-/** The used parts of a response. */
-interface Response {
-  status: number;
-}
-
 /** A request that starts: the used parts of Network.requestWillBeSent. Times are in seconds, on a clock of the browser. */
 export interface Sent {
   requestId: string;
   timestamp: number;
   request: { url: string };
-  redirectResponse?: Response;
+  redirectResponse?: { status: number };
 }
 
 interface LoggedRequest {
@@ -67,7 +62,7 @@ export class RequestLog {
     this.#requests.set(requestId, { url: copyOf(plainUrl(request.url)), type, startedAt, ...rest });
   }
 
-  responded(requestId: string, { status }: Response): void {
+  responded(requestId: string, { status }: { status: number }): void {
     const request = this.#requests.get(requestId);
     // Responses of other schemes have no status.
     if (request !== undefined && status > 0) request.status = status;
@@ -111,9 +106,11 @@ export class RequestLog {
     const all = [...this.#requests.values()];
     // Chromium cancels a script whose response has such a status.
     const failed = all.filter(({ error, status, cancelled }) => (status ?? 0) >= 400 || (error !== null && !cancelled));
-    const ended = all.flatMap((request) => (request.endedAt === null ? [] : [{ ...request, endedAt: request.endedAt }]));
-    const slowest = ended
-      .map((request) => ({ ...described(request), ms: Math.round((request.endedAt - request.startedAt) * 1_000), bytes: request.bytes }))
+    const slowest = all
+      .flatMap((request) => {
+        const { startedAt, endedAt, bytes } = request;
+        return endedAt === null ? [] : [{ ...described(request), ms: Math.round((endedAt - startedAt) * 1_000), bytes }];
+      })
       .sort((a, b) => b.ms - a.ms);
     const sum = (of: 'count' | 'bytes') => [...this.#counts.values()].reduce((total, counted) => total + counted[of], 0);
     return {
@@ -122,7 +119,9 @@ export class RequestLog {
         count: sum('count'),
         bytes: sum('bytes'),
         by_type: Object.fromEntries([...this.#counts].sort(([, a], [, b]) => b.bytes - a.bytes)),
-        failed: failed.slice(0, FAILED_MAX_ITEMS).map((request) => ({ ...described(request), ...errorOf(request) })),
+        failed: failed
+          .slice(0, FAILED_MAX_ITEMS)
+          .map((request) => ({ ...described(request), ...(request.error === null || request.cancelled ? {} : { error: request.error }) })),
         slowest: slowest.slice(0, SLOWEST_MAX_ITEMS),
       },
     };
@@ -146,10 +145,6 @@ export class RequestLog {
 
 function described({ url, type, status }: LoggedRequest) {
   return { url, type: type.slice(0, FACT_NAME_MAX_CHARS), ...(status === null ? {} : { status }) };
-}
-
-function errorOf({ error, cancelled }: LoggedRequest): { error?: string } {
-  return error === null || cancelled ? {} : { error };
 }
 
 /** A string of its own: one that was cut out of another keeps that in memory, and URLs can have megabytes. */

@@ -12,8 +12,9 @@ import type { Step, StepAction } from '../../contract/step-schema.js';
 import { matchesPattern } from '../../contract/url-pattern.js';
 import { monotonicNow, TIMED_OUT } from '../budgets.js';
 import { refOf, resolveRef } from '../inspect/element-ref.js';
-import { isGone, type PageSession } from '../page-session.js';
+import { isGone } from '../page-session.js';
 import { isMasked, paintMask } from '../picture/mask.js';
+import { captureShot, FAST } from '../picture/region-picture.js';
 import { isTrue, runCustomJs } from './main-world.js';
 import { navigate, waitUntilLoaded } from './navigate.js';
 import type { OpenPage } from './open-page.js';
@@ -414,19 +415,12 @@ async function take({ session, world }: OpenPage, options: CaptureOptions, typed
   // A page whose scripts run could show the secrets again.
   await cdp.send('Emulation.setScriptExecutionDisabled', { value: true });
   if (typed.length > 0) await world.call('secrets.hide', [...typed]);
-  return await sharp(isMasked({ options }) ? await takeMasked(session, options) : await shotOf(session, { format: 'jpeg', quality: 90 }))
+  const masked = isMasked({ options });
+  // The boxes of masked elements must not move after the shot.
+  if (masked) await stopPage(session, options);
+  const shot = await captureShot(cdp, masked ? FAST : { format: 'jpeg', quality: 90, fast: true });
+  return await sharp(masked ? await paintMask({ page: world, options }, shot) : shot)
     .resize({ width: SIDE_MAX_PX, height: SIDE_MAX_PX, fit: 'inside', withoutEnlargement: true })
     .webp({ quality: QUALITY, effort: 2 })
     .toBuffer();
-}
-
-/** The boxes of masked elements must not move after the shot. */
-async function takeMasked(session: PageSession, options: CaptureOptions): Promise<Buffer> {
-  await stopPage(session, options);
-  return await paintMask({ page: session.world, options }, await shotOf(session, { format: 'png' }));
-}
-
-async function shotOf({ cdp }: PageSession, how: { format: 'jpeg' | 'png'; quality?: number }): Promise<Buffer> {
-  const { data } = await cdp.send('Page.captureScreenshot', { ...how, optimizeForSpeed: true });
-  return Buffer.from(data, 'base64');
 }

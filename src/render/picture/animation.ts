@@ -14,9 +14,8 @@ import { advanceFrame, ChildFrames } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage, type PageSession } from '../page-session.js';
 import { findElement, paddedBox } from './element-picture.js';
 import { encodeAnimation, FrameStore } from './encode-animation.js';
-import { captureShot, measurePage, type Picture, type PictureOrder, type Shot, type ShotClip, setDensity } from './region-picture.js';
+import { captureShot, FAST, measurePage, type Picture, type PictureOrder, type ShotClip, setDensity } from './region-picture.js';
 
-const LOSSLESS: Shot = { format: 'png', fast: true };
 /** The real time that requests of the page may hold all frames together, in ms. */
 const HELD_MAX_MS = 3_000;
 /** Larger images of a page, and further ones, show their first frame. */
@@ -44,7 +43,7 @@ export async function takeAnimation(timed: OpenPage, options: CaptureOptions, or
   await setDensity(page, view, { scale: view.deviceScaleFactor });
   const region = await regionOf({ ...timed, options, page, deadline, encodes, begun });
   await using store = await FrameStore.open(session.temporaryDir, { resize, debug: timed.debug });
-  await takeFrames(timed, { page, animate, deadline }, (at) => captureShot(page, LOSSLESS, region?.clip).then((png) => store.add(png, at)));
+  await takeFrames(timed, { page, animate, deadline }, (at) => captureShot(page, FAST, region?.clip).then((png) => store.add(png, at)));
   const frames = await store.frames(animate.duration);
   const taken = performance.now();
   const { width, height } = frames;

@@ -91,18 +91,15 @@ export async function findElement({ page, session, index = 0 }: PictureOrder, se
     const { place, shown } = sighting;
     const box = place === null ? null : await boxOfForeign(session, place, { shown, extent: await page.call('scroll.measure') });
     if (box !== null) return box;
-    throw new CaptureError({
-      code: 'render_incomplete',
-      message:
-        'The element of `selector` was not visible in the frame of another origin. Select the frame itself, or capture its address; `delay` may help.',
-      retriable: false,
-      details,
-    });
   }
+  const isForeign = problem === 'frame_of_another_origin';
   const seen = problem === 'not_found' ? 'No element matched.' : `${matches} elements matched, none was visible.`;
   throw new CaptureError({
     code: 'render_incomplete',
-    message: `The element of \`selector\` was not visible. ${seen} \`wait_for_selector\` or \`delay\` may help.`,
+    message: isForeign
+      ? 'The element of `selector` was not visible in the frame of another origin. Select the frame itself, or capture its address; `delay` may help.'
+      : `The element of \`selector\` was not visible. ${seen} \`wait_for_selector\` or \`delay\` may help.`,
+    retriable: !isForeign,
     details,
   });
 }

@@ -132,8 +132,7 @@ export async function encodeAnimation(frames: Frames, how: AnimationEncoding): P
   const [only = ''] = paths;
   const joined = paths.length === 1 ? sharp(only, open) : sharp(paths, { ...open, join: { animated: true } });
   const image = joined.removeAlpha().timeout({ seconds: Math.max(1, Math.ceil((how.deadline - monotonicNow()) / 1_000)) });
-  const delays = delaysOf(frames, format);
-  const animated = paths.length === 1 ? {} : { delay: delays, loop: 0 };
+  const animated = paths.length === 1 ? {} : { delay: delaysOf(frames, format), loop: 0 };
   const encoded = format === 'webp' ? image.webp({ quality, effort: 2, ...animated }) : image.gif({ effort: 3, ...animated });
   return await encoded.toBuffer().catch((error: unknown) => Promise.reject(isLate(error) ? tooLate() : error));
 }

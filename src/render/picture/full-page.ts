@@ -68,7 +68,7 @@ export async function scrollThrough(timed: TimedPage, options: CaptureOptions, h
 }
 
 /** The columns of a picture in the page's full width, in CSS px. A page written from right to left begins at the right. */
-function pageColumns({ left, right }: Pick<PageExtent, 'left' | 'right'>): { left: number; right: number } {
+function pageColumns({ left, right }: Pick<PageExtent, 'left' | 'right'>) {
   return left < 0 ? { left: Math.max(left, right - FULL_WIDTH_MAX_PX), right } : { left, right: Math.min(right, left + FULL_WIDTH_MAX_PX) };
 }
 

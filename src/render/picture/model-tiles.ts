@@ -25,10 +25,7 @@ const WEBP_MAX_PIXELS = 50_000_000;
 /** Makes the process encode one tile at a time, so that captures find free threads for their encoders. */
 const ALONE = Number.POSITIVE_INFINITY;
 
-interface Cut {
-  top: number;
-  bottom: number;
-}
+type Cut = Pick<ModelTile, 'top' | 'bottom'>;
 
 interface Plan {
   /** Factor from px of the picture to px of a tile. */

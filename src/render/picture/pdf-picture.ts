@@ -1,11 +1,15 @@
 import { buffer } from 'node:stream/consumers';
 import type { StoppedReason } from '../../contract/capture-data.js';
-import { PDF_PAGE_MAX_PX } from '../../contract/limits.js';
-import { CSS_PX_PER_INCH } from '../../contract/pdf-schema.js';
+import { CaptureError } from '../../contract/capture-error.js';
+import type { PdfOption } from '../../contract/capture-request.js';
+import { PDF_PAGE_MAX_PX, PDF_PAPER_INCHES, PDF_SCALE } from '../../contract/limits.js';
+import { CSS_PX_PER_INCH, lengthToInches, PAPER_INCHES } from '../../contract/pdf-schema.js';
+import { monotonicNow } from '../budgets.js';
+import type { PageBox } from '../in-page/print.js';
 import { untilDeadline } from '../page-session.js';
 import { encodeStrips, SectionStore, type Strips } from './encode.js';
 import { arrangeFullPage, capturedHeight, lacksContent, type ScrollReport } from './full-page.js';
-import { printStream, readPdf } from './pdf-file.js';
+import { type PrintOptions, printStream, readPdf, refusedAs, withLanguage, withoutFirstHeader } from './pdf-file.js';
 import { diagnosticsOf, MEASURE_SCALE, type Picture, type PictureOrder, setDensity, takeRows } from './region-picture.js';
 
 /** Scripts that react to the viewport's size do so before the next frame is painted, or after this time, in ms. */
@@ -48,7 +52,7 @@ export async function takePdf(order: PictureOrder, scroll: ScrollReport): Promis
 }
 
 /** The picture of a PDF that the browser has printed. */
-export function printedPicture(
+function printedPicture(
   { options, begun }: PictureOrder,
   content: Buffer,
   printed: { pageHeight: number; stoppedReason: StoppedReason; truncated: boolean } & Pick<Picture, 'lacksContent' | 'fitted'>,
@@ -149,4 +153,275 @@ async function pixelPdf(
   }
   document.end();
   return await whole;
+}
+
+/**
+ * Prints a PDF on sheets of paper, with margins, headers and footers (extensions.md, `pdf`).
+ * @throws CaptureError `invalid_request` for page ranges beyond the document, margins that leave no room, and templates that
+ * cannot be printed; `render_timeout`
+ */
+export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise<Picture> {
+  const { session, page, deadline } = order;
+  const leftMs = deadline - monotonicNow();
+  const { pageHeight } = await page.call('scroll.measure');
+  await untilDeadline(session, deadline, () => session.page.emulateMedia({ media: pdf.media }));
+  const sheet = sheetOf(pdf, await page.call('print.ownPage'));
+  const fit = pdf.fitWidth ? await fitWidth(order, { scale: pdf.scale, sheet }) : { scale: pdf.scale };
+  if (!pdf.fitWidth) await page.call('print.keepWidth');
+  const { language } = await page.call('print.documentNames');
+  const print = (how: PdfOption) =>
+    printStream(page, toPrintOptions(how, fit.scale, sheet.margins)).catch((error: unknown) => {
+      throw error instanceof CaptureError && error.code === 'render_timeout' ? tooLong(leftMs) : asRefusal(error, pdf);
+    });
+  const printed = pdf.singlePage === true ? await printOnOne(order, pdf, { sheet, fit, print }) : await print(pdf);
+  const content = withLanguage(pdf.firstPageHeader ? printed : await withoutHeaderOnFirst(printed, pdf, sheet), language);
+  const { fitted } = fit;
+  const found = { pageHeight, stoppedReason: 'end_of_page', truncated: false } as const;
+  return printedPicture(order, content, fitted === undefined ? found : { ...found, fitted });
+}
+
+/** The room that is added if the document, on paper, is higher than it was measured. */
+const MORE_ROOM = 1.1;
+
+/**
+ * Prints on a sheet that is as high as the document.
+ * @throws CaptureError `invalid_request` for a document that is too high
+ */
+async function printOnOne(
+  order: PictureOrder,
+  pdf: PdfOption,
+  { sheet, fit, print }: { sheet: Sheet; fit: Awaited<ReturnType<typeof fitWidth>>; print: (how: PdfOption) => Promise<Buffer> },
+): Promise<Buffer> {
+  const { page, options } = order;
+  const scale = fit.fitted?.scale ?? fit.scale;
+  await page.call('print.ignoreBreaks');
+  await layOut(order, (sheet.contentWidth * CSS_PX_PER_INCH) / scale);
+  const { pageHeight } = await page.call('scroll.measure');
+  await setDensity(page, options.view);
+  const { top, bottom } = pdf.margin;
+  for (const room of [1, MORE_ROOM]) {
+    // A point more, since Chromium rounds the paper to whole points.
+    const height = ((pageHeight * scale) / CSS_PX_PER_INCH) * room + top + bottom + 1 / 72;
+    if (height > PDF_PAPER_INCHES.max) break;
+    const printed = await print({ ...pdf, paper: { ...pdf.paper, height: Math.max(height, PDF_PAPER_INCHES.min) } });
+    if (readPdf(printed).pages <= 1) return printed;
+  }
+  throw refusedAs('pdf.single_page', `cannot be true for this page: it is higher than ${PDF_PAPER_INCHES.max} inches of paper`);
+}
+
+function toPrintOptions(pdf: PdfOption, scale: number, margins: Margins): PrintOptions {
+  const { headerTemplate, footerTemplate } = pdf;
+  const templates = {
+    headerTemplate: headerTemplate === null ? EMPTY_TEMPLATE : printTemplate('header', headerTemplate, margins),
+    footerTemplate: footerTemplate === null ? EMPTY_TEMPLATE : printTemplate('footer', footerTemplate, margins),
+  };
+  return {
+    ...(headerTemplate === null && footerTemplate === null ? {} : { displayHeaderFooter: true, ...templates }),
+    printBackground: pdf.printBackground,
+    preferCSSPageSize: pdf.preferCssPageSize,
+    scale,
+    paperWidth: toWholePoints(pdf.paper.width),
+    paperHeight: toWholePoints(pdf.paper.height),
+    marginTop: pdf.margin.top,
+    marginBottom: pdf.margin.bottom,
+    marginLeft: pdf.margin.left,
+    marginRight: pdf.margin.right,
+    pageRanges: pdf.pageRanges ?? '',
+    generateTaggedPDF: pdf.tagged || pdf.outline,
+    generateDocumentOutline: pdf.outline,
+  };
+}
+
+/** Only page 1 of the document is affected, which `page_ranges` may exclude. */
+async function withoutHeaderOnFirst(printed: Buffer, pdf: PdfOption, { margins }: Sheet): Promise<Buffer> {
+  const { headerTemplate, footerTemplate, pageRanges } = pdf;
+  const hasFirst = pageRanges === null || pageRanges.split(',').some((range) => Number.parseInt(range, 10) === 1);
+  if (!hasFirst || (headerTemplate === null && footerTemplate === null)) return printed;
+  return await withoutFirstHeader(printed, { hasMargins: Object.values(margins).some((margin) => margin > 0) });
+}
+
+/**
+ * Rounds inches to the nearest point. Chromium rounds the paper's sides up to whole points, which makes A4 596 points wide
+ * instead of 595.
+ */
+function toWholePoints(inches: number): number {
+  return Math.round(inches * 72) / 72;
+}
+
+function tooLong(leftMs: number): CaptureError {
+  const seconds = Math.round(leftMs / 1_000);
+  return new CaptureError({
+    code: 'render_timeout',
+    message: `The document could not be printed within ${seconds} s, which is what \`timeout\` leaves for it. Print a long one in parts, with \`pdf.page_ranges\`, or raise \`timeout\`.`,
+    details: { waited_for: 'pdf' },
+  });
+}
+
+/** Translates the browser's message about options that it cannot print with. For a template, it only says that printing failed. */
+function asRefusal(error: unknown, { headerTemplate, footerTemplate }: PdfOption): unknown {
+  const reason = error instanceof Error ? error.message : '';
+  const isPlain = headerTemplate === null && footerTemplate === null;
+  const template = headerTemplate === null ? 'pdf.footer_template' : footerTemplate === null ? 'pdf.header_template' : 'pdf';
+  const [, path, message] =
+    (
+      [
+        [/page range/i, 'pdf.page_ranges', 'names pages that the document does not have'],
+        [/content area is empty|invalid print parameters/i, 'pdf.margin', 'leaves no room on the paper'],
+        [/printing failed/i, isPlain ? null : template, 'has HTML that cannot be printed: templates load nothing from the network'],
+      ] as const
+    ).find(([pattern]) => pattern.test(reason)) ?? [];
+  return typeof path !== 'string' || message === undefined ? error : refusedAs(path, message, error);
+}
+
+/** Chromium shrinks a page that is wider than its paper by itself, up to this factor. */
+const CHROMIUM_SHRINK_MAX = 1.5;
+/** The page is measured several times, since a wider layout may make it wider again. */
+const MEASURES_MAX = 5;
+/** Chromium rounds the paper to whole points, so a page that is wider by less than this factor fits. */
+const TOLERANCE = 1.01;
+/** A page that remains wider than its layout by about the same factor never fits. */
+const SAME_FACTOR = 0.9;
+
+/**
+ * The scale at which the page's content fits the paper's width. Chromium's own shrinking is left to it, since it knows the
+ * paper best; `fitted` is the resulting scale.
+ */
+async function fitWidth(
+  order: PictureOrder,
+  { scale, sheet }: { scale: number; sheet: Sheet },
+): Promise<{ scale: number } & Pick<Picture, 'fitted'>> {
+  // A page's own `@page` rule may leave no room, or request more than any paper has.
+  if (!(sheet.contentWidth > 0 && sheet.contentWidth <= PDF_PAPER_INCHES.max)) return { scale };
+  const paper = (sheet.contentWidth * CSS_PX_PER_INCH) / scale;
+  const widest = (paper * scale * CHROMIUM_SHRINK_MAX) / PDF_SCALE.min;
+  let width = paper;
+  let content = await contentWidth(order, width);
+  const first = content / paper;
+  for (let measures = 1; measures < MEASURES_MAX && content > width * TOLERANCE && width < widest; measures++) {
+    width = Math.min(content, widest);
+    content = await contentWidth(order, width);
+  }
+  const { view } = order.options;
+  await setDensity(order.page, view);
+  if (width === paper && sheet.shrink <= TOLERANCE) return { scale };
+  const neverFits = width > paper && content / width > first * SAME_FACTOR;
+  const shrink = neverFits ? Math.min(first, CHROMIUM_SHRINK_MAX) : width / paper;
+  return {
+    scale: shrink <= CHROMIUM_SHRINK_MAX ? scale : Math.max(PDF_SCALE.min, scale / shrink),
+    fitted: { scale: scale / shrink / sheet.shrink, isCut: content > width * TOLERANCE },
+  };
+}
+
+/** Lays the page out at this width, in CSS px, as on paper. */
+async function layOut({ page, options }: PictureOrder, width: number): Promise<void> {
+  await setDensity(page, { ...options.view, width: Math.max(1, Math.round(width)), isMobile: false }, { scale: MEASURE_SCALE });
+}
+
+/** The content's width in CSS px, with the page laid out at this width as on paper. */
+async function contentWidth(order: PictureOrder, width: number): Promise<number> {
+  await layOut(order, width);
+  return await order.page.call('print.contentWidth');
+}
+
+/** The layout of a page on paper, in inches. */
+interface Sheet {
+  /** The factor by which the page's own `@page` size exceeds its printed size; 1 if it fits the paper. */
+  shrink: number;
+  /** The width between the margins, at a scale of 1 and before `shrink`. */
+  contentWidth: number;
+  /** Distances from the edges of the paper to the content. */
+  margins: Margins;
+}
+
+/** The position of a page's content on paper. The page's own `@page` rules take precedence over the request's margins, as in Chromium. */
+export function sheetOf(pdf: Pick<PdfOption, 'paper' | 'margin' | 'preferCssPageSize'>, own: PageBox): Sheet {
+  const page = sizeOf(own.size, pdf.paper) ?? pdf.paper;
+  const margin = onEachSide((side) => lengthToInches(own[`margin-${side}`] ?? '') ?? pdf.margin[side]);
+  const contentWidth = page.width - margin.left - margin.right;
+  if (pdf.preferCssPageSize) return { shrink: 1, contentWidth, margins: margin };
+  // A page of another size than the paper is centred on it, and shrunk to fit.
+  const printed = Math.min(1, pdf.paper.width / page.width, pdf.paper.height / page.height);
+  const aside = (pdf.paper.width - page.width * printed) / 2;
+  const above = (pdf.paper.height - page.height * printed) / 2;
+  const margins = onEachSide((side) => (side === 'left' || side === 'right' ? aside : above) + margin[side] * printed);
+  return { shrink: 1 / printed, contentWidth, margins };
+}
+
+function onEachSide(marginOf: (side: Side) => number): Margins {
+  return { top: marginOf('top'), right: marginOf('right'), bottom: marginOf('bottom'), left: marginOf('left') };
+}
+
+/** The size specified by the property `size`; null if there is none. */
+function sizeOf(size: string | undefined, paper: PdfOption['paper']): PdfOption['paper'] | null {
+  const words = (size ?? '').toLowerCase().split(/\s+/);
+  const lengths = words.map(lengthToInches).filter((length) => length !== null);
+  const [width, height = width] = lengths;
+  const [, named] = Object.entries(PAPER_INCHES).find(([name]) => words.includes(name)) ?? [];
+  const found = width !== undefined && height !== undefined ? { width, height } : named;
+  const turn = words.find((word) => word === 'landscape' || word === 'portrait');
+  if (turn === undefined) return found ?? null;
+  const [short, long] = [found ?? paper].flatMap((one) => [one.width, one.height]).sort((a, b) => a - b) as [number, number];
+  return turn === 'landscape' ? { width: long, height: short } : { width: short, height: long };
+}
+
+/** An empty template, since Chromium prints a date and the title by default. */
+const EMPTY_TEMPLATE = '<span></span>';
+/** On a side where the template leaves at least this much room, in inches, its own style is kept. */
+const ROOM_MIN_INCHES = 0.1;
+/** The default font size. Chromium's is too small to read. */
+const FONT_SIZE_PX = 10;
+const LINE_PX = 1.2 * FONT_SIZE_PX;
+
+type Side = 'top' | 'right' | 'bottom' | 'left';
+/** Margins in inches. */
+type Margins = Record<Side, number>;
+
+const SHORTHAND: Side[] = ['top', 'right', 'bottom', 'left'];
+/** The sides of a property by its ending, in the order of its values. */
+const SIDES_OF: Record<string, Side[]> = {
+  '': SHORTHAND,
+  ...Object.fromEntries(SHORTHAND.map((side) => [side, [side]])),
+  inline: ['left', 'right'],
+  'inline-start': ['left'],
+  'inline-end': ['right'],
+  block: ['top', 'bottom'],
+  'block-start': ['top'],
+  'block-end': ['bottom'],
+};
+
+/**
+ * Prepares a template for printing: in a legible size, and as far from the paper's edges as the page's text, except on sides
+ * with a padding or margin of its own. Its own style wins, and one line fits into a small margin.
+ */
+export function printTemplate(part: 'header' | 'footer', html: string, margins: Margins): string {
+  const own = ownSides(html);
+  const edge = part === 'header' ? 'top' : 'bottom';
+  const rules = (['left', 'right'] as const).filter((side) => !own.has(side)).map((side) => `padding-${side}:${px(margins[side])}px`);
+  // 15pt is Chromium's own distance from the paper's edge.
+  if (!own.has(edge)) rules.push(`padding-${edge}:min(15pt,${px(Math.max(0, margins[edge] - LINE_PX / CSS_PX_PER_INCH))}px)`);
+  return `<style>#${part}{font-size:${FONT_SIZE_PX}px;${rules.join(';')}}</style>${html}`;
+}
+
+/** The sides on which the template's styles leave room, anywhere in the template. */
+function ownSides(html: string): Set<Side> {
+  const own = new Set<Side>();
+  for (const [, side = '', text = ''] of html.matchAll(/(?<![\w-])(?:padding|margin)(?:-([a-z-]{3,12}))?\s{0,9}:([^;"'}<]{1,100})/gi)) {
+    const values = text
+      .replace(/!\s*important/i, '')
+      .trim()
+      .split(/\s+/);
+    const sides = SIDES_OF[side.toLowerCase()] ?? [];
+    for (const [nth, one] of sides.entries()) if (isRoomy(values[nth] ?? values[nth - 2] ?? values[0])) own.add(one);
+  }
+  return own;
+}
+
+function isRoomy(value = ''): boolean {
+  if (value === 'auto' || Number.parseFloat(value) === 0) return false;
+  const inches = lengthToInches(value.replace(/^-/, ''));
+  return inches === null || inches >= ROOM_MIN_INCHES;
+}
+
+function px(inches: number): number {
+  return Math.round(inches * CSS_PX_PER_INCH * 100) / 100;
 }

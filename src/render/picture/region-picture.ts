@@ -6,7 +6,7 @@
 import type { RenderDiagnostics } from '../../contract/capture-data.js';
 import type { CaptureOptions, ImageFormat, View } from '../../contract/capture-request.js';
 import { FORMAT_MAX_SIDE_PX } from '../../contract/limits.js';
-import { BAND_PIXELS, type EncodeQueue, monotonicNow } from '../budgets.js';
+import { BAND_PIXELS, type EncodeQueue, monotonicNow, type PictureTimes } from '../budgets.js';
 import type { ElementBox } from '../in-page/boxes.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import type { PageRange } from '../in-page/virtualised.js';
@@ -25,16 +25,13 @@ export interface Picture extends Encoded {
   isMoving?: boolean;
   diagnostics: RenderDiagnostics;
   /** The part of the page beside the columns of a full-page picture; absent if there is none. */
-  cut?: SideCut;
-  /** `begun` by `performance.now()`; durations in ms. */
-  timings: { begun: number; shoot: number; encode: number };
-}
-
-interface SideCut {
-  /** Widths of the whole page and of the picture, in CSS px. */
-  pageWidth: number;
-  shownWidth: number;
-  side: 'left' | 'right';
+  cut?: {
+    /** Widths of the whole page and of the picture, in CSS px. */
+    pageWidth: number;
+    shownWidth: number;
+    side: 'left' | 'right';
+  };
+  timings: PictureTimes;
 }
 
 /** The inputs for every kind of picture. */
@@ -144,7 +141,11 @@ export interface ShotClip {
 }
 
 /** One capture by the browser, of the current viewport or of a part of the document beyond it. */
-export async function captureShot(page: BoundedPage, { format, quality, fast = false }: Shot, clip?: ShotClip): Promise<Buffer> {
+export async function captureShot(
+  page: Pick<BoundedPage, 'send'>,
+  { format, quality, fast = false }: Shot,
+  clip?: ShotClip,
+): Promise<Buffer> {
   const { data } = await page.send('Page.captureScreenshot', {
     format,
     optimizeForSpeed: fast,
@@ -160,8 +161,8 @@ const ENCODE_MS_PER_PIXEL = 2_500 / 100_000_000;
 const BAND_MS = 500;
 /** Densities in hundredths, and those of most devices, have whole pixels at multiples of one of these. */
 const ALIGN_PX = [100, 64, 8, 1];
-/** A shot that is encoded again. */
-const FAST: Shot = { format: 'png', fast: true };
+/** A lossless shot that is encoded again. */
+export const FAST: Shot = { format: 'png', fast: true };
 
 /** A page's extent, and the part of it in view, in CSS px. */
 interface MeasuredPage extends PageExtent {

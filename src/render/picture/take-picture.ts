@@ -17,8 +17,7 @@ import { takeElement } from './element-picture.js';
 import { type Encoding, encodingOf } from './encode.js';
 import { type ScrollReport, takeFullPage } from './full-page.js';
 import { isMasked } from './mask.js';
-import { takePagedPdf } from './paged-pdf.js';
-import { takePdf } from './pdf-picture.js';
+import { takePagedPdf, takePdf } from './pdf-picture.js';
 import {
   encodeShots,
   finalShot,
@@ -32,8 +31,8 @@ import {
 } from './region-picture.js';
 
 /** The changes that a picture needs in its page, from the fewest to the most. */
-type Kind = 'view' | 'element' | 'clip' | 'clip below' | 'full page' | 'pdf';
-const KINDS: readonly Kind[] = ['view', 'element', 'clip', 'clip below', 'full page', 'pdf'];
+const KINDS = ['view', 'element', 'clip', 'clip below', 'full page', 'pdf'] as const;
+type Kind = (typeof KINDS)[number];
 
 /** One of the pictures of a page. */
 interface PlannedPicture extends PictureOrdered {
@@ -238,9 +237,9 @@ export async function takePicture(
   options: CaptureOptions,
   how: Pick<PictureOrder, 'deadline' | 'encodes' | 'arranged' | 'index' | 'onShot'> & { scroll: ScrollReport | null },
 ): Promise<Picture> {
-  const { deadline, scroll, ...others } = how;
+  const { deadline, scroll } = how;
   const page = boundedPage(timed.session, deadline);
-  const order: PictureOrder = { ...timed, ...others, options, page, deadline, begun: performance.now() };
+  const order: PictureOrder = { ...timed, ...how, options, page, begun: performance.now() };
   const { format, selector, clip, omitBackground } = options;
   if (options.document === 'html') return takeMarkup(order);
   if (format === 'pdf' && options.pdf !== null) return takePagedPdf(order, options.pdf);

@@ -25,8 +25,8 @@ type WholeOptions = Pick<CaptureOptions, 'resize' | 'rotate' | 'palette'>;
  * @param size of the picture before it is resized
  * @throws CaptureError `invalid_request` for more than WHOLE_PICTURE_MAX_PIXELS
  */
-export async function wholePicture(image: Sharp, size: Size, { resize, ...how }: WholeOptions): Promise<Raw> {
-  const { width, height } = sizeAfter(size, resize);
+export async function wholePicture(image: Sharp, size: Size, how: WholeOptions): Promise<Raw> {
+  const { width, height } = sizeAfter(size, how.resize);
   if (width * height > WHOLE_PICTURE_MAX_PIXELS) throw tooLarge({ width, height }, how);
   return await image.raw().toBuffer({ resolveWithObject: true });
 }
@@ -42,7 +42,7 @@ export async function isAllWhitePixels({ data, info }: Raw, least: number): Prom
 }
 
 /** Turns it, clockwise. */
-export function turned({ data, info }: Raw, { rotate }: Pick<WholeOptions, 'rotate'>): Sharp {
+export function turned({ data, info }: Raw, { rotate }: WholeOptions): Sharp {
   const image = sharp(data, { raw: info, limitInputPixels: false });
   return rotate === null ? image : image.rotate(rotate);
 }
@@ -88,7 +88,7 @@ function sizeAfter({ width, height }: Size, resize: ResizeOption | null): Size {
   return isBox ? box : { width: width * scale, height: height * scale };
 }
 
-function tooLarge({ width, height }: Size, { palette, rotate }: Pick<WholeOptions, 'palette' | 'rotate'>): CaptureError {
+function tooLarge({ width, height }: Size, { palette, rotate }: WholeOptions): CaptureError {
   const path = palette !== null ? 'palette' : rotate !== null ? 'rotate' : 'format';
   const message = `is possible for a picture of at most ${WHOLE_PICTURE_MAX_PIXELS / 1e6} million pixels${path === 'format' ? ' if it is bmp' : ''}, and this one has ${Math.ceil((width * height) / 1e6)} million. \`resize\`, \`max_height\` or a lower \`viewport.deviceScaleFactor\` may help.`;
   return invalidRequest([{ path, message }]);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { printTemplate, sheetOf } from '../../../src/render/picture/paged-pdf.js';
+import { printTemplate, sheetOf } from '../../../src/render/picture/pdf-picture.js';
 
 const MARGINS = { top: 1, right: 0.5, bottom: 0.125, left: 2 };
 const roomOf = (html: string, part: 'header' | 'footer' = 'header') => {
