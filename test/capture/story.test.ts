@@ -1,6 +1,5 @@
-import { Writable } from 'node:stream';
 import { pino } from 'pino';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Artifacts } from '../../src/artifacts/artifacts.js';
 import { openArtifactDirectory } from '../../src/artifacts/directory.js';
 import { lookupJob, lookupRequest } from '../../src/capture/lookup.js';
@@ -12,165 +11,107 @@ import { FinishSignals, waitForJob } from '../../src/capture/wait-for-job.js';
 import type { UploadResult } from '../../src/contract/capture-data.js';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { newId } from '../../src/contract/ids.js';
-import type { JobSnapshot } from '../../src/contract/job.js';
 import { parseSubmission } from '../../src/contract/submission.js';
 import { silentLog } from '../../src/log.js';
 import type { Rendering, RenderOrder } from '../../src/render/capture.js';
-import type { ClaimedJob, EndedJob, Store } from '../../src/store/store.js';
+import type { ClaimedJob, EndedJob } from '../../src/store/store.js';
 import type { UploadOrder } from '../../src/webhook/upload-picture.js';
 import { countFiles } from '../artifacts/count-files.js';
-import { aCaller, aStore, type Caller, claimOne, IS_POSTGRES, RULES } from '../store/factories.js';
+import { aCaller, aCapture, aStore, claimOf, claimOne, RULES } from '../store/factories.js';
 
 const LEASE_MS = 30_000;
 const DAY_MS = 86_400_000;
 const AWAY = { code: 'internal_error', status: 503, message: 'away' } as const;
-const READY = { isFailing: false, refusal: null, isReady: async () => true, openPack: async () => null };
+const [QUEUED, COMPLETED, FAILED] = [
+  { state: 'prioritized', attemptsMade: 0, result: null },
+  { state: 'completed', attemptsMade: 1 },
+  { state: 'failed', attemptsMade: 1 },
+];
+const READY = { isFailing: false, refusal: null, isReady: async () => true, openPack: async () => null, remove: async () => {} };
 const PICTURE = Buffer.from('the bytes of a picture');
 
-interface World extends AsyncDisposable {
-  store: Store;
-  artifacts: Artifacts & { isFailing: boolean };
-  caller: Caller;
-  signals: FinishSignals;
-  ended: EndedJob[];
-  submit(body: Record<string, unknown>, idempotencyKey?: string, over?: Partial<SubmitDeps>): Promise<JobSnapshot>;
-  claim(): Promise<ClaimedJob>;
-  /** With a storage that is not the world's own, for which no picture is held. */
-  claimAndRun(render: RunJobDeps['render'], storage: RunJobDeps['artifacts']): Promise<ClaimedJob>;
-  run(job: ClaimedJob, render: RunJobDeps['render'], stop?: AbortSignal): Promise<void>;
-  /** Takes what jobs upload. */
-  send: RunJobDeps['uploads']['send'];
-}
+const signal = new AbortController().signal;
+/** Egress rules that allow everything. */
+const PERMISSIVE: SubmitDeps['egress'] = {
+  refusesLiterally: () => false,
+  proxyProblem: () => null,
+  judgeHost: async () => ({ ok: true, addresses: ['93.184.216.34'] }),
+};
 
-async function aWorld(over: Partial<SubmitDeps> = {}): Promise<World> {
+type Render = RunJobDeps['render'];
+type Send = RunJobDeps['uploads']['send'];
+type World = Awaited<ReturnType<typeof aWorld>>;
+
+async function aWorld() {
   const { store, dataDir, [Symbol.asyncDispose]: close } = await aStore();
-  const artifacts = await openArtifactDirectory({ dir: `${dataDir}/artifacts`, log: silentLog() });
-  const caller = await aCaller(store);
-  const signals = new FinishSignals();
-  const ended: EndedJob[] = [];
-  const egress = {
-    refusesLiterally: () => false,
-    proxyProblem: () => null,
-    judgeHost: async () => ({ ok: true as const, addresses: ['93.184.216.34'] }),
-  };
-  const submitDeps: SubmitDeps = {
-    store,
-    egress,
-    artifacts,
-    log: silentLog(),
-    rules: RULES,
-    webhookAllow: [],
-    draining: () => false,
-    onQueued: () => undefined,
-    onCached: () => undefined,
-    now: Date.now,
-    ...over,
-  };
-  const releases = new Map<string, number>();
-  const runJobDeps = (render: RunJobDeps['render'], storage: RunJobDeps['artifacts'] = artifacts): RunJobDeps => ({
-    store,
-    artifacts: storage,
-    render,
-    uploads: { open: (name) => artifacts.open(name), send: (order, signal) => world.send(order, signal) },
-    onEnded: (job) => {
-      ended.push(job);
-      signals.announce(job.id);
-    },
-    leaseMs: LEASE_MS,
-    retryDelayMs: 0,
-    releases,
-    log: silentLog(),
-    now: Date.now,
-  });
-  const principal = { keyId: caller.keyId, accountId: caller.accountId, scopes: [] };
-  const world: World = {
-    store,
-    artifacts,
-    caller,
-    signals,
-    ended,
-    submit: (body, idempotencyKey, more) =>
-      submit(
-        { ...submitDeps, ...more },
-        parseSubmission({ url: 'https://example.com/', ...body }, { forceAsync: false, webhookAllow: [] }),
-        {
-          principal,
-          requestId: newId('request'),
-          idempotencyKey: idempotencyKey ?? null,
-          traceparent: null,
-        },
-      ),
-    claim: async () => {
-      const job = await claimOne(store, { workerId: 'worker-0', now: Date.now(), leaseMs: LEASE_MS });
-      if (job === null) throw new Error('nothing to claim');
-      return job;
-    },
-    claimAndRun: async (render, storage) => {
-      const job = await world.claim();
-      await runJob({ ...runJobDeps(render, storage), holdMs: 0 }, job, new AbortController().signal);
-      return job;
-    },
-    run: (job, render, stop = new AbortController().signal) => runJob(runJobDeps(render), job, stop),
+  const artifacts: Artifacts & { isFailing: boolean } = await openArtifactDirectory({ dir: `${dataDir}/artifacts`, log: silentLog() });
+  const { keyId, accountId } = await aCaller(store);
+  const principal = { keyId, accountId, scopes: [] };
+  const [signals, ended] = [new FinishSignals(), [] as EndedJob[]];
+  const shared = { store, artifacts, log: silentLog(), now: Date.now };
+  const rules = { rules: RULES, webhookAllow: [], draining: () => false, onQueued: () => undefined, onCached: () => undefined };
+  const uploads: RunJobDeps['uploads'] = {
+    open: (name) => artifacts.open(name),
     send: () => Promise.reject(new Error('no job uploads anything')),
+  };
+  const onEnded = (job: EndedJob) => {
+    ended.push(job);
+    signals.announce(job.id);
+  };
+  const running = { ...shared, uploads, onEnded, leaseMs: LEASE_MS, retryDelayMs: 0, releases: new Map<string, number>() };
+  const claim = async () => {
+    const job = await claimOne(store, { workerId: 'worker-0', now: Date.now(), leaseMs: LEASE_MS });
+    if (job === null) throw new Error('nothing to claim');
+    return job;
+  };
+  const run = (job: ClaimedJob, render: Render, stop = signal) => runJob({ ...running, render }, job, stop);
+  return {
+    ...{ store, artifacts, ended, uploads, claim, run, signals, principal },
+    submit: (body: Record<string, unknown>, idempotencyKey: string | null = null, over: Partial<SubmitDeps> = {}) =>
+      submit(
+        { ...shared, ...rules, egress: PERMISSIVE, ...over },
+        parseSubmission({ url: 'https://example.com/', ...body }, { forceAsync: false, webhookAllow: [] }),
+        { principal, requestId: newId('request'), idempotencyKey, traceparent: null },
+      ),
+    /** Claims the next job and runs it. */
+    work: async (render: Render, stop = signal) => run(await claim(), render, stop),
+    /** With a storage that is not the world's own, for which no picture is held. */
+    workWith: async (storage: RunJobDeps['artifacts'], render: Render = draws) => {
+      const job = await claim();
+      await runJob({ ...running, render, artifacts: storage, holdMs: 0 }, job, signal);
+      return job;
+    },
     async [Symbol.asyncDispose]() {
       await artifacts[Symbol.asyncDispose]();
       await close.call({ store, dataDir });
     },
   };
-  return world;
 }
 
-/** A page that is captured, and the picture that is kept of it. */
-async function aPicture(world: World, url: string): Promise<{ name: string }> {
-  const { id } = await world.submit({ url, cache_ttl: 60 });
-  await world.run(await world.claim(), draws);
-  const outcome = (await world.store.findJob(id))?.result?.outcome;
-  if (outcome?.ok !== true) throw new Error('no picture was kept');
-  return { name: outcome.data.artifact };
-}
-
-async function readAll(artifacts: Artifacts, name: string): Promise<Buffer> {
-  const kept = await artifacts.open(name);
-  if (kept === null) throw new Error(`${name} is not there`);
-  return Buffer.concat(await (await kept.read()).toArray());
-}
-
-const aRendering = (over: Partial<Rendering> = {}): Rendering => ({
-  content: PICTURE,
-  format: 'webp',
-  width: 2560,
-  height: 1440,
-  warnings: [],
-  captures: null,
-  changed: null,
-  finalUrl: 'https://example.com/',
-  blockedRequests: 3,
-  egressCountry: null,
-  diagnostics: { algorithm: 'native', sections: 1, deviceScaleFactor: 2, scrollHeight: 720, stoppedReason: 'viewport', truncated: false },
-  inspection: null,
-  timings: { navigate: 10 },
-  ...over,
+let world: World;
+beforeEach(async () => {
+  world = await aWorld();
+  return () => world[Symbol.asyncDispose]();
 });
 
-const draws = async (): Promise<Rendering> => aRendering();
-const fails = (error: Error) => async (): Promise<Rendering> => {
-  throw error;
-};
+const stateOf = async (id: string) => await world.store.findJob(id);
+const outcomeOf = async (id: string) => (await stateOf(id))?.result?.outcome;
 
-/** Renders that crash, and what was asked of them. */
-/** `performance.now` of this test, to which it adds. */
-function aMonotonicClock(): { pass(ms: number): void } {
-  const now = performance.now.bind(performance);
-  let passed = 0;
-  const spy = vi.spyOn(performance, 'now').mockImplementation(() => now() + passed);
-  onTestFinished(() => spy.mockRestore());
-  return {
-    pass: (ms) => {
-      passed += ms;
-    },
-  };
+/** Captures a page, and returns the name of its picture. */
+async function aPicture(url = 'https://example.com/'): Promise<string> {
+  const { id } = await world.submit({ url, cache_ttl: 60 });
+  await world.work(draws);
+  const outcome = await outcomeOf(id);
+  if (outcome?.ok !== true) throw new Error('no picture was kept');
+  return outcome.data.artifact;
 }
 
+const draws = async (): Promise<Rendering> => ({
+  ...{ ...aCapture().data, format: 'webp', content: PICTURE, warnings: [], captures: null, changed: null, timings: { navigate: 10 } },
+});
+const fails = (error: Error) => (): Promise<Rendering> => Promise.reject(error);
+
+/** Renders that crash, and what was asked of them. */
 function crashes() {
   const orders: RenderOrder[] = [];
   const crash = async (order: RenderOrder): Promise<Rendering> => {
@@ -183,82 +124,78 @@ function crashes() {
 describe('a capture that is uploaded', () => {
   const upload = { url: 'https://bucket.example.com/a.webp?signature=1' };
   const UPLOADED: UploadResult = {
-    state: 'uploaded',
-    url: 'https://bucket.example.com/a.webp',
-    bytes: 22,
-    attempts: 1,
-    status: 200,
-    error: null,
+    ...{ state: 'uploaded', url: 'https://bucket.example.com/a.webp', bytes: 22, attempts: 1, status: 200, error: null },
   };
-  /** Uploads that succeed, and what was sent. */
-  function uploads(world: World): UploadOrder[] {
+  /** Has uploads succeed, or end otherwise. Returns what was sent. */
+  function uploads(send: Send = async () => UPLOADED): UploadOrder[] {
     const orders: UploadOrder[] = [];
-    world.send = async (order) => {
+    world.uploads.send = (order, stop) => {
       orders.push(order);
-      return UPLOADED;
+      return send(order, stop);
     };
     return orders;
   }
-  const endOf = async (world: World, id: string) => (await world.store.findJob(id))?.result?.outcome;
+  /** An upload during which the server stops. */
+  function stopped() {
+    const stop = new AbortController();
+    const send: Send = async (_order, stopping) => {
+      stop.abort(new Error('the server stops'));
+      return stopping.throwIfAborted() ?? UPLOADED;
+    };
+    return { stop: stop.signal, send };
+  }
 
   it('ends once it is uploaded, and keeps its page open no longer than it needs it', async () => {
-    await using world = await aWorld();
     const { id } = await world.submit({ upload });
     const steps: string[] = [];
     let isKept: Promise<unknown> | undefined;
-    world.send = async (order) => {
+    uploads(async ({ contentType }) => {
       await isKept;
-      steps.push(`sent ${order.contentType}`, `${(await endOf(world, id))?.ok}`);
+      steps.push(`sent ${contentType}`, `${(await outcomeOf(id))?.ok}`);
       return UPLOADED;
-    };
-    await world.run(await world.claim(), async ({ kept }) => {
+    });
+    await world.work(async ({ kept }) => {
       isKept = kept?.then(() => steps.push('closed'));
-      return aRendering();
+      return await draws();
     });
     expect(steps).toEqual(['closed', 'sent image/webp', 'undefined']);
-    expect(await endOf(world, id)).toMatchObject({ ok: true, data: { cached: false, upload: UPLOADED } });
+    expect(await outcomeOf(id)).toMatchObject({ ok: true, data: { cached: false, upload: UPLOADED } });
   });
 
   it('uploads a stored picture without a new one, unless it is gone meanwhile', async () => {
-    await using world = await aWorld();
-    const orders = uploads(world);
-    const { name } = await aPicture(world, 'https://example.com/');
+    const orders = uploads();
+    const name = await aPicture();
     const { id } = await world.submit({ upload, cache_ttl: 60 });
-    await world.run(await world.claim(), fails(new Error('not to be rendered')));
+    await world.work(fails(new Error('not to be rendered')));
     expect(orders).toMatchObject([{ jobId: id, ...upload, content: PICTURE, contentType: 'image/webp' }]);
-    expect(await endOf(world, id)).toMatchObject({ ok: true, data: { cached: true, artifact: name, upload: UPLOADED } });
+    expect(await outcomeOf(id)).toMatchObject({ ok: true, data: { cached: true, artifact: name, upload: UPLOADED } });
 
     const late = await world.submit({ upload, cache_ttl: 60 });
     await world.artifacts.remove(name);
-    await world.run(await world.claim(), draws);
-    const outcome = await endOf(world, late.id);
+    await world.work(draws);
+    const outcome = await outcomeOf(late.id);
     expect(outcome).toMatchObject({ ok: true, data: { cached: false, upload: UPLOADED } });
     expect(outcome?.ok === true && outcome.data.artifact).not.toBe(name);
   });
 
   it('is not uploaded if it fails', async () => {
-    await using world = await aWorld();
-    const orders = uploads(world);
+    const orders = uploads();
     const { id } = await world.submit({ upload });
-    await world.run(await world.claim(), fails(new CaptureError({ code: 'target_error', message: 'no' })));
-    expect(await endOf(world, id)).toMatchObject({ ok: false });
+    await world.work(fails(new CaptureError({ code: 'target_error', message: 'no' })));
+    expect(await outcomeOf(id)).toMatchObject({ ok: false });
     expect(orders).toEqual([]);
   });
 
   it('returns to the queue if the server stops during the upload, and is uploaded by the next one', async () => {
-    await using world = await aWorld();
     const { id } = await world.submit({ upload });
-    const stop = new AbortController();
-    world.send = async (_order, signal) => {
-      stop.abort(new Error('the server stops'));
-      return signal.throwIfAborted() ?? UPLOADED;
-    };
-    await world.run(await world.claim(), draws, stop.signal);
-    expect(await world.store.findJob(id)).toMatchObject({ attemptsMade: 0, result: null });
-    const orders = uploads(world);
-    await world.run(await world.claim(), draws);
+    const { stop, send } = stopped();
+    uploads(send);
+    await world.work(draws, stop);
+    expect(await stateOf(id)).toMatchObject({ attemptsMade: 0, result: null });
+    const orders = uploads();
+    await world.work(draws);
     expect(orders).toHaveLength(1);
-    expect(await endOf(world, id)).toMatchObject({ ok: true });
+    expect(await outcomeOf(id)).toMatchObject({ ok: true });
   });
 
   const always = { 'x-token': 't' };
@@ -267,14 +204,10 @@ describe('a capture that is uploaded', () => {
     headers: { 'content-disposition': 'attachment', ...always },
     failure: { url: 'https://errors.example.com/', method: 'PATCH' as const, headers: always },
   };
-  /** The part of a door's order that says how the file is sent. */
-  async function sentOf(world: World, render: RunJobDeps['render'], send: World['send'], stop?: AbortSignal) {
+  /** Runs a job of a door. Returns how its file was sent. */
+  async function sentOf(render: Render, send: Send, stop?: AbortSignal) {
     const job = await world.claim();
-    const orders: UploadOrder[] = [];
-    world.send = async (order, signal) => {
-      orders.push(order);
-      return await send(order, signal);
-    };
+    const orders = uploads(send);
     await world.run({ ...job, options: { ...job.options, upload: { ...upload, artifact: null, sending } } }, render, stop);
     return orders.map(({ content, ...order }) => ({ ...order, text: Buffer.from(content).toString() }));
   }
@@ -291,62 +224,49 @@ describe('a capture that is uploaded', () => {
       [upload, { ...toErrors, text: '{"status":500,"message":"The file could not be sent. The receiver answered 404."}' }],
     ],
   ])('sends %s to the callback of a door', async (_what, render, error, wanted) => {
-    await using world = await aWorld();
     await world.submit({ upload });
-    expect(await sentOf(world, render, async () => ({ ...UPLOADED, error }))).toMatchObject(wanted);
+    expect(await sentOf(render, async () => ({ ...UPLOADED, error }))).toMatchObject(wanted);
   });
 
   it('fails only once the callback has its error: a server that stops leaves it to the next one', async () => {
-    await using world = await aWorld();
     const { id } = await world.submit({ upload });
-    const stop = new AbortController();
-    const stopping: World['send'] = async (_order, signal) => {
-      stop.abort(new Error('the server stops'));
-      return signal.throwIfAborted() ?? UPLOADED;
-    };
-    await sentOf(world, fails(failed), stopping, stop.signal);
-    expect(await endOf(world, id)).toBeUndefined();
-    expect(await sentOf(world, fails(failed), async () => UPLOADED)).toHaveLength(1);
-    expect(await endOf(world, id)).toMatchObject({ ok: false });
+    const { stop, send } = stopped();
+    await sentOf(fails(failed), send, stop);
+    expect(await outcomeOf(id)).toBeUndefined();
+    expect(await sentOf(fails(failed), async () => UPLOADED)).toHaveLength(1);
+    expect(await outcomeOf(id)).toMatchObject({ ok: false });
   });
 });
 
 describe('a capture', () => {
   it('keeps a picture although the store is unavailable for a moment', async () => {
-    await using world = await aWorld();
-    const submitted = await world.submit({});
+    const { id } = await world.submit({});
     const { complete } = world.store;
-    let renders = 0;
-    let refusals = 1;
-    world.store.complete = (...given) => {
-      if (refusals-- > 0) return Promise.reject(new CaptureError({ code: 'internal_error', status: 503, message: 'full' }));
-      return complete(...given);
-    };
-    await world.run(await world.claim(), async () => {
+    let [renders, refusals] = [0, 1];
+    world.store.complete = (...given) => (refusals-- > 0 ? Promise.reject(new CaptureError(AWAY)) : complete(...given));
+    await world.work(async () => {
       renders++;
-      return aRendering();
+      return await draws();
     });
-    expect(await world.store.findJob(submitted.id)).toMatchObject({ state: 'completed', attemptsMade: 1 });
+    expect(await stateOf(id)).toMatchObject(COMPLETED);
     expect([renders, refusals]).toEqual([1, -1]);
   });
 
   it('returns a job to the queue without counting the attempt while the machine has no browser or disk space, up to a limit', async () => {
-    await using world = await aWorld();
     const { id } = await world.submit({});
-    const away = () => Promise.reject(new CaptureError({ code: 'internal_error', status: 503, message: 'No browser was free in time.' }));
-    await world.run(await world.claim(), away);
-    expect(await world.store.findJob(id)).toMatchObject({ state: 'prioritized', attemptsMade: 0 });
-    await world.run(await world.claim(), async () => aRendering());
-    expect(await world.store.findJob(id)).toMatchObject({ state: 'completed', attemptsMade: 1 });
+    const away = fails(new CaptureError(AWAY));
+    await world.work(away);
+    expect(await stateOf(id)).toMatchObject(QUEUED);
+    await world.work(draws);
+    expect(await stateOf(id)).toMatchObject(COMPLETED);
     const other = await world.submit({ url: 'https://example.com/other' });
-    for (let released = 0; released < 60; released++) await world.run(await world.claim(), away);
-    expect(await world.store.findJob(other.id)).toMatchObject({ state: 'prioritized' });
-    await world.run(await world.claim(), away);
-    expect(await world.store.findJob(other.id)).toMatchObject({ state: 'failed' });
+    for (let released = 0; released < 60; released++) await world.work(away);
+    expect(await stateOf(other.id)).toMatchObject({ state: 'prioritized' });
+    await world.work(away);
+    expect(await stateOf(other.id)).toMatchObject({ state: 'failed' });
   });
 
   it('keeps a picture while the storage is unavailable, and checks that it is back before announcing another name', async () => {
-    await using world = await aWorld();
     const { id } = await world.submit({});
     const { put } = world.artifacts;
     let [renders, puts, probes] = [0, 0, 0];
@@ -360,11 +280,11 @@ describe('a capture', () => {
       },
       isReady: async () => ++probes > 2,
     });
-    await world.run(await world.claim(), async () => {
+    await world.work(async () => {
       renders++;
-      return aRendering();
+      return await draws();
     });
-    expect(await world.store.findJob(id)).toMatchObject({ state: 'completed', attemptsMade: 1 });
+    expect(await stateOf(id)).toMatchObject(COMPLETED);
     expect({ renders, puts, probes }).toEqual({ renders: 1, puts: 2, probes: 3 });
   });
 
@@ -372,55 +292,36 @@ describe('a capture', () => {
     ['refuses for the whole hold time', new CaptureError(AWAY), 'The bucket refuses access.'],
     ['never accepts', new CaptureError({ code: 'internal_error', message: 'too large', retriable: false }), 'too large'],
   ])('fails a job whose picture the storage %s', async (_, problem, message) => {
-    await using world = await aWorld();
     const { id } = await world.submit({});
     const put = () => Promise.reject(problem);
-    await world.claimAndRun(draws, { ...READY, refusal: 'The bucket refuses access.', put, remove: async () => {} });
-    expect(await world.store.findJob(id)).toMatchObject({ state: 'failed', result: { outcome: { ok: false, error: { message } } } });
+    await world.workWith({ ...READY, refusal: 'The bucket refuses access.', put });
+    expect(await stateOf(id)).toMatchObject({ state: 'failed', result: { outcome: { ok: false, error: { message } } } });
   });
 
   it('returns a job to the queue without counting the attempt when the storage stays unavailable, even if the database is briefly unavailable as well', async () => {
-    await using world = await aWorld();
     const { id } = await world.submit({});
     const { release } = world.store;
     let refusals = 1;
     world.store.release = (claim) => (refusals-- > 0 ? Promise.reject(new CaptureError(AWAY)) : release(claim));
-    const away = { ...READY, put: () => Promise.reject(new CaptureError(AWAY)), remove: async () => undefined };
-    await world.claimAndRun(draws, away);
-    expect(await world.store.findJob(id)).toMatchObject({ state: 'prioritized', attemptsMade: 0, result: null });
-    await world.run(await world.claim(), draws);
-    expect(await world.store.findJob(id)).toMatchObject({ state: 'completed', attemptsMade: 1 });
-  });
-
-  it('goes from a submission to stored bytes and a charged, completed job', async () => {
-    await using world = await aWorld();
-    const submitted = await world.submit({});
-    expect(submitted).toMatchObject({ state: 'prioritized', mode: 'sync', attemptsMade: 0 });
-    await world.run(await world.claim(), draws);
-    const job = await world.store.findJob(submitted.id);
-    expect(job?.state).toBe('completed');
-    if (job?.result?.outcome.ok !== true) throw new Error('no data');
-    const { data } = job.result.outcome;
-    expect(data).toMatchObject({ width: 2560, bytes: PICTURE.length, blockedRequests: 3, cached: false });
-    expect(await readAll(world.artifacts, data.artifact)).toEqual(PICTURE);
-    expect(await world.store.usage(world.caller.accountId, Date.now())).toMatchObject({ credits: 1, reserved: 0 });
-    expect(world.ended.map((one) => one.id)).toEqual([submitted.id]);
+    await world.workWith({ ...READY, put: () => Promise.reject(new CaptureError(AWAY)) });
+    expect(await stateOf(id)).toMatchObject(QUEUED);
+    await world.work(draws);
+    expect(await stateOf(id)).toMatchObject(COMPLETED);
   });
 
   it('shows its progress in a look-up long before its lease needs renewing', { timeout: LEASE_MS / 6 }, async () => {
-    await using world = await aWorld();
     const { id } = await world.submit({});
     const { renewLease } = world.store;
     const told = new Promise<void>((resolve) => {
       world.store.renewLease = (...given) => renewLease(...given).finally(resolve);
     });
-    await world.run(await world.claim(), async (order) => {
+    await world.work(async (order) => {
       order.onProgress(40);
       await told;
-      expect(await world.store.findJob(id)).toMatchObject({ state: 'active', progress: 40 });
-      return aRendering();
+      expect(await stateOf(id)).toMatchObject({ state: 'active', progress: 40 });
+      return await draws();
     });
-    expect(await world.store.findJob(id)).toMatchObject({ state: 'completed', progress: 100 });
+    expect(await stateOf(id)).toMatchObject({ state: 'completed', progress: 100 });
   });
 
   it.each([
@@ -429,11 +330,10 @@ describe('a capture', () => {
     new CaptureError({ code: 'target_error', message: 'answered 503' }),
     new TypeError('a fault of ours'),
   ])('is not tried again after $name $code', async (error) => {
-    await using world = await aWorld();
     const { id } = await world.submit({});
-    await world.run(await world.claim(), fails(error));
+    await world.work(fails(error));
     const job = await world.store.findJob(id);
-    expect(job).toMatchObject({ state: 'failed', attemptsMade: 1 });
+    expect(job).toMatchObject(FAILED);
     // The text of an unexpected error is for the log alone.
     expect(JSON.stringify(job)).not.toContain('a fault of ours');
   });
@@ -444,7 +344,6 @@ describe('a capture', () => {
     ['a whole budget if the clock was set ahead meanwhile', 31 * DAY_MS, {}, 20_000],
     ['a whole budget if the clock was set back meanwhile', -31 * DAY_MS, {}, 20_000],
   ])('has for its second attempt after a crash %s', async (_, jumpMs, later, expected) => {
-    await using world = await aWorld();
     await world.submit({ timeout: 20_000 });
     const { orders, crash } = crashes();
     const first = await world.claim();
@@ -457,7 +356,6 @@ describe('a capture', () => {
   });
 
   it('has the whole budget after a restart returned it to the queue', async () => {
-    await using world = await aWorld();
     await world.submit({ timeout: 20_000 });
     const { orders, crash } = crashes();
     const claimed = await world.claim();
@@ -466,7 +364,6 @@ describe('a capture', () => {
   });
 
   it('does not count the wait for memory of a first attempt against the second', async () => {
-    await using world = await aWorld();
     await world.submit({ timeout: 20_000 });
     const { orders, crash } = crashes();
     const claimed = await world.claim();
@@ -477,87 +374,63 @@ describe('a capture', () => {
       order.onBegin?.();
       return crash(order);
     });
-    await world.run(await world.claim(), crash);
+    await world.work(crash);
     expect(orders[1]?.options.timeout).toBeGreaterThan(15_000);
-  });
-
-  it('gives a job that a restart returned to the queue the whole budget', async () => {
-    await using world = await aWorld();
-    await world.submit({ timeout: 20_000 });
-    const { orders, crash } = crashes();
-    const claimed = await world.claim();
-    await world.run({ ...claimed, attempt: 2, firstClaimedAt: claimed.claimedAt - 15_000 }, crash);
-    expect(orders.map((order) => order.options.timeout)).toEqual([20_000]);
   });
 
   // A delay would be waited again: it leaves nothing for a second attempt.
   it.each([{ timeout: 20_000 }, { timeout: 20_000, delay: 10_000 }])(
     'is not tried again after a crash when nothing is left of %o',
     async (wish) => {
-      await using world = await aWorld();
       const { id } = await world.submit(wish);
       const { crash } = crashes();
-      const clock = aMonotonicClock();
-      await world.run(await world.claim(), async (order) => {
-        clock.pass(19_500);
-        return await crash(order);
+      const now = performance.now.bind(performance);
+      await world.work((order) => {
+        const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 19_500);
+        onTestFinished(() => clock.mockRestore());
+        return crash(order);
       });
-      expect(await world.store.findJob(id)).toMatchObject({ state: 'failed', attemptsMade: 1 });
+      expect(await stateOf(id)).toMatchObject(FAILED);
     },
   );
 
   it('returns a job to the queue unchanged when the server cannot wait for it', async () => {
-    await using world = await aWorld();
     const { id } = await world.submit({});
     const stop = new AbortController();
-    await world.run(
-      await world.claim(),
-      async (_order, signal) => {
-        stop.abort();
-        signal.throwIfAborted();
-        return aRendering();
-      },
-      stop.signal,
-    );
-    expect(await world.store.findJob(id)).toMatchObject({ state: 'prioritized', attemptsMade: 0 });
+    await world.work(async (_order, stopping) => {
+      stop.abort();
+      return stopping.throwIfAborted() ?? (await draws());
+    }, stop.signal);
+    expect(await stateOf(id)).toMatchObject(QUEUED);
     expect((await world.claim()).attempt).toBe(1);
   });
 
   it('removes the picture of a claim that was lost meanwhile', async () => {
-    await using world = await aWorld();
     await world.submit({});
     const job = await world.claim();
     await world.run(job, async () => {
-      await world.store.fail(
-        { id: job.id, workerId: job.workerId, attempt: job.attempt },
-        { code: 'render_timeout', message: 'x', retriable: true, status: 504 },
-        Date.now(),
-      );
-      return aRendering();
+      await world.store.fail(claimOf(job), { code: 'render_timeout', message: 'x', retriable: true, status: 504 }, Date.now());
+      return await draws();
     });
     expect(await countFiles(world.artifacts)).toBe(0);
-    expect((await world.store.findJob(job.id))?.state).toBe('failed');
+    expect(await stateOf(job.id)).toMatchObject(FAILED);
   });
 
   it('keeps the picture of a step that seemed to fail but was committed', async () => {
-    await using world = await aWorld();
     const { complete } = world.store;
-    let isFirst = true;
+    let tries = 0;
     world.store.complete = async (...given) => {
       const ended = await complete(...given);
-      if (!isFirst) return ended;
-      isFirst = false;
-      throw new CaptureError({ code: 'internal_error', status: 503, message: 'the disk answered late' });
+      if (++tries > 1) return ended;
+      throw new CaptureError(AWAY);
     };
-    const { name } = await aPicture(world, 'https://example.com/');
-    expect((await world.artifacts.open(name))?.bytes).toBe(PICTURE.length);
+    expect((await world.artifacts.open(await aPicture()))?.bytes).toBe(PICTURE.length);
   });
 
-  it.skipIf(IS_POSTGRES).each<['complete' | 'fail', RunJobDeps['render']]>([
+  it.each<['complete' | 'fail', Render]>([
     ['complete', draws],
-    ['fail', () => Promise.reject(new CaptureError({ code: 'target_error', message: 'no' }))],
+    ['fail', fails(new CaptureError({ code: 'target_error', message: 'no' }))],
   ])('reports all jobs that a step ended although its sync failed: %s', async (step, render) => {
-    await using world = await aWorld();
     const { store } = world;
     const jobs = [await world.submit({}), await world.submit({ sync: false })];
     const actual: (...given: never[]) => Promise<EndedJob[]> = store[step];
@@ -568,7 +441,7 @@ describe('a capture', () => {
       return ended;
     };
     Object.assign(store, { [step]: failing });
-    await world.run(await world.claim(), render);
+    await world.work(render);
     expect(tries).toBe(2);
     expect(world.ended.map((one) => one.id)).toEqual(jobs.map((job) => job.id));
   });
@@ -576,86 +449,54 @@ describe('a capture', () => {
 
 describe('submitting', () => {
   it('refuses a literal private destination, and names the field', async () => {
-    const egress = {
-      refusesLiterally: () => true,
-      proxyProblem: () => null,
-      judgeHost: async () => ({ ok: true as const, addresses: [] }),
-    };
-    await using world = await aWorld({ egress });
-    await expect(world.submit({})).rejects.toMatchObject({
-      code: 'invalid_request',
-      details: { reason: 'blocked_destination', issues: [{ path: 'url' }] },
-    });
-    await using both = await aWorld({ egress: { ...egress, proxyProblem: () => 'must be on a public address' } });
-    await expect(both.submit({ proxy: { server: 'http://10.0.0.1' } })).rejects.toMatchObject({
-      details: { reason: 'blocked_destination', issues: [{ path: 'url' }, { path: 'proxy.server' }] },
-    });
+    const egress = { ...PERMISSIVE, refusesLiterally: () => true, proxyProblem: () => 'must be on a public address' };
+    const refused = world.submit({ proxy: { server: 'http://10.0.0.1' } }, null, { egress });
+    const details = { reason: 'blocked_destination', issues: [{ path: 'url' }, { path: 'proxy.server' }] };
+    await expect(refused).rejects.toMatchObject({ code: 'invalid_request', details });
   });
 
-  it('refuses everything once the server is draining', async () => {
-    await using world = await aWorld({ draining: () => true });
-    await expect(world.submit({})).rejects.toMatchObject({ code: 'internal_error', status: 503, retryAfterSeconds: 5 });
+  it('answers 503 with Retry-After when the queue is full, and once the server is draining', async () => {
+    const rules = { maxQueue: 1, webhookMaxAttempts: 5 };
+    await world.submit({ quality: 50 }, null, { rules });
+    const unavailable = { code: 'internal_error', status: 503, retriable: true, retryAfterSeconds: 5 };
+    await expect(world.submit({ quality: 51 }, null, { rules })).rejects.toMatchObject(unavailable);
+    await expect(world.submit({}, null, { draining: () => true })).rejects.toMatchObject(unavailable);
   });
 
-  it('answers 503 with Retry-After when the queue is full', async () => {
-    await using world = await aWorld({ rules: { maxQueue: 1, webhookMaxAttempts: 5 } });
-    await world.submit({ quality: 50 });
-    await expect(world.submit({ quality: 51 })).rejects.toMatchObject({
-      code: 'internal_error',
-      status: 503,
-      retriable: true,
-      retryAfterSeconds: 5,
-    });
-  });
-});
-
-describe('submitting with a webhook', () => {
-  const webhook = { url: 'https://hooks.example.com/', secret: 'sixteen characters or more' };
-
-  it('returns the job although its receiver can no longer be resolved, and refuses a new one', async () => {
-    let resolves = true;
-    const judgeHost = async () =>
-      resolves
-        ? { ok: true as const, addresses: ['93.184.216.34'] }
-        : { ok: false as const, reason: 'unresolvable' as const, temporary: true };
-    await using world = await aWorld({ egress: { refusesLiterally: () => false, proxyProblem: () => null, judgeHost } });
+  it('returns the job although its webhook can no longer be resolved, and refuses a new one', async () => {
+    const webhook = { url: 'https://hooks.example.com/', secret: 'sixteen characters or more' };
+    const judgeHost = async () => ({ ok: false, reason: 'unresolvable', temporary: true }) as const;
     const first = await world.submit({ webhook }, 'order-2');
-    resolves = false;
-    expect((await world.submit({ webhook }, 'order-2')).id).toBe(first.id);
-    await expect(world.submit({ webhook }, 'order-3')).rejects.toMatchObject({ code: 'invalid_request' });
+    const unresolved = { egress: { ...PERMISSIVE, judgeHost } };
+    expect((await world.submit({ webhook }, 'order-2', unresolved)).id).toBe(first.id);
+    await expect(world.submit({ webhook }, 'order-3', unresolved)).rejects.toMatchObject({ code: 'invalid_request' });
   });
 });
 
 describe('waiting for a job', () => {
+  const until = (ms: number, given: AbortSignal | null = null) => ({ until: Date.now() + ms, signal: given });
+
   it('returns as soon as the job ends', async () => {
-    await using world = await aWorld();
-    const job = await world.submit({});
-    const ended = waitForJob({ ...world, now: Date.now }, job, { until: Date.now() + 60_000, signal: null });
-    await world.run(await world.claim(), draws);
+    const ended = waitForJob({ ...world, now: Date.now }, await world.submit({}), until(60_000));
+    await world.work(draws);
     expect((await ended).state).toBe('completed');
   });
 
   it("returns the job's current state when the time is up, when nobody waits, and when the server shuts down", async () => {
-    await using world = await aWorld();
-    const job = await world.submit({});
-    const deps = { ...world, now: Date.now };
-    expect((await waitForJob(deps, job, { until: Date.now() + 20, signal: null })).state).toBe('prioritized');
-    const gone = new AbortController();
-    const abandoned = waitForJob(deps, job, { until: Date.now() + 60_000, signal: gone.signal });
+    const [job, deps, gone] = [await world.submit({}), { ...world, now: Date.now }, new AbortController()];
+    const waits = [until(20), until(60_000, gone.signal), until(60_000)].map((limits) => waitForJob(deps, job, limits));
+    expect((await waits[0])?.state).toBe('prioritized');
     gone.abort();
-    expect((await abandoned).state).toBe('prioritized');
-    const waiting = waitForJob(deps, job, { until: Date.now() + 60_000, signal: null });
+    expect((await waits[1])?.state).toBe('prioritized');
     world.signals.close();
-    expect((await waiting).state).toBe('prioritized');
+    expect((await waits[2])?.state).toBe('prioritized');
   });
 });
 
 describe('a look-up', () => {
   it("finds only the key's own jobs, by id and by idempotency key", async () => {
-    await using world = await aWorld();
-    const { caller, store } = world;
+    const { principal: me, store } = world;
     const job = await world.submit({}, 'mine');
-    const me = { keyId: caller.keyId, accountId: caller.accountId, scopes: [] };
     const neighbour = { ...me, keyId: newId('key') };
     expect((await lookupJob(store, job.id, me))?.id).toBe(job.id);
     expect((await lookupRequest(store, 'mine', me))?.id).toBe(job.id);
@@ -666,161 +507,111 @@ describe('a look-up', () => {
 });
 
 describe('a sweep', () => {
-  const rules = {
-    artifactTtlMs: 1_000,
-    jobTtlMs: 2_000,
-    maxStorageBytes: 1e9,
-    log: silentLog(),
-    onEnded: () => undefined,
-    onRequeued: () => undefined,
-    own: () => ({ jobs: [], deliveries: [] }),
+  const own = () => ({ jobs: [], deliveries: [] });
+  /** The dependencies of its parts, with more storage troubles where they are given, and with a clock that is ahead. */
+  const depsOf = (over: Partial<Pick<Artifacts, 'remove' | 'open'>> = {}, aheadMs = 0) => {
+    const { store, artifacts } = world;
+    const list = (before: number) => artifacts.list(before);
+    const storage = { list, remove: (name: string) => artifacts.remove(name), open: (name: string) => artifacts.open(name), ...over };
+    const now = () => Date.now() + aheadMs;
+    const rules = { artifactTtlMs: 1_000, jobTtlMs: 2_000, maxStorageBytes: 1e9, onEnded: () => {}, onRequeued: () => {}, own };
+    return { ...rules, store, artifacts: storage, log: silentLog(), now, cautiousNow: now };
   };
-  const at = (now: () => number) => ({ now, cautiousNow: now });
 
   it('fails a job whose last attempt no worker holds any more, with its line in the log', async () => {
-    await using world = await aWorld();
     const { id, requestId } = await world.submit({});
     const lines: Record<string, unknown>[] = [];
-    const sink = new Writable({ write: (line, _encoding, done) => done(void lines.push(JSON.parse(String(line)))) });
-    const deps = { ...rules, store: world.store, log: pino(sink), now: Date.now };
+    const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
     for (let attempt = 0; attempt < 2; attempt++) {
       await world.claim();
-      await recoverLeases(deps, { starting: true });
+      await recoverLeases({ ...depsOf(), log }, { starting: true });
     }
-    expect((await world.store.findJob(id))?.state).toBe('failed');
-    expect(lines.filter(({ msg }) => msg === 'job')).toMatchObject([
-      { job_id: id, request_id: requestId, state: 'failed', code: 'render_crashed' },
-    ]);
+    expect((await stateOf(id))?.state).toBe('failed');
+    const line = { job_id: id, request_id: requestId, state: 'failed', code: 'render_crashed' };
+    expect(lines.filter(({ msg }) => msg === 'job')).toMatchObject([line]);
   });
 
   it('removes files of an earlier run that no row refers to, and none of this run', async () => {
-    await using world = await aWorld();
-    const { store, artifacts } = world;
+    const { artifacts } = world;
     const orphan = await artifacts.put(PICTURE, 'png');
-    await world.submit({});
-    await world.run(await world.claim(), draws);
-    const writtenAt = (await artifacts.open(orphan.name))?.modifiedAt ?? 0;
-    await removeOrphans({ store, artifacts, log: silentLog() }, writtenAt, new AbortController().signal);
+    await aPicture();
+    await removeOrphans(depsOf(), (await artifacts.open(orphan.name))?.modifiedAt ?? 0, signal);
     expect(await countFiles(artifacts)).toBe(2);
-    await removeOrphans({ store, artifacts, log: silentLog() }, Date.now() + 1_000, new AbortController().signal);
-    expect(await countFiles(artifacts)).toBe(1);
-    expect(await artifacts.open(orphan.name)).toBeNull();
+    await removeOrphans(depsOf(), Date.now() + 1_000, signal);
+    expect([await countFiles(artifacts), await artifacts.open(orphan.name)]).toEqual([1, null]);
   });
 
   it('renders a picture with a missing file again on request, and marks its row', async () => {
-    await using world = await aWorld();
-    const { store, artifacts } = world;
-    await world.submit({ cache_ttl: 60 });
-    await world.run(await world.claim(), draws);
-    expect((await world.submit({ cache_ttl: 60 })).state).toBe('completed');
-    const { name } = await aPicture(world, 'https://example.com/lost');
-    await artifacts.remove(name);
-    expect((await world.submit({ url: 'https://example.com/lost', cache_ttl: 60 })).state).toBe('prioritized');
-    expect((await store.findArtifact(name))?.goneAt).not.toBeNull();
+    await aPicture();
+    const lost = 'https://example.com/lost';
+    const name = await aPicture(lost);
+    await world.artifacts.remove(name);
+    expect((await world.submit({ url: lost, cache_ttl: 60 })).state).toBe('prioritized');
+    expect((await world.store.findArtifact(name))?.goneAt).not.toBeNull();
     expect((await world.submit({ cache_ttl: 60 })).state).toBe('completed');
   });
 
   it('treats a picture as deleted while its file cannot be removed, and one whose file is missing', async () => {
-    await using world = await aWorld();
-    const { store, artifacts } = world;
-    const deps = { store, artifacts, log: silentLog(), now: Date.now };
-    const { name } = await aPicture(world, 'https://example.com/expired');
-    expect(await openPicture(deps, name)).toMatchObject({ bytes: PICTURE.length });
-    await store.markGone(name, Date.now());
-    expect(await artifacts.open(name)).not.toBeNull();
-    expect(await openPicture(deps, name)).toBe('deleted');
-    const lost = await aPicture(world, 'https://example.com/missing');
-    await artifacts.remove(lost.name);
-    expect(await openPicture(deps, lost.name)).toBe('deleted');
-    expect(await openPicture(deps, `${'x'.repeat(43)}.png`)).toBeNull();
+    const [expired, missing] = [await aPicture('https://example.com/expired'), await aPicture('https://example.com/missing')];
+    const deps = { ...depsOf(), artifacts: world.artifacts };
+    expect(await openPicture(deps, expired)).toMatchObject({ bytes: PICTURE.length });
+    await world.store.markGone(expired, Date.now());
+    await world.artifacts.remove(missing);
+    expect(await world.artifacts.open(expired)).not.toBeNull();
+    const names = [expired, missing, `${'x'.repeat(43)}.png`];
+    expect(await Promise.all(names.map((name) => openPicture(deps, name)))).toEqual(['deleted', 'deleted', null]);
   });
 
   it('answers from no picture while the storage is unavailable, and from all once it is back', async () => {
-    let isAway = true;
-    await using world = await aWorld();
-    const { artifacts } = world;
-    const { name } = await aPicture(world, 'https://example.com/');
-    const away: SubmitDeps['artifacts'] = {
-      putPack: async () => undefined,
-      remove: async () => undefined,
-      open: (wanted) => (isAway ? Promise.resolve(null) : artifacts.open(wanted)),
-      isPresent: async () => !isAway,
-      isLocal: true,
-      refusal: null,
-      isFailing: false,
-      isReady: async () => !isAway,
-    };
-    expect((await world.submit({ cache_ttl: 60 }, undefined, { artifacts: away })).state).toBe('prioritized');
+    const name = await aPicture();
+    const away = { ...READY, putPack: async () => {}, open: async () => null, isPresent: async () => false, isLocal: true };
+    expect((await world.submit({ cache_ttl: 60 }, null, { artifacts: away })).state).toBe('prioritized');
     expect((await world.store.findArtifact(name))?.goneAt).toBeNull();
-    isAway = false;
-    expect((await world.submit({ cache_ttl: 60 }, undefined, { artifacts: away })).state).toBe('completed');
+    expect((await world.submit({ cache_ttl: 60 })).state).toBe('completed');
   });
 
   it('marks rows without files, but none if no file exists at all', async () => {
-    await using world = await aWorld();
-    const { store, artifacts } = world;
-    const [one, other] = [await aPicture(world, 'https://example.com/1'), await aPicture(world, 'https://example.com/2')];
-    const deps = { store, log: silentLog(), now: Date.now };
-    const signal = new AbortController().signal;
-    await findMissing({ ...deps, artifacts: { open: async () => null } }, signal);
-    expect(await store.keptArtifacts([one.name, other.name])).toEqual(new Set([one.name, other.name]));
-    await artifacts.remove(one.name);
-    await findMissing({ ...deps, artifacts }, signal);
-    expect(await store.keptArtifacts([one.name, other.name])).toEqual(new Set([other.name]));
+    const names = [await aPicture('https://example.com/1'), await aPicture('https://example.com/2')];
+    await findMissing(depsOf({ open: async () => null }), signal);
+    expect(await world.store.keptArtifacts(names)).toEqual(new Set(names));
+    await world.artifacts.remove(names[0] ?? '');
+    await findMissing(depsOf(), signal);
+    expect(await world.store.keptArtifacts(names)).toEqual(new Set(names.slice(1)));
   });
 
   it('removes the file of a capture that never ended, whichever storage got its name', async () => {
-    await using world = await aWorld();
-    const { store, artifacts } = world;
+    const { store, artifacts, principal } = world;
     await world.submit({});
-    const announcing: RunJobDeps['artifacts'] = {
-      ...READY,
-      remove: (name) => artifacts.remove(name),
-      put: async (content, extension, announce) => {
-        const stored = await artifacts.put(content, extension);
-        await announce?.(stored.name);
-        throw new CaptureError({ code: 'internal_error', status: 503, message: 'the answer was lost' });
-      },
+    const put: Artifacts['put'] = async (content, extension, announce) => {
+      await announce?.((await artifacts.put(content, extension)).name);
+      throw new CaptureError(AWAY);
     };
-    const { id } = await world.claimAndRun(draws, announcing);
-    expect(await store.findJob(id)).toMatchObject({ state: 'prioritized', attemptsMade: 0 });
-    expect(await store.usage(world.caller.accountId, Date.now())).toMatchObject({ credits: 0, reserved: 1 });
+    const { id } = await world.workWith({ ...READY, remove: (name) => artifacts.remove(name), put });
+    expect(await stateOf(id)).toMatchObject(QUEUED);
+    expect(await store.usage(principal.accountId, Date.now())).toMatchObject({ credits: 0, reserved: 1 });
     expect(await countFiles(artifacts)).toBe(1);
-    await sweep({ ...rules, store, artifacts, ...at(Date.now) }, new AbortController().signal);
+    await sweep(depsOf(), signal);
     expect(await countFiles(artifacts)).toBe(0);
   });
 
   it('stops a round when the storage cannot be reached, and removes all files in a later one', async () => {
-    await using world = await aWorld();
-    const { store, artifacts } = world;
-    for (let i = 0; i < 20; i++) await aPicture(world, `https://example.com/${i}`);
-    let asked = 0;
-    const away: Pick<Artifacts, 'remove' | 'list'> = {
-      list: (before) => artifacts.list(before),
-      remove: async () => {
-        asked++;
-        throw new CaptureError({ code: 'internal_error', status: 503, message: 'away' });
-      },
-    };
-    const signal = new AbortController().signal;
-    await sweep({ ...rules, store, artifacts: away, ...at(() => Date.now() + 1_500) }, signal);
-    expect([asked < 20, await countFiles(artifacts)]).toEqual([true, 20]);
-    await sweep({ ...rules, store, artifacts, ...at(() => Date.now() + 1_500) }, signal);
-    expect(await countFiles(artifacts)).toBe(0);
+    for (let i = 0; i < 20; i++) await aPicture(`https://example.com/${i}`);
+    const remove = vi.fn(() => Promise.reject(new CaptureError(AWAY)));
+    await sweep(depsOf({ remove }, 1_500), signal);
+    expect(remove.mock.calls.length).toBeLessThan(20);
+    expect(await countFiles(world.artifacts)).toBe(20);
+    await sweep(depsOf({}, 1_500), signal);
+    expect(await countFiles(world.artifacts)).toBe(0);
   });
 
   it('removes the other files although one cannot be removed, and retries that one', async () => {
-    await using world = await aWorld();
     const { store, artifacts } = world;
-    const pictures = [await aPicture(world, 'https://example.com/1'), await aPicture(world, 'https://example.com/2')];
-    const stubborn: Pick<Artifacts, 'remove' | 'list'> = {
-      list: (before) => artifacts.list(before),
-      remove: (name) => (name === pictures[0]?.name ? Promise.reject(new Error('EIO')) : artifacts.remove(name)),
-    };
-    const signal = new AbortController().signal;
-    await sweep({ ...rules, store, artifacts: stubborn, ...at(() => Date.now() + 1_500) }, signal);
+    const stubborn = await aPicture('https://example.com/1');
+    await aPicture('https://example.com/2');
+    const remove = (name: string) => (name === stubborn ? Promise.reject(new Error('EIO')) : artifacts.remove(name));
+    await sweep(depsOf({ remove }, 1_500), signal);
     expect(await countFiles(artifacts)).toBe(1);
-    await sweep({ ...rules, store, artifacts, ...at(() => Date.now() + 1_500) }, signal);
+    await sweep(depsOf({}, 1_500), signal);
     expect(await countFiles(artifacts)).toBe(0);
     expect(await store.dueRemovals({ after: '', limit: 10, now: Date.now() })).toEqual([]);
   });
