@@ -1,10 +1,11 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { authenticate } from '../../src/account/authenticate.js';
 import { issueKey } from '../../src/account/issue-key.js';
 import { newApiKey } from '../../src/contract/api-key.js';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import type { Store } from '../../src/store/store.js';
-import { aStore, NOON } from '../store/factories.js';
+import { NOON } from '../store/factories.js';
+import { test } from '../store/store-test.js';
 
 async function anIssuedKey(store: Store) {
   await store.createAccount('acme', NOON);
@@ -19,21 +20,19 @@ async function refusal(store: Pick<Store, 'findKeyByHash'>, header: string | und
   return thrown;
 }
 
-test('an issued key authenticates as its account with its scopes', async () => {
-  await using it = await aStore();
-  const key = await anIssuedKey(it.store);
+test('an issued key authenticates as its account with its scopes', async ({ store }) => {
+  const key = await anIssuedKey(store);
   expect(key).toMatchObject({ accountName: 'acme', label: 'website', scopes: ['jobs:read'], createdAt: NOON, revokedAt: null });
   expect(key.secret.startsWith(key.prefix)).toBe(true);
   expect(key.prefix).toHaveLength(16);
   const principal = { keyId: key.id, accountId: key.accountId, scopes: ['jobs:read'] };
-  expect(await authenticate(it.store, `Bearer ${key.secret}`)).toEqual(principal);
-  expect(await authenticate(it.store, `bearer  ${key.secret} `)).toEqual(principal);
+  expect(await authenticate(store, `Bearer ${key.secret}`)).toEqual(principal);
+  expect(await authenticate(store, `bearer  ${key.secret} `)).toEqual(principal);
 });
 
-test('missing, malformed, unknown and revoked keys are refused in the same words', async () => {
-  await using it = await aStore();
-  const key = await anIssuedKey(it.store);
-  await it.store.revokeKey(key.id, NOON);
+test('missing, malformed, unknown and revoked keys are refused in the same words', async ({ store }) => {
+  const key = await anIssuedKey(store);
+  await store.revokeKey(key.id, NOON);
   const headers = [
     undefined,
     '',
@@ -46,19 +45,18 @@ test('missing, malformed, unknown and revoked keys are refused in the same words
     `Bearer ${newApiKey()}`,
     `Bearer ${key.secret}`,
   ];
-  const refusals = await Promise.all(headers.map((header) => refusal(it.store, header)));
+  const refusals = await Promise.all(headers.map((header) => refusal(store, header)));
   expect(new Set(refusals.map(({ code, status, message, details }) => JSON.stringify({ code, status, message, details }))).size).toBe(1);
   expect(refusals[0]).toMatchObject({ code: 'unauthorized', status: 401, retriable: false });
 });
 
-test('a malformed key is refused without a database read', async () => {
-  await using it = await aStore();
-  const { secret } = await anIssuedKey(it.store);
+test('a malformed key is refused without a database read', async ({ store }) => {
+  const { secret } = await anIssuedKey(store);
   let reads = 0;
   const counting: Pick<Store, 'findKeyByHash'> = {
     findKeyByHash: (hash) => {
       reads += 1;
-      return it.store.findKeyByHash(hash);
+      return store.findKeyByHash(hash);
     },
   };
   const typo = secret.slice(0, 20) + (secret[20] === 'a' ? 'b' : 'a') + secret.slice(21);

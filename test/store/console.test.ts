@@ -1,21 +1,8 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { chooseJobs, EXAMINED_JOBS_MAX } from '../../src/store/job-look-ups.js';
 import type { ConsoleGrant } from '../../src/store/store.js';
-import {
-  aCaller,
-  aCapture,
-  aCaptured,
-  aNewJob,
-  aStore,
-  claimNext,
-  claimOf,
-  jobOf,
-  NOON,
-  openAt,
-  RULES,
-  someOptions,
-  withCaller,
-} from './factories.js';
+import { aCaller, aCaptured, aQueued, completeNext, NOON, openAt, someOptions } from './factories.js';
+import { test } from './store-test.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -23,69 +10,64 @@ function aGrant(hash: string, createdAt = NOON, lastsMs = HOUR_MS): ConsoleGrant
   return { hash, createdAt, expiresAt: createdAt + lastsMs };
 }
 
-test('a link becomes one session, which can be found until it ends', async () => {
-  await using it = await aStore();
-  await it.store.addConsoleLink(aGrant('link'));
-  expect(await it.store.findConsoleSession('link', NOON)).toBeNull();
-  expect(await it.store.exchangeConsoleLink('unknown', aGrant('none'))).toBe(false);
-  await it.store.addConsoleLink(aGrant('expired', NOON, 1_000));
-  expect(await it.store.exchangeConsoleLink('expired', aGrant('none', NOON + 1_000))).toBe(false);
-  expect(await it.store.exchangeConsoleLink('link', aGrant('session'))).toBe(true);
-  expect(await it.store.exchangeConsoleLink('link', aGrant('second'))).toBe(false);
-  expect(await it.store.exchangeConsoleLink('session', aGrant('third'))).toBe(false);
-  expect(await it.store.findConsoleSession('session', NOON + 1)).toEqual(aGrant('session'));
-  expect(await it.store.findConsoleSession('session', NOON + HOUR_MS)).toBeNull();
-  expect(await it.store.countConsoleSessions(NOON + 1)).toBe(1);
-  expect(await it.store.endConsoleSession('session')).toBe(true);
-  expect(await it.store.endConsoleSession('session')).toBe(false);
-  expect(await it.store.findConsoleSession('session', NOON + 1)).toBeNull();
-  expect(await it.store.countConsoleSessions(NOON + 1)).toBe(0);
+test('a link becomes one session, which can be found until it ends', async ({ store }) => {
+  await store.addConsoleLink(aGrant('link'));
+  expect(await store.findConsoleSession('link', NOON)).toBeNull();
+  expect(await store.exchangeConsoleLink('unknown', aGrant('none'))).toBe(false);
+  await store.addConsoleLink(aGrant('expired', NOON, 1_000));
+  expect(await store.exchangeConsoleLink('expired', aGrant('none', NOON + 1_000))).toBe(false);
+  expect(await store.exchangeConsoleLink('link', aGrant('session'))).toBe(true);
+  expect(await store.exchangeConsoleLink('link', aGrant('second'))).toBe(false);
+  expect(await store.exchangeConsoleLink('session', aGrant('third'))).toBe(false);
+  expect(await store.findConsoleSession('session', NOON + 1)).toEqual(aGrant('session'));
+  expect(await store.findConsoleSession('session', NOON + HOUR_MS)).toBeNull();
+  expect(await store.countConsoleSessions(NOON + 1)).toBe(1);
+  expect(await store.endConsoleSession('session')).toBe(true);
+  expect(await store.endConsoleSession('session')).toBe(false);
+  expect(await store.findConsoleSession('session', NOON + 1)).toBeNull();
+  expect(await store.countConsoleSessions(NOON + 1)).toBe(0);
 });
 
-test('only one of two processes that exchange a link at once succeeds', async () => {
-  await using it = await aStore();
+test('only one of two processes that exchange a link at once succeeds', async ({ it, store }) => {
   await using other = await openAt(it.dataDir);
-  await it.store.addConsoleLink(aGrant('link'));
-  const tries = [1, 2, 3, 4, 5, 6].map((n) => (n % 2 === 0 ? it.store : other).exchangeConsoleLink('link', aGrant(`session ${n}`)));
+  await store.addConsoleLink(aGrant('link'));
+  const tries = [1, 2, 3, 4, 5, 6].map((n) => (n % 2 === 0 ? store : other).exchangeConsoleLink('link', aGrant(`session ${n}`)));
   expect((await Promise.all(tries)).filter(Boolean)).toHaveLength(1);
-  expect(await it.store.countConsoleSessions(NOON)).toBe(1);
+  expect(await store.countConsoleSessions(NOON)).toBe(1);
 });
 
-test('the newest 20 links and 100 sessions are kept, and expired ones do not count', async () => {
-  await using it = await aStore();
-  for (let i = 0; i < 21; i++) await it.store.addConsoleLink(aGrant(`link ${i}`, NOON + i));
-  expect(await it.store.exchangeConsoleLink('link 0', aGrant('none', NOON + 30))).toBe(false);
-  expect(await it.store.exchangeConsoleLink('link 1', aGrant('one', NOON + 30))).toBe(true);
+test('the newest 20 links and 100 sessions are kept, and expired ones do not count', async ({ store }) => {
+  for (let i = 0; i < 21; i++) await store.addConsoleLink(aGrant(`link ${i}`, NOON + i));
+  expect(await store.exchangeConsoleLink('link 0', aGrant('none', NOON + 30))).toBe(false);
+  expect(await store.exchangeConsoleLink('link 1', aGrant('one', NOON + 30))).toBe(true);
   for (let i = 0; i < 101; i++) {
-    await it.store.addConsoleLink(aGrant('link', NOON + 100 + i));
-    expect(await it.store.exchangeConsoleLink('link', aGrant(`session ${i}`, NOON + 100 + i))).toBe(true);
+    await store.addConsoleLink(aGrant('link', NOON + 100 + i));
+    expect(await store.exchangeConsoleLink('link', aGrant(`session ${i}`, NOON + 100 + i))).toBe(true);
   }
-  expect(await it.store.exchangeConsoleLink('unknown', aGrant('none', NOON + 300))).toBe(false);
-  expect(await it.store.countConsoleSessions(NOON + 500)).toBe(100);
-  expect(await it.store.findConsoleSession('session 0', NOON + 500)).toBeNull();
-  expect(await it.store.findConsoleSession('session 1', NOON + 500)).not.toBeNull();
-  await it.store.addConsoleLink(aGrant('late', NOON + 2 * HOUR_MS));
-  expect(await it.store.countConsoleSessions(NOON)).toBe(0);
+  expect(await store.exchangeConsoleLink('unknown', aGrant('none', NOON + 300))).toBe(false);
+  expect(await store.countConsoleSessions(NOON + 500)).toBe(100);
+  expect(await store.findConsoleSession('session 0', NOON + 500)).toBeNull();
+  expect(await store.findConsoleSession('session 1', NOON + 500)).not.toBeNull();
+  await store.addConsoleLink(aGrant('late', NOON + 2 * HOUR_MS));
+  expect(await store.countConsoleSessions(NOON)).toBe(0);
 });
 
-test('all access can be ended at once', async () => {
-  await using it = await aStore();
-  await it.store.addConsoleLink(aGrant('link'));
-  await it.store.exchangeConsoleLink('link', aGrant('session'));
-  await it.store.addConsoleLink(aGrant('other link'));
-  expect(await it.store.endConsoleAccess()).toBe(1);
-  expect(await it.store.findConsoleSession('session', NOON)).toBeNull();
-  expect(await it.store.exchangeConsoleLink('other link', aGrant('late'))).toBe(false);
+test('all access can be ended at once', async ({ store }) => {
+  await store.addConsoleLink(aGrant('link'));
+  await store.exchangeConsoleLink('link', aGrant('session'));
+  await store.addConsoleLink(aGrant('other link'));
+  expect(await store.endConsoleAccess()).toBe(1);
+  expect(await store.findConsoleSession('session', NOON)).toBeNull();
+  expect(await store.exchangeConsoleLink('other link', aGrant('late'))).toBe(false);
 });
 
-test('jobs of all keys are listed, newest first, by state and page by page', async () => {
-  await using it = await aStore();
-  const [one, other] = [await aCaller(it.store), await aCaller(it.store)];
+test('jobs of all keys are listed, newest first, by state and page by page', async ({ store }) => {
+  const [one, other] = [await aCaller(store), await aCaller(store)];
   const jobs = [];
-  for (const caller of [one, other, one, other, one]) jobs.push(jobOf(await it.store.accept(aNewJob(caller), RULES)));
+  for (const user of [one, other, one, other, one]) jobs.push(await aQueued(store, user));
   const ids = jobs.map(({ id }) => id).reverse();
-  const list = async (page: Partial<Parameters<typeof it.store.listAllJobs>[0]> = {}) => {
-    const { jobs: found, next } = await it.store.listAllJobs({ state: null, before: null, limit: 10, ...page });
+  const list = async (page: Partial<Parameters<typeof store.listAllJobs>[0]> = {}) => {
+    const { jobs: found, next } = await store.listAllJobs({ state: null, before: null, limit: 10, ...page });
     return { ids: found.map(({ id }) => id), next };
   };
   expect(await list()).toEqual({ ids, next: null });
@@ -95,7 +77,7 @@ test('jobs of all keys are listed, newest first, by state and page by page', asy
   expect(second.ids).toEqual(ids.slice(2, 4));
   expect(await list({ limit: 2, before: second.next })).toEqual({ ids: ids.slice(4), next: null });
   expect(await list({ state: 'completed' })).toEqual({ ids: [], next: null });
-  await it.store.setQueuePaused(true);
+  await store.setQueuePaused(true);
   expect((await list({ state: 'paused' })).ids).toEqual(ids);
   expect((await list({ state: 'waiting' })).ids).toEqual([]);
 });
@@ -110,28 +92,26 @@ test('a page examines 1,000 jobs, and says where the next page starts', () => {
   expect(chooseJobs(looked, { states: ['completed'], limit: 2 })).toEqual({ seqs: [5_000, 4_999], next: 4_999 });
 });
 
-test('the earlier pictures of a job are those of its account and address that are stored, newest first', async () => {
-  await using it = await aStore();
-  const [caller, stranger] = [await aCaller(it.store), await aCaller(it.store)];
-  const captured = (by: typeof caller, url: string) => aCaptured(it.store, by, { options: someOptions({ url }) });
+test('the earlier pictures of a job are those of its account and address that are stored, newest first', async ({ store }) => {
+  const [user, stranger] = [await aCaller(store), await aCaller(store)];
+  const captured = (by: typeof user, url: string) => aCaptured(store, by, { options: someOptions({ url }) });
   const page = 'https://example.com/page';
-  const [gone, one, two] = [await captured(caller, page), await captured(caller, page), await captured(caller, page)];
-  await captured(caller, 'https://example.com/other');
+  const [gone, one, two] = [await captured(user, page), await captured(user, page), await captured(user, page)];
+  await captured(user, 'https://example.com/other');
   await captured(stranger, page);
-  const last = await captured(caller, page);
-  await captured(caller, page);
-  await it.store.markGone(gone.name, NOON);
-  expect((await it.store.earlierPictures(last.id)).map(({ id }) => id)).toEqual([two.id, one.id]);
-  expect(await it.store.earlierPictures(one.id)).toEqual([]);
-  expect(await it.store.earlierPictures('job_unknown')).toEqual([]);
+  const last = await captured(user, page);
+  await captured(user, page);
+  await store.markGone(gone.name, NOON);
+  expect((await store.earlierPictures(last.id)).map(({ id }) => id)).toEqual([two.id, one.id]);
+  expect(await store.earlierPictures(one.id)).toEqual([]);
+  expect(await store.earlierPictures('job_unknown')).toEqual([]);
 });
 
-test('the options of a job can be read until it ends', async () => {
-  await using it = await withCaller();
+test('the options of a job can be read until it ends', async ({ store, user }) => {
   const options = someOptions({ url: 'https://example.com/kept' });
-  const { id } = jobOf(await it.store.accept(aNewJob(it.caller, { options }), RULES));
-  const orders = await it.store.findOrders([id, 'job_unknown']);
+  const { id } = await aQueued(store, user, { options });
+  const orders = await store.findOrders([id, 'job_unknown']);
   expect(Object.fromEntries(orders)).toMatchObject({ [id]: { url: 'https://example.com/kept' } });
-  await it.store.complete(claimOf(await claimNext(it.store)), aCapture(), NOON);
-  expect([...(await it.store.findOrders([id])).keys()]).toEqual([]);
+  await completeNext(store);
+  expect([...(await store.findOrders([id])).keys()]).toEqual([]);
 });

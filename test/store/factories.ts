@@ -11,7 +11,17 @@ import { silentLog } from '../../src/log.js';
 import { PG_MIGRATIONS_DIR, STORE_FILES } from '../../src/package-files.js';
 import { openPostgresStore } from '../../src/store/postgres/open-store.js';
 import { openStore } from '../../src/store/sqlite/open-store.js';
-import type { Acceptance, AcceptRules, ClaimedJob, FinishedCapture, JobClaim, NewJob, NodeFacts, Store } from '../../src/store/store.js';
+import type {
+  Acceptance,
+  AcceptRules,
+  ClaimedJob,
+  EndedJob,
+  FinishedCapture,
+  JobClaim,
+  NewJob,
+  NodeFacts,
+  Store,
+} from '../../src/store/store.js';
 import { createDatabase, dropDatabase } from '../fixtures/postgres.js';
 
 export const { migrationsDir: MIGRATIONS_DIR } = STORE_FILES;
@@ -113,12 +123,6 @@ export async function aCaller(store: Store, given: { quota?: number } = {}): Pro
   return { accountId: account.id, accountName: account.name, ...(await aKey(store, account.id)) };
 }
 
-/** A store with a caller. */
-export async function withCaller(given: { quota?: number } = {}): Promise<TestStore & { caller: Caller }> {
-  const it = await aStore();
-  return Object.assign(it, { caller: await aCaller(it.store, given) });
-}
-
 export async function aKey(store: Store, accountId: string): Promise<{ keyId: string; secret: string }> {
   const secret = newApiKey();
   const id = newId('key', NOON);
@@ -216,6 +220,18 @@ export async function aCaptured(store: Store, caller: Caller, { endedAt = NOON, 
   await store.accept(job, RULES);
   await store.complete(claimOf(await claimNext(store, { now: endedAt })), capture, endedAt);
   return { ...job, name: capture.artifact.name, data: capture.data };
+}
+
+/** A job that has been accepted. */
+export async function aQueued(store: Store, caller: Pick<Caller, 'accountId' | 'keyId'>, given: Partial<NewJob> = {}): Promise<NewJob> {
+  const job = aNewJob(caller, given);
+  await store.accept(job, RULES);
+  return job;
+}
+
+/** Claims the next job and completes it. Returns the jobs that ended. */
+export async function completeNext(store: Store, capture = aCapture(), now = NOON): Promise<EndedJob[]> {
+  return await store.complete(claimOf(await claimNext(store)), capture, now);
 }
 
 /** Returns the claim of a claimed job. */

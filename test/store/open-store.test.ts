@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, expectTypeOf, onTestFinished, vi } from 'vitest';
 import type { deliveries, jobs } from '../../scripts/sqlite-schema.js';
 import { silentLog } from '../../src/log.js';
 import { STORE_FILES } from '../../src/package-files.js';
@@ -11,54 +11,34 @@ import { openVault } from '../../src/store/sqlite/data-directory.js';
 import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import { openStore, type StoreOptions } from '../../src/store/sqlite/open-store.js';
 import { StoreError } from '../../src/store/store-error.js';
-import {
-  aCapture,
-  aDataDir,
-  aNewJob,
-  aStore,
-  claimNext,
-  claimOf,
-  MIGRATIONS_DIR,
-  NOON,
-  openAt,
-  RULES,
-  someOptions,
-  withCaller,
-} from './factories.js';
+import { folderOfTest } from '../fixtures/temporary-folder.js';
+import { aCapture, aNewJob, aQueued, aStore, claimNext, claimOf, MIGRATIONS_DIR, NOON, openAt, RULES, someOptions } from './factories.js';
+import { test } from './store-test.js';
 
-function aDirectory(): string {
-  const dir = aDataDir();
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+/** This program's migrations with another journal. */
+function withJournal(change: (entries: { idx: number; when: number }[]) => object[]): string {
+  const dir = folderOfTest();
+  cpSync(MIGRATIONS_DIR, dir, { recursive: true });
+  const journalFile = join(dir, 'meta/_journal.json');
+  const journal = JSON.parse(readFileSync(journalFile, 'utf8'));
+  writeFileSync(journalFile, JSON.stringify({ ...journal, entries: change(journal.entries) }));
   return dir;
 }
 
 /** This program's migrations and one more. */
 function moreMigrations(sql: string): string {
-  const dir = aDirectory();
-  cpSync(MIGRATIONS_DIR, dir, { recursive: true });
-  const journalFile = join(dir, 'meta/_journal.json');
-  const journal = JSON.parse(readFileSync(journalFile, 'utf8'));
-  const last = journal.entries.at(-1);
-  journal.entries.push({ ...last, idx: last.idx + 1, when: last.when + 1, tag: '9999_later' });
-  writeFileSync(journalFile, JSON.stringify(journal));
+  const dir = withJournal((entries) => {
+    const { idx = 0, when = 0, ...last } = entries.at(-1) ?? {};
+    return [...entries, { ...last, idx: idx + 1, when: when + 1, tag: '9999_later' }];
+  });
   writeFileSync(join(dir, '9999_later.sql'), sql);
-  return dir;
-}
-
-/** The migrations of the first version. */
-function oldMigrations(): string {
-  const dir = aDirectory();
-  cpSync(MIGRATIONS_DIR, dir, { recursive: true });
-  const journalFile = join(dir, 'meta/_journal.json');
-  const journal = JSON.parse(readFileSync(journalFile, 'utf8'));
-  writeFileSync(journalFile, JSON.stringify({ ...journal, entries: journal.entries.slice(0, 2) }));
   return dir;
 }
 
 /** The database of the first version, with one captured page. */
 function anOldDatabase(dataDir: string): void {
   const db = new Database(join(dataDir, 'stillframe.db'));
-  migrate(db, { migrationsDir: oldMigrations(), isAllowed: true });
+  migrate(db, { migrationsDir: withJournal((entries) => entries.slice(0, 2)), isAllowed: true });
   db.exec(`INSERT INTO accounts (id, name, created_at) VALUES ('acc_1', 'old', 1);
     INSERT INTO api_keys (id, account_id, hash, label, scopes, prefix, created_at) VALUES ('key_1', 'acc_1', 'h', 'l', '[]', 'p', 1);
     INSERT INTO artifacts (name, bytes, sha256, created_at) VALUES ('old.webp', 700, 'aa', ${NOON});`);
@@ -77,16 +57,14 @@ const open = (dataDir: string, migrationsDir: string, migrates: StoreOptions['mi
 
 function tablesOf(dataDir: string): string[] {
   const db = new Database(join(dataDir, 'stillframe.db'), { readonly: true });
-  try {
-    return db.prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`).pluck().all();
-  } finally {
-    db.close();
-  }
+  const names = db.prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`).pluck().all();
+  db.close();
+  return names;
 }
 
 describe('the data directory', () => {
   test('is created with mode 0700, and everything in it with 0600', async () => {
-    const dataDir = join(aDirectory(), 'a/b');
+    const dataDir = join(folderOfTest(), 'a/b');
     await using store = await openAt(dataDir);
     await store.ping();
     expect(statSync(dataDir).mode & 0o777).toBe(0o700);
@@ -105,7 +83,7 @@ describe('the engine', () => {
         expect(text).toBe('SELECT sqlite_version()');
         return { pluck: () => ({ get: () => version }) } as never;
       });
-      await (await openAt(aDirectory()))[Symbol.asyncDispose]();
+      await (await openAt(folderOfTest()))[Symbol.asyncDispose]();
     };
     for (const older of ['3.9.99', '3.51.2']) await expect(openWith(older)).rejects.toThrow(`SQLite ${older} is too old, 3.51.3 or newer`);
     for (const known of ['3.51.3', '3.100.0']) await openWith(known);
@@ -122,7 +100,7 @@ describe('the engine', () => {
   });
 
   test('reports a damaged database', async () => {
-    const dataDir = aDirectory();
+    const dataDir = folderOfTest();
     writeFileSync(join(dataDir, 'stillframe.db'), 'no database at all '.repeat(1_000));
     await expect(openAt(dataDir)).rejects.toThrow(/is damaged .*restore it from a backup\.$/);
   });
@@ -132,7 +110,7 @@ describe('migrations', () => {
   test('match the schema', () => {
     expectTypeOf<JobRow>().toEqualTypeOf<typeof jobs.$inferSelect>();
     expectTypeOf<DeliveryRow>().toEqualTypeOf<typeof deliveries.$inferSelect>();
-    const out = join(aDirectory(), 'drizzle');
+    const out = join(folderOfTest(), 'drizzle');
     cpSync(MIGRATIONS_DIR, out, { recursive: true });
     const bin = resolve(MIGRATIONS_DIR, '../node_modules/drizzle-kit/bin.cjs');
     const schema = resolve(MIGRATIONS_DIR, '../scripts/sqlite-schema.ts');
@@ -144,12 +122,10 @@ describe('migrations', () => {
   });
 
   test('are not applied by a command, which gives advice and changes nothing', async () => {
-    const dataDir = aDirectory();
+    const dataDir = folderOfTest();
     anOldDatabase(dataDir);
     const before = tablesOf(dataDir);
-    await expect(open(dataDir, MIGRATIONS_DIR, 'no')).rejects.toThrow(
-      /made by an older stillframe: stop the server .*stillframe migrate\.$/,
-    );
+    await expect(open(dataDir, MIGRATIONS_DIR, 'no')).rejects.toThrow(/made by an older .*: stop the server .*stillframe migrate\.$/);
     expect(tablesOf(dataDir)).toEqual(before);
     await (await open(dataDir, MIGRATIONS_DIR))[Symbol.asyncDispose]();
     await using store = await open(dataDir, MIGRATIONS_DIR, 'no');
@@ -157,7 +133,7 @@ describe('migrations', () => {
   });
 
   test('create a new database by any command, with a notice', async () => {
-    const dataDir = aDirectory();
+    const dataDir = folderOfTest();
     const log = silentLog();
     const warned = vi.spyOn(log, 'warn');
     for (let i = 0; i < 2; i++) await (await openStore({ dataDir, ...STORE_FILES, migrates: 'no', log }))[Symbol.asyncDispose]();
@@ -165,7 +141,7 @@ describe('migrations', () => {
   });
 
   test('keep the results of an older version, without answering from them', async () => {
-    const dataDir = aDirectory();
+    const dataDir = folderOfTest();
     anOldDatabase(dataDir);
     await using store = await openAt(dataDir);
     expect((await store.findJob('job_1'))?.result?.outcome).toEqual({ ok: true, data: { ...aCapture().data, artifact: 'old.webp' } });
@@ -175,7 +151,7 @@ describe('migrations', () => {
   });
 
   test('leave the old schema whole and usable if one fails', async () => {
-    const dataDir = aDirectory();
+    const dataDir = folderOfTest();
     await (await openAt(dataDir))[Symbol.asyncDispose]();
     const before = tablesOf(dataDir);
     const bad = moreMigrations('CREATE TABLE halfway (id text);--> statement-breakpoint\nCREATE TABLE halfway (id text);');
@@ -186,20 +162,18 @@ describe('migrations', () => {
   });
 
   test('refuse a database newer than the program with one line, and do not change it', async () => {
-    const dataDir = aDirectory();
+    const dataDir = folderOfTest();
     await (await open(dataDir, moreMigrations('CREATE TABLE later (id text);')))[Symbol.asyncDispose]();
-    const failure = await openAt(dataDir).catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(StoreError);
-    expect((failure as Error).message).toMatch(/made by a newer stillframe: install that version/);
-    expect((failure as Error).message).not.toContain('\n');
+    await expect(openAt(dataDir)).rejects.toThrow(/^.*made by a newer stillframe: install that version.*$/);
+    await expect(openAt(dataDir)).rejects.toBeInstanceOf(StoreError);
     expect(tablesOf(dataDir)).toContain('later');
   });
 });
 
 describe('secrets', () => {
   const PLANTED = ['proxy-pass-7f3a', 'webhook-secret-7f3a', 'Bearer header-7f3a', 'cookie-7f3a', 'script-7f3a'];
-  const planted = (caller: { accountId: string; keyId: string }) =>
-    aNewJob(caller, {
+  const planted = (user: { accountId: string; keyId: string }) =>
+    aNewJob(user, {
       identity: PLANTED.join(),
       cacheIdentity: PLANTED.join(';'),
       idempotencyKey: 'k',
@@ -215,34 +189,31 @@ describe('secrets', () => {
     return secrets.filter((secret) => bytes.some((content) => content.includes(secret)));
   };
 
-  test('appear nowhere in the database, its log or a backup, before and after the job ends', async () => {
-    await using it = await withCaller();
-    const job = planted(it.caller);
-    await it.store.accept(job, RULES);
-    const secrets = [...PLANTED, it.caller.secret];
+  test('appear nowhere in the database, its log or a backup, before and after the job ends', async ({ it, store, user }) => {
+    const job = planted(user);
+    await store.accept(job, RULES);
+    const secrets = [...PLANTED, user.secret];
     expect(found(it.dataDir, secrets)).toEqual([]);
-    const claimed = await claimNext(it.store);
+    const claimed = await claimNext(store);
     expect(claimed.options.proxy?.password).toBe('proxy-pass-7f3a');
-    await it.store.complete(claimOf(claimed), aCapture(), NOON);
-    await it.store.backup(join(it.dataDir, 'copy.db'));
+    await store.complete(claimOf(claimed), aCapture(), NOON);
+    await store.backup(join(it.dataDir, 'copy.db'));
     expect(found(it.dataDir, secrets)).toEqual([]);
     // Without this content, the search would prove nothing.
     expect(found(it.dataDir, [job.id])).toEqual([job.id]);
   });
 
-  test('a changed order, or one moved to another job, fails only that job', async () => {
-    await using it = await withCaller();
-    const [first, second, third] = [aNewJob(it.caller), aNewJob(it.caller), aNewJob(it.caller)];
-    for (const job of [first, second, third]) await it.store.accept(job, RULES);
+  test('a changed order, or one moved to another job, fails only that job', async ({ it, store, user }) => {
+    const [first, second, third] = [await aQueued(store, user), await aQueued(store, user), await aQueued(store, user)];
     const db = new Database(join(it.dataDir, 'stillframe.db'));
     db.prepare('UPDATE orders SET sealed = (SELECT sealed FROM orders WHERE job_id = ?) WHERE job_id = ?').run(third.id, first.id);
     db.close();
-    expect((await claimNext(it.store)).id).toBe(second.id);
-    expect((await it.store.findJob(first.id))?.result?.outcome).toMatchObject({ ok: false, error: { code: 'internal_error' } });
+    expect((await claimNext(store)).id).toBe(second.id);
+    expect((await store.findJob(first.id))?.result?.outcome).toMatchObject({ ok: false, error: { code: 'internal_error' } });
   });
 
   test('a key file that does not belong to the database is refused', async () => {
-    const dataDir = aDirectory();
+    const dataDir = folderOfTest();
     await (await openAt(dataDir))[Symbol.asyncDispose]();
     rmSync(join(dataDir, 'secret.key'));
     await expect(openAt(dataDir)).rejects.toThrow(/secret\.key .* is not the key of its database/);
@@ -252,16 +223,15 @@ describe('secrets', () => {
 });
 
 describe('a backup', () => {
-  test('taken under load holds every commit older than its start, is whole, and opens as a store', async () => {
-    await using it = await withCaller();
-    const before = Array.from({ length: 100 }, () => aNewJob(it.caller, { options: someOptions({ customCss: 'x'.repeat(5_000) }) }));
-    await Promise.all(before.map((job) => it.store.accept(job, { ...RULES, maxQueue: 1e6 })));
+  test('taken under load holds every commit older than its start, is whole, and opens as a store', async ({ it, store, user }) => {
+    const before = Array.from({ length: 100 }, () => aNewJob(user, { options: someOptions({ customCss: 'x'.repeat(5_000) }) }));
+    await Promise.all(before.map((job) => store.accept(job, { ...RULES, maxQueue: 1e6 })));
     // The command is another process: no writes interfere with its copy.
     await using command = await openAt(it.dataDir);
-    const dir = aDirectory();
+    const dir = folderOfTest();
     let busy = true;
     const load = (async () => {
-      while (busy) await it.store.accept(aNewJob(it.caller), { ...RULES, maxQueue: 1e6 });
+      while (busy) await store.accept(aNewJob(user), { ...RULES, maxQueue: 1e6 });
     })();
     await command.backup(join(dir, 'stillframe.db'));
     busy = false;
@@ -277,12 +247,11 @@ describe('a backup', () => {
     expect((await claimNext(restored)).options.customCss).toHaveLength(5_000);
   });
 
-  test('never overwrites a file', async () => {
-    await using it = await aStore();
-    const file = join(aDirectory(), 'copy.db');
+  test('never overwrites a file', async ({ it, store }) => {
+    const file = join(folderOfTest(), 'copy.db');
     writeFileSync(file, 'mine');
-    await expect(it.store.backup(file)).rejects.toThrow(StoreError);
-    await expect(it.store.backup(join(it.dataDir, 'no/such/place.db'))).rejects.toThrow(StoreError);
+    await expect(store.backup(file)).rejects.toThrow(StoreError);
+    await expect(store.backup(join(it.dataDir, 'no/such/place.db'))).rejects.toThrow(StoreError);
     expect(readFileSync(file, 'utf8')).toBe('mine');
   });
 });

@@ -1,12 +1,13 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { Connection } from '../../src/store/sqlite/connection.js';
 import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import { LogSync, Writer } from '../../src/store/sqlite/writer.js';
 import { translateEngineError } from '../../src/store/store-error.js';
-import { aDataDir, aNewJob, aStore, NOON, RULES, withCaller } from './factories.js';
+import { aDataDir, aNewJob, aStore, NOON, RULES } from './factories.js';
+import { test } from './store-test.js';
 
 const SOUND = { require: () => undefined, translate: translateEngineError };
 
@@ -42,20 +43,19 @@ test('a failing write affects no other, and leaves nothing behind', async () => 
   expect(db.prepare('SELECT id FROM rows').pluck().all()).toEqual([1, 3]);
 });
 
-test("a write waits for another process's lock while reads continue", async () => {
-  await using it = await withCaller();
-  const job = aNewJob(it.caller);
-  await it.store.accept(job, RULES);
+test("a write waits for another process's lock while reads continue", async ({ it, store, user }) => {
+  const job = aNewJob(user);
+  await store.accept(job, RULES);
   const other = new Database(join(it.dataDir, 'stillframe.db'));
   other.exec('BEGIN IMMEDIATE');
   let done = false;
-  const write = it.store.accept(aNewJob(it.caller), RULES).then((answer) => {
+  const write = store.accept(aNewJob(user), RULES).then((answer) => {
     done = true;
     return answer;
   });
   for (let turn = 0; turn < 20; turn++) {
     await new Promise((resolve) => setImmediate(resolve));
-    expect(await it.store.findJob(job.id)).toMatchObject({ id: job.id });
+    expect(await store.findJob(job.id)).toMatchObject({ id: job.id });
   }
   expect(done).toBe(false);
   other.exec('COMMIT');
