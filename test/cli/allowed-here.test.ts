@@ -1,29 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { allowedOnThisMachine } from '../../src/cli/allowed-here.js';
 import { readConfig } from '../../src/config.js';
 import { parseSubmission } from '../../src/contract/submission.js';
 import { Engine } from '../../src/library/engine.js';
 import { silentLog } from '../../src/log.js';
-import { type DnsServer, startDnsServer } from '../fixtures/dns-server.js';
-import { type Site, startSite } from '../fixtures/site/site.js';
+import { startDnsServer } from '../fixtures/dns-server.js';
+import { ofFile } from '../fixtures/of-file.js';
+import { startSite } from '../fixtures/site/site.js';
+import { folderOfFile } from '../fixtures/temporary-folder.js';
 
-let site: Site;
-let dns: DnsServer;
-let dataDir: string;
-
-beforeAll(async () => {
-  site = await startSite({ host: '127.0.0.1' });
-  dns = await startDnsServer({ 'wiki.internal': ['127.0.0.1'], wiki: ['127.0.0.1'] });
-  dataDir = mkdtempSync(join(tmpdir(), 'stillframe-once-'));
-});
-afterAll(async () => {
-  await dns[Symbol.asyncDispose]();
-  await site[Symbol.asyncDispose]();
-  rmSync(dataDir, { recursive: true, force: true });
-});
+const site = await ofFile(startSite({ host: '127.0.0.1' }));
+const dns = await ofFile(startDnsServer({ 'wiki.internal': ['127.0.0.1'], wiki: ['127.0.0.1'] }));
+const dataDir = folderOfFile();
 
 async function once(host: string, publicOnly: boolean) {
   const config = { ...readConfig({}, {}), dataDir, lists: false, browserInstall: false, dnsServers: [dns.address] };

@@ -1,35 +1,23 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { PageFacts } from '../../src/contract/page-facts.js';
 import { startCallerProxy } from '../fixtures/caller-proxy.js';
+import { ofFile } from '../fixtures/of-file.js';
 import { runCommand } from '../fixtures/run-command.js';
 import { type Run, runProgram } from '../fixtures/run-program.js';
-import { type Site, startSite } from '../fixtures/site/site.js';
+import { startSite } from '../fixtures/site/site.js';
+import { folderOfFile, writeFiles } from '../fixtures/temporary-folder.js';
 import { rememberBrowsers } from '../render/install/any-browser.js';
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47]);
 
-let site: Site;
-let port: string;
-let dir: string;
-beforeAll(async () => {
-  site = await startSite({ host: '127.0.0.1' });
-  port = new URL(site.url('/')).port;
-  dir = mkdtempSync(join(tmpdir(), 'stillframe-command-'));
-  rememberBrowsers(dir);
-  mkdirSync(join(dir, 'page'));
-  writeFileSync(
-    join(dir, 'page/index.html'),
-    '<link rel=stylesheet href=a.css><h1>On disk</h1><p>A page of a file.</p><img src="../secret.txt">',
-  );
-  writeFileSync(join(dir, 'page/a.css'), 'body{background:#eef}');
-});
-afterAll(async () => {
-  await site[Symbol.asyncDispose]();
-  rmSync(dir, { recursive: true, force: true });
-});
+const site = await ofFile(startSite({ host: '127.0.0.1' }));
+const { port } = site;
+const dir = folderOfFile();
+rememberBrowsers(dir);
+const page = '<link rel=stylesheet href=a.css><h1>On disk</h1><p>A page of a file.</p><img src="../secret.txt">';
+writeFiles(dir, { 'page/index.html': page, 'page/a.css': 'body{background:#eef}' });
 
 const stillframe = (args: string[], input = '', env: NodeJS.ProcessEnv = {}): Promise<Run> => runCommand(args, { cwd: dir, input, env });
 
@@ -77,9 +65,7 @@ describe('stillframe capture', () => {
     const clock = steps.find(({ step }) => step === 'clock');
     expect(clock).toMatchObject({ askedMs: 2_000, realTimeBecause: null });
     expect(clock?.aheadMs).toBeGreaterThan(1_500);
-    expect(steps).toContainEqual(
-      expect.objectContaining({ step: 'pinned', elements: [expect.objectContaining({ element: 'nav#bar', role: 'in-flow' })] }),
-    );
+    expect(steps.find(({ step }) => step === 'pinned')).toMatchObject({ elements: [{ element: 'nav#bar', role: 'in-flow' }] });
     expect(readFileSync(join(dir, 'why/band-1.png')).subarray(0, 4)).toEqual(PNG);
     await expectRefused(['capture', '--html', html, '-o', 'other.png', '--debug', 'debugged.png/why'], 2, '--debug');
   });
@@ -122,20 +108,17 @@ describe('stillframe capture', () => {
     expect(existsSync(join(dir, 'none.png'))).toBe(false);
   });
 
+  it('prints the number of pages of a PDF, which is on paper', async () => {
+    const rows = Array.from({ length: 90 }, (_, row) => `<tr><td>Row ${row + 1} of the invoice`).join('');
+    const { stderr } = await stillframe(['-', '-o', 'invoice.pdf', '--locale', 'de-DE'], `<table>${rows}</table>`);
+    expect(stderr).toMatch(/invoice\.pdf: pdf, [2-9] pages of 79[34]×112[23] px/);
+  });
+
   it('reaches the page of a file, but not its own machine, with --public-only', async () => {
     const refused = await stillframe([`localhost:${port}/article`, '--public-only', '-o', 'refused.png']);
     expect(refused.status).toBe(1);
     expect(refused.stderr).not.toContain('allowed here');
     expect((await stillframe(['page/index.html', '--public-only', '-o', 'public.png'])).status).toBe(0);
-  });
-});
-
-describe('a PDF of a local page', () => {
-  it('contains the whole page, on paper, and the number of its pages is printed', async () => {
-    const rows = Array.from({ length: 90 }, (_, row) => `<tr><td>Row ${row + 1} of the invoice`).join('');
-    const { status, stderr } = await stillframe(['-', '-o', 'invoice.pdf', '--locale', 'de-DE'], `<table>${rows}</table>`);
-    expect(status, stderr).toBe(0);
-    expect(stderr).toMatch(/invoice\.pdf: pdf, [2-9] pages of 79[34]×112[23] px/);
   });
 });
 

@@ -1,19 +1,15 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { isPrivate, readTarget } from '../../src/cli/capture-target.js';
 import { UsageError } from '../../src/cli/operator-error.js';
+import { folderOfFile } from '../fixtures/temporary-folder.js';
 
-let dir: string;
-beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'stillframe-target-'));
-  mkdirSync(join(dir, 'site'));
-  mkdirSync(join(dir, 'empty'));
-  writeFileSync(join(dir, 'site/index.html'), '<h1>hello</h1>');
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = folderOfFile();
+mkdirSync(join(dir, 'site'));
+mkdirSync(join(dir, 'empty'));
+writeFileSync(join(dir, 'site/index.html'), '<h1>hello</h1>');
 
 describe('the target of a capture', () => {
   it.each([

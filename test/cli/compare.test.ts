@@ -1,31 +1,25 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runCommand } from '../fixtures/run-command.js';
+import { folderOfFile } from '../fixtures/temporary-folder.js';
 import { rememberBrowsers } from '../render/install/any-browser.js';
 
-let dir: string;
-beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'stillframe-compare-'));
-  rememberBrowsers(dir);
-  const blank = sharp({ create: { width: 400, height: 250, channels: 3, background: '#fff' } }).png();
-  const box = { input: { create: { width: 20, height: 10, channels: 3 as const, background: '#000' } }, left: 50, top: 40 };
-  await blank.clone().toFile(join(dir, 'blank.png'));
-  await blank.composite([box]).toFile(join(dir, 'box.png'));
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = folderOfFile();
+rememberBrowsers(dir);
+const blank = sharp({ create: { width: 400, height: 250, channels: 3, background: '#fff' } }).png();
+const box = { input: { create: { width: 20, height: 10, channels: 3 as const, background: '#000' } }, left: 50, top: 40 };
+await blank.clone().toFile(join(dir, 'blank.png'));
+await blank.composite([box]).toFile(join(dir, 'box.png'));
 
 const compare = (...args: string[]) => runCommand(['compare', ...args], { cwd: dir });
 
 describe('stillframe compare', () => {
   it('exits with 0 for pictures that are the same, and with 1 for others', async () => {
     expect(await compare('blank.png', 'blank.png')).toMatchObject({ status: 0, stdout: 'The pictures are the same.\n' });
-    expect(await compare('blank.png', 'box.png')).toMatchObject({
-      status: 1,
-      stdout: '0.20 % of the pixels have changed (200):\n  20×10 px at 50,40\n',
-    });
+    const stdout = '0.20 % of the pixels have changed (200):\n  20×10 px at 50,40\n';
+    expect(await compare('blank.png', 'box.png')).toMatchObject({ status: 1, stdout });
   });
 
   it('allows the share of changed pixels that --fail-above names, and leaves out the regions of --mask-region', async () => {
@@ -40,19 +34,15 @@ describe('stillframe compare', () => {
   it('writes a picture of the differences, and overwrites one only with --force', async () => {
     expect(await compare('blank.png', 'box.png', '-o', 'changes.webp')).toMatchObject({ status: 1 });
     expect(await sharp(readFileSync(join(dir, 'changes.webp'))).metadata()).toMatchObject({ format: 'webp', width: 400, height: 250 });
-    expect(await compare('blank.png', 'box.png', '-o', 'changes.webp')).toMatchObject({
-      status: 1,
-      stderr: expect.stringContaining('--force'),
-    });
+    const again = await compare('blank.png', 'box.png', '-o', 'changes.webp');
+    expect(again).toMatchObject({ status: 1, stderr: expect.stringContaining('--force') });
     expect(await compare('blank.png', 'box.png', '-o', 'changes.webp', '--force', '--side-by-side')).toMatchObject({ status: 1 });
     expect(await sharp(readFileSync(join(dir, 'changes.webp'))).metadata()).toMatchObject({ width: 824 });
   });
 
   it('captures a page for the comparison', async () => {
-    writeFileSync(
-      join(dir, 'page.html'),
-      '<body style="margin:0"><div style="position:absolute;left:50px;top:40px;width:20px;height:10px;background:#000">',
-    );
+    const page = '<body style="margin:0"><div style="position:absolute;left:50px;top:40px;width:20px;height:10px;background:#000">';
+    writeFileSync(join(dir, 'page.html'), page);
     const view = ['--viewport-width', '400', '--viewport-height', '250', '--viewport-device-scale-factor', '1', '--timeout', '60000'];
     const { status, stdout, stderr } = await compare('box.png', 'page.html', ...view);
     expect({ status, stdout }, stderr).toEqual({ status: 0, stdout: 'The pictures are the same.\n' });

@@ -1,17 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runCommand } from '../fixtures/run-command.js';
+import { folderOfFile } from '../fixtures/temporary-folder.js';
 
-let dir: string;
-let script: string;
-beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'stillframe-completion-'));
-  script = (await runCommand(['completion', 'bash'], { cwd: dir })).stdout;
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = folderOfFile();
+const script = (await runCommand(['completion', 'bash'], { cwd: dir })).stdout;
 
 /** Returns the completions that bash offers for the last word. */
 function offered(...words: string[]): string[] {

@@ -1,29 +1,25 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { reportFonts } from '../../src/cli/serve.js';
 import { startCollector } from '../fixtures/otlp-collector.js';
 import { runCommand } from '../fixtures/run-command.js';
 import { runProgram } from '../fixtures/run-program.js';
+import { folderOfFile } from '../fixtures/temporary-folder.js';
 import { rememberBrowsers } from '../render/install/any-browser.js';
 
 const PATH = process.env.PATH;
-let dir: string;
 
-beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'doctor-'));
-  const fcList = join(dir, 'fc-list');
-  writeFileSync(fcList, "#!/bin/sh\necho 'en|ru|el|ar|he|hi|bn|ta|te|und-zsye'\n");
-  chmodSync(fcList, 0o755);
-  rememberBrowsers(dir);
-  process.env.PATH = `${dir}${delimiter}${PATH}`;
-});
+const dir = folderOfFile();
+const fcList = join(dir, 'fc-list');
+writeFileSync(fcList, "#!/bin/sh\necho 'en|ru|el|ar|he|hi|bn|ta|te|und-zsye'\n");
+chmodSync(fcList, 0o755);
+rememberBrowsers(dir);
+process.env.PATH = `${dir}${delimiter}${PATH}`;
 
 afterAll(() => {
   process.env.PATH = PATH;
-  rmSync(dir, { recursive: true, force: true });
 });
 
 describe('on a machine without fonts for some scripts', () => {

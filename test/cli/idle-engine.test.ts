@@ -35,12 +35,7 @@ it('the engine stays open during a capture of any length', async () => {
   const { counts, open } = counting();
   await using engine = new IdleEngine(open);
   let finish = (): void => {};
-  const long = engine.use(
-    () =>
-      new Promise<void>((resolve) => {
-        finish = resolve;
-      }),
-  );
+  const long = engine.use(() => new Promise<void>((resolve) => (finish = resolve)));
   await engine.use(async () => undefined);
   await vi.advanceTimersByTimeAsync(10 * MINUTE_MS);
   expect(counts.closed).toBe(0);

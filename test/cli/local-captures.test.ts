@@ -1,29 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { LocalCaptures } from '../../src/cli/local-captures.js';
 import type { JobSnapshot } from '../../src/contract/job.js';
-import type { Engine, EngineCapture } from '../../src/library/engine.js';
-
-const DATA: EngineCapture['data'] = {
-  url: 'https://example.com/',
-  durationMs: 5,
-  bytes: 7,
-  cached: false,
-  region: null,
-  format: 'webp',
-  width: 10,
-  height: 10,
-  finalUrl: 'https://example.com/',
-  blockedRequests: 0,
-  egressCountry: null,
-  diagnostics: { algorithm: 'native', sections: 1, deviceScaleFactor: 1, scrollHeight: 10, stoppedReason: 'viewport', truncated: false },
-  inspection: null,
-};
+import type { Engine } from '../../src/library/engine.js';
+import { aCapture } from '../store/factories.js';
 
 /** Without a browser: what is kept does not depend on what was rendered. */
 function captures(content: () => Promise<Buffer>) {
-  const engine = {
-    capture: async () => ({ data: DATA, content: await content() }),
-  } as unknown as Engine;
+  const engine = { capture: async () => ({ data: aCapture().data, content: await content() }) } as unknown as Engine;
   return new LocalCaptures({ engine: { use: (work) => work(engine) }, syncWaitMs: 20_000, rules: { webhookAllow: [] } });
 }
 
@@ -34,10 +17,11 @@ describe('captures without a server', () => {
     const local = captures(async () => Buffer.from('picture'));
     const jobs: JobSnapshot[] = [];
     for (let n = 0; n < 25; n++) jobs.push(await submit(local));
-    expect(local.list({ state: null, limit: 100, before: null }).jobs.map(({ id }) => id)).toEqual(
+    const kept = local.list({ state: null, limit: 100, before: null }).jobs.map(({ id }) => id);
+    expect(kept).toEqual(
       jobs
-        .slice(5)
         .map(({ id }) => id)
+        .slice(5)
         .reverse(),
     );
     expect(local.find(jobs[4]?.id ?? '')).toBeNull();

@@ -1,8 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { allowedOnThisMachine, localNetworkOf } from '../../src/cli/allowed-here.js';
 import { captureTarget, LOCAL_PAGE } from '../../src/cli/capture-target-page.js';
 import { type LocalPage, newPageZone } from '../../src/cli/page-server.js';
@@ -10,67 +9,41 @@ import { readConfig } from '../../src/config.js';
 import { parseSubmission } from '../../src/contract/submission.js';
 import { Engine } from '../../src/library/engine.js';
 import { silentLog } from '../../src/log.js';
+import { ofFile } from '../fixtures/of-file.js';
 import { runCommand } from '../fixtures/run-command.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
+import { folderOfFile, writeFiles } from '../fixtures/temporary-folder.js';
 import { rememberBrowsers } from '../render/install/any-browser.js';
 
-const CONFIG = {
-  ...readConfig({}, {}),
-  lists: false,
-  browserInstall: false,
-  allowDestinations: ['127.0.0.2'],
-  concurrency: 1,
-};
+const CONFIG = { ...readConfig({}, {}), lists: false, browserInstall: false, allowDestinations: ['127.0.0.2'], concurrency: 1 };
 const ZONE = newPageZone();
 
 /** A site on the public internet, and one on this machine. */
-let internet: Site;
-let local: Site;
-let dir: string;
-let engine: Engine;
-let seen: number;
-let pages = 0;
-beforeAll(async () => {
-  internet = await startSite({ host: '127.0.0.2' });
-  local = await startSite({ host: '127.0.0.1' });
-  for (const site of [internet, local]) {
-    site.route('/open', (_, response) => response.writeHead(200, { 'access-control-allow-origin': '*' }).end('open'));
-  }
-  dir = mkdtempSync(join(tmpdir(), 'stillframe-local-'));
-  rememberBrowsers(dir);
-  engine = await Engine.open(
-    { ...CONFIG, dataDir: dir },
-    {
-      allowDestinations: allowedOnThisMachine(CONFIG, { publicOnly: false, zone: ZONE }),
-      log: silentLog(),
-      say: () => undefined,
-    },
-  );
-  mkdirSync(join(dir, 'page_files'));
-  writeFileSync(join(dir, 'data.json'), '{"pin":"4711"}');
-  writeFileSync(join(dir, 'data.html'), '<p>4711</p>');
-  writeFileSync(
-    join(dir, 'worker.js'),
-    "onconnect = ({ports: [p]}) => fetch('data.json').then((a) => a.text()).then((t) => p.postMessage(t))",
-  );
-  writeFileSync(join(dir, 'service.js'), "addEventListener('fetch', (event) => event.respondWith(fetch(event.request)))");
-  writeFileSync(
-    join(dir, 'photo.png'),
-    await sharp({ create: { width: 40, height: 20, channels: 3, background: '#123456' } })
-      .png()
-      .toBuffer(),
-  );
-});
-beforeEach(() => {
-  seen = internet.hits.length;
-});
-afterAll(async () => {
-  await engine[Symbol.asyncDispose]();
-  await internet[Symbol.asyncDispose]();
-  await local[Symbol.asyncDispose]();
-  rmSync(dir, { recursive: true, force: true });
+const [internet, local] = (await Promise.all(['127.0.0.2', '127.0.0.1'].map((host) => ofFile(startSite({ host }))))) as [Site, Site];
+for (const site of [internet, local]) {
+  site.route('/open', (_, response) => response.writeHead(200, { 'access-control-allow-origin': '*' }).end('open'));
+}
+const dir = folderOfFile();
+rememberBrowsers(dir);
+const allowDestinations = allowedOnThisMachine(CONFIG, { publicOnly: false, zone: ZONE });
+const engine = await ofFile(Engine.open({ ...CONFIG, dataDir: dir }, { allowDestinations, log: silentLog(), say: () => undefined }));
+const photo = sharp({ create: { width: 40, height: 20, channels: 3, background: '#123456' } }).png();
+writeFiles(dir, {
+  'data.json': '{"pin":"4711"}',
+  'data.html': '<p>4711</p>',
+  'worker.js': "onconnect = ({ports: [p]}) => fetch('data.json').then((a) => a.text()).then((t) => p.postMessage(t))",
+  'service.js': "addEventListener('fetch', (event) => event.respondWith(fetch(event.request)))",
+  'photo.png': await photo.toBuffer(),
+  'page_files/a.css': 'h1 { color: rgb(1, 2, 3); background: url(../photo.png) }',
+  'page_files/saved_resource.html': '<p>in the frame</p><script src="inner.js"></script>',
+  'page_files/inner.js': "document.body.append('and its script')",
+  'page_files/a.js': `addEventListener('load', () => {
+    const widths = [...document.images].map(({ naturalWidth }) => naturalWidth);
+    told.textContent = [getComputedStyle(document.querySelector('h1')).color, ...widths, frames[0].document.body.textContent].join(' ');
+  })`,
 });
 
+let pages = 0;
 /** Captures an HTML file beside the others, as the commands do. */
 function capture(html: string, allowNetwork: string[] = []) {
   const path = join(dir, `page-${++pages}.html`);
@@ -87,7 +60,7 @@ async function captureOf(page: LocalPage | null, asked: Record<string, unknown>,
   return { text: data.inspection?.markdown ?? '', refused: lines };
 }
 
-const pathsAt = (site: Site) => site.hits.map(({ path }) => path);
+const pathsAt = (site: Site, since = 0) => site.hits.slice(since).map(({ path }) => path);
 
 /** A page that shows an image of the internet, reads a file, sends what it has read in every way it knows, and shows it. */
 const thief = (read: string) => `<h1>Thief</h1><p id=told>nothing</p><script type=module>
@@ -119,13 +92,14 @@ describe('a local page that reads other files', () => {
       "const { port } = new SharedWorker('worker.js'); return await new Promise((done) => { port.onmessage = ({ data }) => done(data) })",
     ],
   ])('%s cannot send them anywhere', async (_, read) => {
+    const seen = internet.hits.length;
     const { text, refused } = await capture(thief(read));
     expect(text).toMatch(/It has read .*4711/);
-    const hosts = pathsAt(internet).slice(seen);
-    expect(hosts.filter((path) => path.includes('4711'))).toEqual([]);
-    expect(hosts).toContain('/image/4x4/ff0000.png?before');
-    expect(refused.join()).toContain(`127.0.0.2:${internet.port} (`);
-    expect(refused.join()).toContain(`--allow-network 127.0.0.2:${internet.port}`);
+    const paths = pathsAt(internet, seen);
+    expect(paths.filter((path) => path.includes('4711'))).toEqual([]);
+    expect(paths).toContain('/image/4x4/ff0000.png?before');
+    for (const words of [`127.0.0.2:${internet.port} (`, `--allow-network 127.0.0.2:${internet.port}`])
+      expect(refused.join()).toContain(words);
   });
 
   it('cannot read the pixels of images, with or without CORS, but shows those of the internet', async () => {
@@ -194,16 +168,6 @@ describe('a local page and the network', () => {
 });
 
 it('a saved page is captured with its files and images of the internet', async () => {
-  writeFileSync(join(dir, 'page_files/a.css'), 'h1 { color: rgb(1, 2, 3); background: url(../photo.png) }');
-  writeFileSync(join(dir, 'page_files/saved_resource.html'), '<p>in the frame</p><script src="inner.js"></script>');
-  writeFileSync(join(dir, 'page_files/inner.js'), "document.body.append('and its script')");
-  writeFileSync(
-    join(dir, 'page_files/a.js'),
-    `addEventListener('load', () => {
-      const widths = [...document.images].map(({ naturalWidth }) => naturalWidth);
-      told.textContent = [getComputedStyle(document.querySelector('h1')).color, ...widths, frames[0].document.body.textContent].join(' ');
-    })`,
-  );
   const { text, refused } = await capture(`<link rel=stylesheet href="page_files/a.css"><h1>Saved</h1><p id=told></p>
     <img src="photo.png"><img src="./photo.png#x" loading=lazy><img src="${internet.url('/image/30x10/ff00ff.png')}">
     <script src="page_files/a.js"></script><script>addEventListener('load', () => undefined)</script>

@@ -1,11 +1,13 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { systemBrowsers } from '../../src/render/install/browser-places.js';
+import { ofFile } from '../fixtures/of-file.js';
 import { runCommand } from '../fixtures/run-command.js';
 import { runProgram } from '../fixtures/run-program.js';
-import { type Site, startSite } from '../fixtures/site/site.js';
+import { html } from '../fixtures/site/answer.js';
+import { startSite } from '../fixtures/site/site.js';
+import { folderOfFile } from '../fixtures/temporary-folder.js';
 import { rememberBrowsers } from '../render/install/any-browser.js';
 
 /** Full Chromium, if this machine has it; the headless shell has no windows. */
@@ -19,28 +21,15 @@ const SIGNS_IN_LATE = `localStorage.setItem('name', 'Ada');
   answer.open('GET', '/signed-in', false);
   answer.send();`;
 
-let site: Site;
-let dir: string;
-beforeAll(async () => {
-  site = await startSite({ host: '127.0.0.1' });
-  // The person's part: the page signs itself in.
-  site.route('/login', (_request, response) =>
-    response
-      .writeHead(200, { 'content-type': 'text/html', 'set-cookie': 'session=s3cret; HttpOnly; Path=/' })
-      .end(`<h1>Sign in</h1><script>${SIGNS_IN_LATE}</script>`),
-  );
-  site.route('/account', (request, response) =>
-    response
-      .writeHead(200, { 'content-type': 'text/html' })
-      .end(`<h1>${request.headers.cookie ?? 'nobody'}</h1><p id=n></p><script>n.textContent = localStorage.getItem('name')</script>`),
-  );
-  dir = mkdtempSync(join(tmpdir(), 'stillframe-login-'));
-  rememberBrowsers(dir);
-});
-afterAll(async () => {
-  await site[Symbol.asyncDispose]();
-  rmSync(dir, { recursive: true, force: true });
-});
+const site = await ofFile(startSite({ host: '127.0.0.1' }));
+// The person's part: the page signs itself in.
+site.route('/login', (_request, response) =>
+  html(response.setHeader('set-cookie', 'session=s3cret; HttpOnly; Path=/'), `<h1>Sign in</h1><script>${SIGNS_IN_LATE}</script>`),
+);
+const SHOWS_NAME = "<p id=n></p><script>n.textContent = localStorage.getItem('name')</script>";
+site.route('/account', ({ headers }, response) => html(response, `<h1>${headers.cookie ?? 'nobody'}</h1>${SHOWS_NAME}`));
+const dir = folderOfFile();
+rememberBrowsers(dir);
 
 /** The environment of a window that needs no display. */
 function windowWithoutDisplay(): NodeJS.ProcessEnv {
@@ -93,10 +82,8 @@ describe('stillframe login', () => {
         { name: 'late', value: '1' },
       ]);
       expect(state.origins).toEqual([{ origin: site.origin, localStorage: [{ name: 'name', value: 'Ada' }] }]);
-      const seen = await runCommand(
-        ['capture', site.url('/account'), '--storage-state', '@state.json', '--inspect-page', '--json', '-o', 'account.png'],
-        { cwd: dir },
-      );
+      const flags = ['--storage-state', '@state.json', '--inspect-page', '--json', '-o', 'account.png'];
+      const seen = await runCommand(['capture', site.url('/account'), ...flags], { cwd: dir });
       expect(seen.status, seen.stderr).toBe(0);
       expect(JSON.parse(seen.stdout).inspection.markdown).toMatch(/session=s3cret[\s\S]*Ada/);
     },
@@ -112,10 +99,9 @@ describe('stillframe login', () => {
         return this.length;
       };
       new Image().src = '/forged'`;
-    const html = { 'content-type': 'text/html' };
-    other.route('/frame', (_, response) => response.writeHead(200, html).end(`<script>${forgery}</script>`));
+    other.route('/frame', (_, response) => html(response, `<script>${forgery}</script>`));
     const page = `<script>localStorage.setItem('name', 'Ada')</script><iframe src="${other.url('/frame')}"></iframe>`;
-    site.route('/embeds', (_, response) => response.writeHead(200, html).end(page));
+    site.route('/embeds', (_, response) => html(response, page));
     const enter = new Promise<string>((press) => other.route('/forged', (_, response) => response.end('', () => press('\n'))));
     const env = windowWithoutDisplay();
     const { status, stderr } = await runProgram(['login', site.url('/embeds'), '-o', 'forged.json'], { cwd: dir, env, input: enter });

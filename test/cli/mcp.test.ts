@@ -1,50 +1,34 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { exampleWith, readDocument } from '../fixtures/documents.js';
-import { type Site, startSite } from '../fixtures/site/site.js';
+import { ofFile } from '../fixtures/of-file.js';
+import { startSite } from '../fixtures/site/site.js';
+import { folderOfFile } from '../fixtures/temporary-folder.js';
 import { connected, insideOf, type McpClient } from '../http/mcp/mcp-client.js';
 import { ANY_BROWSER, rememberBrowsers } from '../render/install/any-browser.js';
 
 const PROGRAM = resolve(import.meta.dirname, '../../dist/main.js');
-const INITIALIZE = {
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'initialize',
-  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+const CLIENT = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+const INITIALIZE = { jsonrpc: '2.0', id: 1, method: 'initialize', params: CLIENT };
+
+const site = await ofFile(startSite({ host: '127.0.0.2' }));
+const dataDir = folderOfFile();
+rememberBrowsers(dataDir);
+const ENV = {
+  ...{ PATH: process.env.PATH ?? '', TMPDIR: tmpdir(), STILLFRAME_DATA_DIR: dataDir, STILLFRAME_CHROMIUM: ANY_BROWSER.path },
+  ...{ STILLFRAME_LISTS: 'false', STILLFRAME_BROWSER_INSTALL: 'false' },
 };
 
-let site: Site;
-let dataDir: string;
-let mcp: McpClient;
-beforeAll(async () => {
-  site = await startSite({ host: '127.0.0.2' });
-  dataDir = mkdtempSync(join(tmpdir(), 'stillframe-mcp-'));
-  rememberBrowsers(dataDir);
-  mcp = await connect('--allow-destinations', '127.0.0.2');
-});
-afterAll(async () => {
-  await mcp[Symbol.asyncDispose]();
-  await site[Symbol.asyncDispose]();
-  rmSync(dataDir, { recursive: true, force: true });
-});
-
-const environment = () => ({
-  PATH: process.env.PATH ?? '',
-  TMPDIR: tmpdir(),
-  STILLFRAME_DATA_DIR: dataDir,
-  STILLFRAME_CHROMIUM: ANY_BROWSER.path,
-  STILLFRAME_LISTS: 'false',
-  STILLFRAME_BROWSER_INSTALL: 'false',
-});
-
-function connect(...flags: string[]): Promise<McpClient> {
-  return connected(new StdioClientTransport({ command: process.execPath, args: [PROGRAM, 'mcp', ...flags], env: environment() }));
+function connect(flags: string[] = [], env = {}): Promise<McpClient> {
+  const program = { command: process.execPath, args: [PROGRAM, 'mcp', ...flags], env: { ...ENV, ...env } };
+  return connected(new StdioClientTransport({ ...program, stderr: 'ignore' }));
 }
+
+const mcp = await ofFile(connect(['--allow-destinations', '127.0.0.2']));
 
 describe('stillframe mcp', () => {
   it('captures pages for the official client, without a key or a server', async () => {
@@ -67,17 +51,14 @@ describe('stillframe mcp', () => {
     const { command, args } = JSON.parse(example).mcpServers.stillframe as { command: string; args: string[] };
     expect([command, ...args.slice(0, 3)]).toEqual(['npx', '-y', 'stillframe', 'mcp']);
     await using own = await startSite();
-    await using mcp = await connect(...args.slice(3));
+    await using mcp = await connect(args.slice(3));
     expect((await mcp.call('capture_page', { url: `http://localhost:${own.port}/static` })).facts.ok).toBe(true);
   });
 
   it('rejects the requests that a server rejects, private addresses included', async () => {
     const before = site.hits.length;
     const refused = await mcp.call('capture_page', { url: site.url('/article').replace('127.0.0.2', '127.0.0.3') });
-    expect(refused).toMatchObject({
-      isError: true,
-      facts: { error: { code: 'invalid_request' } },
-    });
+    expect(refused).toMatchObject({ isError: true, facts: { error: { code: 'invalid_request' } } });
     expect(JSON.parse(insideOf(refused.texts[0])).details).toMatchObject({ reason: 'blocked_destination' });
     expect(refused.facts.error).not.toHaveProperty('docs_url');
     expect(site.hits.length).toBe(before);
@@ -91,7 +72,7 @@ describe('stillframe mcp', () => {
   });
 
   it('continues in get_job when a capture takes long', async () => {
-    await using mcp = await connect('--allow-destinations', '127.0.0.2', '--sync-wait-ms', '0');
+    await using mcp = await connect(['--allow-destinations', '127.0.0.2', '--sync-wait-ms', '0']);
     const { facts, texts } = await mcp.call('capture_page', { url: site.url('/static') });
     expect(facts.state).toBe('active');
     expect(texts[0]).toContain('Call get_job');
@@ -100,17 +81,14 @@ describe('stillframe mcp', () => {
   });
 
   it('reports why there is no browser', async () => {
-    const env = { ...environment(), STILLFRAME_CHROMIUM: join(dataDir, 'no-browser') };
-    await using mcp = await connected(
-      new StdioClientTransport({ command: process.execPath, args: [PROGRAM, 'mcp'], env, stderr: 'ignore' }),
-    );
+    await using mcp = await connect([], { STILLFRAME_CHROMIUM: join(dataDir, 'no-browser') });
     const { facts, texts } = await mcp.call('capture_page', { url: 'https://example.com' });
     expect(facts.error.code).toBe('internal_error');
     expect(insideOf(texts[0])).toContain('no-browser');
   });
 
   it.each(['end of input', 'SIGTERM'])('stops at the %s, with nothing but messages on standard output', async (how) => {
-    const child = spawn(process.execPath, [PROGRAM, 'mcp'], { env: environment(), stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [PROGRAM, 'mcp'], { env: ENV, stdio: ['pipe', 'pipe', 'inherit'] });
     child.stdin.write('this is no message\n');
     child.stdin.write(`${JSON.stringify(INITIALIZE)}\n`);
     const [chunk] = (await once(child.stdout, 'data')) as [Buffer];

@@ -1,15 +1,8 @@
-import { rmSync } from 'node:fs';
 import { Command } from 'commander';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { addMigrateCommand } from '../../src/cli/migrate.js';
 import { lockDataDir } from '../../src/store/sqlite/lock-data-dir.js';
-import { aDataDir } from '../store/factories.js';
-
-function aDirectory(): string {
-  const dir = aDataDir();
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
-}
+import { folderOfTest } from '../fixtures/temporary-folder.js';
 
 async function runMigrate(dataDir: string): Promise<void> {
   const program = new Command().exitOverride();
@@ -18,7 +11,7 @@ async function runMigrate(dataDir: string): Promise<void> {
 }
 
 test('migrate refuses while a server runs, and works when it has stopped', async () => {
-  const dataDir = aDirectory();
+  const dataDir = folderOfTest();
   const written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
   onTestFinished(() => written.mockRestore());
   {

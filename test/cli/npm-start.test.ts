@@ -1,22 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it } from 'vitest';
+import { folderOfTest } from '../fixtures/temporary-folder.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
 it('npm start prints the first key once, apart from the log, and forwards the signal that ends it', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-test-'));
-  const env = {
-    ...process.env,
-    STILLFRAME_DATA_DIR: dataDir,
-    STILLFRAME_PORT: '0',
-    STILLFRAME_LISTS: 'false',
-    STILLFRAME_LOG_FORMAT: 'json',
-  };
+  const settings = { STILLFRAME_PORT: '0', STILLFRAME_LISTS: 'false', STILLFRAME_LOG_FORMAT: 'json' };
+  const env = { ...process.env, STILLFRAME_DATA_DIR: folderOfTest(), ...settings };
   const npm = spawn('npm', ['start', '--silent'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
   try {
     const said: string[] = [];
@@ -44,6 +37,5 @@ it('npm start prints the first key once, apart from the log, and forwards the si
     for (const line of log) expect(() => JSON.parse(line), line).not.toThrow();
   } finally {
     npm.kill('SIGKILL');
-    rmSync(dataDir, { recursive: true, force: true });
   }
 });

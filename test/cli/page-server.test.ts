@@ -1,61 +1,39 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
-import { tmpdir } from 'node:os';
+import { once } from 'node:events';
+import { symlinkSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
 import { type PageServer, servePage } from '../../src/cli/page-server.js';
+import { ofFile } from '../fixtures/of-file.js';
+import { folderOfFile, writeFiles } from '../fixtures/temporary-folder.js';
 
-let dir: string;
-let server: PageServer;
-beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'stillframe-page-'));
-  const site = join(dir, 'site');
-  for (const each of ['css', '.git', '.well-known', 'sub']) mkdirSync(join(site, each), { recursive: true });
-  const files: Record<string, string> = {
-    'site/index.html': '<h1>Grüße</h1>',
-    'site/css/a.css': 'h1{color:red}',
-    'site/sub/index.html': '<p>sub',
-    'site/inside.txt': 'inside',
-    'site/secret.pem': 'KEY',
-    'site/noextension': 'plain',
-    'site/.env.json': 'TOKEN',
-    'site/.git/config.txt': 'GIT',
-    'outside.txt': 'OUTSIDE',
-    'site-next.txt': 'NEXT',
-  };
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
-  symlinkSync('../outside.txt', join(site, 'out.txt'));
-  symlinkSync('..', join(site, 'up'));
-  symlinkSync('inside.txt', join(site, 'in.txt'));
-  symlinkSync('.git/config.txt', join(site, 'git.txt'));
-  symlinkSync('secret.pem', join(site, 'pem.txt'));
-  server = await servePage({ path: join(site, 'index.html') });
+const dir = folderOfFile();
+const site = join(dir, 'site');
+writeFiles(dir, {
+  'site/index.html': '<h1>Grüße</h1>',
+  'site/css/a.css': 'h1{color:red}',
+  'site/sub/index.html': '<p>sub',
+  'site/inside.txt': 'inside',
+  'site/secret.pem': 'KEY',
+  'site/noextension': 'plain',
+  'site/.env.json': 'TOKEN',
+  'site/.git/config.txt': 'GIT',
+  'outside.txt': 'OUTSIDE',
+  'site-next.txt': 'NEXT',
+  report: '<h1>report',
+  program: Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0xff, 0xfe]),
 });
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  rmSync(dir, { recursive: true, force: true });
-});
+const LINKS = { 'out.txt': '../outside.txt', up: '..', 'in.txt': 'inside.txt', 'git.txt': '.git/config.txt', 'pem.txt': 'secret.pem' };
+for (const [name, target] of Object.entries(LINKS)) symlinkSync(target, join(site, name));
+const server = await ofFile(servePage({ path: join(site, 'index.html') }));
 
-interface Answer {
-  status: number;
-  type: string;
-  body: string;
-}
-
-/** The path as it is written: no client tidies it up. */
-function get(path: string, { host = server.host, method = 'GET' } = {}): Promise<Answer> {
-  const port = Number(server.host.split(':')[1]);
-  return new Promise((done, fail) => {
-    request({ host: '127.0.0.1', port, path, method, headers: { host } }, (response) => {
-      let body = '';
-      response.setEncoding('utf8').on('data', (chunk) => {
-        body += chunk;
-      });
-      response.on('end', () => done({ status: response.statusCode ?? 0, type: response.headers['content-type'] ?? '', body }));
-    })
-      .on('error', fail)
-      .end();
-  });
+/** Asks for the path as it is written: no client tidies it up. */
+async function get(path: string, { at = server, host, method = 'GET' }: { at?: PageServer; host?: string; method?: string } = {}) {
+  const port = Number(at.host.split(':')[1]);
+  const asked = request({ host: '127.0.0.1', port, path, method, headers: { host: host ?? at.host } }).end();
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  return { status: response.statusCode, type: response.headers['content-type'], body: await text(response) };
 }
 
 describe('the server of a local page', () => {
@@ -68,23 +46,11 @@ describe('the server of a local page', () => {
   });
 
   it.each([
-    '/../outside.txt',
-    '/%2e%2e/outside.txt',
-    '/..%2foutside.txt',
-    '/../site-next.txt',
-    '/out.txt',
-    '/up/outside.txt',
-    '/.env.json',
-    '/.git/config.txt',
-    '/git.txt',
-    '/secret.pem',
-    '/pem.txt',
-    '/noextension',
-    '/css/',
-    '/%00',
-    '/%ff',
-  ])('does not serve %s', async (path) => {
-    expect(await get(path)).toMatchObject({ status: 404, body: 'not found' });
+    ['outside of its directory', ['/../outside.txt', '/%2e%2e/outside.txt', '/..%2foutside.txt', '/../site-next.txt']],
+    ['to which a link leads', ['/out.txt', '/up/outside.txt', '/git.txt', '/pem.txt']],
+    ['that is hidden or no page file', ['/.env.json', '/.git/config.txt', '/secret.pem', '/noextension', '/css/', '/%00', '/%ff']],
+  ])('serves nothing %s', async (_what, paths) => {
+    for (const path of paths) expect(await get(path), path).toMatchObject({ status: 404, body: 'not found' });
   });
 
   it('refuses everyone who does not know its name, and changes nothing', async () => {
@@ -96,26 +62,16 @@ describe('the server of a local page', () => {
   });
 
   it('serves one document and no files for a page of bytes', async () => {
-    const outer = server;
-    await using bytes = await servePage({ html: Buffer.from('<meta charset=latin1>x') });
-    server = bytes;
-    try {
-      expect(await get('/')).toEqual({ status: 200, type: 'text/html', body: '<meta charset=latin1>x' });
-      for (const path of ['/index.html', '/etc/passwd', '/package.json']) expect((await get(path)).status).toBe(404);
-      expect([...bytes.missing]).toEqual(['/index.html', '/etc/passwd', '/package.json']);
-    } finally {
-      server = outer;
-    }
+    await using at = await servePage({ html: Buffer.from('<meta charset=latin1>x') });
+    expect(await get('/', { at })).toEqual({ status: 200, type: 'text/html', body: '<meta charset=latin1>x' });
+    const paths = ['/index.html', '/etc/passwd', '/package.json'];
+    for (const path of paths) expect((await get(path, { at })).status).toBe(404);
+    expect([...at.missing]).toEqual(paths);
   });
 
   it('serves the file that the user names, whatever it is called, and refuses one that is not text', async () => {
-    writeFileSync(join(dir, 'report'), '<h1>report');
-    writeFileSync(join(dir, 'program'), Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0xff, 0xfe]));
-    await using named = await servePage({ path: join(dir, 'report') });
-    const outer = server;
-    server = named;
-    expect((await get('/report')).type).toBe('text/html; charset=utf-8');
-    server = outer;
+    await using at = await servePage({ path: join(dir, 'report') });
+    expect((await get('/report', { at })).type).toBe('text/html; charset=utf-8');
     await expect(servePage({ path: join(dir, 'program') })).rejects.toThrow('not a page');
   });
 });

@@ -1,15 +1,9 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { OperatorError, UsageError } from '../../src/cli/operator-error.js';
 import { checkWritable, defaultName, readFormat, withFormat, writePicture } from '../../src/cli/picture-file.js';
-
-let dir: string;
-beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'stillframe-picture-'));
-});
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
+import { folderOfTest } from '../fixtures/temporary-folder.js';
 
 describe('the format of a picture', () => {
   it.each([
@@ -77,6 +71,10 @@ describe('the name of a picture without -o', () => {
 
 describe('the file of a picture', () => {
   const content = Buffer.from('picture');
+  let dir: string;
+  beforeEach(() => {
+    dir = folderOfTest();
+  });
 
   it('cannot be a directory, nor in a missing one', async () => {
     await expect(checkWritable(dir, true)).rejects.toThrow(UsageError);

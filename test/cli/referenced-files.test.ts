@@ -1,16 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { referencedFiles } from '../../src/cli/referenced-files.js';
+import { folderOfTest, writeFiles } from '../fixtures/temporary-folder.js';
 
-function aFolder(files: Record<string, string>): Disposable & { path: string } {
-  const path = mkdtempSync(join(tmpdir(), 'stillframe-page-'));
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(path, name)), { recursive: true });
-    writeFileSync(join(path, name), content);
-  }
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+function aFolder(files: Record<string, string>): string {
+  const path = folderOfTest();
+  writeFiles(path, files);
+  return path;
 }
 
 const SITE = {
@@ -28,17 +25,17 @@ const SITE = {
 
 describe('the files that are sent with a page', () => {
   it('are those that it names, or that they name, and nothing else of its directory', async () => {
-    using folder = aFolder(SITE);
-    using other = aFolder({ 'linked.css': 'elsewhere' });
-    symlinkSync(join(other.path, 'linked.css'), join(folder.path, 'linked.css'));
-    const files = await referencedFiles(join(folder.path, 'report.html'));
+    const folder = aFolder(SITE);
+    const other = aFolder({ 'linked.css': 'elsewhere' });
+    symlinkSync(join(other, 'linked.css'), join(folder, 'linked.css'));
+    const files = await referencedFiles(join(folder, 'report.html'));
     expect(Object.keys(files).sort()).toEqual(['css/a.css', 'css/b.css', 'img/back.png', 'img/the logo.svg', 'index.html']);
     expect(Buffer.from(files['index.html'] ?? '').toString()).toBe(SITE['report.html']);
   });
 
   it('are refused when there are too many', async () => {
     const many = Object.fromEntries(Array.from({ length: 200 }, (_, nth) => [`f${nth}.css`, '']));
-    using folder = aFolder({ ...many, 'index.html': Object.keys(many).join(' ') });
-    await expect(referencedFiles(join(folder.path, 'index.html'))).rejects.toThrow('more than 200 files');
+    const folder = aFolder({ ...many, 'index.html': Object.keys(many).join(' ') });
+    await expect(referencedFiles(join(folder, 'index.html'))).rejects.toThrow('more than 200 files');
   });
 });

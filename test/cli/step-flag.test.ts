@@ -1,18 +1,16 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { addCaptureFlags, parseRequest, readCaptureFlags } from '../../src/cli/capture-flags.js';
+import { folderOfTest } from '../fixtures/temporary-folder.js';
 
 /** The steps that these flags stand for. */
 function steps(...given: string[]) {
   const command = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
   addCaptureFlags(command);
-  command.parse(
-    given.flatMap((one) => ['--step', one]),
-    { from: 'user' },
-  );
+  const flags = given.flatMap((one) => ['--step', one]);
+  command.parse(flags, { from: 'user' });
   return parseRequest({ url: 'https://example.com/', ...readCaptureFlags(command, null) }).steps;
 }
 
@@ -31,11 +29,9 @@ describe('--step', () => {
   });
 
   it('is JSON, or a file with one step or several', () => {
-    const dir = mkdtempSync(join(tmpdir(), 'stillframe-steps-'));
-    const file = join(dir, 'steps.json');
+    const file = join(folderOfTest(), 'steps.json');
     writeFileSync(file, '[{"action":"type","selector":"#p","secret":"s"},{"action":"press","key":"Enter"}]');
     expect(steps('{"action":"click","selector":"a"}', `@${file}`).map(({ action }) => action)).toEqual(['click', 'type', 'press']);
-    rmSync(dir, { recursive: true });
   });
 
   it.each(['tap=x', 'type=x', 'click', '{"action":', '@/no/such/file'])('%s is refused', (given) => {

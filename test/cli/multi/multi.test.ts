@@ -1,29 +1,25 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ofFile } from '../../fixtures/of-file.js';
 import { runCommand } from '../../fixtures/run-command.js';
-import type { Run } from '../../fixtures/run-program.js';
-import { type Site, startSite } from '../../fixtures/site/site.js';
+import { programEnv, type Run } from '../../fixtures/run-program.js';
+import { startSite } from '../../fixtures/site/site.js';
+import { folderOfTest } from '../../fixtures/temporary-folder.js';
 import { rememberBrowsers } from '../../render/install/any-browser.js';
 
 const PROGRAM = resolve(import.meta.dirname, '../../../dist/main.js');
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47]);
 
-let site: Site;
 let dir: string;
-beforeAll(async () => {
-  site = await startSite({ host: '127.0.0.1' });
-});
-afterAll(() => site[Symbol.asyncDispose]());
+const site = await ofFile(startSite({ host: '127.0.0.1' }));
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'stillframe-multi-'));
+  dir = folderOfTest();
   rememberBrowsers(dir);
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 function multi(yaml: string, args: string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Run> {
   writeFileSync(join(dir, 'shots.yml'), yaml.replaceAll('SITE', site.origin));
@@ -77,12 +73,8 @@ shots:
     writeFileSync(join(dir, 'a.png'), 'of an earlier run');
     const kept = await multi(yaml, ['--no-clobber', '--json']);
     expect(kept.status, kept.stderr).toBe(0);
-    expect(JSON.parse(kept.stdout)).toMatchObject({
-      ok: true,
-      captured: 1,
-      skipped: 1,
-      shots: [{ status: 'skipped' }, { status: 'captured' }],
-    });
+    const shots = [{ status: 'skipped' }, { status: 'captured' }];
+    expect(JSON.parse(kept.stdout)).toMatchObject({ ok: true, captured: 1, skipped: 1, shots });
     expect(readFileSync(join(dir, 'a.png'), 'utf8')).toBe('of an earlier run');
     expect(start('b.png')).toEqual(PNG);
   });
@@ -95,10 +87,8 @@ shots:
     );
     expect(status).toBe(2);
     expect(stderr).toContain('shots.yml:3: `output` is "./a.png", which is that of the shot in line 2 as well');
-    expect(JSON.parse(stdout)).toMatchObject({
-      ok: false,
-      error: { code: 'invalid_request', details: { issues: [{ path: '2.output', line: 3 }] } },
-    });
+    const error = { code: 'invalid_request', details: { issues: [{ path: '2.output', line: 3 }] } };
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, error });
     expect(JSON.parse(readFileSync(join(dir, 'report.json'), 'utf8'))).toEqual(JSON.parse(stdout));
     expect(site.hits.length).toBe(before);
     expect(existsSync(join(dir, 'started'))).toBe(false);
@@ -159,11 +149,8 @@ shots: [{ url: "127.0.0.1:${port}/", output: a.png }, { url: "127.0.0.1:${other}
     const port = await freePort();
     const yaml = `server: [node, server.cjs, "${port}"]\ndefaults: ${SMALL}\nshots:\n- { url: "http://127.0.0.1:${port}/", output: a.png }\n- { url: "http://127.0.0.1:${port}/hang", output: b.png }`;
     writeFileSync(join(dir, 'shots.yml'), yaml);
-    const child = spawn(process.execPath, [PROGRAM, 'multi', 'shots.yml', '--report', 'report.json', '--concurrency', '1'], {
-      cwd: dir,
-      stdio: 'ignore',
-      env: { ...process.env, STILLFRAME_DATA_DIR: dir, STILLFRAME_LISTS: 'false', STILLFRAME_BROWSER_INSTALL: 'false' },
-    });
+    const args = [PROGRAM, 'multi', 'shots.yml', '--report', 'report.json', '--concurrency', '1'];
+    const child = spawn(process.execPath, args, { cwd: dir, stdio: 'ignore', env: programEnv({ cwd: dir }) });
     const ended = new Promise((done) => child.once('exit', done));
     await until(() => existsSync(join(dir, 'hangs')));
     child.kill(signal);
@@ -207,8 +194,7 @@ shots: [{ url: "127.0.0.1:${port}/", output: a.png }, { url: "127.0.0.1:${other}
     const { status, stderr } = await multi('server: sleep 300\nshots: [{ url: SITE/article, output: a.png }]');
     expect(status).toBe(1);
     expect(stderr).toContain(`http://127.0.0.1:${site.port}/ answers before \`server\` is started.`);
-    expect((await multi('server: sleep 300\nshots: [{ url: example.com, output: a.png }]')).stderr).toContain(
-      '`server` needs `url` or `port`',
-    );
+    const elsewhere = await multi('server: sleep 300\nshots: [{ url: example.com, output: a.png }]');
+    expect(elsewhere.stderr).toContain('`server` needs `url` or `port`');
   });
 });

@@ -1,20 +1,16 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readShots, type Shots } from '../../../src/cli/multi/read-shots.js';
 import { ShotsError } from '../../../src/cli/multi/read-yaml.js';
+import { folderOfFile, writeFiles } from '../../fixtures/temporary-folder.js';
 
-let root: string;
-beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), 'stillframe-shots-'));
-  mkdirSync(join(root, 'shots'));
-  symlinkSync('..', join(root, 'up'));
-  writeFileSync(join(root, 'page.html'), '<h1>A page</h1>');
-  writeFileSync(join(root, 'state.json'), '{"cookies":[{"name":"a","value":"b","domain":"example.com"}]}');
-  writeFileSync(join(root, 'broken.json'), '{"cookies": s3cret');
-});
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = folderOfFile();
+mkdirSync(join(root, 'shots'));
+symlinkSync('..', join(root, 'up'));
+const state = '{"cookies":[{"name":"a","value":"b","domain":"example.com"}]}';
+writeFiles(root, { 'page.html': '<h1>A page</h1>', 'state.json': state, 'broken.json': '{"cookies": s3cret' });
 
 function read(yaml: string, over: { allowOutside?: boolean } = {}): Shots {
   const text = yaml.replaceAll('ROOT', root);
@@ -33,9 +29,8 @@ function problems(yaml: string): string {
 
 describe('a shots file', () => {
   it('is a list, in which the server may be an item, as for shot-scraper', () => {
-    const { shots, server } = read(
-      '- server: python -m http.server 8003\n- output: a.png\n  url: http://localhost:8003/\n- url: example.com/x',
-    );
+    const list = '- server: python -m http.server 8003\n- output: a.png\n  url: http://localhost:8003/\n- url: example.com/x';
+    const { shots, server } = read(list);
     expect(server).toEqual({ command: 'python -m http.server 8003', url: null, port: null, timeoutMs: 30_000 });
     expect(shots.map(({ line, path, options }) => [line, path.slice(root.length), options.url, options.format])).toEqual([
       [2, '/a.png', 'http://localhost:8003/', 'png'],
@@ -78,10 +73,11 @@ shots:
   it('may have anchors and merge keys', () => {
     const { shots } = read('- &a { url: example.com, output: a.png, full_page: true }\n- { <<: *a, output: b.png }');
     expect(shots.map(({ options }) => options.fullPage)).toEqual([true, true]);
-    const merged = read(
-      '- &a { url: example.com, output: a.png }\n- &b { url: example.org, output: b.webp }\n- { <<: *a, <<: *b, output: c.png }',
-    );
-    expect(merged.shots[2]?.options).toMatchObject({ url: 'https://example.com/', format: 'png' });
+    const two = '- &a { url: example.com, output: a.png }\n- &b { url: example.org, output: b.webp }\n';
+    expect(read(`${two}- { <<: *a, <<: *b, output: c.png }`).shots[2]?.options).toMatchObject({
+      url: 'https://example.com/',
+      format: 'png',
+    });
   });
 });
 
@@ -101,10 +97,7 @@ describe("each problem of a shots file is reported with its line and the API's m
     ['- file: ROOT/none.html', 'shots.yml:1: `file` is "ROOT/none.html". There is no file ROOT/none.html.'],
     ['- url: example.com\n  output: a.tiff', 'shots.yml:2: `output` is "a.tiff": it must end in .png'],
     ['- url: example.com\n  output: a.png\n  format: jpeg', 'shots.yml:3: `format` is jpeg, and `output` is "a.png"'],
-    [
-      '- url: example.com\n  storage_state: ROOT/none.json',
-      'shots.yml:2: `storage_state` names the file "ROOT/none.json", which cannot be read',
-    ],
+    ['- url: example.com\n  storage_state: ROOT/none.json', 'shots.yml:2: `storage_state` names the file "ROOT/none.json", which cannot'],
     ['[]', 'There are no shots in the file.'],
     ['just text', 'The file must be a list of shots'],
     ['shots:\n- url: example.com\nsrever: x', 'shots.yml:3: Unknown field `srever`. Known fields: defaults, server, shots.'],
@@ -146,11 +139,9 @@ describe('outputs', () => {
 
   it('may be elsewhere with an absolute path, with a notice, or with permission', () => {
     const elsewhere = tmpdir();
-    const [whole] = read(`- { url: example.com, output: ${elsewhere}/a.png }`).shots;
-    expect(whole).toMatchObject({ isOutside: true });
-    const [allowed] = read('- { url: example.com, output: ../a.png }', { allowOutside: true }).shots;
-    expect(allowed).toMatchObject({ isOutside: true });
-    expect(read('- { url: example.com, output: new/dir/a.png }').shots[0]?.isOutside).toBe(false);
+    const isOutside = (output: string, allowOutside = false) =>
+      read(`- { url: example.com, output: ${output} }`, { allowOutside }).shots[0]?.isOutside;
+    expect([isOutside(`${elsewhere}/a.png`), isOutside('../a.png', true), isOutside('new/dir/a.png')]).toEqual([true, true, false]);
   });
 });
 

@@ -1,25 +1,22 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { beforeEach, expect, it } from 'vitest';
 import { runCommand } from '../../fixtures/run-command.js';
+import { folderOfTest } from '../../fixtures/temporary-folder.js';
 import { rememberBrowsers } from '../../render/install/any-browser.js';
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'stillframe-visual-'));
+  dir = folderOfTest();
   rememberBrowsers(dir);
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const read = (name: string) => readFileSync(join(dir, name), 'utf8');
 
 /** Captures small pages, and compares the pictures with the baseline. */
 async function checkShots(shots: string[], ...args: string[]) {
-  writeFileSync(
-    join(dir, 'shots.yml'),
-    `defaults: { timeout: 60000, viewport: { width: 320, height: 240, deviceScaleFactor: 1 } }\nshots:\n${shots.map((shot) => `  - ${shot}\n`).join('')}`,
-  );
+  const defaults = 'defaults: { timeout: 60000, viewport: { width: 320, height: 240, deviceScaleFactor: 1 } }';
+  writeFileSync(join(dir, 'shots.yml'), [defaults, 'shots:', ...shots.map((shot) => `  - ${shot}`)].join('\n'));
   const run = await runCommand(['multi', 'shots.yml', '--baseline', 'baseline', '--json', ...args], { cwd: dir });
   return { ...run, report: JSON.parse(run.stdout) };
 }
@@ -99,33 +96,23 @@ it('`multi` reports its captures also when the baseline or the report of the che
 });
 
 it.each([
-  [
-    'that outputs elsewhere share',
-    ['OUT/one/a.png', 'OUT/two/a.png'],
-    'baseline',
-    'OUT/one/a.png and OUT/two/a.png would share the baseline',
-  ],
-  ['that is the picture by a link', ['a.png'], 'link', 'the baseline of a.png would be that picture itself'],
-  [
-    'that is another picture of the run',
-    ['shots/b.png', 'b.png'],
-    'shots',
-    'the baseline of b.png would be the output of another shot, shots/b.png',
-  ],
-])('`multi` refuses a baseline %s, before it captures anything', async (_what, outputs, baseline, words) => {
-  const elsewhere = mkdtempSync(join(tmpdir(), 'stillframe-elsewhere-'));
-  try {
-    for (const name of ['one', 'two']) mkdirSync(join(elsewhere, name));
-    symlinkSync('.', join(dir, 'link'));
-    const shots = outputs.map((output) => `{ html: x, output: ${output.replace('OUT', elsewhere)} }`);
-    const run = await checkShots(shots, '--baseline', baseline, '--update');
-    expect(run).toMatchObject({ status: 2, report: { ok: false, error: { code: 'invalid_request' } } });
-    expect(run.stderr).toContain(words.replaceAll('OUT', elsewhere));
-    for (const output of outputs)
-      expect(existsSync(join(output.startsWith('OUT') ? elsewhere : dir, output.replace('OUT', '')))).toBe(false);
-  } finally {
-    rmSync(elsewhere, { recursive: true, force: true });
-  }
+  [['OUT/one/a.png', 'OUT/two/a.png'], 'baseline', 'OUT/one/a.png and OUT/two/a.png would share the baseline'],
+  [['a.png'], 'link', 'the baseline of a.png would be that picture itself'],
+  [['shots/b.png', 'b.png'], 'shots', 'the baseline of b.png would be the output of another shot, shots/b.png'],
+])('`multi` refuses for the outputs %j the baseline %s, before it captures anything', async (outputs, baseline, words) => {
+  const elsewhere = folderOfTest();
+  for (const name of ['one', 'two']) mkdirSync(join(elsewhere, name));
+  symlinkSync('.', join(dir, 'link'));
+  const paths = outputs.map((output) => output.replace('OUT', elsewhere));
+  const run = await checkShots(
+    paths.map((path) => `{ html: x, output: ${path} }`),
+    '--baseline',
+    baseline,
+    '--update',
+  );
+  expect(run).toMatchObject({ status: 2, report: { ok: false, error: { code: 'invalid_request' } } });
+  expect(run.stderr).toContain(words.replaceAll('OUT', elsewhere));
+  for (const path of paths) expect(existsSync(resolve(dir, path))).toBe(false);
 });
 
 it('`multi` refuses a report that would replace the directory of a picture', async () => {
