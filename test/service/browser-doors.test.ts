@@ -84,12 +84,9 @@ describe("browserless's clients", { timeout: 60_000 }, () => {
 
   it('get the HTML after scripts have run, whole and unchanged, and not at its address', async () => {
     const text = '&amp; é \u{1f600}'.repeat(80_000);
-    const { content, headers } = await example('/content', {
-      html: `<!doctype html><p>${text}</p><script>document.body.append('ran')</script>`,
-    });
-    expect(content.toString()).toBe(
-      `<!DOCTYPE html><html><head></head><body><p>${text}</p><script>document.body.append('ran')</script>ran</body></html>`,
-    );
+    const body = `<p>${text}</p><script>document.body.append('ran')</script>`;
+    const { content, headers } = await example('/content', { html: `<!doctype html>${body}` });
+    expect(content.toString()).toBe(`<!DOCTYPE html><html><head></head><body>${body}ran</body></html>`);
     const job = await service.get(`/v1/jobs/${headers.get('x-job-id')}`);
     const { cdn_url: address, format, response } = job.body.data.result.data;
     expect([format, response]).toEqual(['html', undefined]);
@@ -124,12 +121,9 @@ describe("browserless's clients", { timeout: 60_000 }, () => {
   });
 
   it('send headers, cookies and a login, block requests, and scroll through the page', async () => {
-    const sent = {
-      setExtraHTTPHeaders: { 'X-Tea': 'green' },
-      cookies: [{ name: 'cup', value: '2', domain: '127.0.0.2' }],
-      userAgent: 'Teapot',
-    };
-    const { content } = await example('/content', { url: echo, ...sent });
+    const cookies = [{ name: 'cup', value: '2', domain: '127.0.0.2' }];
+    const sent = { url: echo, setExtraHTTPHeaders: { 'X-Tea': 'green' }, cookies, userAgent: 'Teapot' };
+    const { content } = await example('/content', sent);
     expect(content.toString()).toMatch(/"cookie":"cup=2".*"user-agent":"Teapot".*"x-tea":"green"/);
     const lazy = page(
       '/door-lazy',
@@ -139,50 +133,28 @@ describe("browserless's clients", { timeout: 60_000 }, () => {
     );
     expect((await example('/content', { url: lazy })).content.toString()).not.toContain('<title>seen');
     expect((await example('/content', { url: lazy, scrollPage: true })).content.toString()).toContain('<title>seen');
-    const blocked = {
-      rejectResourceTypes: ['stylesheet'],
-      addScriptTag: [{ content: 'document.title = getComputedStyle(document.querySelector("h1")).color' }],
-    };
-    expect((await example('/content', { url: shop, ...blocked })).content.toString()).toContain('<title>rgb(0, 0, 0)');
-    const pattern = { ...blocked, rejectResourceTypes: [], rejectRequestPattern: ['.*door\\.css'] };
-    expect((await example('/content', { url: shop, ...pattern })).content.toString()).toContain('<title>rgb(0, 0, 0)');
+    const addScriptTag = [{ content: 'document.title = getComputedStyle(document.querySelector("h1")).color' }];
+    for (const blocked of [{ rejectResourceTypes: ['stylesheet'] }, { rejectRequestPattern: ['.*door\\.css'] }]) {
+      const unstyled = await example('/content', { url: shop, addScriptTag, ...blocked });
+      expect(unstyled.content.toString()).toContain('<title>rgb(0, 0, 0)');
+    }
   });
 
   it("get what n8n's node asks for with all of its options", async () => {
     // As its transport sends them: n8n-nodes-browserless-api, operations screenshot and pdf.
     const shared = {
-      gotoOptions: { waitUntil: 'networkidle2', timeout: 20_000, referer: shop },
-      waitForSelector: { selector: 'h1' },
-      waitForTimeout: 100,
-      waitForFunction: { fn: '() => document.title' },
-      bestAttempt: true,
-      blockAds: true,
-      scrollPage: true,
-      emulateMediaType: 'screen',
-      authenticate: { username: 'ada', password: '' },
-      userAgent: 'n8n',
-      viewport: { width: 640, height: 480 },
-      cookies: [{ name: 'a', value: 'b' }],
-      setExtraHTTPHeaders: { 'X-A': 'b' },
-      rejectRequestPattern: ['*.gif', 'tracker.js'],
-      rejectResourceTypes: ['media', 'font'],
+      ...{ gotoOptions: { waitUntil: 'networkidle2', timeout: 20_000, referer: shop }, waitForSelector: { selector: 'h1' } },
+      ...{ waitForTimeout: 100, waitForFunction: { fn: '() => document.title' }, bestAttempt: true, blockAds: true, scrollPage: true },
+      ...{ emulateMediaType: 'screen', authenticate: { username: 'ada', password: '' }, userAgent: 'n8n' },
+      ...{ viewport: { width: 640, height: 480 }, cookies: [{ name: 'a', value: 'b' }], setExtraHTTPHeaders: { 'X-A': 'b' } },
+      ...{ rejectRequestPattern: ['*.gif', 'tracker.js'], rejectResourceTypes: ['media', 'font'] },
     };
     const clip = { x: 0, y: 0, width: 100, height: 50 };
-    const shot = await example('/chromium/screenshot', {
-      url: shop,
-      options: { type: 'png', omitBackground: true, captureBeyondViewport: true, clip },
-      ...shared,
-    });
+    const picture = { type: 'png', omitBackground: true, captureBeyondViewport: true, clip };
+    const shot = await example('/chromium/screenshot', { url: shop, options: picture, ...shared });
     expect(await sizeOf(shot.content)).toEqual(['png', 100, 50]);
-    const options = {
-      format: 'A4',
-      printBackground: true,
-      scale: 1,
-      tagged: true,
-      timeout: 30_000,
-      waitForFonts: true,
-      margin: { top: '1cm' },
-    };
+    const paper = { format: 'A4', printBackground: true, scale: 1, tagged: true, margin: { top: '1cm' } };
+    const options = { ...paper, timeout: 30_000, waitForFonts: true };
     const pdf = await example('/chromium/pdf', { url: shop, options, ...shared, blockConsentModals: true });
     expect((await PDFDocument.load(pdf.content)).getPages()[0]?.getWidth()).toBeCloseTo(595, 0);
   });
@@ -221,23 +193,14 @@ function dashboard(path: string, outer: string): string {
 }
 
 const PAGE = dashboard('/door-dashboard', '<main></main>');
-const INNER = dashboard(
-  '/door-inner',
-  '<div style="position:absolute;inset:0;overflow:hidden"><div class="scrollbar-view" style="position:absolute;inset:0;overflow:scroll"><main></main></div></div>',
-);
+const FILLS = 'position:absolute;inset:0;overflow';
+const BOX = `<div style="${FILLS}:hidden"><div class="scrollbar-view" style="${FILLS}:scroll"><main></main></div></div>`;
+const INNER = dashboard('/door-inner', BOX);
 
 async function render(query: Record<string, string>) {
-  const all = {
-    renderKey: 'k3y',
-    domain: '127.0.0.2',
-    timezone: 'UTC',
-    encoding: 'png',
-    timeout: '60',
-    deviceScaleFactor: '1.000000',
-    ...query,
-  };
+  const always = { renderKey: 'k3y', domain: '127.0.0.2', timezone: 'UTC', encoding: 'png', timeout: '60', deviceScaleFactor: '1.000000' };
   const headers = { 'X-Auth-Token': service.key, 'User-Agent': 'Grafana/12.3.0' };
-  const response = await fetch(`${service.url}/render?${new URLSearchParams(all)}`, { headers });
+  const response = await fetch(`${service.url}/render?${new URLSearchParams({ ...always, ...query })}`, { headers });
   return { status: response.status, content: Buffer.from(await response.arrayBuffer()) };
 }
 

@@ -2,40 +2,28 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Config } from '../../src/config.js';
-import { type BucketServer, startBucketServer } from '../fixtures/bucket-server.js';
-import { type Site, startSite } from '../fixtures/site/site.js';
-import { startService, type TestService } from '../fixtures/start-service.js';
+import { startBucketServer } from '../fixtures/bucket-server.js';
+import { startSite } from '../fixtures/site/site.js';
+import { startService } from '../fixtures/start-service.js';
 
 /** Two rounds of housekeeping, one every 5 s, and what they take on a busy machine. */
 const TWO_SWEEPS_MS = 60_000;
 /** How soon after an outage the service works again: 5 s, and five times that on a busy machine. */
 const BACK_MS = 25_000;
 
-interface World extends AsyncDisposable {
-  bucket: BucketServer;
-  site: Site;
-  service: TestService;
-}
+type World = Awaited<ReturnType<typeof aWorld>>;
 
-async function aWorld(over: Partial<Config> = {}): Promise<World> {
-  const bucket = await startBucketServer();
-  const site = await startSite({ host: '127.0.0.2' });
-  const service = await startService({ ...settingsOf(bucket), ...over });
+async function aWorld(over: Partial<Config> = {}) {
+  const [bucket, site] = [await startBucketServer(), await startSite({ host: '127.0.0.2' })];
+  const { endpoint, bucket: name, region, accessKeyId, secretAccessKey, prefix } = bucket.options;
+  const settings = { s3Endpoint: endpoint, s3Bucket: `${name}/${prefix}`, s3Region: region };
+  const keys = { s3AccessKeyId: accessKeyId, s3SecretAccessKey: secretAccessKey };
+  const service = await startService({ ...settings, ...keys, ...over });
   return {
-    bucket,
-    site,
-    service,
+    ...{ bucket, site, service },
     async [Symbol.asyncDispose]() {
       for (const part of [service, site, bucket]) await part[Symbol.asyncDispose]();
     },
-  };
-}
-
-function settingsOf({ options }: BucketServer): Partial<Config> {
-  const { endpoint, bucket, region, accessKeyId, secretAccessKey, prefix } = options;
-  return {
-    s3Endpoint: endpoint,
-    ...{ s3Bucket: `${bucket}/${prefix}`, s3Region: region, s3AccessKeyId: accessKeyId, s3SecretAccessKey: secretAccessKey },
   };
 }
 

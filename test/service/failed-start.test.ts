@@ -1,22 +1,16 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { readConfig } from '../../src/config.js';
 import { Service } from '../../src/service/service.js';
 import { startService } from '../fixtures/start-service.js';
-
-const dataDirs: string[] = [];
-
-afterAll(() => {
-  for (const dir of dataDirs) rmSync(dir, { recursive: true, force: true });
-});
+import { folderOfTest } from '../fixtures/temporary-folder.js';
 
 it('a failed start uses up no first key, which the next start shows', async () => {
-  const dataDir = aDataDir();
+  const dataDir = folderOfTest();
   const { server, port } = await takenPort();
   await expect(startService({ port }, dataDir)).rejects.toThrow(/already in use/);
   server.close();
@@ -25,15 +19,14 @@ it('a failed start uses up no first key, which the next start shows', async () =
 });
 
 it('an invalid setting creates no database', async () => {
-  const dataDir = aDataDir();
-  await expect(startService({ allowDestinations: ['10.0.0.0/99'] }, dataDir)).rejects.toThrow(
-    /STILLFRAME_ALLOW_DESTINATIONS has "10.0.0.0\/99"/,
-  );
+  const dataDir = folderOfTest();
+  const starting = startService({ allowDestinations: ['10.0.0.0/99'] }, dataDir);
+  await expect(starting).rejects.toThrow('STILLFRAME_ALLOW_DESTINATIONS has "10.0.0.0/99"');
   expect(existsSync(join(dataDir, 'stillframe.db'))).toBe(false);
 });
 
 it('a start on a taken port reports only that', async () => {
-  const dataDir = aDataDir();
+  const dataDir = folderOfTest();
   const { server, port } = await takenPort();
   const said: string[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => said.push(line) });
@@ -42,12 +35,6 @@ it('a start on a taken port reports only that', async () => {
   server.close();
   expect(said).toEqual([]);
 });
-
-function aDataDir(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'stillframe-service-'));
-  dataDirs.push(dir);
-  return dir;
-}
 
 async function takenPort(): Promise<{ server: Server; port: number }> {
   const server = createServer();

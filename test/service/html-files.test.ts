@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
@@ -8,6 +7,7 @@ import { STORE_FILES } from '../../src/package-files.js';
 import { openStore } from '../../src/store/sqlite/open-store.js';
 import { ofFile } from '../fixtures/of-file.js';
 import { startService, type TestService } from '../fixtures/start-service.js';
+import { folderOfTest } from '../fixtures/temporary-folder.js';
 
 type Files = Record<string, string | Uint8Array>;
 
@@ -53,9 +53,7 @@ async function untilTrue(isSo: () => boolean | Promise<boolean>): Promise<void> 
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 100));
 }
 
-function untilRemoved(service: TestService): Promise<void> {
-  return untilTrue(() => leftOf(service).length === 0);
-}
+const untilRemoved = (service: TestService) => untilTrue(() => leftOf(service).length === 0);
 
 const shared = await ofFile(startService());
 
@@ -65,10 +63,7 @@ describe('HTML with its files', { timeout: 60_000 }, () => {
     expect(answer).toMatchObject({ status: 200, body: { data: { url: 'about:html', final_url: 'about:html' } } });
     expect(answer.body.data.diagnostics?.warnings ?? []).toEqual([]);
     const png = await shared.picture(answer);
-    expect([await pixelAt(png, 20, 20), await pixelAt(png, 70, 20)]).toEqual([
-      [0, 255, 0],
-      [0, 0, 255],
-    ]);
+    expect([await pixelAt(png, 20, 20), await pixelAt(png, 70, 20)].join(' ')).toBe('0,255,0 0,0,255');
     expect((await shared.get(`/v1/jobs/${answer.headers.get('x-job-id')}`)).body.data.url).toBe('about:html');
   });
 
@@ -106,43 +101,35 @@ describe('HTML with its files', { timeout: 60_000 }, () => {
       document.body.append([answer.status, answer.headers.get('content-range'), answer.headers.get('content-type'), await answer.text()].join(' '));
     </script>`;
     const clip = Buffer.from('0123456789abcdefghijklmnopqrstuvwxyz');
-    const answer = await send(
-      shared,
-      formOf({ 'x.bin': 'xxx', 'index.html': index, 'a/clip.mp4': clip }, { ...SMALL, inspect_page: true }),
-    );
+    const files = { 'x.bin': 'xxx', 'index.html': index, 'a/clip.mp4': clip };
+    const answer = await send(shared, formOf(files, { ...SMALL, inspect_page: true }));
     expect(answer.body.data.inspection.markdown).toContain('206 bytes 20-29/36 video/mp4 klmnopqrst');
   });
 
   it('is captured by the server that starts after the one that accepted it, and fails if its files are gone', async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'stillframe-files-'));
-    try {
-      const first = await startService({}, dataDir);
-      await pauseQueue(dataDir, true);
-      const ids: string[] = [];
-      for (const name of ['one', 'two']) {
-        const answer = await send(first, formOf({ ...SITE, 'name.txt': name }), {}, '?mode=async');
-        expect(answer.status).toBe(202);
-        ids.push(answer.body.data.job_id);
-        expect(leftOf(first)).toHaveLength(1);
-        if (name === 'one') for (const path of leftOf(first)) rmSync(join(dataDir, path));
-      }
-      const { key } = first;
-      await first.service.stop();
-      await using service = await startService({}, dataDir);
-      await pauseQueue(dataDir, false);
-      const results = [];
-      for (const id of ids) {
-        const headers = { authorization: `Bearer ${key}` };
-        await untilTrue(async () => (await service.get(`/v1/jobs/${id}`, headers)).body.data.result !== undefined);
-        results.push((await service.get(`/v1/jobs/${id}`, headers)).body.data.result);
-      }
-      expect(results).toMatchObject([
-        { ok: false, error: { code: 'internal_error', message: expect.stringContaining('no longer in') } },
-        { ok: true },
-      ]);
-      await untilRemoved(service);
-    } finally {
-      rmSync(dataDir, { recursive: true, force: true });
+    const dataDir = folderOfTest();
+    const first = await startService({}, dataDir);
+    await pauseQueue(dataDir, true);
+    const ids: string[] = [];
+    for (const name of ['one', 'two']) {
+      const answer = await send(first, formOf({ ...SITE, 'name.txt': name }), {}, '?mode=async');
+      expect(answer.status).toBe(202);
+      ids.push(answer.body.data.job_id);
+      expect(leftOf(first)).toHaveLength(1);
+      if (name === 'one') for (const path of leftOf(first)) rmSync(join(dataDir, path));
     }
+    const { key } = first;
+    await first.service.stop();
+    await using service = await startService({}, dataDir);
+    await pauseQueue(dataDir, false);
+    const results = [];
+    for (const id of ids) {
+      const headers = { authorization: `Bearer ${key}` };
+      await untilTrue(async () => (await service.get(`/v1/jobs/${id}`, headers)).body.data.result !== undefined);
+      results.push((await service.get(`/v1/jobs/${id}`, headers)).body.data.result);
+    }
+    const error = { code: 'internal_error', message: expect.stringContaining('no longer in') };
+    expect(results).toMatchObject([{ ok: false, error }, { ok: true }]);
+    await untilRemoved(service);
   });
 });

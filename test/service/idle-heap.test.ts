@@ -2,17 +2,11 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { IdleHeap } from '../../src/service/idle-heap.js';
 
 const MB = 1_000_000;
-const onError = (error: unknown) => {
-  throw error;
-};
+const onError = (error: unknown) => expect.fail(String(error));
 
 describe('IdleHeap', () => {
-  beforeEach(() => {
-    vi.useFakeTimers();
-  });
-  afterEach(() => {
-    vi.useRealTimers();
-  });
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
 
   /** A heap that falls to 60 MB when it is collected. */
   function heapOf(bytes: number, running = 0) {
@@ -25,12 +19,15 @@ describe('IdleHeap', () => {
     return { heap, seen };
   }
 
-  it('collects once, 3 s after the last of several captures', async () => {
-    const { heap, seen } = heapOf(120 * MB);
+  it('collects once, 3 s after the last of several captures, and not while one is under way', async () => {
+    const { heap, seen } = heapOf(120 * MB, 1);
     heap.captureEnded();
-    await vi.advanceTimersByTimeAsync(2_900);
-    heap.captureEnded();
-    await vi.advanceTimersByTimeAsync(2_900);
+    await vi.advanceTimersByTimeAsync(60_000);
+    seen.running = 0;
+    for (let ended = 0; ended < 2; ended++) {
+      heap.captureEnded();
+      await vi.advanceTimersByTimeAsync(2_900);
+    }
     expect(seen.collected).toBe(0);
     await vi.advanceTimersByTimeAsync(200);
     expect(seen.collected).toBe(1);
@@ -40,28 +37,16 @@ describe('IdleHeap', () => {
 
   it('does not collect a heap that has hardly grown since, and collects it when it has', async () => {
     const { heap, seen } = heapOf(120 * MB);
-    const rest = async () => {
+    for (const [bytes, collected] of [
+      [120 * MB, 1],
+      [71 * MB, 1],
+      [72 * MB, 2],
+    ] as const) {
+      seen.bytes = bytes;
       heap.captureEnded();
       await vi.advanceTimersByTimeAsync(3_000);
-    };
-    await rest();
-    seen.bytes = 71 * MB;
-    await rest();
-    expect(seen.collected).toBe(1);
-    seen.bytes = 72 * MB;
-    await rest();
-    expect(seen.collected).toBe(2);
-  });
-
-  it('waits for the end of a capture that is still under way', async () => {
-    const { heap, seen } = heapOf(120 * MB, 1);
-    heap.captureEnded();
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(seen.collected).toBe(0);
-    seen.running = 0;
-    heap.captureEnded();
-    await vi.advanceTimersByTimeAsync(3_000);
-    expect(seen.collected).toBe(1);
+      expect(seen.collected).toBe(collected);
+    }
   });
 
   it('frees unreferenced memory', async () => {

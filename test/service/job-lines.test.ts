@@ -1,16 +1,14 @@
-import { Writable } from 'node:stream';
-import { pino } from 'pino';
 import { expect, it } from 'vitest';
+import { ofFile } from '../fixtures/of-file.js';
+import { readableLog } from '../fixtures/readable-log.js';
 import { startSite } from '../fixtures/site/site.js';
 import { startService } from '../fixtures/start-service.js';
 
 const SMALL = { viewport: { width: 320, height: 240, deviceScaleFactor: 1 } };
+const { lines, log } = readableLog();
+const [site, service] = await Promise.all([ofFile(startSite({ host: '127.0.0.2' })), ofFile(startService({}, null, { log }))]);
 
 it('each job is logged and counted, including jobs that shared a render or were answered from the cache', async () => {
-  const lines: Record<string, unknown>[] = [];
-  const sink = new Writable({ write: (line, _encoding, done) => done(void lines.push(JSON.parse(String(line)))) });
-  await using site = await startSite({ host: '127.0.0.2' });
-  await using service = await startService({}, undefined, { log: pino({ level: 'info' }, sink) });
   const capture = async () => (await service.post({ url: site.url('/slow?ms=400'), ...SMALL })).body;
   const answers = [...(await Promise.all([capture(), capture(), capture()])), await capture()];
   expect(answers.map(({ data }) => data.cached)).toContain(true);
@@ -26,14 +24,11 @@ it('each job is logged and counted, including jobs that shared a render or were 
 });
 
 it('a failed job has the URL of its page in its line, in the list and in look-ups, without secret parts', async () => {
-  const lines: Record<string, unknown>[] = [];
-  const sink = new Writable({ write: (line, _encoding, done) => done(void lines.push(JSON.parse(String(line)))) });
-  await using site = await startSite({ host: '127.0.0.2' });
-  await using service = await startService({}, undefined, { log: pino({ level: 'info' }, sink) });
+  lines.length = 0;
   const url = site.url('/slow');
   const failed = await service.post({ url: `${url}?ms=0&token=SECRET#SECRET`, fail_if_content_missing: ['no such text'], ...SMALL });
   expect(failed.body.ok).toBe(false);
-  const [job] = (await service.get('/v1/jobs')).body.data.jobs;
+  const [job] = (await service.get('/v1/jobs?state=failed')).body.data.jobs;
   expect(job).toMatchObject({ state: 'failed', url });
   expect((await service.get(`/v1/jobs/${job.id}`)).body.data).toMatchObject({ id: job.id, url });
   const told = lines.filter(({ msg }) => msg === 'job');

@@ -1,25 +1,17 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PDFDict, PDFDocument, PDFName, type PDFString } from 'pdf-lib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startService, type TestService } from '../fixtures/start-service.js';
+import { describe, expect, it } from 'vitest';
+import { ofFile } from '../fixtures/of-file.js';
+import { startService } from '../fixtures/start-service.js';
+import { folderOfFile } from '../fixtures/temporary-folder.js';
 
 /** Poppler reads the text, pdf-lib the rest. */
 const HAS_POPPLER = spawnSync('pdftotext', ['-v']).error === undefined;
 
-let service: TestService;
-let dir: string;
-
-beforeAll(async () => {
-  service = await startService();
-  dir = mkdtempSync(join(tmpdir(), 'stillframe-pdf-'));
-});
-afterAll(async () => {
-  await service[Symbol.asyncDispose]();
-  rmSync(dir, { recursive: true, force: true });
-});
+const service = await ofFile(startService());
+const dir = folderOfFile();
 
 /** The text of each page. */
 function readPages(bytes: Buffer): string[] {

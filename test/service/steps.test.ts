@@ -1,9 +1,9 @@
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { pino } from 'pino';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { ofFile } from '../fixtures/of-file.js';
+import { readableLog } from '../fixtures/readable-log.js';
 import { document, html } from '../fixtures/site/answer.js';
 import { startSite } from '../fixtures/site/site.js';
 import { startService } from '../fixtures/start-service.js';
@@ -11,8 +11,7 @@ import { TLS_IDENTITY } from '../fixtures/tls-identity.js';
 import { connectHttp } from '../http/mcp/mcp-client.js';
 
 const SECRET = 'swordfish-7741';
-const written: string[] = [];
-const log = pino({ level: 'trace' }, { write: (line: string) => void written.push(line) });
+const { lines: written, log } = readableLog();
 const [site, other, service] = await Promise.all([
   ofFile(startSite({ host: '127.0.0.2' })),
   ofFile(startSite({ host: '127.0.0.2' })),
@@ -26,13 +25,11 @@ function page(path: string, body: string): string {
   return site.url(path);
 }
 
+const CLICK = { action: 'click', selector: 'p' };
 const form = page('/sign-in', '<input id="word"><p>shown</p>');
 
 it('a step that fails answers with its index and with the address of a picture of the page', async () => {
-  const steps = [
-    { action: 'click', selector: 'p' },
-    { action: 'click', selector: '#none' },
-  ];
+  const steps = [CLICK, { action: 'click', selector: '#none' }];
   const { status, body } = await service.post({ ...SMALL, url: form, steps, timeout: 1_500 });
   expect(status).toBe(504);
   expect(body.error).toMatchObject({ code: 'render_timeout', details: { step: 1, action: 'click', reason: 'not_found' } });
@@ -62,13 +59,7 @@ it('a secret is in no log line, error or look-up', async () => {
 
 it('go_to to a private destination, a file or a script is refused at submission', async () => {
   for (const url of ['http://127.0.0.1/', 'http://169.254.169.254/latest', 'file:///etc/passwd', 'javascript:alert(1)']) {
-    const { status, body } = await service.post({
-      url: form,
-      steps: [
-        { action: 'click', selector: 'p' },
-        { action: 'go_to', url },
-      ],
-    });
+    const { status, body } = await service.post({ url: form, steps: [CLICK, { action: 'go_to', url }] });
     expect([status, body.error.code, body.error.details.issues[0].path], url).toEqual([400, 'invalid_request', 'steps.1.url']);
   }
 });
@@ -114,17 +105,8 @@ it('geolocation is the position that the page gets', async () => {
     'navigator.geolocation.getCurrentPosition(({ coords }) => { p.textContent = [coords.latitude, coords.longitude, coords.accuracy] }, (e) => { p.textContent = e.message })';
   const url = page('/where', `<p id="p">unknown</p><script>${script}</script>`);
   const geolocation = { latitude: 52.52, longitude: 13.4, accuracy: 10 };
-  expect(
-    (
-      await service.post({
-        ...SMALL,
-        url,
-        geolocation,
-        wait_for_function: 'p.textContent !== "unknown"',
-        fail_if_content_missing: ['52.52,13.4,10'],
-      })
-    ).status,
-  ).toBe(200);
+  const asked = { ...SMALL, url, geolocation, wait_for_function: 'p.textContent !== "unknown"' };
+  expect((await service.post({ ...asked, fail_if_content_missing: ['52.52,13.4,10'] })).status).toBe(200);
   expect((await service.post({ ...SMALL, url, fail_if_content_missing: ['denied'] })).status).toBe(200);
 });
 
@@ -159,14 +141,11 @@ it('ignore_https_errors accepts an unknown certificate, only where the operator 
 it('agents have steps, but no secrets and scripts', async () => {
   await using mcp = await connectHttp(service.url, service.key);
   const url = page('/agent', '<button onclick="document.body.append(\'clicked it\')">Press</button>');
-  const done = await mcp.call('capture_page', {
-    url,
-    steps: [
-      { action: 'click', selector: 'text=Press' },
-      { action: 'wait_for', text: 'clicked it' },
-    ],
-  });
-  expect(done.isError).toBe(false);
+  const [press, seen] = [
+    { action: 'click', selector: 'text=Press' },
+    { action: 'wait_for', text: 'clicked it' },
+  ];
+  expect((await mcp.call('capture_page', { url, steps: [press, seen] })).isError).toBe(false);
   for (const step of [
     { action: 'evaluate', script: '1' },
     { action: 'type', selector: 'p', secret: 'x' },
@@ -182,13 +161,9 @@ it('the ref of an element that an earlier capture has listed is a selector, whil
   const seen = await service.post({ ...SMALL, url, inspect_page: true });
   const elements: { ref: string; name: string }[] = seen.body.data.inspection.elements;
   const selector = elements.find(({ name }) => name === 'Two')?.ref;
-  const { body } = await service.post({
-    ...SMALL,
-    url,
-    steps: [{ action: 'click', selector }],
-    fail_if_content_missing: ['second clicked'],
-  });
+  const steps = [{ action: 'click', selector }];
+  const { body } = await service.post({ ...SMALL, url, steps, fail_if_content_missing: ['second clicked'] });
   expect(body.ok).toBe(true);
-  const misfit = await service.post({ ...SMALL, url: form, steps: [{ action: 'click', selector }] });
+  const misfit = await service.post({ ...SMALL, url: form, steps });
   expect(misfit.body.error).toMatchObject({ code: 'render_incomplete', details: { step: 0, check: 'ref', ref: selector } });
 });

@@ -1,11 +1,9 @@
 import { createServer } from 'node:net';
-import { Writable } from 'node:stream';
-import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { parseTracing } from '../../src/tracing-config.js';
 import type { CollectedSpan } from '../fixtures/collected-span.js';
 import { ofFile } from '../fixtures/of-file.js';
 import { startCollector } from '../fixtures/otlp-collector.js';
+import { readableLog } from '../fixtures/readable-log.js';
 import { startSite } from '../fixtures/site/site.js';
 import { startService } from '../fixtures/start-service.js';
 import { startReceiver } from '../fixtures/webhook-receiver.js';
@@ -49,20 +47,25 @@ describe('the trace of a capture', () => {
     const attempt = named(spans, 'capture');
     expect(submission).toMatchObject({ parentSpanId: '', kind: KIND.server, status: 0 });
     expect(submission.attributes).toEqual({
-      'http.request.method': 'POST',
-      'http.route': '/v1/screenshot',
-      'http.response.status_code': 200,
-      'stillframe.request_id': answer.body.request_id,
-      'stillframe.job_id': jobId,
-      'stillframe.cached': false,
-      'stillframe.format': 'png',
-      'stillframe.full_page': true,
-      'stillframe.target_host': '127.0.0.2',
+      ...{ 'http.request.method': 'POST', 'http.route': '/v1/screenshot', 'http.response.status_code': 200 },
+      ...{ 'stillframe.request_id': answer.body.request_id, 'stillframe.job_id': jobId, 'stillframe.cached': false },
+      ...{ 'stillframe.format': 'png', 'stillframe.full_page': true, 'stillframe.target_host': '127.0.0.2' },
     });
     expect(attempt).toMatchObject({ parentSpanId: submission.spanId, kind: KIND.consumer, status: 0 });
     expect(attempt.attributes).toMatchObject({ 'stillframe.attempt': 1, 'stillframe.mode': 'sync', 'stillframe.state': 'completed' });
-    const stages = childrenOf(spans, attempt);
-    expect(stages).toEqual(['queue', 'prepare', 'navigate', 'run', 'settle', 'scroll', 'settle', 'stop', 'shoot', 'encode', 'store']);
+    expect(childrenOf(spans, attempt)).toEqual([
+      'queue',
+      'prepare',
+      'navigate',
+      'run',
+      'settle',
+      'scroll',
+      'settle',
+      'stop',
+      'shoot',
+      'encode',
+      'store',
+    ]);
     const inOrder = spans.filter((span) => span.parentSpanId === attempt.spanId).sort((a, b) => a.startMs - b.startMs);
     for (const [i, stage] of inOrder.entries()) {
       expect(stage.startMs).toBeGreaterThanOrEqual(attempt.startMs - 2);
@@ -72,7 +75,7 @@ describe('the trace of a capture', () => {
     expect(submission.resource).toMatchObject({ 'service.name': 'stillframe', 'service.version': expect.stringMatching(/^\d+\.\d+/) });
   });
 
-  it('continues after a 202, and joins the trace of a caller', async () => {
+  it('continues after a 202, and joins the trace of a caller unless its traceparent is malformed', async () => {
     const traceparent = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`;
     const body = { url: site.url('/article'), cache_ttl: 0, ...SMALL };
     const answer = await service.post(body, { traceparent, tracestate: 'vendor=1' }, '?mode=async');
@@ -83,12 +86,12 @@ describe('the trace of a capture', () => {
     expect(submission.attributes).toMatchObject({ 'http.response.status_code': 202 });
     expect(named(spans, 'capture')).toMatchObject({ parentSpanId: submission.spanId });
     expect(childrenOf(spans, named(spans, 'capture'))).toContain('navigate');
-  });
-
-  it('begins anew for a malformed traceparent', async () => {
-    const answer = await service.post({ url: site.url('/static'), ...SMALL }, { traceparent: `00-${'0'.repeat(32)}-${'cd'.repeat(8)}-01` });
-    const spans = await traceOf(answer.headers.get('x-job-id') ?? '', 'POST /v1/screenshot');
-    expect(named(spans, 'POST /v1/screenshot').parentSpanId).toBe('');
+    const malformed = await service.post(
+      { url: site.url('/static'), ...SMALL },
+      { traceparent: `00-${'0'.repeat(32)}-${'cd'.repeat(8)}-01` },
+    );
+    const anew = await traceOf(malformed.headers.get('x-job-id') ?? '', 'POST /v1/screenshot');
+    expect(named(anew, 'POST /v1/screenshot').parentSpanId).toBe('');
   });
 
   it('names the failed stage and the code, not the message', async () => {
@@ -100,11 +103,8 @@ describe('the trace of a capture', () => {
     expect(attempt.attributes).toMatchObject({ 'error.type': 'target_error', 'stillframe.state': 'failed' });
     const failed = spans.filter((span) => span.parentSpanId === attempt.spanId && span.status === ERROR);
     expect(failed.map((span) => span.name)).toEqual([childrenOf(spans, attempt).at(-1)]);
-    expect(named(spans, 'POST /v1/screenshot')).toMatchObject({ status: ERROR });
-    expect(named(spans, 'POST /v1/screenshot').attributes).toMatchObject({
-      'error.type': 'target_error',
-      'http.response.status_code': 502,
-    });
+    const attributes = { 'error.type': 'target_error', 'http.response.status_code': 502 };
+    expect(named(spans, 'POST /v1/screenshot')).toMatchObject({ status: ERROR, attributes });
   });
 
   it('has an attempt for each of two, the second with its own wait', async () => {
@@ -113,10 +113,8 @@ describe('the trace of a capture', () => {
     const jobId = answer.headers.get('x-job-id') ?? '';
     const spans = await traceOf(jobId, 'POST /v1/screenshot');
     const attempts = spans.filter((span) => span.name === 'capture').sort((a, b) => a.startMs - b.startMs);
-    expect(attempts.map(({ attributes }) => [attributes['stillframe.attempt'], attributes['stillframe.state']])).toEqual([
-      [1, 'delayed'],
-      [2, 'failed'],
-    ]);
+    const states = ['delayed', 'failed'];
+    expect(attempts).toMatchObject(states.map((state, i) => ({ attributes: { 'stillframe.attempt': i + 1, 'stillframe.state': state } })));
     expect(attempts[1]?.startMs).toBeGreaterThanOrEqual((attempts[0]?.endMs ?? 0) - 2);
   });
 
@@ -161,16 +159,9 @@ describe('webhooks', () => {
     await collector.until('webhook', 2);
     const spans = await traceOf(jobId, 'webhook', 'POST /v1/screenshot');
     const attempts = spans.filter((span) => span.name === 'webhook').sort((a, b) => a.startMs - b.startMs);
-    expect(
-      attempts.map(({ attributes, status, kind }) => [
-        attributes['http.response.status_code'],
-        attributes['stillframe.outcome'],
-        status,
-        kind,
-      ]),
-    ).toEqual([
-      [500, 'retry', ERROR, KIND.client],
-      [204, 'delivered', 0, KIND.client],
+    expect(attempts).toMatchObject([
+      { attributes: { 'http.response.status_code': 500, 'stillframe.outcome': 'retry' }, status: ERROR, kind: KIND.client },
+      { attributes: { 'http.response.status_code': 204, 'stillframe.outcome': 'delivered' }, status: 0, kind: KIND.client },
     ]);
     const submission = named(spans, 'POST /v1/screenshot');
     for (const [i, request] of [first, second].entries()) {
@@ -185,10 +176,8 @@ describe('privacy', () => {
   it('reveals only the host of a capture, whatever it contains, in either encoding', async () => {
     for (const protocol of ['http/json', 'http/protobuf']) {
       const before = collector.requests.length;
-      const tracing = collector.config({
-        OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
-        OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20collector',
-      });
+      const headers = { OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20collector' };
+      const tracing = collector.config({ OTEL_EXPORTER_OTLP_PROTOCOL: protocol, ...headers });
       await using own = await startService({}, undefined, { tracing });
       const url = site.url(`/status/500?token=${SECRET}#${SECRET}`);
       const login = { headers: { 'x-token': SECRET }, cookies: [{ name: 'session', value: SECRET }] };
@@ -229,20 +218,15 @@ describe('sampling', () => {
 
 describe('an unavailable collector', () => {
   it('neither delays nor fails captures, delays the shutdown by at most 3 s, and is logged once', async () => {
-    const lines: Record<string, unknown>[] = [];
-    const sink = new Writable({ write: (line, _encoding, done) => done(void lines.push(JSON.parse(String(line)))) });
+    const { lines, log } = readableLog();
     const silent = createServer();
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const { port } = silent.address() as { port: number };
     await using broken = await startCollector({ answer: () => 400 });
     for (const endpoint of [`http://127.0.0.1:${port}`, broken.url]) {
       lines.length = 0;
-      const tracing = parseTracing({
-        OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
-        OTEL_BSP_SCHEDULE_DELAY: '20',
-        OTEL_EXPORTER_OTLP_TIMEOUT: '400',
-      });
-      const own = await startService({}, undefined, { tracing, log: pino({ level: 'info' }, sink) });
+      const tracing = broken.config({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_TIMEOUT: '400' });
+      const own = await startService({}, undefined, { tracing, log });
       for (let i = 0; i < 2; i++) expect((await own.post({ url: site.url('/static'), cache_ttl: 0, ...SMALL })).status).toBe(200);
       const before = performance.now();
       await own[Symbol.asyncDispose]();
