@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { Artifacts, StoredArtifact } from '../../src/artifacts/artifacts.js';
 import { copyArtifacts } from '../../src/artifacts/copy-artifacts.js';
 import { openArtifactDirectory } from '../../src/artifacts/directory.js';
 import { silentLog } from '../../src/log.js';
+import { folderOfTest } from '../fixtures/temporary-folder.js';
 import { countFiles } from './count-files.js';
 
 let dir: string;
@@ -13,13 +13,10 @@ let artifacts: Artifacts;
 let kept: StoredArtifact[];
 
 beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'stillframe-copies-'));
+  dir = folderOfTest();
   artifacts = await openArtifactDirectory({ dir: join(dir, 'artifacts'), log: silentLog() });
   kept = await Promise.all(['one', 'two', 'three'].map((text) => artifacts.put(Buffer.from(text), 'png')));
-});
-afterEach(async () => {
-  await artifacts[Symbol.asyncDispose]();
-  rmSync(dir, { recursive: true });
+  return () => artifacts[Symbol.asyncDispose]();
 });
 
 const copy = (wanted = kept) => copyArtifacts(join(dir, 'artifacts'), join(dir, 'copy'), wanted);

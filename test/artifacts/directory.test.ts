@@ -1,32 +1,28 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { Artifacts } from '../../src/artifacts/artifacts.js';
 import { openArtifactDirectory } from '../../src/artifacts/directory.js';
 import { asStorageError } from '../../src/artifacts/storage-error.js';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { silentLog } from '../../src/log.js';
+import { folderOfTest } from '../fixtures/temporary-folder.js';
 import { countFiles } from './count-files.js';
 
 let base: string;
 let dir: string;
-
+let artifacts: Artifacts;
 beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'stillframe-artifacts-'));
+  base = folderOfTest();
   dir = join(base, 'artifacts');
+  artifacts = await openThis();
+  return () => artifacts[Symbol.asyncDispose]();
 });
 
-afterEach(async () => {
-  await rm(base, { recursive: true, force: true });
-});
-
-function openThis(): Promise<Artifacts> {
-  return openArtifactDirectory({ dir, log: silentLog() });
-}
+const openThis = () => openArtifactDirectory({ dir, log: silentLog() });
 
 function pathOf(name: string): string {
   return join(dir, name.slice(0, 2), name);
@@ -39,12 +35,10 @@ async function listAll(artifacts: Artifacts, before: number): Promise<string[]> 
 }
 
 test('an artifact returns its bytes, whole or in part, under an unguessable name', async () => {
-  await using artifacts = await openThis();
   const content = randomBytes(3_000_000);
   const stored = await artifacts.put(content, 'webp');
-  expect(stored.name).toMatch(/^[a-z2-7]{32}\.webp$/);
-  expect(stored.bytes).toBe(content.length);
-  expect(stored.sha256).toBe(createHash('sha256').update(content).digest('hex'));
+  const sha256 = createHash('sha256').update(content).digest('hex');
+  expect(stored).toMatchObject({ name: expect.stringMatching(/^[a-z2-7]{32}\.webp$/), bytes: content.length, sha256 });
   const opened = await artifacts.open(stored.name);
   expect(opened?.bytes).toBe(content.length);
   expect(Math.abs((opened?.modifiedAt ?? 0) - Date.now())).toBeLessThan(60_000);
@@ -53,7 +47,6 @@ test('an artifact returns its bytes, whole or in part, under an unguessable name
 });
 
 test('a removed picture is not kept in memory', async () => {
-  await using artifacts = await openThis();
   const { name } = await artifacts.put(Buffer.from('old'), 'png');
   const read = async () => (await buffer((await (await artifacts.open(name))?.read()) ?? Readable.from([]))).toString();
   expect([await read(), await read()]).toEqual(['old', 'old']);
@@ -63,45 +56,26 @@ test('a removed picture is not kept in memory', async () => {
 });
 
 test('every capture format is an extension, and nothing else is', async () => {
-  await using artifacts = await openThis();
-  const names = await Promise.all(
-    ['png', 'jpeg', 'webp', 'pdf'].map(async (format) => (await artifacts.put(Buffer.from('x'), format)).name),
-  );
-  expect(new Set(names.map((name) => name.slice(0, 32))).size).toBe(4);
+  const stored = await Promise.all(['png', 'jpeg', 'webp', 'pdf'].map((format) => artifacts.put(Buffer.from('x'), format)));
+  expect(new Set(stored.map(({ name }) => name.slice(0, 32))).size).toBe(4);
   await expect(artifacts.put(Buffer.from('x'), 'html')).rejects.toThrow('html');
   await expect(artifacts.put(Buffer.from('x'), '../png')).rejects.toThrow();
 });
 
 test('files are readable by their user only, and are in small subdirectories', async () => {
-  await using artifacts = await openThis();
   const { name } = await artifacts.put(Buffer.from('x'), 'png');
   expect((await stat(pathOf(name))).mode & 0o777).toBe(0o600);
   expect((await stat(dir)).mode & 0o777).toBe(0o700);
 });
 
 test('only names that the directory makes open anything', async () => {
-  await using artifacts = await openThis();
   await writeFile(join(base, 'secret.png'), 'secret');
   await mkdir(join(dir, 'aa'), { recursive: true });
   await writeFile(join(dir, 'aa', 'a.png'), 'secret');
   const plain = 'a'.repeat(32);
-  for (const name of [
-    '../secret.png',
-    '..%2fsecret.png',
-    '/etc/passwd',
-    '',
-    '.',
-    '..',
-    'aa',
-    'a.png',
-    `${plain}.png`,
-    `${plain}.png\0`,
-    `${plain}.png\n`,
-    `${plain}.exe`,
-    `${plain}/../a.png`,
-    `.unfinished/${plain}.png`,
-    `${'A'.repeat(32)}.png`,
-  ]) {
+  const paths = ['../secret.png', '..%2fsecret.png', '/etc/passwd', '', '.', '..', 'aa', 'a.png', `.unfinished/${plain}.png`];
+  const names = [`${plain}.png`, `${plain}.png\0`, `${plain}.png\n`, `${plain}.exe`, `${plain}/../a.png`, `${'A'.repeat(32)}.png`];
+  for (const name of [...paths, ...names]) {
     expect(await artifacts.open(name)).toBeNull();
     await artifacts.remove(name);
   }
@@ -109,7 +83,6 @@ test('only names that the directory makes open anything', async () => {
 });
 
 test('removing an artifact twice, or one that never existed, is not an error', async () => {
-  await using artifacts = await openThis();
   const { name } = await artifacts.put(Buffer.from('x'), 'png');
   await Promise.all([artifacts.remove(name), artifacts.remove(name)]);
   await artifacts.remove(name);
@@ -119,21 +92,17 @@ test('removing an artifact twice, or one that never existed, is not an error', a
 });
 
 test('incomplete files of an earlier run are removed at boot, and never listed or opened', async () => {
-  {
-    await using before = await openThis();
-    await before.put(Buffer.from('whole'), 'png');
-  }
+  await artifacts.put(Buffer.from('whole'), 'png');
   await writeFile(join(dir, '.unfinished', `${'d'.repeat(32)}.png`), 'half');
-  await using artifacts = await openThis();
-  expect(await artifacts.open(`${'d'.repeat(32)}.png`)).toBeNull();
-  expect(await listAll(artifacts, Date.now() + 60_000)).toHaveLength(1);
-  expect(await artifacts.removeLeftovers()).toBe(1);
-  expect(await artifacts.removeLeftovers()).toBe(0);
-  expect(await countFiles(artifacts)).toBe(1);
+  await using later = await openThis();
+  expect(await later.open(`${'d'.repeat(32)}.png`)).toBeNull();
+  expect(await listAll(later, Date.now() + 60_000)).toHaveLength(1);
+  expect(await later.removeLeftovers()).toBe(1);
+  expect(await later.removeLeftovers()).toBe(0);
+  expect(await countFiles(later)).toBe(1);
 });
 
 test('the list contains, in batches, the artifacts last modified before a time', async () => {
-  await using artifacts = await openThis();
   const names = await Promise.all(Array.from({ length: 30 }, async () => (await artifacts.put(Buffer.from('x'), 'png')).name));
   const old = names.slice(0, 10).sort();
   for (const name of old) await utimes(pathOf(name), new Date(1_000_000), new Date(1_000_000));
@@ -142,7 +111,6 @@ test('the list contains, in batches, the artifacts last modified before a time',
 });
 
 test('a put whose file cannot be created keeps nothing, and the next one works', async () => {
-  await using artifacts = await openThis();
   // A file where the directory should be: root writes through any mode, but not here.
   await rm(join(dir, '.unfinished'), { recursive: true });
   await writeFile(join(dir, '.unfinished'), '');

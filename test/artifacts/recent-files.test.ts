@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { type FileSource, RecentFiles } from '../../src/artifacts/recent-files.js';
+import { folderOfTest } from '../fixtures/temporary-folder.js';
 
 /** The file on the disk is changed without the cache's knowledge, to see where an answer comes from. */
 const [DISK, CHANGED] = ['from memory', 'of the disk'];
@@ -16,12 +16,8 @@ let dir: string;
 let path: string;
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'stillframe-recent-'));
+  dir = folderOfTest();
   path = await aFile('a.png');
-});
-
-afterEach(async () => {
-  await rm(dir, { recursive: true, force: true });
 });
 
 async function aFile(name: string): Promise<string> {

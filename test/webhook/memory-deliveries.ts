@@ -24,15 +24,8 @@ export class MemoryDeliveries implements DeliveryStore {
         deliveryId: row.deliveryId,
         event: eventOf(row.job.state === 'failed' ? 'failed' : 'completed'),
         url: row.url,
-        state: 'pending',
-        attempts: 0,
-        maxAttempts: row.maxAttempts ?? 5,
-        generation: 1,
-        lastStatus: null,
-        lastError: null,
-        lastAttemptAt: null,
-        nextAttemptAt: row.dueAt ?? 0,
-        deliveredAt: null,
+        ...{ state: 'pending', attempts: 0, maxAttempts: row.maxAttempts ?? 5, generation: 1 },
+        ...{ lastStatus: null, lastError: null, lastAttemptAt: null, nextAttemptAt: row.dueAt ?? 0, deliveredAt: null },
       },
     });
   }

@@ -1,8 +1,8 @@
-import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { EgressRefused } from '../../src/egress/egress.js';
 import { silentLog } from '../../src/log.js';
 import { type UploadDeps, uploadPicture } from '../../src/webhook/upload-picture.js';
+import { readableLog } from '../fixtures/readable-log.js';
 import { startUploadReceiver } from '../fixtures/upload-receiver.js';
 import { loopbackEgress } from './loopback-egress.js';
 
@@ -20,23 +20,11 @@ describe('an upload', () => {
   it('puts the picture with its type and length, and tells its address without the query', async () => {
     await using receiver = await startUploadReceiver('127.0.0.1');
     await using deps = depsOf(receiver.origin);
-    const result = await uploadPicture(deps, order(`${receiver.origin}/bucket/a%20b.webp?X-Amz-Signature=f00d`), NEVER);
-    expect(result).toEqual({
-      state: 'uploaded',
-      url: `${receiver.origin}/bucket/a%20b.webp`,
-      bytes: 22,
-      attempts: 1,
-      status: 200,
-      error: null,
-    });
-    expect(receiver.uploads).toMatchObject([
-      {
-        method: 'PUT',
-        path: '/bucket/a%20b.webp?X-Amz-Signature=f00d',
-        headers: { 'content-type': 'image/webp', 'content-length': '22', 'user-agent': 'stillframe/1.2.3' },
-        content: PICTURE,
-      },
-    ]);
+    const [url, path] = [`${receiver.origin}/bucket/a%20b.webp`, '/bucket/a%20b.webp?X-Amz-Signature=f00d'];
+    const result = await uploadPicture(deps, order(receiver.origin + path), NEVER);
+    expect(result).toEqual({ state: 'uploaded', url, bytes: 22, attempts: 1, status: 200, error: null });
+    const headers = { 'content-type': 'image/webp', 'content-length': '22', 'user-agent': 'stillframe/1.2.3' };
+    expect(receiver.uploads).toMatchObject([{ method: 'PUT', path, headers, content: PICTURE }]);
     expect(receiver.uploads[0]?.headers['transfer-encoding']).toBeUndefined();
   });
 
@@ -45,36 +33,26 @@ describe('an upload', () => {
     await using deps = depsOf(receiver.origin);
     const headers = { 'x-token': 't', 'content-type': 'text/plain' };
     await uploadPicture(deps, { ...order(`${receiver.origin}/x`), method: 'PATCH', headers }, NEVER);
-    expect(receiver.uploads).toMatchObject([
-      { method: 'PATCH', headers: { 'x-token': 't', 'content-type': 'image/webp' }, content: PICTURE },
-    ]);
+    const sent = { 'x-token': 't', 'content-type': 'image/webp' };
+    expect(receiver.uploads).toMatchObject([{ method: 'PATCH', headers: sent, content: PICTURE }]);
   });
 
   it.each([
-    ['after 503 and a broken connection', [503, 'reset', 201] as const, { state: 'uploaded', attempts: 3, status: 201, error: null }],
-    ['three times at most', [500] as const, { state: 'failed', attempts: 3, status: 500, error: 'The receiver answered 500.' }],
-  ])('is tried again %s', async (_name, answers, expected) => {
+    ['is tried again after 503 and a broken connection', [503, 'reset', 201] as const, { state: 'uploaded', status: 201, error: null }, 3],
+    ['is tried three times at most', [500] as const, { state: 'failed', status: 500, error: 'The receiver answered 500.' }, 3],
+    ['ends with the status of an answer whose body never ends', ['endless'] as const, { state: 'uploaded', status: 200 }, 1],
+    ['ends with a refusal', [403], { state: 'failed', error: 'The receiver answered 403.' }, 1],
+    [
+      'ends with a redirect',
+      [{ status: 307, location: '/elsewhere' }],
+      { state: 'failed', error: 'The receiver answered 307. Redirects are not followed.' },
+      1,
+    ],
+  ])('%s', async (_title, answers, expected, attempts) => {
     await using receiver = await startUploadReceiver('127.0.0.1', answers);
-    await using deps = depsOf(receiver.origin);
-    expect(await uploadPicture(deps, order(`${receiver.origin}/x`), NEVER)).toMatchObject(expected);
-    expect(receiver.uploads).toHaveLength(3);
-  });
-
-  it('ends with the status of an answer whose body never ends', async () => {
-    await using receiver = await startUploadReceiver('127.0.0.1', ['endless']);
     await using deps = depsOf(receiver.origin, { totalMs: 2_000 });
-    expect(await uploadPicture(deps, order(`${receiver.origin}/x`), NEVER)).toMatchObject({ state: 'uploaded', attempts: 1, status: 200 });
-    expect(receiver.uploads).toHaveLength(1);
-  });
-
-  it.each([
-    ['a refusal', 403, 'The receiver answered 403.'],
-    ['a redirect', { status: 307, location: '/elsewhere' }, 'The receiver answered 307. Redirects are not followed.'],
-  ])('ends with %s', async (_name, answer, error) => {
-    await using receiver = await startUploadReceiver('127.0.0.1', [answer]);
-    await using deps = depsOf(receiver.origin);
-    expect(await uploadPicture(deps, order(`${receiver.origin}/x`), NEVER)).toMatchObject({ state: 'failed', attempts: 1, error });
-    expect(receiver.uploads).toHaveLength(1);
+    expect(await uploadPicture(deps, order(`${receiver.origin}/x`), NEVER)).toMatchObject({ ...expected, attempts });
+    expect(receiver.uploads).toHaveLength(attempts);
   });
 
   it('ends in time if the receiver does not answer', async () => {
@@ -94,15 +72,14 @@ describe('an upload', () => {
   });
 
   it('does not say why an address was refused, and logs nothing of the address but its origin', async () => {
-    const lines: string[] = [];
-    const log = pino({}, { write: (line: string) => void lines.push(line) });
+    const { lines, log } = readableLog();
     const refusal = { host: '10.0.0.1', port: 443, reason: 'blocked_address' } as const;
     const egress = { fetch: () => Promise.reject(new EgressRefused(refusal)) };
     await using deps = depsOf('https://example.com', { egress, log });
     const result = await uploadPicture(deps, order('https://example.com/path-token?signature=f00d'), NEVER);
     expect(result).toMatchObject({ state: 'failed', attempts: 3, error: 'The host name could not be resolved to a public address.' });
-    expect(lines.join('')).toContain('"receiver":"https://example.com"');
-    expect(lines.join('')).not.toMatch(/path-token|f00d/);
+    expect(JSON.stringify(lines)).toContain('"receiver":"https://example.com"');
+    expect(JSON.stringify(lines)).not.toMatch(/path-token|f00d/);
   });
 
   it('is ended by its signal', async () => {
