@@ -31,11 +31,8 @@ export async function aCluster(adminUrl: PostgresServer['adminUrl']): Promise<Cl
     start(env = {}, main) {
       const dataDir = join(root, String(servers.length));
       rememberBrowsers(dataDir);
-      const server = startServerProcess({
-        dataDir,
-        env: { ...settingsOf(databaseUrl, bucket), ...env },
-        ...(main === undefined ? {} : { main }),
-      });
+      const all = { ...settingsOf(databaseUrl, bucket), ...env };
+      const server = startServerProcess({ dataDir, env: all, ...(main === undefined ? {} : { main }) });
       servers.push(server);
       return server;
     },
@@ -49,14 +46,10 @@ export async function aCluster(adminUrl: PostgresServer['adminUrl']): Promise<Cl
 }
 
 function settingsOf(databaseUrl: string, { options }: BucketServer): Record<string, string> {
+  const { endpoint, bucket, prefix, region, accessKeyId, secretAccessKey } = options;
   return {
-    STILLFRAME_DATABASE_URL: databaseUrl,
-    STILLFRAME_SECRET_KEY: SECRET_KEY,
-    STILLFRAME_BASE_URL: 'http://127.0.0.1:1',
-    STILLFRAME_S3_ENDPOINT: options.endpoint,
-    STILLFRAME_S3_BUCKET: `${options.bucket}/${options.prefix}`,
-    STILLFRAME_S3_REGION: options.region,
-    STILLFRAME_S3_ACCESS_KEY_ID: options.accessKeyId,
-    STILLFRAME_S3_SECRET_ACCESS_KEY: options.secretAccessKey,
+    ...{ STILLFRAME_DATABASE_URL: databaseUrl, STILLFRAME_SECRET_KEY: SECRET_KEY, STILLFRAME_BASE_URL: 'http://127.0.0.1:1' },
+    ...{ STILLFRAME_S3_ENDPOINT: endpoint, STILLFRAME_S3_BUCKET: `${bucket}/${prefix}`, STILLFRAME_S3_REGION: region },
+    ...{ STILLFRAME_S3_ACCESS_KEY_ID: accessKeyId, STILLFRAME_S3_SECRET_ACCESS_KEY: secretAccessKey },
   };
 }

@@ -11,7 +11,7 @@ import { TLS_IDENTITY } from '../fixtures/tls-identity.js';
 import { connectHttp } from '../http/mcp/mcp-client.js';
 
 const SECRET = 'swordfish-7741';
-const { lines: written, log } = readableLog();
+const { lines: written, log } = readableLog('trace');
 const [site, other, service] = await Promise.all([
   ofFile(startSite({ host: '127.0.0.2' })),
   ofFile(startSite({ host: '127.0.0.2' })),

@@ -1,46 +1,23 @@
-import { getEventListeners } from 'node:events';
+import { EventEmitter, getEventListeners, once } from 'node:events';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Loop, type LoopOptions, withTaskSignal } from '../../src/work/loop.js';
 
 /** A promise and its two ends. */
-interface Signal<T> {
-  promise: Promise<T>;
-  resolve: (value: T) => void;
-  reject: (error: Error) => void;
-}
-
-function signal<T = void>(): Signal<T> {
-  let resolve: (value: T) => void = () => undefined;
-  let reject: (error: Error) => void = () => undefined;
+function signal<T = void>() {
+  let [resolve, reject] = [(_value: T) => {}, (_error: Error) => {}];
   const promise = new Promise<T>((yes, no) => {
-    resolve = yes;
-    reject = no;
+    [resolve, reject] = [yes, no];
   });
   return { promise, resolve, reject };
 }
 
 const NEVER_MS = 3_600_000;
 
-interface Harness {
-  loop: Loop<string>;
-  backlog: string[];
-  started: string[];
-  slots: Map<string, number>;
-  errors: unknown[];
-  claims: () => number;
-  /** Ends a running task. */
-  end(task: string, error?: Error): void;
-  /** Resolves when so many tasks have been started in all. */
-  startedCount(count: number): Promise<void>;
-}
-
-function harness(overrides: Partial<LoopOptions<string>> = {}): Harness {
-  const backlog: string[] = [];
-  const started: string[] = [];
+function harness(overrides: Partial<LoopOptions<string>> = {}) {
+  const [backlog, started, errors]: [string[], string[], unknown[]] = [[], [], []];
   const slots = new Map<string, number>();
-  const errors: unknown[] = [];
-  const ends = new Map<string, Signal<void>>();
-  const waiting: { count: number; resolve: () => void }[] = [];
+  const ends = new Map<string, ReturnType<typeof signal<void>>>();
+  const news = new EventEmitter();
   let claims = 0;
   const loop = new Loop<string>({
     concurrency: 2,
@@ -53,7 +30,7 @@ function harness(overrides: Partial<LoopOptions<string>> = {}): Harness {
       ends.set(task, end);
       started.push(task);
       slots.set(task, slot);
-      for (const { count, resolve } of waiting) if (started.length >= count) resolve();
+      news.emit('started');
       await end.promise;
     },
     nextDueAt: async () => null,
@@ -62,18 +39,13 @@ function harness(overrides: Partial<LoopOptions<string>> = {}): Harness {
     ...overrides,
   });
   return {
-    loop,
-    backlog,
-    started,
-    slots,
-    errors,
-    claims: () => claims,
-    end: (task, error) => (error === undefined ? ends.get(task)?.resolve() : ends.get(task)?.reject(error)),
-    startedCount: (count) =>
-      new Promise((resolve) => {
-        if (started.length >= count) resolve();
-        else waiting.push({ count, resolve });
-      }),
+    ...{ loop, backlog, started, slots, errors, claims: () => claims },
+    /** Ends a running task. */
+    end: (task: string, error?: Error) => (error === undefined ? ends.get(task)?.resolve() : ends.get(task)?.reject(error)),
+    /** Resolves when so many tasks have been started in all. */
+    startedCount: async (count: number) => {
+      while (started.length < count) await once(news, 'started');
+    },
   };
 }
 
@@ -82,9 +54,7 @@ async function settled(): Promise<void> {
   for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-afterEach(() => {
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 test('runs as many tasks at once as there are slots, each in a slot of its own, and the next when one ends', async () => {
   const { loop, backlog, started, slots, end, startedCount } = harness();
@@ -121,12 +91,7 @@ test('a claim for several free slots gives each of its tasks a slot of its own',
   backlog.push('c', 'd');
   end('a');
   await startedCount(4);
-  expect([...slots]).toEqual([
-    ['a', 0],
-    ['b', 1],
-    ['c', 0],
-    ['d', 2],
-  ]);
+  expect(Object.fromEntries(slots)).toEqual({ a: 0, b: 1, c: 0, d: 2 });
   for (const task of ['b', 'c', 'd']) end(task);
   expect(await loop.drain(NEVER_MS)).toBe('idle');
 });
@@ -270,16 +235,13 @@ function remembered(signal: AbortSignal): number {
 }
 
 describe('a task under a signal of its own', () => {
-  test('is stopped with the one that it follows, for its reason', async () => {
+  test('is stopped with the one that it follows, or at once if that is aborted already, for its reason', async () => {
     const source = new AbortController();
     const reason = await withTaskSignal(source.signal, async (signal) => {
       source.abort('over');
       return signal.reason;
     });
     expect(reason).toBe('over');
-  });
-
-  test('is stopped at once when that has been aborted before', async () => {
     expect(await withTaskSignal(AbortSignal.abort('before'), async (signal) => signal.reason)).toBe('before');
   });
 

@@ -6,19 +6,20 @@ const NOON = Date.UTC(2026, 10, 15, 12);
 const DAY_MS = 86_400_000;
 const MONTH_MS = 31 * DAY_MS;
 
-/** Two hands that the test moves. */
-function aClock() {
-  const hands = { wall: NOON, monotonic: 5_000 };
-  const clock = new SteadyClock(
-    () => hands.wall,
-    () => hands.monotonic,
-  );
+/** A clock with two hands that the test moves. */
+function aClock(kept: KeptClock | null = null, wall = NOON) {
+  const hands = { wall, monotonic: 5_000 };
+  const read = [() => hands.wall, () => hands.monotonic] as const;
+  const clock = kept === null ? new SteadyClock(...read) : new SteadyClock(...read, kept);
   const pass = (ms: number) => {
     hands.wall += ms;
     hands.monotonic += ms;
   };
   return { hands, clock, pass };
 }
+
+/** The clock of the next run, with the wall clock so far from where it was. */
+const nextRun = (kept: KeptClock, aheadMs: number) => aClock(kept, kept.trusted + aheadMs);
 
 test('it tells what the wall clock tells as long as that goes on evenly, or is set a little', () => {
   const { hands, clock, pass } = aClock();
@@ -52,21 +53,6 @@ test('a wall clock that goes on evenly for a day after it was set is believed, o
   pass(DAY_MS);
   expect(clock.cautious()).toBe(hands.wall);
 });
-
-/** The clock of the next run, with the wall clock so far from where it was. */
-function nextRun(kept: KeptClock, aheadMs: number) {
-  const hands = { wall: kept.trusted + aheadMs, monotonic: 77 };
-  const clock = new SteadyClock(
-    () => hands.wall,
-    () => hands.monotonic,
-    kept,
-  );
-  const pass = (ms: number) => {
-    hands.wall += ms;
-    hands.monotonic += ms;
-  };
-  return { hands, clock, pass };
-}
 
 test('a machine that was off for up to a day keeps its word about the time', () => {
   const { clock, hands } = nextRun(aClock().clock.keep(), DAY_MS);
