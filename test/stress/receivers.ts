@@ -17,7 +17,7 @@ import { startDnsServer } from '../fixtures/dns-server.js';
 import { TLS_IDENTITY } from '../fixtures/tls-identity.js';
 import { type Behaviour, hasValidSignature, type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
 import { aCompletedJob } from '../http/fake-services.js';
-import { MemoryDeliveries } from '../webhook/memory-deliveries.js';
+import { aDueDelivery, recordingStore } from '../webhook/due-delivery.js';
 import type { TrialResult } from './trial-result.js';
 
 interface Case {
@@ -166,17 +166,14 @@ async function meet(one: Case, egress: Egress, options: typeof AS_PROMISED): Pro
 }
 
 async function attempt(egress: Pick<Egress, 'fetch'>, url: string, timeoutMs: number) {
-  const store = new MemoryDeliveries();
-  store.add({ deliveryId: 'dlv_1', url, secret: SECRET, job: aCompletedJob({ webhookUrl: url }) });
-  const due = await store.claimNextDelivery({ now: Date.now(), leaseMs: 60_000, perReceiver: 1 });
-  if (due === null) throw new Error('nothing is due');
+  const store = recordingStore();
   const start = performance.now();
   await deliver(
     {
       ...{ store, egress, timeoutMs, version: '0.0.0', log: silentLog(), now: Date.now, random: Math.random },
       ...{ places: { baseUrl: 'http://127.0.0.1' }, allowedOrigins: isForeign(url) ? [] : [new URL(url).origin], backoffMs: [BACKOFF_MS] },
     },
-    due,
+    aDueDelivery({ url, secret: SECRET, job: aCompletedJob({ webhookUrl: url }) }),
     new AbortController().signal,
   );
   const recorded = store.outcomes[0];

@@ -6,16 +6,15 @@ import type { AttemptOutcome, DueDelivery } from '../../src/store/store.js';
 import { type DeliverDeps, deliver, retryAfterMs, SIGNATURE_HEADER, sign } from '../../src/webhook/deliver.js';
 import { hasValidSignature, startReceiver } from '../fixtures/webhook-receiver.js';
 import { aCompletedJob } from '../http/fake-services.js';
+import { aDueDelivery, recordingStore, SECRET } from './due-delivery.js';
 import { loopbackEgress } from './loopback-egress.js';
-import { MemoryDeliveries } from './memory-deliveries.js';
 
-const SECRET = 'whsec_0123456789abcdef';
 const NEVER = new AbortController().signal;
 const NOW = 1_700_000_100_500;
 
 /** Deps with a fixed clock and no jitter; the outcome of the one attempt is in `outcomes`. */
 function setUp(overrides: Partial<DeliverDeps> = {}) {
-  const store = new MemoryDeliveries();
+  const store = recordingStore();
   const deps: DeliverDeps = {
     store,
     egress: { fetch: () => Promise.reject(new Error('not to be called')) },
@@ -32,16 +31,6 @@ function setUp(overrides: Partial<DeliverDeps> = {}) {
   return { store, deps };
 }
 
-async function aDueDelivery(store: MemoryDeliveries, overrides: Partial<DueDelivery> = {}): Promise<DueDelivery> {
-  const job = overrides.job ?? aCompletedJob();
-  store.add({ deliveryId: `dlv_${store.rows.length}`, url: overrides.url ?? 'https://example.com/hook', secret: SECRET, job });
-  const row = store.rows.at(-1);
-  if (row !== undefined && overrides.attempt !== undefined) row.status = { ...row.status, attempts: overrides.attempt - 1 };
-  const due = await store.claimNextDelivery({ now: NOW, leaseMs: 1, perReceiver: 1_000 });
-  if (due === null) throw new Error('nothing due');
-  return { ...due, ...overrides };
-}
-
 function answering(status: number, headers: Record<string, string> = {}): DeliverDeps['egress'] {
   return {
     fetch: async (): Promise<PublicResponse> => ({ status, headers: new Headers(headers), body: new Uint8Array(), truncated: false }),
@@ -54,7 +43,7 @@ function failingWith(error: unknown): DeliverDeps['egress'] {
 
 async function outcomeOf(overrides: Partial<DeliverDeps>, due: Partial<DueDelivery> = {}): Promise<AttemptOutcome | undefined> {
   const { store, deps } = setUp(overrides);
-  await deliver(deps, await aDueDelivery(store, due), NEVER);
+  await deliver(deps, aDueDelivery(due), NEVER);
   return store.outcomes.at(-1)?.outcome;
 }
 
@@ -62,7 +51,7 @@ test('an attempt posts the signed payload of a completed capture', async () => {
   await using receiver = await startReceiver();
   await using egress = loopbackEgress();
   const { store, deps } = setUp({ egress, allowedOrigins: [receiver.origin], now: Date.now });
-  const due = await aDueDelivery(store, { url: receiver.url('/hook?token=x') });
+  const due = aDueDelivery({ url: receiver.url('/hook?token=x') });
   await deliver(deps, due, NEVER);
   const [request] = receiver.requests;
   expect(request).toMatchObject({ method: 'POST', path: '/hook?token=x' });
@@ -82,11 +71,11 @@ test('an attempt posts the signed payload of a completed capture', async () => {
 test('an attempt posts the error of a failed capture', async () => {
   await using receiver = await startReceiver();
   await using egress = loopbackEgress();
-  const { store, deps } = setUp({ egress, allowedOrigins: [receiver.origin] });
+  const { deps } = setUp({ egress, allowedOrigins: [receiver.origin] });
   const error = { code: 'render_timeout', message: 'too slow', retriable: true, status: 504 } as const;
   const result = { outcome: { ok: false, error }, durationMs: 5, completedAt: 6, workerId: 'w' } as const;
   const job = aCompletedJob({ state: 'failed', result });
-  await deliver(deps, await aDueDelivery(store, { url: receiver.url(), job }), NEVER);
+  await deliver(deps, aDueDelivery({ url: receiver.url(), job }), NEVER);
   expect(receiver.requests[0]?.payload).toMatchObject({
     event: 'capture.failed',
     ok: false,
@@ -99,17 +88,15 @@ test('each attempt has its own signature', async () => {
   await using receiver = await startReceiver({ script: [{ status: 503 }, { status: 204 }] });
   await using egress = loopbackEgress();
   let now = NOW;
-  const { store, deps } = setUp({ egress, allowedOrigins: [receiver.origin], now: () => now });
-  await deliver(deps, await aDueDelivery(store, { url: receiver.url() }), NEVER);
+  const { deps, store } = setUp({ egress, allowedOrigins: [receiver.origin], now: () => now });
+  await deliver(deps, aDueDelivery({ url: receiver.url() }), NEVER);
   now += 60_000;
-  const again = await store.claimNextDelivery({ now, leaseMs: 1, perReceiver: 1 });
-  if (again === null) throw new Error('not due again');
-  await deliver(deps, again, NEVER);
+  await deliver(deps, aDueDelivery({ url: receiver.url(), attempt: 2 }), NEVER);
   const [first, second] = receiver.requests.map((request) => String(request.headers['x-service-signature']));
   expect(first).toMatch(/^t=1700000100,/);
   expect(second).toMatch(/^t=1700000160,/);
   expect(receiver.requests.every((request) => hasValidSignature(request, SECRET, now))).toBe(true);
-  expect(store.rows[0]?.status).toMatchObject({ state: 'delivered', attempts: 2, generation: 1 });
+  expect(store.outcomes).toMatchObject([{ outcome: { kind: 'retry' } }, { outcome: { kind: 'delivered' } }]);
 });
 
 const outcomes: [number[], AttemptOutcome['kind'], string][] = [
@@ -199,17 +186,16 @@ test('an attempt that a stop interrupts is not recorded, so that it is made agai
   await using egress = loopbackEgress();
   const { store, deps } = setUp({ egress, allowedOrigins: [receiver.origin] });
   const stop = new AbortController();
-  const delivering = deliver(deps, await aDueDelivery(store, { url: receiver.url() }), stop.signal);
+  const delivering = deliver(deps, aDueDelivery({ url: receiver.url() }), stop.signal);
   await receiver.received(1);
   stop.abort();
   await delivering;
   expect(store.outcomes).toEqual([]);
-  expect(await store.claimNextDelivery({ now: NOW + 20_000, leaseMs: 1, perReceiver: 1 })).toMatchObject({ attempt: 1 });
 });
 
 test('a failure of the store is passed to the caller', async () => {
-  const { store, deps } = setUp({ egress: answering(204) });
-  const due = await aDueDelivery(store);
+  const { deps } = setUp({ egress: answering(204) });
+  const due = aDueDelivery();
   const broken = { ...deps, store: { recordAttempt: () => Promise.reject(new Error('disk full')) } };
   await expect(deliver(broken, due, NEVER)).rejects.toThrow('disk full');
 });
