@@ -2,6 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
+import { inject } from 'vitest';
 import { type BucketServer, startBucketServer } from '../fixtures/bucket-server.js';
 import { createDatabase, dropDatabase, type PostgresServer } from '../fixtures/postgres.js';
 import { rememberBrowsers } from '../render/install/any-browser.js';
@@ -51,5 +53,19 @@ function settingsOf(databaseUrl: string, { options }: BucketServer): Record<stri
     ...{ STILLFRAME_DATABASE_URL: databaseUrl, STILLFRAME_SECRET_KEY: SECRET_KEY, STILLFRAME_BASE_URL: 'http://127.0.0.1:1' },
     ...{ STILLFRAME_S3_ENDPOINT: endpoint, STILLFRAME_S3_BUCKET: `${bucket}/${prefix}`, STILLFRAME_S3_REGION: region },
     ...{ STILLFRAME_S3_ACCESS_KEY_ID: accessKeyId, STILLFRAME_S3_SECRET_ACCESS_KEY: secretAccessKey },
+  };
+}
+
+/** A database of its own, with a client, removed afterwards. */
+export async function aDatabase() {
+  const url = await createDatabase(inject('postgresUrl'));
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return {
+    ...{ url, client, name: new URL(url).pathname.slice(1) },
+    async [Symbol.asyncDispose]() {
+      await client.end();
+      await dropDatabase(url);
+    },
   };
 }

@@ -1,14 +1,12 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { createDatabase, dropDatabase, type PostgresServer, startPostgres } from '../fixtures/postgres.js';
+import { expect, test } from 'vitest';
+import { ofFile } from '../fixtures/of-file.js';
+import { startPostgres } from '../fixtures/postgres.js';
 import { type ClusterOptions, runOn } from '../stress/cluster.js';
 import { run as runConcurrent } from '../stress/concurrent.js';
+import { aDatabase } from './a-cluster.js';
 
 /** These tests have their own server, because one of them restarts it. */
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server[Symbol.asyncDispose]());
+const server = await ofFile(startPostgres());
 
 // The trials in small; `npm run trial -- cluster` and `npm run trial -- concurrent` are the whole.
 test.each<[string, ClusterOptions]>([
@@ -25,12 +23,8 @@ test.each<[string, ClusterOptions]>([
 });
 
 test('the invariants hold whatever eight connections do at once, and no caller sees a deadlock', async () => {
-  const place = await createDatabase(inject('postgresUrl'));
-  try {
-    const { figures, problems } = await runConcurrent({ place, operations: 1_000, seed: 5 });
-    expect(problems).toEqual([]);
-    expect(figures).toMatchObject({ operations: 1_000, illegal: 0 });
-  } finally {
-    await dropDatabase(place);
-  }
+  await using database = await aDatabase();
+  const { figures, problems } = await runConcurrent({ place: database.url, operations: 1_000, seed: 5 });
+  expect(problems).toEqual([]);
+  expect(figures).toMatchObject({ operations: 1_000, illegal: 0 });
 });

@@ -1,26 +1,25 @@
 /** Several servers on one database and one bucket, through the front door. */
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { aCluster, type Cluster } from './a-cluster.js';
+import type { ServerResponse } from 'node:http';
+import { expect, inject, test } from 'vitest';
+import { ofFile } from '../fixtures/of-file.js';
+import { startPostgres } from '../fixtures/postgres.js';
+import { html } from '../fixtures/site/answer.js';
+import { startSite } from '../fixtures/site/site.js';
+import { aCluster } from './a-cluster.js';
 
 const API = { STILLFRAME_ROLES: 'api,webhook', STILLFRAME_SYNC_WAIT_MS: '120000' };
 const SMALL = { width: 320, height: 240, deviceScaleFactor: 1 };
 const CAPTURE = { STILLFRAME_ROLES: 'capture' };
 
-let site: { url: string; held: ServerResponse[] /** Whether `/held` answers at once. */; open: boolean; close(): void };
-let cluster: Cluster;
-
-beforeAll(async () => {
-  site = await startSite();
-  cluster = await aCluster(inject('postgresUrl'));
-});
-
-afterAll(async () => {
-  await cluster[Symbol.asyncDispose]();
-  site.close();
-});
+const site = await ofFile(startSite({ host: '127.0.0.2' }));
+for (const path of ['/page', '/shared', '/once']) site.route(path, (_, response) => html(response, `<h1>${path}</h1>`));
+/** Answers of `/held`, which the test gives until it is open. */
+const held: ServerResponse[] = [];
+let isOpen = false;
+site.route('/held', (_, response) => (isOpen ? html(response, '<h1>held</h1>') : held.push(response)));
+const cluster = await ofFile(aCluster(inject('postgresUrl')));
+const WAIT = { timeout: 120_000, interval: 50 };
 
 test('one server accepts the request, another one captures, and the first one answers and shows the picture', async () => {
   const api = cluster.start(API);
@@ -33,53 +32,52 @@ test('one server accepts the request, another one captures, and the first one an
   expect(secondKey).toBeNull();
   expect((await fetch(`${captureUrl}/v1/screenshot`, { method: 'POST' })).status).toBe(404);
   expect((await health(captureUrl)).status).toBe(200);
-  await until(async () => (await health(url)).data.worker_ready === true);
+  await expect.poll(async () => (await health(url)).data.worker_ready, WAIT).toBe(true);
   const { ready_workers, sandboxed } = (await health(captureUrl)).data;
   expect((await health(url)).data).toMatchObject({ ready_workers, sandboxed });
 
-  const taken = await submit(url, key, { url: `${site.url}/page` });
-  expect(taken).toMatchObject({ status: 200, data: { url: `${site.url}/page`, cached: false } });
+  const taken = await submit(url, key, { url: `${site.origin}/page` });
+  expect(taken).toMatchObject({ status: 200, data: { url: `${site.origin}/page`, cached: false } });
   const name = new URL(taken.data.cdn_url).pathname;
   const picture = await fetch(`${url}${name}`);
   expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/webp']);
   expect(cluster.bucket.names()).toHaveLength(1);
-  expect(await submit(url, key, { url: `${site.url}/page`, cache_ttl: 60 })).toMatchObject({ status: 200, data: { cached: true } });
+  expect(await submit(url, key, { url: `${site.origin}/page`, cache_ttl: 60 })).toMatchObject({ status: 200, data: { cached: true } });
 
   // A second API server: the same key, the same jobs, one render for the same submission.
   const other = cluster.start(API);
   const { url: otherUrl } = await other.ready;
-  const both = await Promise.all([url, otherUrl].map((at) => submit(at, key, { url: `${site.url}/shared`, cache_ttl: 60 })));
+  const both = await Promise.all([url, otherUrl].map((at) => submit(at, key, { url: `${site.origin}/shared`, cache_ttl: 60 })));
   expect(both.map((answer) => answer.data.cached).sort()).toEqual([false, true]);
   const idempotencyKey = randomUUID();
-  const twice = await Promise.all([url, otherUrl].map((at) => submit(at, key, { url: `${site.url}/once` }, idempotencyKey)));
+  const twice = await Promise.all([url, otherUrl].map((at) => submit(at, key, { url: `${site.origin}/once` }, idempotencyKey)));
   expect(twice[0]?.data.cdn_url).toBe(twice[1]?.data.cdn_url);
   const usage = await (await fetch(`${otherUrl}/v1/usage`, { headers: { authorization: `Bearer ${key}` } })).json();
   expect(usage).toMatchObject({ data: { credits: 5, reserved: 0 } });
 });
 
 test('requests are answered with 503 while the database is unavailable, and finished captures are stored afterwards', async () => {
-  const { startPostgres } = await import('../fixtures/postgres.js');
   await using server = await startPostgres();
   await using fresh = await aCluster(server.adminUrl);
   const { url, firstKey } = await fresh.start({ STILLFRAME_SYNC_WAIT_MS: '120000' }).ready;
   const key = firstKey ?? '';
-  const heldBefore = site.held.length;
-  const pending = await submit(url, key, { url: `${site.url}/held`, sync: false });
+  const heldBefore = held.length;
+  const pending = await submit(url, key, { url: `${site.origin}/held`, sync: false });
   expect(pending.status).toBe(202);
-  await until(async () => site.held.length > heldBefore);
+  await expect.poll(() => held.length, WAIT).toBeGreaterThan(heldBefore);
   await server.kill();
-  const away = await submit(url, key, { url: `${site.url}/page` });
+  const away = await submit(url, key, { url: `${site.origin}/page` });
   expect([away.status, away.retryAfter]).toEqual([503, '5']);
   expect((await health(url)).status).toBe(503);
-  site.held.at(-1)?.end('<h1>meanwhile</h1>');
+  held.at(-1)?.setHeader('content-type', 'text/html').end('<h1>meanwhile</h1>');
   // A claim of the last moment may be lost with the database, and is made again.
-  site.open = true;
+  isOpen = true;
   await server.start();
   const backSince = performance.now();
-  await until(async () => (await submit(url, key, { url: `${site.url}/page` })).status === 200);
+  await expect.poll(async () => (await submit(url, key, { url: `${site.origin}/page` })).status, WAIT).toBe(200);
   expect(performance.now() - backSince).toBeLessThan(25_000);
   const jobOf = async () => (await (await fetch(url + pending.data.poll_url, { headers: { authorization: `Bearer ${key}` } })).json()).data;
-  await until(async () => (await jobOf()).state === 'completed');
+  await expect.poll(async () => (await jobOf()).state, WAIT).toBe('completed');
   expect(fresh.bucket.names()).toHaveLength(2);
 });
 
@@ -94,7 +92,7 @@ test('two API servers grant half of a rate limit each', async () => {
   // It refills faster than it is asked.
   expect(await remaining()).toBe(19);
   await fresh.start(limited).ready;
-  await until(async () => (await remaining()) === 9);
+  await expect.poll(remaining, WAIT).toBe(9);
 });
 
 interface Answer {
@@ -103,16 +101,10 @@ interface Answer {
   data: Record<string, string> & { cached?: boolean; cdn_url: string };
 }
 
-async function submit(url: string, key: string, body: Record<string, unknown>, idempotencyKey?: string): Promise<Answer> {
-  const response = await fetch(`${url}/v1/screenshot`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${key}`,
-      'content-type': 'application/json',
-      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
-    },
-    body: JSON.stringify({ sync: true, cache_ttl: 0, timeout: 60_000, viewport: SMALL, ...body }),
-  });
+async function submit(url: string, key: string, body: Record<string, unknown>, idempotencyKey: string = randomUUID()): Promise<Answer> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
+  const wish = JSON.stringify({ sync: true, cache_ttl: 0, timeout: 60_000, viewport: SMALL, ...body });
+  const response = await fetch(`${url}/v1/screenshot`, { method: 'POST', headers, body: wish });
   const answer = (await response.json()) as { data: Answer['data'] };
   return { status: response.status, retryAfter: response.headers.get('retry-after'), data: answer.data };
 }
@@ -120,31 +112,4 @@ async function submit(url: string, key: string, body: Record<string, unknown>, i
 async function health(url: string): Promise<{ status: number; data: Record<string, unknown> }> {
   const response = await fetch(`${url}/v1/health`);
   return { status: response.status, data: ((await response.json()) as { data: Record<string, unknown> }).data };
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 120_000;
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error('it never came to be');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
-/** `/held` answers when the test says so. */
-async function startSite(): Promise<typeof site> {
-  const held: ServerResponse[] = [];
-  const answer = (request: IncomingMessage, response: ServerResponse) => {
-    response.setHeader('content-type', 'text/html');
-    if (request.url === '/held' && !it.open) held.push(response);
-    else response.end(`<h1>${request.url}</h1>`);
-  };
-  const server = createServer(answer);
-  const it: typeof site = { url: '', held, open: false, close: () => undefined };
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.2', resolve));
-  it.close = () => {
-    server.closeAllConnections();
-    server.close();
-  };
-  it.url = `http://127.0.0.2:${(server.address() as AddressInfo).port}`;
-  return it;
 }

@@ -3,10 +3,9 @@ import { expect, inject, test } from 'vitest';
 import { silentLog } from '../../src/log.js';
 import { PG_MIGRATIONS_DIR } from '../../src/package-files.js';
 import { openPostgresStore } from '../../src/store/postgres/open-store.js';
-import { createDatabase, dropDatabase } from '../fixtures/postgres.js';
 import { aCaller, aNewJob, claimNext, RULES } from '../store/factories.js';
 import { runCommand } from '../stress/server-process.js';
-import { aCluster } from './a-cluster.js';
+import { aCluster, aDatabase } from './a-cluster.js';
 
 test('commands migrate the database, manage it, and explain how to copy it', async () => {
   await using cluster = await aCluster(inject('postgresUrl'));
@@ -15,11 +14,8 @@ test('commands migrate the database, manage it, and explain how to copy it', asy
   expect((await command('migrate')).code).toBe(0);
   expect((await command('accounts', 'create', 'acme')).code).toBe(0);
   expect((await command('keys', 'create', '--label', 'first', '--account', 'acme')).out).toContain('sf_live_');
-  expect(JSON.parse((await command('accounts', 'usage', 'acme', '--json')).out)).toMatchObject({
-    account: 'acme',
-    credits: 0,
-    reserved: 0,
-  });
+  const usage = JSON.parse((await command('accounts', 'usage', 'acme', '--json')).out);
+  expect(usage).toMatchObject({ account: 'acme', credits: 0, reserved: 0 });
   expect((await command('queue', 'pause')).code).toBe(0);
   expect(JSON.parse((await command('queue', 'status', '--json')).out)).toMatchObject({ paused: true });
   const backup = await command('backup', 'copy.dump');
@@ -32,10 +28,10 @@ test('commands migrate the database, manage it, and explain how to copy it', asy
 });
 
 test('a new secret key works together with the old one, and alone afterwards', async () => {
-  const url = await createDatabase(inject('postgresUrl'));
+  await using database = await aDatabase();
   const [old, next, foreign] = [1, 2, 3].map((byte) => Buffer.alloc(32, byte)) as [Buffer, Buffer, Buffer];
   const open = (...secretKeys: Buffer[]) =>
-    openPostgresStore({ url, secretKeys, migrationsDir: PG_MIGRATIONS_DIR, migrates: true, facts: null, log: silentLog() });
+    openPostgresStore({ url: database.url, secretKeys, migrationsDir: PG_MIGRATIONS_DIR, migrates: true, facts: null, log: silentLog() });
   const before = await open(old);
   const caller = await aCaller(before);
   await before.rotateSigningSecret(caller.keyId, 'a signing secret', 0);
@@ -58,5 +54,4 @@ test('a new secret key works together with the old one, and alone afterwards', a
   const alone = await open(next);
   expect(await alone.signingSecrets(caller.keyId, 0)).toEqual(['a signing secret']);
   await alone[Symbol.asyncDispose]();
-  await dropDatabase(url);
 });

@@ -10,6 +10,7 @@ import { aCaller, aNewJob, type Caller, claimNext, claimOf, openAt, RULES } from
 const LEASE_MS = 30_000;
 /** As many as make a silent node a lost one, and some more. */
 const BEATS = 6;
+const WAIT = { timeout: 20_000, interval: 20 };
 
 let url: string;
 let proxy: DatabaseProxy;
@@ -48,9 +49,8 @@ test('a server that only lost its listening connection keeps its captures', asyn
   expect(told).not.toContain('node_lost');
   expect(await other.recover({ now: other.now(), starting: false })).toEqual({ requeued: 0, ended: [] });
   proxy.cutListeners(false);
-  expect(
-    await worker.fail(claimOf(claimed), { code: 'target_error', message: '', retriable: false, status: 502 }, worker.now()),
-  ).toHaveLength(1);
+  const failure = { code: 'target_error', message: '', retriable: false, status: 502 } as const;
+  expect(await worker.fail(claimOf(claimed), failure, worker.now())).toHaveLength(1);
 });
 
 test("a jump of the database's clock takes no capture away until its server ends", async () => {
@@ -60,7 +60,7 @@ test("a jump of the database's clock takes no capture away until its server ends
   await database.query(`CREATE OR REPLACE FUNCTION stillframe_now() RETURNS bigint LANGUAGE sql VOLATILE
     AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 2 * ${LEASE_MS} $$`);
   await database.end();
-  await until(async () => other.now() > before + LEASE_MS);
+  await expect.poll(() => other.now(), WAIT).toBeGreaterThan(before + LEASE_MS);
   expect(await other.recover({ now: other.now(), starting: false })).toEqual({ requeued: 0, ended: [] });
   await worker[Symbol.asyncDispose]();
   expect(await other.recover({ now: other.now(), starting: false })).toEqual({ requeued: 1, ended: [] });
@@ -79,16 +79,9 @@ test('a claim whose answer was lost is undone by the next one', async () => {
 /** Resolves when the working server has told so many times that it lives. */
 async function beatsOfWorker(): Promise<void> {
   const seen = new Set<number>();
-  await until(async () => {
+  const beats = async () => {
     for (const { seenAt } of (await other.nodes()).slice(0, 1)) seen.add(seenAt);
-    return seen.size > BEATS;
-  });
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000;
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error('it never came to be');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+    return seen.size;
+  };
+  await expect.poll(beats, WAIT).toBeGreaterThan(BEATS);
 }

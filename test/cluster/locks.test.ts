@@ -1,11 +1,11 @@
 /** Steps that meet in the middle: what one transaction holds, another one must wait for. */
 import pg from 'pg';
-import { expect, inject, test } from 'vitest';
-import { createDatabase, dropDatabase } from '../fixtures/postgres.js';
+import { expect, test } from 'vitest';
 import { aCaller, aCapture, aNewJob, claimNext, claimOf, NOON, openAt, RULES } from '../store/factories.js';
+import { aDatabase } from './a-cluster.js';
 
 test('a submission that joins a render which is just ending ends with it, without a sweep', async () => {
-  await using database = await aDatabase();
+  await using database = await aLockedStore();
   const { store, client, watcher } = database;
   const caller = await aCaller(store, { quota: 100 });
   await store.accept(aNewJob(caller, { cacheIdentity: 'page' }), RULES);
@@ -24,7 +24,7 @@ test('a submission that joins a render which is just ending ends with it, withou
 });
 
 test('of two recoveries that end a job at once, one reports it and corrects the turn of its account', async () => {
-  await using database = await aDatabase();
+  await using database = await aLockedStore();
   const { store, client, watcher } = database;
   const caller = await aCaller(store);
   await store.accept(aNewJob(caller, { attemptBudget: 1 }), RULES);
@@ -41,29 +41,23 @@ test('of two recoveries that end a job at once, one reports it and corrects the 
 });
 
 /** A store, a client that holds locks, and one that watches, since a transaction goes on seeing the connections of its first look. */
-async function aDatabase() {
-  const url = await createDatabase(inject('postgresUrl'));
-  const store = await openAt(url);
-  const client = new pg.Client({ connectionString: url });
-  const watcher = new pg.Client({ connectionString: url });
-  await Promise.all([client.connect(), watcher.connect()]);
+async function aLockedStore() {
+  const database = await aDatabase();
+  const store = await openAt(database.url);
+  const watcher = new pg.Client({ connectionString: database.url });
+  await watcher.connect();
   return {
-    ...{ store, client, watcher },
+    ...{ store, client: database.client, watcher },
     async [Symbol.asyncDispose]() {
-      await Promise.all([client.end(), watcher.end(), store[Symbol.asyncDispose]()]);
-      await dropDatabase(url);
+      await Promise.all([watcher.end(), store[Symbol.asyncDispose]()]);
+      await database[Symbol.asyncDispose]();
     },
   };
 }
 
 /** Resolves when so many transactions wait for a lock. */
 async function waiters(watcher: pg.Client, count: number): Promise<void> {
-  for (const deadline = performance.now() + 10_000; performance.now() < deadline; ) {
-    const { rows } = await watcher.query<{ n: string }>(
-      `SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-    );
-    if (Number(rows[0]?.n) >= count) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new Error('nobody waits');
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  const look = async () => (await watcher.query(waiting)).rowCount;
+  await expect.poll(look, { timeout: 10_000, interval: 10 }).toBeGreaterThanOrEqual(count);
 }

@@ -1,26 +1,11 @@
 /** Databases that cannot be used as they are, and how that is told. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import pg from 'pg';
-import { expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { LOCKS, openDatabase } from '../../src/store/postgres/connect.js';
 import { StoreError } from '../../src/store/store-error.js';
-import { createDatabase, dropDatabase } from '../fixtures/postgres.js';
+import { dropDatabase } from '../fixtures/postgres.js';
 import { openAt } from '../store/factories.js';
-
-/** A database of its own, removed afterwards. */
-async function aDatabase() {
-  const url = await createDatabase(inject('postgresUrl'));
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  const [{ name }] = (await client.query<{ name: string }>('SELECT current_database() AS name')).rows as [{ name: string }];
-  return {
-    ...{ url, name, client },
-    async [Symbol.asyncDispose]() {
-      await client.end();
-      await dropDatabase(url);
-    },
-  };
-}
+import { aDatabase } from './a-cluster.js';
 
 test('a database with an encoding other than UTF-8 is refused', async () => {
   await using database = await aDatabase();

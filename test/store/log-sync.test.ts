@@ -1,4 +1,5 @@
-import { fdatasync, readdirSync, readlinkSync, rmSync, statSync } from 'node:fs';
+import { EventEmitter, once } from 'node:events';
+import { fdatasync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { STORE_FILES } from '../../src/package-files.js';
@@ -8,22 +9,18 @@ import { Connection } from '../../src/store/sqlite/connection.js';
 import { Database } from '../../src/store/sqlite/driver.js';
 import { LogSync, type SyncFile, Writer } from '../../src/store/sqlite/writer.js';
 import { translateEngineError } from '../../src/store/store-error.js';
-import { aDataDir } from './factories.js';
+import { folderOfTest } from '../fixtures/temporary-folder.js';
 
 /** Calls of the disk sync, each answered by the test. */
-class HeldSyncs {
-  readonly waiting: ((error: Error | null) => void)[] = [];
-  #arrived: () => void = () => undefined;
-
-  readonly sync: SyncFile = (_handle, done) => {
-    this.waiting.push(done);
-    this.#arrived();
+function heldSyncs() {
+  const waiting: ((error: Error | null) => void)[] = [];
+  const news = new EventEmitter();
+  const syncFile: SyncFile = (_handle, done) => void news.emit('sync', waiting.push(done));
+  const next = async () => {
+    if (waiting.length === 0) await once(news, 'sync');
+    return waiting.shift() as (error: Error | null) => void;
   };
-
-  async next(): Promise<(error: Error | null) => void> {
-    if (this.waiting.length === 0) await new Promise<void>((resolve) => (this.#arrived = resolve));
-    return this.waiting.shift() as (error: Error | null) => void;
-  }
+  return { waiting, syncFile, next };
 }
 
 interface WriterOptions {
@@ -33,7 +30,7 @@ interface WriterOptions {
 }
 
 function aWriter({ syncFile, thread = STORE_FILES.checkpointThread, times }: WriterOptions = {}) {
-  const dir = aDataDir();
+  const dir = folderOfTest();
   const file = join(dir, 'test.db');
   const connection = new Connection(new Database(file));
   connection.db.pragma('journal_mode = WAL');
@@ -47,47 +44,32 @@ function aWriter({ syncFile, thread = STORE_FILES.checkpointThread, times }: Wri
     await log.close();
     await checkpoints.close();
     connection.db.close();
-    rmSync(dir, { recursive: true, force: true });
   });
   const insert = (bytes = 1) => writer.run(() => connection.db.prepare('INSERT INTO rows (body) VALUES (zeroblob(?))').run(bytes).changes);
   const connections = () => readdirSync('/proc/self/fd').filter((name) => linkOf(name) === `${file}-wal`).length;
   return { connection, file, checkpoints, log, writer, insert, connections, logBytes: () => statSync(`${file}-wal`).size };
 }
 
-test('a write is answered when a sync that began after its commit has ended; writes that arrive meanwhile share the next one', async () => {
-  const held = new HeldSyncs();
-  const { insert, connection } = aWriter({ syncFile: held.sync });
+test('a write, and an answer to a client, wait for the end of a sync that began after the commit; later writes share the next one', async () => {
+  const held = heldSyncs();
+  const { insert, connection, log } = aWriter(held);
   const rows = () => connection.db.prepare('SELECT count(*) FROM rows').pluck().get();
   const answered: string[] = [];
   const first = insert().then(() => answered.push('first'));
   const firstSync = await held.next();
+  const told = log.durable().then(() => answered.push('told'));
   const second = insert().then(() => answered.push('second'));
   await new Promise((resolve) => setImmediate(resolve));
   const third = insert().then(() => answered.push('third'));
   await new Promise((resolve) => setImmediate(resolve));
   expect({ answered, rows: rows() }).toEqual({ answered: [], rows: 1 });
   firstSync(null);
-  await first;
+  await Promise.all([first, told]);
   const secondSync = await held.next();
-  expect({ answered, rows: rows() }).toEqual({ answered: ['first'], rows: 3 });
+  expect({ answered: answered.sort(), rows: rows() }).toEqual({ answered: ['first', 'told'], rows: 3 });
   secondSync(null);
   await Promise.all([second, third]);
   expect(held.waiting).toHaveLength(0);
-});
-
-test('an answer to a client waits for the running sync', async () => {
-  const held = new HeldSyncs();
-  const { insert, log } = aWriter({ syncFile: held.sync });
-  const write = insert();
-  const sync = await held.next();
-  let told = false;
-  const telling = log.durable().then(() => {
-    told = true;
-  });
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(told).toBe(false);
-  sync(null);
-  await Promise.all([write, telling]);
 });
 
 test('after a sync that failed, nothing is answered before the whole log is in the database file', async () => {

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
@@ -6,22 +5,19 @@ import { Connection } from '../../src/store/sqlite/connection.js';
 import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import { LogSync, Writer } from '../../src/store/sqlite/writer.js';
 import { translateEngineError } from '../../src/store/store-error.js';
-import { aDataDir, aNewJob, aStore, NOON, RULES } from './factories.js';
+import { folderOfTest } from '../fixtures/temporary-folder.js';
+import { aNewJob, aQueued, aStore, NOON, RULES } from './factories.js';
 import { test } from './store-test.js';
 
 const SOUND = { require: () => undefined, translate: translateEngineError };
 
 function aDatabase(options: { lockWaitMs?: number } = {}) {
   const statements: string[] = [];
-  const dir = aDataDir();
-  const file = join(dir, 'test.db');
+  const file = join(folderOfTest(), 'test.db');
   const db = new Database(file, { verbose: (sql) => statements.push(String(sql)), timeout: 1 });
   db.pragma('journal_mode = WAL');
   db.exec('CREATE TABLE rows (id INTEGER PRIMARY KEY, body BLOB)');
-  onTestFinished(() => {
-    db.close();
-    rmSync(dir, { recursive: true, force: true });
-  });
+  onTestFinished(() => void db.close());
   const connection = new Connection(db);
   const log = new LogSync(connection, { afterCommit: () => undefined, room: () => null, truncate: async () => false });
   return { db, file, statements, writer: new Writer(connection, log, SOUND, options.lockWaitMs) };
@@ -44,20 +40,16 @@ test('a failing write affects no other, and leaves nothing behind', async () => 
 });
 
 test("a write waits for another process's lock while reads continue", async ({ it, store, user }) => {
-  const job = aNewJob(user);
-  await store.accept(job, RULES);
+  const job = await aQueued(store, user);
   const other = new Database(join(it.dataDir, 'stillframe.db'));
   other.exec('BEGIN IMMEDIATE');
-  let done = false;
-  const write = store.accept(aNewJob(user), RULES).then((answer) => {
-    done = true;
-    return answer;
-  });
+  const done = vi.fn();
+  const write = store.accept(aNewJob(user), RULES).finally(done);
   for (let turn = 0; turn < 20; turn++) {
     await new Promise((resolve) => setImmediate(resolve));
     expect(await store.findJob(job.id)).toMatchObject({ id: job.id });
   }
-  expect(done).toBe(false);
+  expect(done).not.toHaveBeenCalled();
   other.exec('COMMIT');
   expect((await write).kind).toBe('queued');
   other.close();
