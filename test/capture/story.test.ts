@@ -1,4 +1,3 @@
-import { pino } from 'pino';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Artifacts } from '../../src/artifacts/artifacts.js';
 import { openArtifactDirectory } from '../../src/artifacts/directory.js';
@@ -17,6 +16,7 @@ import type { Rendering, RenderOrder } from '../../src/render/capture.js';
 import type { ClaimedJob, EndedJob } from '../../src/store/store.js';
 import type { UploadOrder } from '../../src/webhook/upload-picture.js';
 import { countFiles } from '../artifacts/count-files.js';
+import { readableLog } from '../fixtures/readable-log.js';
 import { aCaller, aCapture, aStore, claimOf, claimOne, RULES } from '../store/factories.js';
 
 const LEASE_MS = 30_000;
@@ -520,8 +520,7 @@ describe('a sweep', () => {
 
   it('fails a job whose last attempt no worker holds any more, with its line in the log', async () => {
     const { id, requestId } = await world.submit({});
-    const lines: Record<string, unknown>[] = [];
-    const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+    const { lines, log } = readableLog();
     for (let attempt = 0; attempt < 2; attempt++) {
       await world.claim();
       await recoverLeases({ ...depsOf(), log }, { starting: true });

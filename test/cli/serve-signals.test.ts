@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { aTrialDir, startServerProcess } from '../stress/server-process.js';
 
 /** An address of this test's own: on 127.0.0.1, another test's server could take the free port before this one does, and answer for it. */
@@ -24,34 +24,24 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function untilAlive(port: number): Promise<void> {
-  for (;;) {
-    const answer = await fetch(`http://${HOST}:${port}/livez`).catch(() => null);
-    if (answer?.status === 200) return;
-    await new Promise((again) => setTimeout(again, 20));
-  }
-}
-
-/** With a path so short that profiles are created in it, and open to the browser's user. */
-function aTemporaryDir(): { path: string } & Disposable {
-  const path = mkdtempSync('/tmp/s');
-  chmodSync(path, 0o1777);
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
-}
+const isAlive = async (port: number) => (await fetch(`http://${HOST}:${port}/livez`).catch(() => null))?.status;
 
 it.each(['SIGTERM', 'SIGINT'] as const)(
   'a server ends with 0 and leaves nothing behind when %s arrives before it is ready',
   async (signal) => {
     using dir = aTrialDir();
-    using temporary = aTemporaryDir();
+    // With a path so short that profiles are created in it, and open to the browser's user.
+    const temporary = mkdtempSync('/tmp/s');
+    onTestFinished(() => rmSync(temporary, { recursive: true, force: true }));
+    chmodSync(temporary, 0o1777);
     chmodSync(dir.dataDir, 0o755);
     const port = await freePort();
-    const env = { STILLFRAME_HOST: HOST, STILLFRAME_CHROMIUM: aBrowserThatHangs(dir.dataDir), TMPDIR: temporary.path };
+    const env = { STILLFRAME_HOST: HOST, STILLFRAME_CHROMIUM: aBrowserThatHangs(dir.dataDir), TMPDIR: temporary };
     const server = startServerProcess({ dataDir: dir.dataDir, port, env });
-    await untilAlive(port);
+    await expect.poll(() => isAlive(port), { timeout: 60_000, interval: 20 }).toBe(200);
     server.kill(signal);
     expect(await server.exited).toEqual({ code: 0, signal: null });
     expect(server.said.join('\n')).toContain('draining');
-    expect(readdirSync(temporary.path)).toEqual([]);
+    expect(readdirSync(temporary)).toEqual([]);
   },
 );

@@ -1,8 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startCollector } from '../fixtures/otlp-collector.js';
+import { folderOfTest } from '../fixtures/temporary-folder.js';
 import { rememberBrowsers } from '../render/install/any-browser.js';
 import { postCapture } from '../stress/call-api.js';
 import { aTrialDir, runCommand, startServerProcess } from '../stress/server-process.js';
@@ -10,23 +10,17 @@ import { aTrialDir, runCommand, startServerProcess } from '../stress/server-proc
 /** Without the API alone, which does nothing and which prom-client loads for exemplars. */
 const OPEN_TELEMETRY = /opentelemetry(?!\/api\/)|otlp/;
 
-/** The scripts that a server has loaded until it ended, as V8 lists them. */
+/** What a server that ends writes about the scripts that it has loaded, as V8 lists them. */
 function aCoverage() {
-  const path = mkdtempSync(join(tmpdir(), 'stillframe-coverage-'));
-  return {
-    env: { NODE_V8_COVERAGE: path },
-    scripts(): string[] {
-      const reports = readdirSync(path).map((name) => JSON.parse(readFileSync(join(path, name), 'utf8')));
-      return reports.flatMap(({ result }) => result.map(({ url }: { url: string }) => url));
-    },
-    [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
-  };
+  const path = folderOfTest();
+  const urlsOf = (name: string) => JSON.parse(readFileSync(join(path, name), 'utf8')).result.map(({ url }: { url: string }) => url);
+  return { env: { NODE_V8_COVERAGE: path }, scripts: (): string[] => readdirSync(path).flatMap(urlsOf) };
 }
 
 it('a server loads nothing of OpenTelemetry without an endpoint', async () => {
   using dir = aTrialDir();
   rememberBrowsers(dir.dataDir);
-  using coverage = aCoverage();
+  const coverage = aCoverage();
   const server = startServerProcess({ ...dir, env: { OTEL_EXPORTER_OTLP_ENDPOINT: '', ...coverage.env } });
   await server.ready;
   await server[Symbol.asyncDispose]();
@@ -37,7 +31,7 @@ it('a server loads nothing of OpenTelemetry without an endpoint', async () => {
 it('a server continues a trace after a crash, since the job carries it', async () => {
   using dir = aTrialDir();
   rememberBrowsers(dir.dataDir);
-  using coverage = aCoverage();
+  const coverage = aCoverage();
   await using collector = await startCollector();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '20' };
   const first = startServerProcess({ ...dir, env });

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { readConfig } from '../../src/config.js';
 import { Service } from '../../src/service/service.js';
+import { readableLog } from '../fixtures/readable-log.js';
 import { startService } from '../fixtures/start-service.js';
 import { folderOfTest } from '../fixtures/temporary-folder.js';
 
@@ -28,10 +28,9 @@ it('an invalid setting creates no database', async () => {
 it('a start on a taken port reports only that', async () => {
   const dataDir = folderOfTest();
   const { server, port } = await takenPort();
-  const said: string[] = [];
-  const log = pino({ level: 'info' }, { write: (line: string) => said.push(line) });
+  const { lines: said, log } = readableLog();
   const config = { ...readConfig({}, {}), dataDir, port };
-  await expect(Service.start(config, { log, say: (line) => said.push(line) })).rejects.toThrow(/already in use/);
+  await expect(Service.start(config, { log, say: (line) => void said.push({ line }) })).rejects.toThrow(/already in use/);
   server.close();
   expect(said).toEqual([]);
 });

@@ -1,13 +1,12 @@
-import { pino } from 'pino';
 import { afterEach, expect, it, vi } from 'vitest';
 import { guardProcess } from '../../src/service/guard-process.js';
+import { readableLog } from '../fixtures/readable-log.js';
 
 afterEach(() => vi.restoreAllMocks());
 
 /** The guard's own listeners, called as Node would; what else listens in a test's process is left out. */
 function guarded() {
-  const lines: { level: number; msg: string }[] = [];
-  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const { lines, log } = readableLog();
   const before = new Set([...process.listeners('uncaughtException'), ...process.listeners('unhandledRejection')]);
   const guard = guardProcess(log);
   const [onException] = process.listeners('uncaughtException').filter((listener) => !before.has(listener));
@@ -20,13 +19,10 @@ function guarded() {
   };
 }
 
+const PLAYWRIGHT = 'Page.emit (node_modules/playwright-core/lib/coreBundle.js:1:1)';
+
 it.each([
-  [
-    'an error from the browser library is logged, and the process continues',
-    'Page.emit (node_modules/playwright-core/lib/coreBundle.js:1:1)',
-    50,
-    0,
-  ],
+  ['an error from the browser library is logged, and the process continues', PLAYWRIGHT, 50, 0],
   ['any other error ends the process', 'submit (dist/service.js:1:1)', 60, 1],
 ])('%s', (_, frame, level, exits) => {
   const { lines, exit, guard, except } = guarded();
