@@ -5,10 +5,11 @@ import { startSite } from '../fixtures/site/site.js';
 import { startService } from '../fixtures/start-service.js';
 
 const SMALL = { viewport: { width: 320, height: 240, deviceScaleFactor: 1 } };
-const { lines, log } = readableLog();
-const [site, service] = await Promise.all([ofFile(startSite({ host: '127.0.0.2' })), ofFile(startService({}, null, { log }))]);
+const site = await ofFile(startSite({ host: '127.0.0.2' }));
 
 it('each job is logged and counted, including jobs that shared a render or were answered from the cache', async () => {
+  const { lines, log } = readableLog();
+  await using service = await startService({}, null, { log });
   const capture = async () => (await service.post({ url: site.url('/slow?ms=400'), ...SMALL })).body;
   const answers = [...(await Promise.all([capture(), capture(), capture()])), await capture()];
   expect(answers.map(({ data }) => data.cached)).toContain(true);
@@ -24,7 +25,8 @@ it('each job is logged and counted, including jobs that shared a render or were 
 });
 
 it('a failed job has the URL of its page in its line, in the list and in look-ups, without secret parts', async () => {
-  lines.length = 0;
+  const { lines, log } = readableLog();
+  await using service = await startService({}, null, { log });
   const url = site.url('/slow');
   const failed = await service.post({ url: `${url}?ms=0&token=SECRET#SECRET`, fail_if_content_missing: ['no such text'], ...SMALL });
   expect(failed.body.ok).toBe(false);
