@@ -27,6 +27,7 @@ for (const path of ['/page', '/throws', '/status/403', '/status/404']) {
   const thrown = path === '/throws' ? '<script>throw new Error("boom")</script>' : '';
   site.route(path, (_, response) => answer(response, PAGE + thrown, { status: Number(/\d+/.exec(path)?.[0] ?? 200) }));
 }
+site.route('/status/style.css', (_, response) => answer(response, ''));
 const address = site.url('/page');
 const service = await ofFile(startService({ doors: ['gotenberg'], webhookAllow: [receiver.origin], gotenbergUpstream: upstream.origin }));
 Chromiumly.configure({ endpoint: service.url, username: 'any', password: service.key });
