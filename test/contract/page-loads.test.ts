@@ -1,22 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { CaptureError } from '../../src/contract/capture-error.js';
 import { pageLoadsOf, pictureNames } from '../../src/contract/page-loads.js';
 import { priceOf } from '../../src/contract/pricing.js';
-import { parseSubmission } from '../../src/contract/submission.js';
+import { parse, pathsOf, refusal, URL_ONLY } from './parsing.js';
 
-const optionsOf = (body: Record<string, unknown>) =>
-  parseSubmission({ url: 'https://example.com/', ...body }, { forceAsync: false, webhookAllow: [] }).options;
-
-function refusal(body: Record<string, unknown>): { code: string; paths: string[] } {
-  try {
-    optionsOf(body);
-  } catch (error) {
-    if (!(error instanceof CaptureError)) throw error;
-    const issues = (error.details?.issues ?? []) as { path: string }[];
-    return { code: error.code, paths: issues.map(({ path }) => path) };
-  }
-  throw new Error('the body was taken');
-}
+const optionsOf = (body: object) => parse({ ...URL_ONLY, ...body }).options;
 
 describe('the loads of a request', () => {
   it('are one, with its own options, for one picture', () => {
@@ -56,7 +43,7 @@ describe('the loads of a request', () => {
   });
 
   it('leave a selector_all without a limit its share of 20', () => {
-    const count = (body: Record<string, unknown>) => pictureNames(optionsOf(body)).length;
+    const count = (body: object) => pictureNames(optionsOf(body)).length;
     expect(count({ captures: [{ selector_all: 'p' }] })).toBe(20);
     expect(count({ captures: [{}, { selector_all: 'p' }, { selector_all: 'a' }] })).toBe(19);
     expect(count({ captures: [{ selector_all: 'p' }, {}], color_schemes: ['light', 'dark', 'no-preference'] })).toBe(18);
@@ -75,7 +62,7 @@ describe('the loads of a request', () => {
 });
 
 describe('a request for several pictures', () => {
-  it.each<[string, Record<string, unknown>]>([
+  it.each<[string, object]>([
     ['captures', { captures: Array.from({ length: 21 }, () => ({})) }],
     ['captures', { captures: [{ name: 'one' }, { name: 'one' }] }],
     ['captures', { captures: [{ name: 'one', selector_all: 'p', limit: 2 }, { name: 'one-2' }] }],
@@ -85,12 +72,11 @@ describe('a request for several pictures', () => {
     ['color_schemes', { color_schemes: ['dark', 'dark'] }],
     ['delay', { color_schemes: ['light', 'dark'], delay: 16_000 }],
   ])('is refused at `%s`: %j', (path, body) => {
-    const { code, paths } = refusal(body);
-    expect(code).toBe('invalid_request');
-    expect(paths).toContain(path);
+    expect(refusal({ ...URL_ONLY, ...body }).code).toBe('invalid_request');
+    expect(pathsOf({ ...URL_ONLY, ...body })).toContain(path);
   });
 
-  it.each<[string, Record<string, unknown>]>([
+  it.each<[string, object]>([
     ['selector', { captures: [{}], selector: 'p' }],
     ['full_page', { captures: [{}], full_page: true }],
     ['viewport', { viewports: [{}], viewport: {} }],
@@ -105,7 +91,8 @@ describe('a request for several pictures', () => {
     ['upload', { captures: [{}], upload: { url: 'https://bucket.example.com/a' } }],
     ['annotate', { color_schemes: ['dark'], annotate: true, inspect_page: true }],
   ])('does not combine `%s`: %j', (path, body) => {
-    expect(refusal(body)).toEqual({ code: 'unsupported_option', paths: [path] });
+    expect(refusal({ ...URL_ONLY, ...body }).code).toBe('unsupported_option');
+    expect(pathsOf({ ...URL_ONLY, ...body })).toEqual([path]);
   });
 
   it('takes `pdf` for an entry of that format', () => {
@@ -114,7 +101,7 @@ describe('a request for several pictures', () => {
 });
 
 describe('the price of several pictures', () => {
-  it.each<[number, Record<string, unknown>]>([
+  it.each<[number, object]>([
     [1, { captures: [{}] }],
     [1, { captures: [{}, { selector: 'a' }, { selector_all: 'p' }] }],
     [2, { captures: [{}, { full_page: true }] }],
