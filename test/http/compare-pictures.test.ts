@@ -3,7 +3,7 @@ import { CaptureError } from '../../src/contract/capture-error.js';
 import type { Comparison } from '../../src/contract/comparison.js';
 import { newId } from '../../src/contract/ids.js';
 import type { AppServices } from '../../src/http/app-services.js';
-import { aCompletedJob, aFailedJob, aJob, type FakeServices, fakeServices, KEYS, serveApp } from './fake-services.js';
+import { aCompletedJob, aFailedJob, aJob, ask, type FakeServices, fakeServices, KEYS } from './fake-services.js';
 
 const BASE64 = 'aGVsbG8=';
 const COMPARISON: Comparison = {
@@ -23,18 +23,8 @@ async function post(body: unknown, changes: Changes = {}, { key = KEYS.full, hea
     return { comparison: COMPARISON, artifact: 'abcdefghijklmnopqrstuvwxyz012345.webp' };
   };
   const services = fakeServices({ ...changes, comparisons: { ...comparisons, compare, ...changes.comparisons } });
-  await using served = await serveApp(services);
-  const answer = await fetch(`${served.url}/v1/compare`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  });
-  return {
-    status: answer.status,
-    json: (await answer.json()) as { data: Record<string, unknown>; error: Record<string, unknown> },
-    orders,
-    services,
-  };
+  const own = { authorization: `Bearer ${key}`, ...headers };
+  return { ...(await ask(services, '/v1/compare', { headers: own, body: JSON.stringify(body) })), orders, services };
 }
 
 describe('POST /v1/compare', () => {
@@ -42,11 +32,8 @@ describe('POST /v1/compare', () => {
     const body = { before: newId('job'), after: BASE64, fail_above: 0.25 };
     const { status, json } = await post(body);
     expect(status).toBe(200);
-    expect(json.data).toEqual({
-      ...COMPARISON,
-      passed: true,
-      picture_url: 'http://shots.example/artifacts/abcdefghijklmnopqrstuvwxyz012345.webp',
-    });
+    const url = 'http://shots.example/artifacts/abcdefghijklmnopqrstuvwxyz012345.webp';
+    expect(json.data).toEqual({ ...COMPARISON, passed: true, picture_url: url });
     expect((await post({ ...body, fail_above: 0.2 })).json.data.passed).toBe(false);
   });
 
@@ -58,20 +45,10 @@ describe('POST /v1/compare', () => {
     expect(first.orders).toEqual([
       { before: { kind: 'artifact', name: `${'j'.repeat(32)}.webp` }, after: { kind: 'artifact', name }, options },
     ]);
-    const content = Buffer.from('hello');
-    const second = await post({
-      before: BASE64,
-      after: `data:image/png;base64,${BASE64}`,
-      picture: 'none',
-      mask: [{ x: 0, y: 1, width: 2, height: 3 }],
-    });
-    expect(second.orders).toMatchObject([
-      {
-        before: { kind: 'given', content },
-        after: { kind: 'given', content },
-        options: { picture: 'none', mask: [{ x: 0, y: 1, width: 2, height: 3 }] },
-      },
-    ]);
+    const given = { kind: 'given', content: Buffer.from('hello') };
+    const shared = { picture: 'none', mask: [{ x: 0, y: 1, width: 2, height: 3 }] };
+    const second = await post({ before: BASE64, after: `data:image/png;base64,${BASE64}`, ...shared });
+    expect(second.orders).toMatchObject([{ before: given, after: given, options: shared }]);
   });
 
   it('captures a request as png for the caller, and compares its picture', async () => {
@@ -88,15 +65,11 @@ describe('POST /v1/compare', () => {
     const waitForJob = async () => (++waits === 2 ? aCompletedJob() : aJob({ state: 'active' }));
     const { status } = await post({ before: BASE64, after: { url: 'example.com' } }, { submit: async () => aJob(), waitForJob });
     expect({ status, waits }).toEqual({ status: 200, waits: 2 });
-    const endless = await post(
-      { before: BASE64, after: { url: 'example.com' } },
-      { submit: async () => aJob(), waitForJob: async (job) => job },
-    );
+    const endlessly = { submit: async () => aJob(), waitForJob: async (job: ReturnType<typeof aJob>) => job };
+    const endless = await post({ before: BASE64, after: { url: 'example.com' } }, endlessly);
     expect(endless.status).toBe(504);
-    expect(endless.json.error).toMatchObject({
-      code: 'render_timeout',
-      details: { picture: 'after', job_id: expect.stringMatching(/^job_/) },
-    });
+    const details = { picture: 'after', job_id: expect.stringMatching(/^job_/) };
+    expect(endless.json.error).toMatchObject({ code: 'render_timeout', details });
   });
 
   it('fails with the error of a capture, the side that it is for, and its job', async () => {
@@ -120,8 +93,10 @@ describe('POST /v1/compare', () => {
   ])('refuses %j', async (body, path, message) => {
     const { status, json, services, orders } = await post(body);
     expect(status).toBe(400);
-    const issues = (json.error.details as { issues: { path: string; message: string }[] }).issues;
-    expect(issues).toContainEqual({ path, message: typeof message === 'string' ? message : expect.stringMatching(message) });
+    expect(json.error.details.issues).toContainEqual({
+      path,
+      message: typeof message === 'string' ? message : expect.stringMatching(message),
+    });
     expect([...services.submitted, ...orders]).toEqual([]);
   });
 
@@ -129,8 +104,7 @@ describe('POST /v1/compare', () => {
     expect((await post({ before: BASE64, after: BASE64 }, {}, { key: KEYS.reader })).status).toBe(403);
     const large = Buffer.alloc(8_000_000).toString('base64');
     expect((await post({ before: large, after: large })).status).toBe(200);
-    const tooLarge = await post({ before: BASE64, after: Buffer.alloc(8_000_001).toString('base64') });
-    expect(tooLarge.status).toBe(400);
+    expect((await post({ before: BASE64, after: Buffer.alloc(8_000_001).toString('base64') })).status).toBe(400);
     expect((await post({ before: `${large}${large}${large}`, after: BASE64 })).json.error).toMatchObject({ code: 'invalid_request' });
   });
 
@@ -143,10 +117,9 @@ describe('POST /v1/compare', () => {
 
   it('takes a place before anything else, and gives it back', async () => {
     let taken = 0;
-    const free = { [Symbol.dispose]: () => void taken-- };
     const enter = () => {
       taken++;
-      return free;
+      return { [Symbol.dispose]: () => void taken-- };
     };
     const submit: FakeServices['submit'] = async () => {
       expect(taken).toBe(1);

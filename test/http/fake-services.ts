@@ -6,7 +6,9 @@ import type { ApiKey, AppStore } from '../../src/capture/app-store.js';
 import type { SubmitContext } from '../../src/capture/submit.js';
 import { hashApiKey, newApiKey, type Scope } from '../../src/contract/api-key.js';
 import type { CaptureData } from '../../src/contract/capture-data.js';
+import type { StoredError } from '../../src/contract/capture-error.js';
 import type { DeliveryStatus } from '../../src/contract/delivery.js';
+import type { DoorName } from '../../src/contract/door-names.js';
 import { newId } from '../../src/contract/ids.js';
 import type { JobSnapshot } from '../../src/contract/job.js';
 import { Places } from '../../src/contract/places.js';
@@ -20,27 +22,16 @@ import { builtFile } from '../../src/package-files.js';
 /** Keys by what they may do. */
 export const KEYS = { full: newApiKey(), reader: newApiKey(), writer: newApiKey(), other: newApiKey() };
 
-const STORED_KEYS = [
-  aKey('full', ['screenshot:write', 'jobs:read']),
-  aKey('reader', ['jobs:read']),
-  aKey('writer', ['screenshot:write']),
-  aKey('other', ['screenshot:write', 'jobs:read']),
-];
-
-function aKey(name: keyof typeof KEYS, scopes: Scope[]): ApiKey & { hash: string } {
-  const account = { accountId: 'acc_1', accountName: 'default' };
-  return {
-    ...account,
-    id: `key_${name}`,
-    hash: hashApiKey(KEYS[name]),
-    label: name,
-    scopes,
-    prefix: 'sf_live_',
-    createdAt: 1,
-    revokedAt: null,
-    linksLimit: null,
-  };
-}
+const SCOPES_OF: Record<keyof typeof KEYS, Scope[]> = {
+  full: ['screenshot:write', 'jobs:read'],
+  reader: ['jobs:read'],
+  writer: ['screenshot:write'],
+  other: ['screenshot:write', 'jobs:read'],
+};
+const STORED_KEYS = Object.entries(SCOPES_OF).map(([name, scopes]): ApiKey & { hash: string } => ({
+  ...{ id: `key_${name}`, label: name, scopes, prefix: 'sf_live_', hash: hashApiKey(KEYS[name as keyof typeof KEYS]) },
+  ...{ accountId: 'acc_1', accountName: 'default', createdAt: 1, revokedAt: null, linksLimit: null },
+}));
 
 export function aCapture(changes: Partial<CaptureData> = {}): CaptureData {
   return {
@@ -81,25 +72,24 @@ export function aJob(changes: Partial<JobSnapshot> = {}): JobSnapshot {
   };
 }
 
-export function aCompletedJob(changes: Partial<JobSnapshot> = {}): JobSnapshot {
-  const result = {
-    outcome: { ok: true as const, data: aCapture() },
-    durationMs: 321,
-    completedAt: 1_700_000_001_000,
-    workerId: 'host-1-0',
-  };
+const RESULT = { durationMs: 321, completedAt: 1_700_000_001_000, workerId: 'host-1-0' };
+
+/** @param data what differs in the data of its capture */
+export function aCompletedJob(changes: Partial<JobSnapshot> = {}, data: Partial<CaptureData> = {}): JobSnapshot {
+  const result = { outcome: { ok: true as const, data: aCapture(data) }, ...RESULT };
   return aJob({ state: 'completed', progress: 100, attemptsMade: 1, result, ...changes });
 }
 
-export function aFailedJob(changes: Partial<JobSnapshot> = {}): JobSnapshot {
-  const error = {
-    code: 'target_error' as const,
+/** @param error what differs in its error */
+export function aFailedJob(changes: Partial<JobSnapshot> = {}, error: Partial<StoredError> = {}): JobSnapshot {
+  const failed: StoredError = {
+    code: 'target_error',
     message: 'The target answered 500.',
     retriable: true,
     status: 502,
     details: { status: 500 },
   };
-  const result = { outcome: { ok: false as const, error }, durationMs: 321, completedAt: 1_700_000_001_000, workerId: 'host-1-0' };
+  const result = { outcome: { ok: false as const, error: { ...failed, ...error } }, ...RESULT };
   return aJob({ state: 'failed', progress: 100, attemptsMade: 1, result, ...changes });
 }
 
@@ -133,6 +123,8 @@ export interface FakeServices extends AppServices {
   files: Map<string, Buffer>;
   gone: Set<string>;
   submitted: { submission: Submission; context: SubmitContext }[];
+  /** What differs in the data of its captures. */
+  captured: Partial<CaptureData>;
   /** How many artifact streams were opened and not yet closed. */
   openStreams: number;
   /** How many were opened in all. */
@@ -159,6 +151,7 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
     files,
     gone,
     submitted,
+    captured: {},
     openStreams: 0,
     streams: 0,
     store: { ...fakeStore({ jobs, requests, deliveries }), ...store },
@@ -167,7 +160,7 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
     findLinkPicture: async () => ({ picture: null, inFlight: false }),
     submit: async (submission, context) => {
       submitted.push({ submission, context });
-      return aCompletedJob();
+      return aCompletedJob({}, services.captured);
     },
     waitForJob: async (job) => job,
     onDeliveryDue: () => undefined,
@@ -229,6 +222,14 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
     log: silentLog(),
     ...changes,
   };
+  return services;
+}
+
+/** Services with this door, whose captures have the bytes `picture`. */
+export function servicesWithDoor(door: DoorName, changes: FakeChanges = {}, config: Partial<AppServices['config']> = {}): FakeServices {
+  const services = fakeServices(changes);
+  services.files.set(aCapture().artifact, Buffer.from('picture'));
+  Object.assign(services.config, { doors: [door], ...config });
   return services;
 }
 
@@ -318,6 +319,41 @@ export interface ServedApp extends AsyncDisposable {
 export async function serveApp(services: AppServices, listening: Partial<Listening> = {}): Promise<ServedApp> {
   const server = await startHttp(createApp(services), services, { host: '127.0.0.1', port: 0, ...listening });
   return { url: server.url, port: server.port, server, [Symbol.asyncDispose]: () => server.stop(0) };
+}
+
+/** A request; headers that are undefined are left out. */
+export interface Asking {
+  method?: string | undefined;
+  headers?: Record<string, string | undefined>;
+  body?: BodyInit | undefined;
+}
+
+/** The answer of a server that runs for this request alone, which has the key that may do all, and is a POST if it has a body. */
+export async function ask(services: AppServices, path: string, { method, headers = {}, body }: Asking = {}) {
+  await using served = await serveApp(services);
+  const own = {
+    authorization: `Bearer ${KEYS.full}`,
+    ...(body instanceof FormData ? {} : { 'content-type': 'application/json' }),
+    ...headers,
+  };
+  const sent = Object.entries(own).filter((header): header is [string, string] => header[1] !== undefined);
+  const answer = await fetch(served.url + path, {
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    headers: sent,
+    body: body ?? null,
+  });
+  const content = Buffer.from(await answer.arrayBuffer());
+  const text = content.toString();
+  return { status: answer.status, headers: answer.headers, content, text, json: text.startsWith('{') ? JSON.parse(text) : null };
+}
+
+/** Something that a test waits for, and the function that ends the wait. */
+export function gate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
 }
 
 function* chunksOf(content: Buffer): Iterable<Buffer> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AppServices } from '../../src/http/app-services.js';
-import { aCompletedJob, aDelivery, fakeServices, KEYS, limitsOf, meter, serveApp } from './fake-services.js';
+import { aCompletedJob, aDelivery, ask, fakeServices, KEYS, limitsOf, meter, serveApp } from './fake-services.js';
 
 const ID = 'job_01ARZ3NDEKTSV4RRFFQ69G5FAV';
 
@@ -26,27 +26,21 @@ function answeringServices(changes: Partial<AppServices> = {}) {
   return services;
 }
 
-async function ask(services: AppServices, route: { method: string; path: string }, authorization?: string, body?: string) {
-  await using served = await serveApp(services);
-  const headers: Record<string, string> = { 'content-type': 'application/json' };
-  if (authorization !== undefined) headers.authorization = authorization;
-  const answer = await fetch(served.url + route.path, {
-    method: route.method,
-    headers,
-    ...(route.method === 'POST' ? { body: body ?? '{"url":"example.com"}' } : {}),
-  });
-  const text = await answer.text();
-  return { status: answer.status, headers: answer.headers, json: text === '' ? null : JSON.parse(text) };
-}
+const send = (
+  services: AppServices,
+  { method, path }: { method: string; path: string },
+  authorization?: string,
+  body = '{"url":"example.com"}',
+) => ask(services, path, { method, headers: { authorization }, body: method === 'POST' ? body : undefined });
 
 describe.each(PROTECTED)('%s %s', (method, path, scope, policy) => {
   const route = { method, path };
-  const expectError = (answer: Awaited<ReturnType<typeof ask>>, error: object) => {
+  const expectError = (answer: Awaited<ReturnType<typeof send>>, error: object) => {
     if (method !== 'HEAD') expect(answer.json).toMatchObject({ ok: false, error });
   };
 
   it.each([undefined, 'Bearer sf_live_wrong', 'Basic abc'])('answers 401 to %j', async (authorization) => {
-    const answer = await ask(answeringServices(), route, authorization, 'not even json');
+    const answer = await send(answeringServices(), route, authorization, 'not even json');
     expect(answer.status).toBe(401);
     expect(answer.headers.get('www-authenticate')).toBe('Bearer');
     expect(answer.headers.get('ratelimit')).toBeNull();
@@ -57,7 +51,7 @@ describe.each(PROTECTED)('%s %s', (method, path, scope, policy) => {
   it('answers 403 to a key without the scope, and takes nothing from its bucket', async () => {
     const services = answeringServices({ limits: limitsOf({ submissions: 0, reads: 0 }) });
     const lacking = scope === 'jobs:read' ? KEYS.writer : KEYS.reader;
-    const answer = await ask(services, route, `Bearer ${lacking}`, 'not even json');
+    const answer = await send(services, route, `Bearer ${lacking}`, 'not even json');
     expect(answer.status).toBe(403);
     expect(answer.headers.get('ratelimit-policy')).toBe(policy);
     expect(answer.headers.get('ratelimit')).toContain(';r=0;');
@@ -66,7 +60,7 @@ describe.each(PROTECTED)('%s %s', (method, path, scope, policy) => {
 
   it('answers 429 to a key that is too fast, before the body is read', async () => {
     const services = answeringServices({ limits: limitsOf({ submissions: 0, reads: 0 }) });
-    const answer = await ask(services, route, `Bearer ${KEYS.full}`, 'not even json');
+    const answer = await send(services, route, `Bearer ${KEYS.full}`, 'not even json');
     expect(answer.status).toBe(429);
     expect(answer.headers.get('retry-after')).toBe('1');
     expect(answer.headers.get('ratelimit-policy')).toBe(policy);
@@ -74,7 +68,7 @@ describe.each(PROTECTED)('%s %s', (method, path, scope, policy) => {
   });
 
   it('tells how the bucket stands on every other answer', async () => {
-    const answer = await ask(answeringServices(), route, `Bearer ${KEYS.full}`);
+    const answer = await send(answeringServices(), route, `Bearer ${KEYS.full}`);
     expect([200, 428]).toContain(answer.status);
     expect(answer.headers.get('ratelimit-policy')).toBe(policy);
     expect(answer.headers.get('ratelimit')).toMatch(/^"(submit|read)";r=\d+;t=7$/);
@@ -97,22 +91,22 @@ describe('the guard', () => {
   it('does not take a broken key store for a wrong key', async () => {
     const services = answeringServices();
     services.store.findKeyByHash = () => Promise.reject(new Error('disk on fire'));
-    expect((await ask(services, { method: 'GET', path: `/v1/jobs/${ID}` }, `Bearer ${KEYS.full}`)).status).toBe(500);
+    expect((await send(services, { method: 'GET', path: `/v1/jobs/${ID}` }, `Bearer ${KEYS.full}`)).status).toBe(500);
   });
 
   it('leaves the headers out where a limit is switched off', async () => {
     const services = answeringServices({
       limits: { submissions: meter(0, 9), reads: meter(0, 9), links: meter(120, 1_000_000), failures: meter(0, 9) },
     });
-    const answer = await ask(services, { method: 'GET', path: `/v1/jobs/${ID}` }, `Bearer ${KEYS.full}`);
+    const answer = await send(services, { method: 'GET', path: `/v1/jobs/${ID}` }, `Bearer ${KEYS.full}`);
     expect(answer.status).toBe(200);
     expect(answer.headers.get('ratelimit')).toBeNull();
   });
 
   it('protects the endpoint of tools alike', async () => {
     const tools = { method: 'POST', path: '/mcp' };
-    expect((await ask(answeringServices(), tools, 'Bearer sf_live_wrong', 'not even json')).status).toBe(401);
+    expect((await send(answeringServices(), tools, 'Bearer sf_live_wrong', 'not even json')).status).toBe(401);
     const limits = limitsOf({ reads: 0 });
-    expect((await ask(answeringServices({ limits }), tools, `Bearer ${KEYS.full}`, 'not even json')).status).toBe(429);
+    expect((await send(answeringServices({ limits }), tools, `Bearer ${KEYS.full}`, 'not even json')).status).toBe(429);
   });
 });

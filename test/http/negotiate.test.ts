@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatOfAccept, negotiate } from '../../src/http/negotiate.js';
-import { aCapture, aCompletedJob, aFailedJob, aJob, type FakeServices, fakeServices, KEYS, serveApp } from './fake-services.js';
+import { aCapture, aCompletedJob, aFailedJob, aJob, ask, type FakeServices, fakeServices } from './fake-services.js';
 
 describe('negotiate', () => {
   it.each([
@@ -46,14 +46,8 @@ describe('formatOfAccept', () => {
   });
 });
 
-async function post(services: FakeServices, accept: string, body: object) {
-  await using served = await serveApp(services);
-  return await fetch(`${served.url}/v1/screenshot`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${KEYS.full}`, 'content-type': 'application/json', accept },
-    body: JSON.stringify({ url: 'example.com', ...body }),
-  }).then(async (answer) => ({ status: answer.status, headers: answer.headers, content: Buffer.from(await answer.arrayBuffer()) }));
-}
+const post = (services: FakeServices, accept: string, body: object = {}) =>
+  ask(services, '/v1/screenshot', { headers: { accept }, body: JSON.stringify({ url: 'example.com', ...body }) });
 
 describe('POST /v1/screenshot with Accept', () => {
   const picture = Buffer.from('the bytes of a picture');
@@ -62,7 +56,7 @@ describe('POST /v1/screenshot with Accept', () => {
     const job = aCompletedJob();
     const services = fakeServices({ submit: async () => job });
     services.files.set(aCapture().artifact, picture);
-    const answer = await post(services, 'image/webp', {});
+    const answer = await post(services, 'image/webp');
     expect(answer.status).toBe(200);
     expect(answer.content).toEqual(picture);
     expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -79,8 +73,8 @@ describe('POST /v1/screenshot with Accept', () => {
 
   it('captures in the format that Accept names when the request has none', async () => {
     const services = fakeServices();
-    await post(services, 'image/png', {});
-    await post(services, '*/*', {});
+    await post(services, 'image/png');
+    await post(services, '*/*');
     await post(services, 'image/*', { format: 'jpeg' });
     expect(services.submitted.map(({ submission }) => submission.options.format)).toEqual(['png', 'webp', 'jpeg']);
   });
@@ -89,28 +83,22 @@ describe('POST /v1/screenshot with Accept', () => {
     const services = fakeServices();
     const answer = await post(services, 'image/png', { format: 'webp' });
     expect(answer.status).toBe(406);
-    expect(JSON.parse(answer.content.toString()).error.code).toBe('invalid_request');
+    expect(answer.json.error.code).toBe('invalid_request');
     expect(services.submitted).toEqual([]);
   });
 
   it('answers failures and job handles as JSON, with the job on each', async () => {
-    const failed = aFailedJob();
-    const failure = await post(fakeServices({ submit: async () => failed }), 'image/webp', {});
-    expect([failure.status, failure.headers.get('content-type'), failure.headers.get('x-job-id')]).toEqual([
-      502,
-      'application/json',
-      failed.id,
-    ]);
-    const waiting = aJob();
-    const handle = await post(fakeServices({ submit: async () => waiting }), 'image/webp', {});
-    expect([handle.status, handle.headers.get('content-type'), handle.headers.get('x-job-id')]).toEqual([
-      202,
-      'application/json',
-      waiting.id,
-    ]);
+    for (const [job, status] of [[aFailedJob(), 502] as const, [aJob(), 202] as const]) {
+      const answer = await post(fakeServices({ submit: async () => job }), 'image/webp');
+      expect([answer.status, answer.headers.get('content-type'), answer.headers.get('x-job-id')]).toEqual([
+        status,
+        'application/json',
+        job.id,
+      ]);
+    }
   });
 
   it('says when the picture has been deleted since', async () => {
-    expect((await post(fakeServices(), 'image/*', {})).status).toBe(410);
+    expect((await post(fakeServices(), 'image/*')).status).toBe(410);
   });
 });

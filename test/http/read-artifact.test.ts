@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { type FakeServices, fakeServices, serveApp } from './fake-services.js';
+import { ask, type FakeServices, fakeServices, gate, serveApp } from './fake-services.js';
 import { RawClient } from './raw-client.js';
 
 const NAME = 'abcdefghijklmnopqrstuvwxyz-_0123456789.png';
@@ -11,18 +11,16 @@ async function get(headers: Record<string, string> = {}, { method = 'GET', name 
   const services = fakeServices();
   services.files.set(NAME, CONTENT);
   services.gone.add(`gone${NAME}`);
-  await using served = await serveApp(services);
-  const answer = await fetch(`${served.url}/artifacts/${name}`, { method, headers });
-  const body = Buffer.from(await answer.arrayBuffer());
+  const answer = await ask(services, `/artifacts/${name}`, { method, headers: { authorization: undefined, ...headers } });
   expect(services.openStreams).toBe(0);
-  return { status: answer.status, headers: answer.headers, body, streams: services.streams };
+  return { ...answer, streams: services.streams };
 }
 
 describe('GET /artifacts/{name}', () => {
   it('sends the bytes with everything a cache and a browser must know', async () => {
     const answer = await get();
     expect(answer.status).toBe(200);
-    expect(answer.body.equals(CONTENT)).toBe(true);
+    expect(answer.content.equals(CONTENT)).toBe(true);
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       'content-type': 'image/png',
       'content-length': '300000',
@@ -46,16 +44,13 @@ describe('GET /artifacts/{name}', () => {
     const services = fakeServices();
     const name = `${'x'.repeat(32)}.${extension}`;
     services.files.set(name, CONTENT);
-    await using served = await serveApp(services);
-    const answer = await fetch(`${served.url}/artifacts/${name}`);
-    expect(answer.headers.get('content-type')).toBe(type);
-    await answer.arrayBuffer();
+    expect((await ask(services, `/artifacts/${name}`)).headers.get('content-type')).toBe(type);
   });
 
   it('answers HEAD with the same headers and opens nothing', async () => {
     const [whole, head] = [await get(), await get({}, { method: 'HEAD' })];
     expect(head.status).toBe(200);
-    expect(head.body.length).toBe(0);
+    expect(head.content.length).toBe(0);
     expect([whole.streams, head.streams]).toEqual([1, 0]);
     for (const name of ['content-length', 'etag', 'content-type', 'cache-control'])
       expect(head.headers.get(name)).toBe(whole.headers.get(name));
@@ -68,17 +63,15 @@ describe('GET /artifacts/{name}', () => {
     ['bytes=-5', 299_995, 299_999],
   ])('sends the range %s', async (range, start, end) => {
     const answer = await get({ range });
-    expect(answer.status).toBe(206);
-    expect(answer.headers.get('content-range')).toBe(`bytes ${start}-${end}/300000`);
+    expect([answer.status, answer.headers.get('content-range')]).toEqual([206, `bytes ${start}-${end}/300000`]);
     expect(answer.headers.get('content-length')).toBe(String(end - start + 1));
-    expect(answer.body.equals(CONTENT.subarray(start, end + 1))).toBe(true);
+    expect(answer.content.equals(CONTENT.subarray(start, end + 1))).toBe(true);
   });
 
   it.each(['bytes=300000-', 'bytes=300000-300001', 'bytes=-0'])('answers 416 to the range %s', async (range) => {
     const answer = await get({ range });
-    expect(answer.status).toBe(416);
-    expect(answer.headers.get('content-range')).toBe('bytes */300000');
-    expect(JSON.parse(String(answer.body)).error.code).toBe('invalid_request');
+    expect([answer.status, answer.headers.get('content-range')]).toEqual([416, 'bytes */300000']);
+    expect(answer.json.error.code).toBe('invalid_request');
   });
 
   it.each(['bytes=0-1,5-6', 'bytes=5-2', 'bytes=-', 'bytes=a-b', 'items=0-1', 'bytes 0-1', 'bytes=0x1-5'])(
@@ -90,11 +83,9 @@ describe('GET /artifacts/{name}', () => {
 
   it('cuts a range only from what If-Range names', async () => {
     const range = 'bytes=0-9';
-    expect((await get({ range, 'if-range': `"${NAME}"` })).status).toBe(206);
-    expect((await get({ range, 'if-range': MODIFIED })).status).toBe(206);
-    expect((await get({ range, 'if-range': `W/"${NAME}"` })).status).toBe(200);
-    expect((await get({ range, 'if-range': '"other"' })).status).toBe(200);
-    expect((await get({ range, 'if-range': 'Tue, 14 Nov 2023 22:13:21 GMT' })).status).toBe(200);
+    const statusOf = async (condition: string) => (await get({ range, 'if-range': condition })).status;
+    for (const condition of [`"${NAME}"`, MODIFIED]) expect(await statusOf(condition)).toBe(206);
+    for (const condition of [`W/"${NAME}"`, '"other"', 'Tue, 14 Nov 2023 22:13:21 GMT']) expect(await statusOf(condition)).toBe(200);
   });
 
   it('answers 304 to a copy that is still good', async () => {
@@ -110,24 +101,20 @@ describe('GET /artifacts/{name}', () => {
     expect((await get({ 'if-modified-since': MODIFIED, 'if-none-match': '"other"' })).status).toBe(200);
   });
 
-  it.each([
-    `${'x'.repeat(32)}.exe`,
-    'x'.repeat(32),
-    `..%2f${'x'.repeat(32)}.png`,
-    `${'x'.repeat(32)}.png%00`,
-    `${'x'.repeat(129)}.png`,
-    `${'x'.repeat(32)}.png`,
-  ])('answers 404 to %s', async (name) => {
-    const answer = await get({}, { name });
-    expect(answer.status).toBe(404);
-    expect(answer.headers.get('cache-control')).toBe('no-store');
-    expect(JSON.parse(String(answer.body)).error.code).toBe('invalid_request');
-  });
+  it.each([...['.exe', '', '.png%00', '.png'].map((end) => 'x'.repeat(32) + end), `..%2f${'x'.repeat(32)}.png`, `${'x'.repeat(129)}.png`])(
+    'answers 404 to %s',
+    async (name) => {
+      const answer = await get({}, { name });
+      expect(answer.status).toBe(404);
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+      expect(answer.json.error.code).toBe('invalid_request');
+    },
+  );
 
   it('answers 410 to what was there once', async () => {
     const answer = await get({}, { name: `gone${NAME}` });
     expect(answer.status).toBe(410);
-    expect(JSON.parse(String(answer.body))).toMatchObject({ ok: false, error: { code: 'invalid_request' } });
+    expect(answer.json).toMatchObject({ ok: false, error: { code: 'invalid_request' } });
   });
 
   /** All content is in memory; tells when it is given back. */
@@ -150,9 +137,8 @@ describe('GET /artifacts/{name}', () => {
     const services = fakeServices();
     services.files.set(NAME, Buffer.from('in memory'));
     const released = lending(services);
-    await using served = await serveApp(services);
-    const answer = await fetch(`${served.url}/artifacts/${NAME}`, { headers: headers as Record<string, string> });
-    expect([answer.status, await answer.text(), services.streams]).toEqual([status, body, 0]);
+    const answer = await ask(services, `/artifacts/${NAME}`, { headers: headers as Record<string, string> });
+    expect([answer.status, answer.text, services.streams]).toEqual([status, body, 0]);
     expect(answer.headers.get('content-length')).toBe(String(body.length));
     await released;
   });
@@ -162,27 +148,20 @@ describe('GET /artifacts/{name}', () => {
     services.files.set(NAME, Buffer.from('in memory'));
     const released = lending(services);
     const { openPicture } = services;
-    let ask = () => {};
-    let left = () => {};
-    const asked = new Promise<void>((resolve) => {
-      ask = resolve;
-    });
-    const gone = new Promise<void>((resolve) => {
-      left = resolve;
-    });
+    const [asked, left] = [gate(), gate()];
     services.openPicture = async (name) => {
-      ask();
-      await gone;
+      asked.open();
+      await left.opened;
       return await openPicture(name);
     };
     await using served = await serveApp(services);
     const client = new RawClient(served.port).send(`GET /artifacts/${NAME} HTTP/1.1\r\nhost: x\r\n\r\n`);
-    await asked;
+    await asked.opened;
     await new Promise((closed) => client.socket.once('close', closed).resetAndDestroy());
     // Answered after the server has seen the other connection end.
     await fetch(`${served.url}/livez`);
     await fetch(`${served.url}/livez`);
-    left();
+    left.open();
     await released;
     expect(services.streams).toBe(0);
   });

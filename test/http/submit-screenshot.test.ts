@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { REQUEST_ID_PATTERN } from '../../src/contract/limits.js';
-import { aCompletedJob, aFailedJob, aJob, type FakeServices, fakeServices, KEYS, serveApp } from './fake-services.js';
+import { aCompletedJob, aFailedJob, aJob, ask, type FakeServices, fakeServices, gate, KEYS, serveApp } from './fake-services.js';
 import { RawClient } from './raw-client.js';
 
 interface Posting {
@@ -10,16 +10,13 @@ interface Posting {
   body?: BodyInit;
 }
 
-async function post(services: FakeServices, posting: Posting) {
-  await using served = await serveApp(services);
-  const answer = await fetch(`${served.url}/v1/screenshot${posting.query ?? ''}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${KEYS.full}`, 'content-type': 'application/json', ...posting.headers },
-    body: posting.body ?? '{"url":"example.com"}',
-  });
-  const text = await answer.text();
-  return { status: answer.status, headers: answer.headers, json: JSON.parse(text) };
-}
+const post = (services: FakeServices, { query = '', body = '{"url":"example.com"}', ...posting }: Posting) =>
+  ask(services, `/v1/screenshot${query}`, { body, ...posting });
+
+/** The head of a request that is sent by hand. */
+const head = (...lines: string[]) =>
+  ['POST /v1/screenshot HTTP/1.1', 'host: x', `authorization: Bearer ${KEYS.full}`, ...lines, '', ''].join('\r\n');
+const JSON_TYPE = 'content-type: application/json';
 
 const refusal = async (posting: Posting) => {
   const services = fakeServices();
@@ -64,8 +61,7 @@ describe('POST /v1/screenshot', () => {
       settled.push(given.id);
       return given;
     };
-    const services = fakeServices({ submit: async () => job, waitForJob });
-    const answer = await post(services, {});
+    const answer = await post(fakeServices({ submit: async () => job, waitForJob }), {});
     expect(settled).toEqual([job.id]);
     expect(answer.status).toBe(202);
     expect(answer.json.data).toEqual({ job_id: job.id, state: 'active', poll_url: `/v1/jobs/${job.id}` });
@@ -76,14 +72,9 @@ describe('POST /v1/screenshot', () => {
     ['?mode=async', '{"url":"example.com"}'],
     ['', '{"url":"example.com","sync":false}'],
   ])('answers an unfinished async submission with 202 at once (%s %s)', async (query, body) => {
-    const services = fakeServices({
-      submit: async (submission) => aJob({ mode: submission.mode }),
-      waitForJob: async () => {
-        throw new Error('must not wait');
-      },
-    });
-    const answer = await post(services, { query, body });
-    expect(answer.status).toBe(202);
+    const waitForJob = () => Promise.reject(new Error('must not wait'));
+    const services = fakeServices({ submit: async ({ mode }) => aJob({ mode }), waitForJob });
+    expect((await post(services, { query, body })).status).toBe(202);
   });
 
   it('answers 200 to an async submission that is finished already', async () => {
@@ -93,9 +84,8 @@ describe('POST /v1/screenshot', () => {
 
   it('answers a failed capture with the status of its error and the job id', async () => {
     const job = aFailedJob();
-    const answer = await post(fakeServices({ submit: async () => aJob(), waitForJob: async () => job }), {
-      headers: { 'x-request-id': 'mine' },
-    });
+    const services = fakeServices({ submit: async () => aJob(), waitForJob: async () => job });
+    const answer = await post(services, { headers: { 'x-request-id': 'mine' } });
     expect(answer.status).toBe(502);
     expect(answer.json).toEqual({
       ok: false,
@@ -138,9 +128,7 @@ describe('POST /v1/screenshot', () => {
 
   it('refuses two idempotency keys', async () => {
     await using served = await serveApp(fakeServices());
-    const client = new RawClient(served.port).send(
-      `POST /v1/screenshot HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEYS.full}\r\nidempotency-key: a\r\nidempotency-key: a\r\ncontent-length: 0\r\n\r\n`,
-    );
+    const client = new RawClient(served.port).send(head('idempotency-key: a', 'idempotency-key: a', 'content-length: 0'));
     expect((await client.answer()).status).toBe(400);
     client.socket.destroy();
   });
@@ -198,9 +186,7 @@ describe('POST /v1/screenshot', () => {
 
   it('refuses a chunked body beyond the limit without reading on, and closes the line', async () => {
     await using served = await serveApp(fakeServices());
-    const client = new RawClient(served.port).send(
-      `POST /v1/screenshot HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEYS.full}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
-    );
+    const client = new RawClient(served.port).send(head(JSON_TYPE, 'transfer-encoding: chunked'));
     const chunk = `10000\r\n${' '.repeat(65_536)}\r\n`;
     const pump = () => {
       while (!client.socket.destroyed && client.socket.write(chunk, 'latin1'));
@@ -234,30 +220,20 @@ describe('POST /v1/screenshot', () => {
   });
 
   it('stops waiting for a client that has gone, which cancels nothing', async () => {
-    let gone: (() => void) | undefined;
-    const left = new Promise<void>((resolve) => {
-      gone = resolve;
-    });
-    let waiting: (() => void) | undefined;
-    const settling = new Promise<void>((resolve) => {
-      waiting = resolve;
-    });
+    const [gone, waiting] = [gate(), gate()];
     const services = fakeServices({
       submit: async () => aJob(),
       waitForJob: async (job, nobodyWaits) => {
-        waiting?.();
-        nobodyWaits.addEventListener('abort', () => gone?.());
-        await left;
+        nobodyWaits.addEventListener('abort', gone.open);
+        waiting.open();
+        await gone.opened;
         return job;
       },
     });
     await using served = await serveApp(services);
-    const body = '{"url":"example.com"}';
-    const client = new RawClient(served.port).send(
-      `POST /v1/screenshot HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEYS.full}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-    );
-    await settling;
+    const client = new RawClient(served.port).send(`${head(JSON_TYPE, 'content-length: 21')}{"url":"example.com"}`);
+    await waiting.opened;
     client.socket.destroy();
-    await left;
+    await gone.opened;
   });
 });

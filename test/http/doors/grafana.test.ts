@@ -1,53 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import { CaptureError } from '../../../src/contract/capture-error.js';
-import { aCapture, aCompletedJob, type FakeServices, fakeServices, KEYS, serveApp } from '../fake-services.js';
+import { ask, KEYS, servicesWithDoor } from '../fake-services.js';
 
 const URL = 'http://grafana.example:3000/d-solo/abc/x?orgId=1&panelId=2&render=1';
-const PICTURE = `${'p'.repeat(32)}.png`;
-
-function services(changes: Partial<FakeServices> = {}): FakeServices {
-  const made = fakeServices();
-  made.config.doors = ['grafana'];
-  made.files.set(PICTURE, Buffer.from('picture'));
-  made.submit = async (submission, context) => {
-    made.submitted.push({ submission, context });
-    const outcome = { ok: true as const, data: aCapture({ artifact: PICTURE }) };
-    return aCompletedJob({ result: { outcome, durationMs: 1, completedAt: 1, workerId: 'w' } });
-  };
-  return Object.assign(made, changes);
-}
 
 type Query = Record<string, string>;
 
-async function ask(
-  query: Query,
-  { path = '/render', headers = {}, by = services() }: { path?: string; headers?: Query; by?: FakeServices } = {},
-) {
-  await using served = await serveApp(by);
-  const answer = await fetch(`${served.url}${path}?${new URLSearchParams(query)}`, { headers: { 'x-auth-token': KEYS.full, ...headers } });
-  return {
-    status: answer.status,
-    type: answer.headers.get('content-type'),
-    text: await answer.text(),
-    options: by.submitted[0]?.submission.options,
-  };
+async function send(query: Query, { path = '/render', headers = {}, by = servicesWithDoor('grafana') } = {}) {
+  const own = { authorization: undefined, 'content-type': undefined, 'x-auth-token': KEYS.full, ...headers };
+  const answer = await ask(by, `${path}?${new URLSearchParams(query)}`, { headers: own });
+  return { ...answer, options: by.submitted[0]?.submission.options };
 }
 
 describe("the interface of Grafana's image renderer", () => {
   it('takes the request that Grafana sends for a panel', async () => {
     const sent = {
-      url: URL,
-      renderKey: 'k3y',
-      domain: 'grafana.example',
-      timezone: 'Europe/Berlin',
-      encoding: 'png',
-      timeout: '60',
-      width: '1000',
-      height: '500',
-      deviceScaleFactor: '1.000000',
+      ...{ url: URL, renderKey: 'k3y', domain: 'grafana.example', timezone: 'Europe/Berlin', encoding: 'png', timeout: '60' },
+      ...{ width: '1000', height: '500', deviceScaleFactor: '1.000000' },
     };
     const headers = { 'user-agent': 'Grafana/12.3.0', 'accept-language': 'de-DE' };
-    const { status, text, options } = await ask(sent, { headers });
+    const { status, text, options } = await send(sent, { headers });
     expect([status, text]).toEqual([200, 'picture']);
     expect(options).toMatchObject({
       url: URL,
@@ -99,7 +71,7 @@ describe("the interface of Grafana's image renderer", () => {
     [{ renderKey: 'k', domain: 'grafana.example', url: 'http://grafana.example/' }, { cookies: [{ domain: '.grafana.example' }] }],
     [{ renderKey: 'k' }, { cookies: [], storageState: null }],
   ])('takes %j', async (query, options) => {
-    const answer = await ask({ url: URL, ...query });
+    const answer = await send({ url: URL, ...query });
     expect(answer.text).toBe('picture');
     expect(answer.options).toMatchObject(options);
   });
@@ -117,36 +89,36 @@ describe("the interface of Grafana's image renderer", () => {
     [{ url: URL, filePath: '/tmp/x.png' }, '`filePath` is not supported here'],
     [{ url: URL, heigth: '3' }, '`heigth` is not a field of this interface: did you mean `height`?'],
   ])('refuses %j', async (query, text) => {
-    const answer = await ask(query);
-    expect([answer.status, answer.type]).toEqual([400, 'text/plain; charset=utf-8']);
+    const answer = await send(query);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'text/plain; charset=utf-8']);
     expect(answer.text).toContain(text);
   });
 
   it('refuses CSV', async () => {
-    const { status, text } = await ask({ url: URL, encoding: 'csv' }, { path: '/render/csv' });
+    const { status, text } = await send({ url: URL, encoding: 'csv' }, { path: '/render/csv' });
     expect([status, text]).toEqual([501, expect.stringContaining('CSV is not made here')]);
   });
 
   it('tells a version that can do what Grafana asks for, without a key', async () => {
-    const answer = await ask({}, { path: '/render/version', headers: { 'x-auth-token': '' } });
+    const answer = await send({}, { path: '/render/version', headers: { 'x-auth-token': '' } });
     expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { version: '5.0.0' }]);
   });
 
   it("counts Grafana's default token as none, for which STILLFRAME_DOOR_KEY stands", async () => {
     const headers = { 'x-auth-token': '-' };
-    expect((await ask({ url: URL }, { headers })).status).toBe(401);
-    const by = services();
+    expect((await send({ url: URL }, { headers })).status).toBe(401);
+    const by = servicesWithDoor('grafana');
     by.config.doorKey = KEYS.full;
-    expect((await ask({ url: URL }, { headers, by })).status).toBe(200);
-    expect((await ask({ url: URL }, { headers: { 'x-auth-token': 'other' }, by })).status).toBe(401);
+    expect((await send({ url: URL }, { headers, by })).status).toBe(200);
+    expect((await send({ url: URL }, { headers: { 'x-auth-token': 'other' }, by })).status).toBe(401);
   });
 
-  it.each<[CaptureError, number]>([
-    [new CaptureError({ code: 'render_timeout', message: 'late' }), 408],
-    [new CaptureError({ code: 'navigation_failed', message: 'no host' }), 500],
-    [new CaptureError({ code: 'rate_limited', message: 'too many' }), 429],
-  ])('answers %s with its own status', async (error, status) => {
-    const by = services({ submit: async () => Promise.reject(error) });
-    expect((await ask({ url: URL }, { by })).status).toBe(status);
+  it.each([
+    ['render_timeout', 408],
+    ['navigation_failed', 500],
+    ['rate_limited', 429],
+  ] as const)('answers %s with its own status, %i', async (code, status) => {
+    const by = servicesWithDoor('grafana', { submit: () => Promise.reject(new CaptureError({ code, message: 'no picture' })) });
+    expect((await send({ url: URL }, { by })).status).toBe(status);
   });
 });
