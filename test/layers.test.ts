@@ -117,10 +117,6 @@ describe('the layer law', () => {
   it('has no room for things without a place', () => {
     expect(files.filter((file) => /(^|\/)(utils?|helpers?|common|lib|types|index)(\.ts|\/)/.test(file))).toEqual([]);
   });
-
-  it('has no cycle between files', () => {
-    expect(findCycle(imports)).toEqual([]);
-  });
 });
 
 function listSources(dir: string): string[] {
@@ -169,26 +165,4 @@ function packageOf(to: string): string {
 
 function say(one: Import): string {
   return `${one.from} → ${one.to.replace(/^npm:/, '')}`;
-}
-
-/** The first cycle found, as its files; empty when there is none. */
-function findCycle(edges: Import[]): string[] {
-  const next = new Map<string, string[]>();
-  for (const { from, to } of edges) if (isInside(to)) next.set(from, [...(next.get(from) ?? []), to]);
-  const done = new Set<string>();
-  const walk = (file: string, path: string[]): string[] => {
-    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
-    if (done.has(file)) return [];
-    for (const target of next.get(file) ?? []) {
-      const cycle = walk(target, [...path, file]);
-      if (cycle.length > 0) return cycle;
-    }
-    done.add(file);
-    return [];
-  };
-  for (const file of next.keys()) {
-    const cycle = walk(file, []);
-    if (cycle.length > 0) return cycle;
-  }
-  return [];
 }

@@ -8,7 +8,7 @@ import { API } from '../../src/http/app.js';
 import { ERROR_REFERENCE } from '../../src/http/docs/error-reference.js';
 import { packageVersion } from '../../src/package-files.js';
 import { launchAnyBrowser, QUIET_FLAGS } from '../render/install/any-browser.js';
-import { fakeServices, serveApp } from './fake-services.js';
+import { ask, fakeServices, serveApp } from './fake-services.js';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 type JsonObject = { [key: string]: Json };
@@ -29,10 +29,9 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 
 describe('openapi.json', () => {
   it('is served as the build made it, with the public address of this server', async () => {
-    await using served = await serveApp(fakeServices());
-    const response = await fetch(`${served.url}/openapi.json`);
-    expect(response.headers.get('content-type')).toBe('application/json');
-    expect(await response.json()).toEqual(JSON.parse(JSON.stringify(describeInterface(API, packageVersion(), 'http://shots.example'))));
+    const { headers, json } = await ask(fakeServices(), '/openapi.json');
+    expect(headers.get('content-type')).toBe('application/json');
+    expect(json).toEqual(JSON.parse(JSON.stringify(describeInterface(API, packageVersion(), 'http://shots.example'))));
   });
 
   it('has every status of an error for a submission', () => {
@@ -86,8 +85,7 @@ describe('openapi.json', () => {
 
 describe('the reference page', () => {
   it('has a section for each error code, with its true status', async () => {
-    await using served = await serveApp(fakeServices());
-    const page = await (await fetch(`${served.url}/docs`)).text();
+    const { text: page } = await ask(fakeServices(), '/docs');
     for (const code of ERROR_CODES) {
       expect(page).toContain(`id="${code}"`);
       expect(ERROR_REFERENCE[code].statuses.split(', ')[0]).toBe(String(ERROR_TABLE[code].status));
@@ -113,17 +111,11 @@ describe('the reference page', () => {
   });
 
   it('is a page of its own, with a strict policy and nothing from elsewhere', async () => {
-    await using served = await serveApp(fakeServices());
     for (const path of ['/', '/docs', '/docs/api', '/docs/search?q=webhook']) {
-      const answer = await fetch(served.url + path);
-      expect(answer.headers.get('content-type')).toContain('text/html');
-      expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'");
-      const page = await answer.text();
-      expect(
-        [...page.matchAll(/(?:src|href)="([^"]*)"/g)]
-          .map(([, address]) => address)
-          .filter((address) => /^(https?:)?\/\//.test(address ?? '')),
-      ).toEqual([]);
+      const { headers, text } = await ask(fakeServices(), path);
+      expect(headers.get('content-type')).toContain('text/html');
+      expect(headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'");
+      expect(text.match(/(?:src|href)="(?:https?:)?\/\/[^"]*"/g)).toBeNull();
     }
   });
 
@@ -194,8 +186,7 @@ describe('the pages of docs/', () => {
   });
 
   it('are searched, those first whose headings have the words', async () => {
-    await using served = await serveApp(fakeServices());
-    const search = async (query: string) => (await fetch(`${served.url}/docs/search?q=${encodeURIComponent(query)}`)).text();
+    const search = async (query: string) => (await ask(fakeServices(), `/docs/search?q=${encodeURIComponent(query)}`)).text;
     const results = (page: string) => [...page.matchAll(/<h2><a href="([^"]+)"/g)].map(([, href]) => href);
     expect(results(await search('SIGNATURE verify'))[0]).toBe('../docs/webhooks#verify-the-signature');
     expect(results(await search('navigation_failed'))).toContain('../docs#navigation_failed');

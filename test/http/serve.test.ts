@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
-import { aJob, fakeServices, KEYS, serveApp } from './fake-services.js';
+import { aJob, fakeServices, gate, KEYS, serveApp } from './fake-services.js';
 import { RawClient } from './raw-client.js';
 
 const PICTURE = 'abcdefghijklmnopqrstuvwxyz234567.png';
@@ -14,7 +14,7 @@ describe('startHttp', () => {
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as { port: number };
     await expect(serveApp(fakeServices(), { port })).rejects.toThrow(/already in use.*STILLFRAME_PORT/);
-    await new Promise((resolve) => other.close(resolve));
+    other.close();
     await expect(serveApp(fakeServices(), { host: '203.0.113.7' })).rejects.toThrow(/STILLFRAME_HOST/);
   });
 
@@ -30,11 +30,8 @@ describe('startHttp', () => {
     const client = new RawClient(served.port).send(text);
     const answer = await client.answer();
     expect(answer.status).toBe(status);
-    expect(JSON.parse(answer.body)).toMatchObject({
-      ok: false,
-      request_id: answer.headers['x-request-id'],
-      error: { code: 'invalid_request' },
-    });
+    const envelope = { ok: false, request_id: answer.headers['x-request-id'], error: { code: 'invalid_request' } };
+    expect(JSON.parse(answer.body)).toMatchObject(envelope);
     client.socket.destroy();
   });
 
@@ -55,16 +52,11 @@ describe('startHttp', () => {
   });
 
   it('lets an answer take longer than a request may', async () => {
-    const services = fakeServices({
-      submit: async () => aJob(),
-      waitForJob: (job) => new Promise((resolve) => setTimeout(() => resolve(job), 700)),
-    });
+    const waitForJob = (job: ReturnType<typeof aJob>) => new Promise<typeof job>((resolve) => setTimeout(() => resolve(job), 700));
+    const services = fakeServices({ submit: async () => aJob(), waitForJob });
     await using served = await serveApp(services, { headersTimeoutMs: 100, requestTimeoutMs: 200 });
-    const answer = await fetch(`${served.url}/v1/screenshot`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${KEYS.full}`, 'content-type': 'application/json' },
-      body: '{"url":"example.com"}',
-    });
+    const headers = { authorization: `Bearer ${KEYS.full}`, 'content-type': 'application/json' };
+    const answer = await fetch(`${served.url}/v1/screenshot`, { method: 'POST', headers, body: '{"url":"example.com"}' });
     expect(answer.status).toBe(202);
   });
 
@@ -76,8 +68,7 @@ describe('startHttp', () => {
       return found.opened.then(() => job);
     };
     await using served = await serveApp(fakeServices({ store: { findJob } }));
-    const idle = new RawClient(served.port).send(head('/livez'));
-    await idle.answer();
+    const idle = await idleClient(served.port);
     const busy = new RawClient(served.port).send(lookup(job.id));
     await running.opened;
     const stopped = served.server.stop(60_000);
@@ -94,11 +85,10 @@ describe('startHttp', () => {
   it('answers connections that wait to be accepted when it stops', async () => {
     await using served = await serveApp(fakeServices());
     const clients = Array.from({ length: 20 }, () => new RawClient(served.port).send(head('/livez')));
-    // By then, the system has connected them.
-    await new Promise<void>((resolve) => process.nextTick(resolve));
+    await connected();
     const stopped = served.server.stop(60_000);
     // Longer than it waits for a quiet moment.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_100);
+    keepBusy(1_100);
     const answers = await Promise.all(clients.map((client) => client.answer()));
     expect(answers.map(({ status }) => status)).toEqual(clients.map(() => 200));
     await stopped;
@@ -112,9 +102,8 @@ describe('startHttp', () => {
     await turn;
     await new Promise((resolve) => setImmediate(resolve));
     const client = new RawClient(served.port).send(head('/livez'));
-    // By then, the system has connected it.
-    await new Promise<void>((resolve) => process.nextTick(resolve));
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    await connected();
+    keepBusy(5);
     expect((await client.answer()).status).toBe(200);
     await stopped;
   });
@@ -124,26 +113,24 @@ describe('startHttp', () => {
     const [now, began] = [performance.now.bind(performance), performance.now()];
     using _clock = vi.spyOn(performance, 'now').mockImplementation(() => began + 10 * (now() - began));
     let hasStopped = false;
-    const stopped = served.server.stop(0).then(() => {
+    void served.server.stop(0).finally(() => {
       hasStopped = true;
     });
     while (!hasStopped) {
       new RawClient(served.port).send(head('/livez'));
       await new Promise<void>((resolve) => setImmediate(resolve));
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+      keepBusy(2);
     }
-    await stopped;
   });
 
   it('answers a request that has arrived on an idle connection when it is about to close it', async () => {
     await using served = await serveApp(fakeServices());
-    const idle = new RawClient(served.port).send(head('/livez'));
-    await idle.answer();
+    const idle = await idleClient(served.port);
     const stopped = served.server.stop(60_000);
     for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
     idle.send(head('/v1/nowhere', 'connection: close\r\n'));
     // Until the connection is due to be closed, which the event loop finds before it reads.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150);
+    keepBusy(150);
     expect(await idle.closed).toContain('HTTP/1.1 404');
     await stopped;
   });
@@ -161,14 +148,11 @@ describe('startHttp', () => {
     const job = aJob();
     const asked: string[] = [];
     const finish: (() => void)[] = [];
-    const services = fakeServices({
-      store: {
-        findJob: (id) => {
-          asked.push(id);
-          return new Promise((resolve) => finish.push(() => resolve({ ...job, id })));
-        },
-      },
-    });
+    const findJob = (id: string) => {
+      asked.push(id);
+      return new Promise<typeof job>((resolve) => finish.push(() => resolve({ ...job, id })));
+    };
+    const services = fakeServices({ store: { findJob } });
     await using served = await serveApp(services);
     const ids = [aJob().id, aJob().id, aJob().id];
     const client = new RawClient(served.port).send(ids.map(lookup).join(''));
@@ -179,10 +163,7 @@ describe('startHttp', () => {
       finish[nth]?.();
     }
     client.send(head('/livez', 'connection: close\r\n'));
-    expect((await client.closed).match(/job_\w+|"alive"/g)?.filter((found, at, all) => all.indexOf(found) === at)).toEqual([
-      ...ids,
-      '"alive"',
-    ]);
+    expect([...new Set((await client.closed).match(/job_\w+|"alive"/g))]).toEqual([...ids, '"alive"']);
   });
 
   it('closes a connection with more than four requests pending, without answering the others', async () => {
@@ -230,13 +211,7 @@ describe('startHttp', () => {
     await using served = await serveApp(services, { maxConnections: 3 });
     const waiting = new RawClient(served.port).send(lookup());
     await vi.waitFor(() => expect(running).toHaveLength(1), PATIENT);
-    const readers = [];
-    for (let nth = 0; nth < 2; nth++) {
-      const reader = new RawClient(served.port).send(head(`/artifacts/${PICTURE}`));
-      await reader.firstBytes;
-      reader.socket.pause();
-      readers.push(reader);
-    }
+    const readers = await slowReaders(2, served.port);
     expect(services.openStreams).toBe(2);
     expect((await fetch(`${served.url}/livez`)).status).toBe(200);
     await vi.waitFor(() => expect(services.openStreams).toBe(1), PATIENT);
@@ -248,13 +223,7 @@ describe('startHttp', () => {
     const services = fakeServices();
     services.files.set(PICTURE, Buffer.alloc(30_000_000));
     await using served = await serveApp(services);
-    const readers = [];
-    for (let nth = 0; nth < 250; nth++) {
-      const reader = new RawClient(served.port).send(head(`/artifacts/${PICTURE}`));
-      await reader.firstBytes;
-      reader.socket.pause();
-      readers.push(reader);
-    }
+    const readers = await slowReaders(250, served.port);
     await vi.waitFor(() => expect(services.openStreams).toBe(240), PATIENT);
     for (const { socket } of readers) socket.destroy();
     await vi.waitFor(() => expect(services.openStreams).toBe(0), PATIENT);
@@ -288,11 +257,7 @@ describe('startHttp', () => {
     for (const { socket } of leaving) socket.destroy();
     await vi.waitFor(() => expect(picture.streams).toBe(leaving.length), PATIENT);
     gone.length = 0;
-    const readers = [new RawClient(served.port), new RawClient(served.port)];
-    for (const reader of readers) {
-      await reader.send(head(`/artifacts/${PICTURE}`)).firstBytes;
-      reader.socket.pause();
-    }
+    const readers = await slowReaders(2, served.port);
     expect(picture.openStreams).toBe(2);
     for (const { socket } of readers) socket.destroy();
   }, 60_000);
@@ -309,12 +274,20 @@ describe('startHttp', () => {
 
 const lookup = (id = aJob().id) => head(`/v1/jobs/${id}`, `authorization: Bearer ${KEYS.full}\r\n`);
 
-function gate() {
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
+/** Once the system has connected the clients that have been started. */
+const connected = () => new Promise<void>((resolve) => process.nextTick(resolve));
+
+/** Keeps the server, which is in this process, from doing anything. */
+const keepBusy = (ms: number) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+/** Clients that have asked for the picture and do not take it. */
+async function slowReaders(count: number, port: number): Promise<RawClient[]> {
+  const readers = Array.from({ length: count }, () => new RawClient(port));
+  for (const reader of readers) {
+    await reader.send(head(`/artifacts/${PICTURE}`)).firstBytes;
+    reader.socket.pause();
+  }
+  return readers;
 }
 
 /** Services whose look-ups of jobs never end, and the jobs that were looked up. */
