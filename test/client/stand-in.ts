@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 /** A request as the stand-in has received it. */
 export interface Received {
@@ -22,9 +23,8 @@ export interface StandIn extends AsyncDisposable {
 export async function startStandIn(...reactions: Reaction[]): Promise<StandIn> {
   const requests: Received[] = [];
   const server = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += chunk;
-    const received = { method: request.method ?? '', path: request.url ?? '', headers: request.headers, body };
+    const { method = '', url: path = '', headers } = request;
+    const received = { method, path, headers, body: await text(request) };
     requests.push(received);
     reactions[Math.min(requests.length, reactions.length) - 1]?.(response, received);
   });
@@ -60,16 +60,8 @@ export const cut: Reaction = (response) => response.destroy();
 export const hang: Reaction = () => undefined;
 
 export const PICTURE = {
-  url: 'https://example.com/',
-  final_url: 'https://example.com/',
-  format: 'png',
-  width: 1,
-  height: 1,
-  bytes: 4,
-  duration_ms: 1,
-  cached: false,
-  blocked_requests: 0,
-  cdn_url: 'http://127.0.0.1/artifacts/x.png',
+  ...{ url: 'https://example.com/', final_url: 'https://example.com/', cdn_url: 'http://127.0.0.1/artifacts/x.png', format: 'png' },
+  ...{ width: 1, height: 1, bytes: 4, duration_ms: 1, cached: false, blocked_requests: 0 },
 };
 
 /** 200 with a finished capture. */

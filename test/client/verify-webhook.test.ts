@@ -10,9 +10,7 @@ function aRequest(over: Partial<WebhookRequest> = {}): WebhookRequest {
   return { body: BODY, headers: { [SIGNATURE_HEADER]: sign(SECRET, BODY, NOW) }, secret: SECRET, now: NOW, ...over };
 }
 
-function skewed(seconds: number): WebhookRequest {
-  return aRequest({ now: NOW + seconds * 1000 });
-}
+const skewed = (seconds: number) => aRequest({ now: NOW + seconds * 1000 });
 
 describe('verifyWebhook', () => {
   it.each<[string, Partial<WebhookRequest>]>([
@@ -25,16 +23,10 @@ describe('verifyWebhook', () => {
     expect(await verifyWebhook(aRequest(over))).toMatchObject({ event: 'capture.completed', job_id: 'job_1', text: 'ünïcödé ✓' });
   });
 
-  it.each([-300, 300])('accepts a clock that is off by %d s', async (seconds) => {
-    await expect(verifyWebhook(skewed(seconds))).resolves.toBeDefined();
-  });
-
-  it.each([-301, 301])('refuses a clock that is off by %d s', async (seconds) => {
-    await expect(verifyWebhook(skewed(seconds))).rejects.toMatchObject({
-      name: 'StillframeError',
-      code: 'invalid_signature',
-      retriable: false,
-    });
+  it('accepts a clock that is off by 300 s, and refuses one that is off by more', async () => {
+    const error = { name: 'StillframeError', code: 'invalid_signature', retriable: false };
+    for (const seconds of [-300, 300]) await expect(verifyWebhook(skewed(seconds))).resolves.toBeDefined();
+    for (const seconds of [-301, 301]) await expect(verifyWebhook(skewed(seconds))).rejects.toMatchObject(error);
   });
 
   it('accepts another tolerance, but not one that is not a number', async () => {
