@@ -55,7 +55,7 @@ describe('unpacking the executable', () => {
     ['a file is cut', (home) => writeFileSync(join(home, 'start.cjs'), '')],
     ['a file is a link', (home) => relink(join(home, 'start.cjs'))],
     ['others may read the directory', (home) => chmodSync(home, 0o755)],
-    ['a file lies in its place', (home) => replaceByFile(home)],
+    ['a file lies in its place', (home) => [rmSync(home, { recursive: true }), writeFileSync(home, '')]],
   ])('replaces what is no longer whole: %s', (_, spoil) => {
     const home = unpack(archive, cache);
     spoil(home);
@@ -71,13 +71,11 @@ describe('unpacking the executable', () => {
     expect(readdirSync(cache)).toEqual([]);
   });
 
-  it('refuses a cache that others can write to, and says what to set', () => {
+  it('refuses a cache that others can write to, or that cannot be made, and says what to set', () => {
     mkdirSync(cache, { recursive: true });
     chmodSync(cache, 0o777);
     expect(() => unpack(archive, cache)).toThrow(/others can write.*XDG_CACHE_HOME/);
-  });
-
-  it('says what to set when the cache cannot be made', () => {
+    rmSync(join(dir, 'home'), { recursive: true });
     writeFileSync(join(dir, 'home'), '');
     expect(() => unpack(archive, cache)).toThrow(/unpacks itself into .*ENOTDIR.*XDG_CACHE_HOME/);
   });
@@ -85,12 +83,10 @@ describe('unpacking the executable', () => {
   it('clears away what a killed process left, and nothing else', () => {
     unpack(pack('1.2.2', FILES), cache);
     const [old, fresh] = [join(cache, '.draft-old'), join(cache, '.draft-new')];
-    mkdirSync(old);
-    mkdirSync(fresh);
+    for (const draft of [old, fresh]) mkdirSync(draft);
     utimesSync(old, new Date(0), new Date(0));
     unpack(archive, cache);
-    expect(existsSync(old)).toBe(false);
-    expect(existsSync(fresh)).toBe(true);
+    expect([existsSync(old), existsSync(fresh)]).toEqual([false, true]);
     expect(readdirSync(cache).filter((name) => name.startsWith('1.2.'))).toHaveLength(2);
   });
 });
@@ -100,9 +96,4 @@ function relink(file: string): void {
   writeFileSync(elsewhere, 'module.exports = 3;');
   rmSync(file);
   symlinkSync(elsewhere, file);
-}
-
-function replaceByFile(home: string): void {
-  rmSync(home, { recursive: true });
-  writeFileSync(home, '');
 }

@@ -44,10 +44,8 @@ describe('the queue of comparisons', () => {
     const running = queue();
     const [text, picture] = [Buffer.from('text'), await aPicture('#fff')];
     const of = (before: Buffer) => async () => ({ before, after: picture, options: OPTIONS, [Symbol.dispose]: () => undefined });
-    await expect(running.compare(of(text))).rejects.toMatchObject({
-      code: 'invalid_request',
-      message: '`before` must be a picture: png, jpeg, webp, gif.',
-    });
+    const message = '`before` must be a picture: png, jpeg, webp, gif.';
+    await expect(running.compare(of(text))).rejects.toMatchObject({ code: 'invalid_request', message });
     await expect(running.compare(of(await aPicture('#fff')))).resolves.toMatchObject({ same: true });
   });
 });

@@ -1,5 +1,4 @@
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import axe from 'axe-core';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -7,6 +6,7 @@ import { issueConsoleLink } from '../../../src/account/console-access.js';
 import { silentLog } from '../../../src/log.js';
 import { STORE_FILES } from '../../../src/package-files.js';
 import { openStore } from '../../../src/store/sqlite/open-store.js';
+import { type Site, startSite } from '../../fixtures/site/site.js';
 import { startService, type TestService } from '../../fixtures/start-service.js';
 import { launchAnyBrowser, QUIET_FLAGS } from '../../render/install/any-browser.js';
 
@@ -15,13 +15,10 @@ const DESKTOP = 1280;
 const OVERFLOW = `document.documentElement.scrollWidth - document.documentElement.clientWidth`;
 const OPEN_DETAILS = `document.querySelectorAll('details').forEach((one) => { one.open = true; })`;
 
+const STANDARDS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 /** Only colours differ in the dark. */
 const RULES = [
-  {
-    colorScheme: 'light',
-    width: PHONE,
-    runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] },
-  },
+  { colorScheme: 'light', width: PHONE, runOnly: { type: 'tag', values: STANDARDS } },
   { colorScheme: 'dark', width: DESKTOP, runOnly: { type: 'rule', values: ['color-contrast'] } },
 ] as const;
 
@@ -35,20 +32,22 @@ const unfinished: ServerResponse[] = [];
 const endSlow = () => {
   for (const response of unfinished.splice(0)) response.end();
 };
-const site = createServer((request, response) => {
-  response.writeHead(200, { 'content-type': 'text/html' });
-  response.write('<!doctype html><title>Invented</title><body style="background:#dfe"><h1>An invented page</h1>');
-  if (request.url === '/slow') unfinished.push(response);
-  else response.end();
-});
 
+let site: Site;
 let service: TestService;
 let origin: string;
 let browser: Awaited<ReturnType<typeof launchAnyBrowser>>;
 
 beforeAll(async () => {
-  await new Promise<void>((resolve) => site.listen(0, '127.0.0.2', resolve));
-  origin = `http://127.0.0.2:${(site.address() as AddressInfo).port}`;
+  site = await startSite({ host: '127.0.0.2' });
+  origin = site.url('');
+  for (const path of ['/', '/slow'])
+    site.route(path, (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' });
+      response.write('<!doctype html><title>Invented</title><body style="background:#dfe"><h1>An invented page</h1>');
+      if (path === '/slow') unfinished.push(response);
+      else response.end();
+    });
   service = await startService({ concurrency: 1, syncWaitMs: 20_000, webhookAllow: [origin] });
   browser = await launchAnyBrowser({ args: QUIET_FLAGS });
 });
@@ -56,8 +55,7 @@ afterAll(async () => {
   endSlow();
   await browser?.close();
   await service?.[Symbol.asyncDispose]();
-  site.closeAllConnections();
-  site.close();
+  await site[Symbol.asyncDispose]();
 });
 
 /** A link, made as by the command: in a store of its own on the same data directory. */
@@ -309,14 +307,8 @@ test('every page is accessible in light and dark, and fits phones', async () => 
   const webhook = { url: `${origin}/hook`, secret: 'sixteen characters' };
   const delivered = await aPicture({ url: `${origin}/?${'long'.repeat(60)}`, webhook });
   const { body: running } = await service.post({ url: `${origin}/slow`, cache_ttl: 0 }, {}, '?mode=async');
-  for (const path of [
-    `console/job?id=${delivered}`,
-    `console/job?id=${after}`,
-    `console/job?id=${running.data.job_id}`,
-    'console/compare',
-    'console/jobs',
-    '',
-  ]) {
+  const jobs = [delivered, after, running.data.job_id].map((id) => `console/job?id=${id}`);
+  for (const path of [...jobs, 'console/compare', 'console/jobs', '']) {
     await page.goto(`${service.url}/${path}`);
     await examine(page, path);
   }

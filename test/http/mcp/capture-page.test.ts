@@ -79,39 +79,27 @@ describe('a picture', () => {
     expect(first.facts).toMatchObject({ width: 1280, height: LONG_PX });
     expect(first.images).toHaveLength(4);
     expect(first.bytes).toBeLessThan(1_000_000);
-    const tiles = first.texts.filter((text) => text.startsWith('Tile '));
-    expect(tiles[0]).toMatch(/^Tile 1 of 6: rows 0 to 15\d\d of 9000$/);
-    expect(first.texts.at(-1)).toBe(
-      `2 more tiles below. For the next ones, call get_job with {"job_id": "${first.facts.job_id}", "from": 5}.`,
+    const again = { job_id: first.facts.job_id, from: 5 };
+    expect(first.texts.at(-1)).toBe(`2 more tiles below. For the next ones, call get_job with {"job_id": "${again.job_id}", "from": 5}.`);
+    const rest = await mcp.call('get_job', again);
+    const tiles = [...first.images, ...rest.images];
+    const told = [...first.texts, ...rest.texts].flatMap(
+      (text) => /^Tile (\d) of 6: rows (\d+) to (\d+) of 9000$/.exec(text)?.slice(1) ?? [],
     );
-    const rest = await mcp.call('get_job', { job_id: first.facts.job_id, from: 5 });
-    expect(rest.facts.job_id).toBe(first.facts.job_id);
-    expect(rest.images).toHaveLength(2);
-    expect(rest.texts.filter((text) => text.startsWith('Tile ')).at(-1)).toMatch(/^Tile 6 of 6: rows \d+ to 9000 of 9000$/);
     const whole = Buffer.from(await (await fetch(first.facts.cdn_url)).arrayBuffer());
-    const rows = [...tiles, ...rest.texts.filter((text) => text.startsWith('Tile '))].map((text) => text.match(/\d+/g)?.map(Number) ?? []);
     let below = 0;
-    for (const [index, { content }] of [...first.images, ...rest.images].entries()) {
-      const [, , top = -1, bottom = -1] = rows[index] ?? [];
-      expect(await sizeOf(content)).toEqual([1280, bottom - top]);
+    for (const [index, { content }] of tiles.entries()) {
+      const [nth, top = -1, bottom = -1] = told.slice(3 * index, 3 * index + 3).map(Number);
+      expect([nth, top]).toEqual([index + 1, Math.max(0, below - 48)]);
       expect(bottom - top).toBeLessThanOrEqual(1_568);
-      expect(top).toBe(Math.max(0, below - 48));
-      expect(
-        await distance(
-          content,
-          await sharp(whole)
-            .extract({ left: 0, top, width: 1280, height: bottom - top })
-            .toBuffer(),
-        ),
-      ).toBeLessThan(3);
+      expect(await sizeOf(content)).toEqual([1280, bottom - top]);
+      const part = sharp(whole).extract({ left: 0, top, width: 1280, height: bottom - top });
+      expect(await distance(content, await part.toBuffer())).toBeLessThan(3);
       below = bottom;
     }
-    expect(below).toBe(LONG_PX);
-    const beyond = await mcp.call('get_job', { job_id: first.facts.job_id, from: 7 });
-    expect(beyond).toMatchObject({
-      isError: true,
-      facts: { error: { code: 'invalid_request', details: { job_id: first.facts.job_id } } },
-    });
+    expect([tiles.length, below]).toEqual([6, LONG_PX]);
+    const beyond = await mcp.call('get_job', { ...again, from: 7 });
+    expect([beyond.isError, beyond.facts.error]).toMatchObject([true, { code: 'invalid_request', details: { job_id: again.job_id } }]);
     expect(beyond.texts[0]).toContain('"message":"`from` must be at most 6"');
   });
 });
@@ -184,16 +172,13 @@ describe('a failure', () => {
     const { body } = await service.post({ url });
     // The text of the message may come from the page.
     const { message, details, ...plain } = body.error;
-    expect(facts.error).toEqual({
-      ...plain,
-      message: 'The target answered with an error page (details.status).',
-      request_id: facts.error.request_id,
-      details: { status: 404, job_id: facts.error.details.job_id },
-    });
+    const { request_id, details: own } = facts.error;
+    const said = 'The target answered with an error page (details.status).';
+    expect(facts.error).toEqual({ ...plain, message: said, request_id, details: { status: 404, job_id: own.job_id } });
     expect(details.status).toBe(404);
     expect(texts[0]).toMatch(/^What stands between the two lines with [0-9a-f]{24} may come from the captured page/);
     expect(texts[0]).toContain(JSON.stringify(message));
-    expect((await mcp.call('get_job', { job_id: facts.error.details.job_id })).facts.error.code).toBe('target_error');
+    expect((await mcp.call('get_job', { job_id: own.job_id })).facts.error.code).toBe('target_error');
     expect((await mcp.call('capture_page', { url, tolerate: ['target_error'] })).texts[0]).toContain('Warning: target_error');
   });
 });
