@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { pageLoadsOf } from '../../src/contract/page-loads.js';
-import { priceOf } from '../../src/contract/pricing.js';
 import type { SubmissionRules } from '../../src/contract/submission.js';
 import { parse, pathsOf, RULES, refusal, URL_ONLY } from './parsing.js';
 
@@ -273,20 +272,12 @@ describe('an animated picture', () => {
 
 describe('palette and rotate', () => {
   it('apply to the entries of `captures` whose format has them, unless an entry has its own', () => {
-    const several = parse({
-      ...URL_ONLY,
-      format: 'png',
-      palette: { colors: ['#FFFFFF', '#000000'] },
-      rotate: 90,
-      captures: [
-        {},
-        { format: 'bmp', palette: { colors: 7, dither: 'none' }, rotate: 180 },
-        { format: 'jpeg' },
-        { format: 'webp', omit_background: true },
-        { format: 'pdf' },
-      ],
-    }).options;
-    const pictures = pageLoadsOf(several).flatMap((load) => load.pictures.map(({ options: { palette, rotate } }) => [palette, rotate]));
+    const own = { format: 'bmp', palette: { colors: 7, dither: 'none' }, rotate: 180 };
+    const captures = [{}, own, { format: 'jpeg' }, { format: 'webp', omit_background: true }, { format: 'pdf' }];
+    const ofAll = { format: 'png', palette: { colors: ['#FFFFFF', '#000000'] }, rotate: 90 };
+    const pictures = pageLoadsOf(parse({ ...URL_ONLY, ...ofAll, captures }).options).flatMap((load) =>
+      load.pictures.map(({ options: { palette, rotate } }) => [palette, rotate]),
+    );
     expect(pictures).toEqual([
       [{ colors: ['#ffffff', '#000000'], dither: 'floyd_steinberg' }, 90],
       [{ colors: 7, dither: 'none' }, 180],
@@ -294,10 +285,6 @@ describe('palette and rotate', () => {
       [null, 90],
       [null, null],
     ]);
-  });
-
-  it('cost nothing', () => {
-    expect(priceOf(parse({ ...URL_ONLY, format: 'bmp', palette: { colors: 2 }, rotate: 270 }).options)).toBe(1);
   });
 });
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { pageLoadsOf, pictureNames } from '../../src/contract/page-loads.js';
-import { priceOf } from '../../src/contract/pricing.js';
 import { parse, pathsOf, refusal, URL_ONLY } from './parsing.js';
 
 const optionsOf = (body: object) => parse({ ...URL_ONLY, ...body }).options;
@@ -97,19 +96,5 @@ describe('a request for several pictures', () => {
 
   it('takes `pdf` for an entry of that format', () => {
     expect(pageLoadsOf(optionsOf({ captures: [{}, { format: 'pdf' }], pdf: { paper: 'a5' } }))).toHaveLength(1);
-  });
-});
-
-describe('the price of several pictures', () => {
-  it.each<[number, object]>([
-    [1, { captures: [{}] }],
-    [1, { captures: [{}, { selector: 'a' }, { selector_all: 'p' }] }],
-    [2, { captures: [{}, { full_page: true }] }],
-    [3, { captures: [{ full_page: true }, { full_page: true, format: 'png' }] }],
-    [5, { captures: [{ format: 'pdf' }, { format: 'pdf' }] }],
-    [4, { captures: [{}, { full_page: true }], color_schemes: ['light', 'dark'] }],
-    [4, { viewports: [{}, { width: 400 }], full_page: true }],
-  ])('is %i for %j', (price, body) => {
-    expect(priceOf(optionsOf(body))).toBe(price);
   });
 });

@@ -6,17 +6,9 @@ describe('a capture request', () => {
   it('needs nothing but a url, and gets every default of the contract', () => {
     const { options, mode, cacheTtl, webhook } = parse({ url: 'example.com' });
     expect(options).toMatchObject({
-      url: 'https://example.com/',
+      ...{ url: 'https://example.com/', format: 'webp', quality: 90, timeout: 30_000, waitUntil: 'load', waitForIdle: true },
+      ...{ reduceMotion: true, blockAds: true, verifyEgress: true, fullPageAlgorithm: 'by_sections' },
       view: { width: 1280, height: 720, deviceScaleFactor: 2, isMobile: false, hasTouch: false },
-      format: 'webp',
-      quality: 90,
-      timeout: 30_000,
-      waitUntil: 'load',
-      waitForIdle: true,
-      reduceMotion: true,
-      blockAds: true,
-      verifyEgress: true,
-      fullPageAlgorithm: 'by_sections',
     });
     expect({ mode, cacheTtl, webhook }).toEqual({ mode: 'sync', cacheTtl: 3600, webhook: null });
   });
@@ -171,15 +163,8 @@ describe('what a submission is equal to', () => {
 
   it('shares a picture whatever sync, cache_ttl, webhook, upload, store and timeout say', () => {
     const picture = parse(URL_ONLY).cacheIdentity;
-    const other = {
-      ...URL_ONLY,
-      sync: false,
-      cache_ttl: 5,
-      store: true,
-      timeout: 5_000,
-      webhook: { url: 'https://example.com/', secret: 's'.repeat(16) },
-      upload: { url: 'https://bucket.example.com/a' },
-    };
+    const answered = { sync: false, cache_ttl: 5, store: true, timeout: 5_000, upload: { url: 'https://bucket.example.com/a' } };
+    const other = { ...URL_ONLY, ...answered, webhook: { url: 'https://example.com/', secret: 's'.repeat(16) } };
     expect(parse(other).cacheIdentity).toBe(picture);
     expect(parse({ ...URL_ONLY, quality: 80 }).cacheIdentity).not.toBe(picture);
     expect(parse({ ...URL_ONLY, proxy: { server: 'http://a.example', password: 'x' } }).cacheIdentity).not.toBe(
