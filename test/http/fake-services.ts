@@ -116,20 +116,22 @@ export interface FakeChanges extends Partial<Omit<AppServices, 'store'>> {
   store?: Partial<AppStore>;
 }
 
-export interface FakeServices extends AppServices {
-  jobs: Map<string, JobSnapshot>;
-  requests: Map<string, JobSnapshot>;
-  deliveries: Map<string, DeliveryStatus>;
-  files: Map<string, Buffer>;
-  gone: Set<string>;
-  submitted: { submission: Submission; context: SubmitContext }[];
+const emptyShelves = () => ({
+  jobs: new Map<string, JobSnapshot>(),
+  requests: new Map<string, JobSnapshot>(),
+  deliveries: new Map<string, DeliveryStatus>(),
+  files: new Map<string, Buffer>(),
+  gone: new Set<string>(),
+  submitted: [] as { submission: Submission; context: SubmitContext }[],
   /** What differs in the data of its captures. */
-  captured: Partial<CaptureData>;
+  captured: {} as Partial<CaptureData>,
   /** How many artifact streams were opened and not yet closed. */
-  openStreams: number;
+  openStreams: 0,
   /** How many were opened in all. */
-  streams: number;
-}
+  streams: 0,
+});
+
+export type FakeServices = AppServices & ReturnType<typeof emptyShelves>;
 
 const SQUARE = { width: 10, height: 10 };
 
@@ -138,36 +140,23 @@ export const UPLOADS_DIR = join(tmpdir(), `stillframe-fake-uploads-${process.pid
 
 /** Services with nothing behind them but maps; every function can be replaced. */
 export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServices {
-  const jobs = new Map<string, JobSnapshot>();
-  const requests = new Map<string, JobSnapshot>();
-  const deliveries = new Map<string, DeliveryStatus>();
-  const files = new Map<string, Buffer>();
-  const gone = new Set<string>();
-  const submitted: FakeServices['submitted'] = [];
+  const shelves = emptyShelves();
   const services: FakeServices = {
-    jobs,
-    requests,
-    deliveries,
-    files,
-    gone,
-    submitted,
-    captured: {},
-    openStreams: 0,
-    streams: 0,
-    store: { ...fakeStore({ jobs, requests, deliveries }), ...store },
+    ...shelves,
+    store: { ...fakeStore(shelves), ...store },
     limits: limitsOf({}),
     uploads: { places: new Places({ all: 4, ofAccount: 4, message: 'full' }), dir: UPLOADS_DIR },
     findLinkPicture: async () => ({ picture: null, inFlight: false }),
     submit: async (submission, context) => {
-      submitted.push({ submission, context });
+      services.submitted.push({ submission, context });
       return aCompletedJob({}, services.captured);
     },
     waitForJob: async (job) => job,
     onDeliveryDue: () => undefined,
     now: () => Date.now(),
     openPicture: async (name) => {
-      if (gone.has(name)) return 'deleted';
-      const content = files.get(name);
+      if (services.gone.has(name)) return 'deleted';
+      const content = services.files.get(name);
       if (content === undefined) return null;
       return {
         bytes: content.length,
@@ -234,8 +223,7 @@ export function servicesWithDoor(door: DoorName, changes: FakeChanges = {}, conf
 }
 
 /** A store with what the routes of the API ask for; every other step fails. */
-function fakeStore({ jobs, requests, deliveries }: Pick<FakeServices, 'jobs' | 'requests' | 'deliveries'>): AppStore {
-  const { resets_at: _, jobs: byState, errors: byCode, ...usage } = USAGE;
+function fakeStore({ jobs, requests, deliveries }: ReturnType<typeof emptyShelves>): AppStore {
   const store: Partial<AppStore> = {
     findKeyByHash: async (hash) => STORED_KEYS.find((key) => key.hash === hash) ?? null,
     findKey: async (id) => STORED_KEYS.find((key) => key.id === id) ?? null,
@@ -243,8 +231,8 @@ function fakeStore({ jobs, requests, deliveries }: Pick<FakeServices, 'jobs' | '
     findJob: async (id) => jobs.get(id) ?? null,
     findJobByIdempotencyKey: async (_accountId, key) => requests.get(key) ?? null,
     listJobs: async (keyId) => ({ jobs: [...jobs.values()].filter((job) => job.keyId === keyId), next: null }),
-    usage: async () => usage,
-    jobCounts: async () => ({ byState, byCode }),
+    usage: async () => ({ account: 'default', period: '2026-11', credits: 7, reserved: 1, quota: null }),
+    jobCounts: async () => ({ byState: NO_JOBS, byCode: {} }),
     findDelivery: async (jobId) => deliveries.get(jobId) ?? null,
     redeliver: async (jobId, generation) => {
       const status = deliveries.get(jobId);
@@ -259,16 +247,7 @@ function fakeStore({ jobs, requests, deliveries }: Pick<FakeServices, 'jobs' | '
   return store as AppStore;
 }
 
-export const USAGE = {
-  account: 'default',
-  period: '2026-11',
-  credits: 7,
-  reserved: 1,
-  quota: null,
-  resets_at: 1_796_083_200_000,
-  jobs: { waiting: 0, prioritized: 0, active: 1, delayed: 0, completed: 5, failed: 1 },
-  errors: { target_error: 1 },
-};
+const NO_JOBS = { waiting: 0, prioritized: 0, active: 0, delayed: 0, completed: 0, failed: 0 };
 
 export const HEALTHY = {
   redis: 'ready' as const,
@@ -277,7 +256,7 @@ export const HEALTHY = {
   storage: 'ready' as const,
   ready_workers: 2,
   sandboxed: true,
-  queue: { waiting: 0, active: 0, prioritized: 0, delayed: 0, completed: 0, failed: 0, paused: false, total_pending: 0 },
+  queue: { ...NO_JOBS, paused: false, total_pending: 0 },
   settlement: { pending: 0, settled: 0, released: 0, oldest_pending_ms: 0 },
   webhooks: { delivered: 0, failed: 0, errors: 0, active: true },
 };
