@@ -15,6 +15,7 @@ const TSUP = join(ROOT, 'node_modules/tsup/dist/cli-default.js');
 const PACKED = ['package.json', 'README.md', 'LICENSE', 'dist'];
 const DECLARATIONS = 'dist/stillframe.d.ts';
 
+const run = promisify(execFile);
 const dir = mkdtempSync(join(tmpdir(), 'stillframe-package-'));
 const project = join(dir, 'project');
 const installed = join(project, 'node_modules/stillframe');
@@ -35,6 +36,13 @@ beforeAll(() => {
   writeFileSync(join(project, 'package.json'), '{}');
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+/** For programs that run; the types need none of them. */
+function linkDependencies(): void {
+  const modules = join(installed, 'node_modules');
+  rmSync(modules, { force: true });
+  symlinkSync(join(ROOT, 'node_modules'), modules);
+}
 
 const CONSUMER = `
 import { CaptureError, ConfigError, capture, openStillframe, type StillframeOptions } from 'stillframe';
@@ -127,15 +135,22 @@ describe('the packed library and client', () => {
     expect(problems.filter((problem) => problem.kind !== 'CJSResolvesToESM' || problem.entrypoint !== '.')).toEqual([]);
   });
 
+  it('are imported by name, which starts nothing', async () => {
+    linkDependencies();
+    const program = `const before = process.getActiveResourcesInfo().length;
+const names = Object.keys(await import('stillframe')).sort();
+console.log(JSON.stringify({ names, started: process.getActiveResourcesInfo().length - before }));`;
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program], { cwd: project });
+    expect(JSON.parse(stdout)).toEqual({ names: ['CaptureError', 'ConfigError', 'capture', 'openStillframe'], started: 0 });
+  });
+
   // Both load the same files; the one that is not refused starts a browser.
   it.each([
     ['use.mjs', (names: string, from: string) => `import { ${names} } from '${from}';`, true],
     ['use.cjs', (names: string, from: string) => `const { ${names} } = require('${from}');`, false],
   ])('run in plain JavaScript: %s', async (file, load, captures) => {
+    linkDependencies();
     await using server = await startStandIn(captured);
-    const modules = join(installed, 'node_modules');
-    rmSync(modules, { force: true });
-    symlinkSync(join(ROOT, 'node_modules'), modules);
     const dataDir = join(dir, 'data');
     rememberBrowsers(dataDir);
     const settings = JSON.stringify({ dataDir, chromium: ANY_BROWSER.path, browserInstall: false, lists: false, log: 'silent' });
@@ -152,7 +167,7 @@ async function use() {
 }
 use();`,
     );
-    const { stdout } = await promisify(execFile)(process.execPath, [join(project, file)]);
+    const { stdout } = await run(process.execPath, [join(project, file)]);
     expect(stdout).toBe(`job_1\ntrue invalid_request false\n${captures ? 'image/png true\n' : ''}`);
   });
 });

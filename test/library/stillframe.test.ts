@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
+import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { CaptureError, type CaptureRequest, capture, openStillframe, type Stillframe } from '../../src/library/stillframe.js';
@@ -11,7 +9,6 @@ import { startService, type TestService } from '../fixtures/start-service.js';
 import { ANY_BROWSER, rememberBrowsers } from '../render/install/any-browser.js';
 
 const SMALL = { viewport: { width: 320, height: 240, deviceScaleFactor: 1 } };
-const ROOT = resolve(import.meta.dirname, '../..');
 
 let site: Site;
 let dir: string;
@@ -149,31 +146,5 @@ describe('the engine', () => {
     await expect(capture({ url: '' }, { ...settings(), chromium: '/nonexistent' })).rejects.toMatchObject({ code: 'invalid_request' });
     const { contentType } = await capture({ html: '<h1>Once</h1>', format: 'jpeg' }, settings());
     expect(contentType).toBe('image/jpeg');
-  });
-});
-
-describe('the package', () => {
-  it('is imported by its name, which starts nothing, and lets its program end', async () => {
-    const home = join(dir, 'program');
-    mkdirSync(join(home, 'node_modules'), { recursive: true });
-    symlinkSync(ROOT, join(home, 'node_modules/stillframe'));
-    writeFileSync(
-      join(home, 'import.mjs'),
-      `const before = process.getActiveResourcesInfo().length;
-const names = Object.keys(await import('stillframe')).sort();
-console.log(JSON.stringify({ names, started: process.getActiveResourcesInfo().length - before }));`,
-    );
-    writeFileSync(
-      join(home, 'capture.mjs'),
-      `import { openStillframe } from 'stillframe';
-const stillframe = await openStillframe(${JSON.stringify(settings())});
-const { bytes, width } = await stillframe.capture({ url: ${JSON.stringify(site.url('/article'))} });
-console.log(JSON.stringify([bytes instanceof Uint8Array, width]));
-await stillframe.close();`,
-    );
-    const run = async (file: string) =>
-      JSON.parse((await promisify(execFile)(process.execPath, [file], { cwd: home, timeout: 60_000 })).stdout);
-    expect(await run('import.mjs')).toEqual({ names: ['CaptureError', 'ConfigError', 'capture', 'openStillframe'], started: 0 });
-    expect(await run('capture.mjs')).toEqual([true, 2560]);
   });
 });
