@@ -140,7 +140,8 @@ describe('the packed library and client', () => {
     const program = `const before = process.getActiveResourcesInfo().length;
 const names = Object.keys(await import('stillframe')).sort();
 console.log(JSON.stringify({ names, started: process.getActiveResourcesInfo().length - before }));`;
-    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program], { cwd: project });
+    writeFileSync(join(project, 'import.mjs'), program);
+    const { stdout } = await run(process.execPath, [join(project, 'import.mjs')]);
     expect(JSON.parse(stdout)).toEqual({ names: ['CaptureError', 'ConfigError', 'capture', 'openStillframe'], started: 0 });
   });
 
