@@ -67,6 +67,11 @@ export function untilIdle(at: Door, withinMs?: number): Promise<boolean> {
   return until(async () => (await health(at)).body.data.queue.total_pending === 0, withinMs, 50);
 }
 
+/** In place of the answer that never came to a capture. */
+export function noAnswer(error: Error): { status: number; ms: number; data: Record<string, unknown> } {
+  return { status: 0, ms: 0, data: { code: 'no answer', message: error.message } };
+}
+
 function asJson(text: string): unknown {
   try {
     return JSON.parse(text);

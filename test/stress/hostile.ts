@@ -7,10 +7,12 @@
  * judge-document.ts (error pages are).
  */
 import sharp from 'sharp';
+import { readProcess } from '../../src/render/launch/process-table.js';
 import { quantile } from '../bench/figure.js';
-import { type BenchServer, startServer } from '../bench/server.js';
+import { startServer } from '../bench/server.js';
 import { inLanes } from '../egress/in-lanes.js';
 import { startSite } from '../fixtures/site/site.js';
+import { noAnswer } from './call-api.js';
 import { startElsewhere } from './elsewhere.js';
 import { FEW_CASES, HOSTILE_CASES, type HostileCase } from './hostile-cases.js';
 import { type TrialResult, tally } from './trial-result.js';
@@ -54,24 +56,30 @@ export async function run({ timeout = 6_000, atOnce = 4, alone = 100, judge = 1,
     if (status !== 200) problems.push(`an ordinary capture ended ${status} ${JSON.stringify(data)}`);
     return ms;
   };
+  const endOf = async (one: HostileCase): Promise<Ended> => {
+    const name = `${one.path}${one.wish === undefined ? '' : ` ${JSON.stringify(one.wish)}`}`;
+    const body = { ...VIEW, ...one.wish, url: `${elsewhere.origin}${one.path}`, timeout };
+    const { status, ms, data } = await server.post(body).catch(noAnswer);
+    const end = status === 200 ? 'ok' : String(data.code ?? status);
+    const isExpected = one.ends.includes(end) || (cases !== 'few' && COLLATERAL.includes(end) && status !== 0);
+    if (!isExpected) problems.push(`${name} ended ${end}: ${String(data.message ?? data.final_url)}`);
+    const limit = timeout + (one.wish?.full_page === true ? SCROLL_GRACE_MS : 0) + GRACE_MS;
+    if (ms > limit) problems.push(`${name} took ${Math.round(ms)} ms, ended ${end} ${JSON.stringify(data)}`);
+    if (end === 'ok' && !/^(https?|data|blob):/.test(String(data.final_url))) problems.push(`${name} is a picture of ${data.final_url}`);
+    return { name, end, ms, limit, picture: end === 'ok' && body.format === 'png' ? String(data.cdn_url) : null };
+  };
   for (let nth = 0; nth < (judge === 1 ? WARM_UP : 0); nth++) await healthy();
-  const solo: number[] = [];
+  const [solo, beside, ended]: [number[], number[], Ended[]] = [[], [], []];
   for (let nth = 0; nth < alone; nth++) solo.push(await healthy());
-  const ended: Ended[] = [];
   let over = false;
-  const lanes = inLanes(chosen, atOnce, async (one) => {
-    ended.push(await endOf(one, { server, origin: elsewhere.origin, timeout, collateral: cases !== 'few', problems }));
-  }).finally(() => {
+  const lanes = inLanes(chosen, atOnce, async (one) => void ended.push(await endOf(one))).finally(() => {
     over = true;
   });
-  const beside: number[] = [];
   while (!over) beside.push(await healthy());
   await lanes;
-  for (const { name, picture } of ended) {
-    const shown = picture === null ? null : await look(picture);
-    if (shown !== null) problems.push(`${name}: ${shown}`);
-  }
-  if (!isAlive(server)) problems.push('the server is not the same process any more');
+  for (const { name, picture } of ended)
+    if (picture !== null && (await isOneColour(picture))) problems.push(`${name}: a picture of one colour is called a success`);
+  if (readProcess(server.pid) === null) problems.push('the server is not the same process any more');
   const p50and95 = (times: number[]) => `${Math.round(quantile(times, 0.5))} and ${Math.round(quantile(times, 0.95))} ms`;
   const ratio = quantile(beside, 0.95) / quantile(solo, 0.95);
   if (judge === 1 && ratio > P95_RATIO) problems.push(`an ordinary capture's p95 beside them is ${ratio.toFixed(2)} × that alone`);
@@ -91,39 +99,8 @@ export async function run({ timeout = 6_000, atOnce = 4, alone = 100, judge = 1,
   };
 }
 
-interface On {
-  server: BenchServer;
-  origin: string;
-  timeout: number;
-  collateral: boolean;
-  problems: string[];
-}
-
-async function endOf(one: HostileCase, { server, origin, timeout, collateral, problems }: On): Promise<Ended> {
-  const name = `${one.path}${one.wish === undefined ? '' : ` ${JSON.stringify(one.wish)}`}`;
-  const body = { ...VIEW, ...one.wish, url: `${origin}${one.path}`, timeout };
-  const answer = await server.post(body).catch((error: Error) => ({ status: 0, ms: 0, data: { code: `no answer: ${error.message}` } }));
-  const { status, ms, data } = answer as { status: number; ms: number; data: Record<string, unknown> };
-  const end = status === 200 ? 'ok' : String(data.code ?? status);
-  const isExpected = one.ends.includes(end) || (collateral && COLLATERAL.includes(end) && status !== 0);
-  if (!isExpected) problems.push(`${name} ended ${end}: ${String(data.message ?? data.final_url)}`);
-  const limit = timeout + (one.wish?.full_page === true ? SCROLL_GRACE_MS : 0) + GRACE_MS;
-  if (ms > limit) problems.push(`${name} took ${Math.round(ms)} ms, ended ${end} ${JSON.stringify(data)}`);
-  if (end === 'ok' && !/^(https?|data|blob):/.test(String(data.final_url))) problems.push(`${name} is a picture of ${data.final_url}`);
-  return { name, end, ms, limit, picture: end === 'ok' && body.format === 'png' ? String(data.cdn_url) : null };
-}
-
-/** The fault of a picture, or null. */
-async function look(url: string): Promise<string | null> {
+async function isOneColour(url: string): Promise<boolean> {
   const content = Buffer.from(await (await fetch(url)).arrayBuffer());
   const { channels } = await sharp(content, { limitInputPixels: false }).removeAlpha().stats();
-  return channels.every(({ min, max }) => min === max) ? 'a picture of one colour is called a success' : null;
-}
-
-function isAlive({ pid }: BenchServer): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
+  return channels.every(({ min, max }) => min === max);
 }
