@@ -24,7 +24,7 @@ export async function run({ rounds = 100 } = {}): Promise<TrialResult<number>> {
   const { site, server, dataDir } = ground;
   servePages(site);
   using copies = aTrialDir();
-  await using crowd = Crowd.begin({ site, hook: null, clients: CLIENTS, problem: (what) => problems.push(what) });
+  await using crowd = new Crowd({ site, hook: null, clients: CLIENTS, problem: (what) => problems.push(what) });
   crowd.up(await server.ready);
   const taken: Taken[] = [];
   for (let round = 0; round < rounds; round++) {

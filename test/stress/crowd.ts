@@ -25,21 +25,15 @@ export function servePages(site: Site, ms = 0): void {
 
 export class Crowd implements AsyncDisposable {
   readonly promised = new Map<string, Promised>();
-  readonly at: Whereabouts;
-  readonly #stop = new AbortController();
-  readonly #lanes: Promise<void>[] = [];
-  #gate = newGate();
+  /** Where the server is now. */
+  readonly at: Door = { url: '', key: '' };
+  readonly #lanes: Promise<void>[];
   #isUp = false;
-
-  private constructor(private readonly options: CrowdOptions) {
-    this.at = { url: '', key: '', up: () => this.#gate.opened };
-  }
+  #isLeaving = false;
 
   /** Begins to submit as soon as a server is up. */
-  static begin(options: CrowdOptions): Crowd {
-    const crowd = new Crowd(options);
-    crowd.#lanes.push(...firstOf(options.clients).map((lane) => crowd.#keepSubmitting(lane)));
-    return crowd;
+  constructor(private readonly options: CrowdOptions) {
+    this.#lanes = firstOf(options.clients).map((lane) => this.#keepSubmitting(lane));
   }
 
   /** A server accepts requests. The first one reports the key. */
@@ -47,19 +41,16 @@ export class Crowd implements AsyncDisposable {
     this.at.url = url;
     this.at.key ||= firstKey ?? '';
     this.#isUp = true;
-    this.#gate.open();
   }
 
   /** It does no more: who finds it gone waits for the next. */
   down(): void {
-    if (this.#isUp) this.#gate = newGate();
     this.#isUp = false;
   }
 
   /** Submits nothing more, and resolves when the last answers have come. Needs a server, or none any more. */
   async leave(): Promise<void> {
-    this.#stop.abort();
-    this.#gate.open();
+    this.#isLeaving = true;
     await Promise.all(this.#lanes);
   }
 
@@ -78,16 +69,12 @@ export class Crowd implements AsyncDisposable {
     });
   }
 
-  /** How many of the promised are to be announced. */
-  get announced(): number {
-    return [...this.promised.values()].filter(({ body }) => body.webhook !== undefined).length;
-  }
-
   /** Until every job has ended, and every promised one that wants it is announced. @returns false when that takes too long */
   untilIdle(withinMs: number): Promise<boolean> {
     const isIdle = async () => {
       const { queue, settlement, webhooks } = (await health(this.at)).body.data;
-      return queue.total_pending + settlement.pending === 0 && webhooks.delivered + webhooks.failed >= this.announced;
+      const announced = [...this.promised.values()].filter(({ body }) => body.webhook !== undefined).length;
+      return queue.total_pending + settlement.pending === 0 && webhooks.delivered + webhooks.failed >= announced;
     };
     return until(isIdle, withinMs, 50);
   }
@@ -108,8 +95,8 @@ export class Crowd implements AsyncDisposable {
 
   /** Holds on to each idempotency key until it has an answer 200 or 202, or the failure of its job; then it takes the next. */
   async #keepSubmitting(lane: number): Promise<void> {
-    await this.at.up();
-    for (let nth = 0; !this.#stop.signal.aborted; nth++) {
+    await this.#untilUp();
+    for (let nth = 0; !this.#isLeaving; nth++) {
       const [idempotencyKey, body] = [`lane-${lane}-${nth}`, this.#order(lane, nth)];
       const submit = () => postCapture(this.at, body, { idempotencyKey });
       await this.#insist(submit, (answer) => this.#note({ idempotencyKey, body }, answer));
@@ -124,13 +111,17 @@ export class Crowd implements AsyncDisposable {
 
   /** Again and again, whatever becomes of the server, until it is done; gives up when the crowd leaves. */
   async #insist(call: () => Promise<ApiAnswer>, isDone: (answer: ApiAnswer) => boolean): Promise<void> {
-    while (!this.#stop.signal.aborted) {
+    while (!this.#isLeaving) {
       const answer = await call().catch(() => null);
-      if (answer === null) await this.at.up();
+      if (answer === null) await this.#untilUp();
       else if (isDone(answer)) return;
       // Less patience than `Retry-After` asks for: it comes again while the server is still going down.
       await pause(50);
     }
+  }
+
+  #untilUp(): Promise<boolean> {
+    return until(() => this.#isUp || this.#isLeaving);
   }
 
   /** @returns whether the job is known to exist */
@@ -161,12 +152,6 @@ export class Crowd implements AsyncDisposable {
   }
 }
 
-/** Where the server is now, and what happens when it goes away. */
-interface Whereabouts extends Door {
-  /** Resolves when a server takes requests again. */
-  up(): Promise<void>;
-}
-
 /** The answers given under one idempotency key. */
 interface Promised {
   idempotencyKey: string;
@@ -185,12 +170,4 @@ export function unexplainedFailures(jobs: readonly JobFacts[]): string[] {
       ? []
       : [`${idempotencyKey}: failed ${code} after ${attempts} attempts`];
   });
-}
-
-function newGate(): { opened: Promise<void>; open(): void } {
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open: () => open() };
 }

@@ -26,7 +26,7 @@ export async function run({ rounds = 50, secondEvery = 5, seed = 3 } = {}): Prom
   servePages(site, PAGE_MS);
   using dir = aTrialDir();
   const problems: string[] = [];
-  await using crowd = Crowd.begin({ site, hook: null, clients: CLIENTS, problem: (what) => problems.push(what) });
+  await using crowd = new Crowd({ site, hook: null, clients: CLIENTS, problem: (what) => problems.push(what) });
   const start = async () => {
     const server = startServerProcess({ ...dir, port: Number(new URL(crowd.at.url || 'http://127.0.0.1:0').port) });
     crowd.up(await server.ready);

@@ -69,7 +69,7 @@ export async function run({ rounds = 200, seed = 20_261_121, orphanMs = 1_000 } 
   });
   await using preload = await buildProgram(new URL('kill-points.ts', import.meta.url));
   await using receiver = await startReceiver({ script: receive });
-  await using crowd = Crowd.begin({ site, hook: { url: receiver.url(), secret: SECRET }, clients: CLIENTS, problem });
+  await using crowd = new Crowd({ site, hook: { url: receiver.url(), secret: SECRET }, clients: CLIENTS, problem });
   const webhooks = { STILLFRAME_WEBHOOK_ALLOW: receiver.origin, STILLFRAME_WEBHOOK_BACKOFF_MS: '100,200,400' };
 
   const start = (env: Record<string, string> = {}): ServerProcess => {

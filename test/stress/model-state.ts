@@ -5,7 +5,7 @@
 import type { JobState, StoredJobState } from '../../src/contract/job.js';
 import { periodOf } from '../../src/contract/pricing.js';
 import { JOB_BYTES } from '../../src/store/rules/retention.js';
-import type { Claim, NewJob } from '../../src/store/store.js';
+import type { AttemptOutcome, Claim, HeldDelivery, NewJob, Redelivery } from '../../src/store/store.js';
 
 const QUEUED: readonly StoredJobState[] = ['waiting', 'prioritized', 'delayed'];
 
@@ -21,26 +21,18 @@ interface ModelDelivery {
   origin: string;
 }
 
-export interface ModelJob {
-  order: number;
-  wish: NewJob;
-  state: StoredJobState;
-  lane: 'prioritized' | 'waiting';
-  leader: string | null;
-  attempts: number;
-  dueAt: number;
-  leaseUntil: number;
-  worker: string | null;
-  firstClaimedAt: number | null;
-  claimedAt: number;
-  bookedMs: number;
-  endedAt: number | null;
-  renderedAt: number | null;
-  artifact: string | null;
-  cached: boolean;
-  error: string | null;
-  credits: 'pending' | 'settled' | 'released';
-  delivery: ModelDelivery | null;
+export type ModelJob = ReturnType<typeof newJob>;
+
+function newJob(order: number, wish: NewJob, leader: string | null) {
+  const lane: 'prioritized' | 'waiting' = wish.mode === 'sync' ? 'prioritized' : 'waiting';
+  const [nobody, never, nothing] = [null as string | null, null as number | null, null as string | null];
+  const delivery: ModelDelivery | null = wish.webhook && { ...NEW_DELIVERY, origin: new URL(wish.webhook.url).origin };
+  return {
+    ...{ order, wish, lane, leader, attempts: 0, dueAt: 0, leaseUntil: 0, claimedAt: 0, bookedMs: 0, worker: nobody },
+    ...{ firstClaimedAt: never, endedAt: never, renderedAt: never, artifact: nothing, error: nothing, cached: false, delivery },
+    state: lane as StoredJobState,
+    credits: 'pending' as 'pending' | 'settled' | 'released',
+  };
 }
 
 interface ModelArtifact {
@@ -56,7 +48,9 @@ export class ModelState {
   paused = false;
   readonly jobs = new Map<string, ModelJob>();
   readonly artifacts = new Map<string, ModelArtifact>();
-  readonly quotas = new Map<string, number | null>();
+  /** By their names. */
+  readonly accountIds = new Map<string, string>();
+  readonly #quotas = new Map<string, number | null>();
   /** Credits by `account period`. */
   readonly settled = new Map<string, number>();
   readonly totals = { settled: 0, released: 0, delivered: 0, failed: 0, errors: 0 };
@@ -75,10 +69,12 @@ export class ModelState {
     const kept = this.#kept(wish);
     const leader = kept === null ? this.#inFlight(wish) : null;
     if (kept === null && this.#all().filter((job) => QUEUED.includes(job.state)).length >= maxQueue) return 'queue_full';
-    const quota = this.quotas.get(wish.accountId) ?? null;
-    if (quota !== null && this.#used(wish) + wish.price > quota) return 'quota_exceeded';
+    const quota = this.#quotas.get(wish.accountId) ?? null;
+    const [settled, reserved] = this.usage(wish.accountId, wish.enqueuedAt);
+    if (quota !== null && settled + reserved + wish.price > quota) return 'quota_exceeded';
     if (kept === null && leader === null) this.#joinTurns(wish.accountId);
-    const job = this.#insert(wish, leader);
+    const job = newJob(++this.#order, wish, leader?.wish.id ?? null);
+    this.jobs.set(wish.id, job);
     if (kept !== null) {
       this.#end(job, { state: 'completed', now: wish.enqueuedAt, worker: kept.worker, artifact: kept.artifact, cached: true, error: null });
       return 'cached';
@@ -117,10 +113,14 @@ export class ModelState {
     return held ? job : null;
   }
 
-  renew(claim: Claim, leaseUntil: number): boolean {
+  renewLease(claim: Claim, { now, leaseMs }: { now: number; leaseMs: number }): boolean {
     const job = this.held(claim);
-    if (job !== null) job.leaseUntil = leaseUntil;
+    if (job !== null) job.leaseUntil = now + leaseMs;
     return job !== null;
+  }
+
+  announceArtifact(claim: Claim): boolean {
+    return this.held(claim) !== null;
   }
 
   complete(claim: Claim, artifact: { name: string; bytes: number }, now: number): string[] {
@@ -208,8 +208,32 @@ export class ModelState {
     });
   }
 
-  /** Before an attempt is written down. */
-  judgeReceiver(job: ModelJob, status: number | null, now: number): void {
+  recordAttempt(due: HeldDelivery & { jobId: string }, outcome: AttemptOutcome, now: number): boolean {
+    const job = this.jobs.get(due.jobId);
+    const delivery = job?.delivery;
+    const isCurrent = delivery?.state === 'pending' && delivery.generation === due.generation && delivery.attempts === due.attempt - 1;
+    if (!isCurrent || job === undefined) return false;
+    this.#judgeReceiver(job, outcome.status, now);
+    const again = outcome.kind === 'retry' ? { dueAt: outcome.nextAttemptAt } : { state: outcome.kind, dueAt: null };
+    Object.assign(delivery, { attempts: due.attempt, claimedUntil: null, ...again });
+    // A receiver to which nothing is to be delivered is forgotten.
+    const isWanted = this.#all().some((each) => each.delivery?.dueAt != null && receiverOf(each) === receiverOf(job));
+    if (!isWanted) this.#receivers.delete(receiverOf(job));
+    if (outcome.kind !== 'delivered') this.totals.errors += 1;
+    if (outcome.kind !== 'retry') this.totals[outcome.kind] += 1;
+    return true;
+  }
+
+  redeliver(jobId: string, generation: number, now: number): Redelivery['kind'] {
+    const delivery = this.jobs.get(jobId)?.delivery ?? null;
+    if (delivery === null) return 'delivery_unavailable';
+    if (delivery.generation !== generation) return 'generation_changed';
+    if (delivery.state === 'pending') return 'delivery_pending';
+    Object.assign(delivery, { state: 'pending', generation: generation + 1, attempts: 0, dueAt: now });
+    return 'accepted';
+  }
+
+  #judgeReceiver(job: ModelJob, status: number | null, now: number): void {
     const known = this.#receivers.get(receiverOf(job)) ?? { silences: 0, pausedUntil: 0 };
     if (status !== null) this.#receivers.delete(receiverOf(job));
     else if (known.pausedUntil <= now) {
@@ -219,13 +243,7 @@ export class ModelState {
     }
   }
 
-  /** A receiver to which nothing is to be delivered is forgotten. */
-  forgetReceiver(job: ModelJob): void {
-    const isWanted = this.#all().some((each) => each.delivery?.dueAt != null && receiverOf(each) === receiverOf(job));
-    if (!isWanted) this.#receivers.delete(receiverOf(job));
-  }
-
-  expire(before: number, maxBytes: number): string[] {
+  expireArtifacts({ before, maxBytes }: { before: number; maxBytes: number }): string[] {
     const expired: string[] = [];
     for (let next = this.#nextToExpire(before, maxBytes); next !== null; next = this.#nextToExpire(before, maxBytes)) {
       Object.assign(this.artifacts.get(next) ?? {}, { gone: true });
@@ -247,7 +265,12 @@ export class ModelState {
     return kept.find(([, artifact]) => artifact.accountId === largest)?.[0] ?? null;
   }
 
-  deleteBefore(before: number): number {
+  /** None is ever as old as that. */
+  expireDeliveries(): number {
+    return 0;
+  }
+
+  deleteJobs({ before }: { before: number }): number {
     const old = this.#all().filter((job) => job.endedAt !== null && job.endedAt < before && job.delivery?.state !== 'pending');
     for (const job of old) this.jobs.delete(job.wish.id);
     return old.length;
@@ -259,6 +282,17 @@ export class ModelState {
 
   count(state: StoredJobState): number {
     return this.#all().filter((job) => job.state === state).length;
+  }
+
+  setQuota(name: string, quota: number | null): boolean {
+    this.#quotas.set(this.accountIds.get(name) ?? '', quota);
+    return true;
+  }
+
+  /** Credits that are settled, and those that are reserved. */
+  usage(accountId: string, now: number): [number, number] {
+    const pending = this.pendingCredits(accountId, periodOf(now)).reduce((sum, job) => sum + job.wish.price, 0);
+    return [this.settled.get(`${accountId} ${periodOf(now)}`) ?? 0, pending];
   }
 
   pendingCredits(accountId: string | null, period: string | null): ModelJob[] {
@@ -313,25 +347,6 @@ export class ModelState {
 
   #samePicture(job: ModelJob, wish: NewJob): boolean {
     return job.wish.accountId === wish.accountId && isSame(job.wish.cacheIdentity, wish.cacheIdentity);
-  }
-
-  #used(wish: NewJob): number {
-    const period = periodOf(wish.enqueuedAt);
-    const reserved = this.pendingCredits(wish.accountId, period).reduce((sum, job) => sum + job.wish.price, 0);
-    return reserved + (this.settled.get(`${wish.accountId} ${period}`) ?? 0);
-  }
-
-  #insert(wish: NewJob, leader: ModelJob | null): ModelJob {
-    const lane = wish.mode === 'sync' ? 'prioritized' : 'waiting';
-    const webhook = wish.webhook;
-    const job: ModelJob = {
-      ...{ order: ++this.#order, wish, state: lane, lane, leader: leader?.wish.id ?? null, attempts: 0, dueAt: 0, leaseUntil: 0 },
-      ...{ claimedAt: 0, bookedMs: 0 },
-      ...{ worker: null, firstClaimedAt: null, endedAt: null, renderedAt: null, artifact: null, cached: false, error: null },
-      ...{ credits: 'pending', delivery: webhook && { ...NEW_DELIVERY, origin: new URL(webhook.url).origin } },
-    };
-    this.jobs.set(wish.id, job);
-    return job;
   }
 
   #end(job: ModelJob, ending: Pick<ModelJob, 'worker' | 'artifact' | 'cached' | 'error'> & { state: Ended; now: number }): void {

@@ -9,6 +9,15 @@ export interface Move {
   move: string;
 }
 
+const LEGAL_MOVES = new Set([
+  ...['waiting>active', 'waiting>prioritized', 'waiting>completed', 'waiting>failed'],
+  ...['prioritized>active', 'prioritized>completed', 'prioritized>failed', 'delayed>active'],
+  ...['active>waiting', 'active>prioritized', 'active>delayed', 'active>completed', 'active>failed'],
+]);
+
+/** The changes of state that no job may make. */
+export const illegalOf = (moves: readonly Move[]): Move[] => moves.filter(({ move }) => !LEGAL_MOVES.has(move));
+
 export interface ModelWatch {
   /** The changes since the last call. */
   takeMoves(): Promise<Move[]>;

@@ -7,22 +7,17 @@
  */
 import { deepStrictEqual } from 'node:assert';
 import { rmSync } from 'node:fs';
-import { periodOf } from '../../src/contract/pricing.js';
-import type { Acceptance, Claim, DueDelivery, EndedJob, NewJob, Store } from '../../src/store/store.js';
+import { isTerminal, type JobSnapshot, type StoredJobState } from '../../src/contract/job.js';
+import type { EndedJob, Store } from '../../src/store/store.js';
 import { createDatabase, startPostgres } from '../fixtures/postgres.js';
-import { aCapture, aDataDir, claimOne, NOON, openAt } from '../store/factories.js';
-import { compareJob, compareSums, compareUsage, isLegalMove, type Sides } from './model-comparison.js';
-import { aModelCaller, Dice, type ModelCaller, SECRET } from './model-dice.js';
-import { ModelState } from './model-state.js';
-import { type ModelWatch, watchStore } from './model-watch.js';
-import { firstOf, type TrialResult } from './trial-result.js';
+import { aDataDir, claimOne, NOON, openAt } from '../store/factories.js';
+import { type ModelJob, ModelState } from './model-state.js';
+import { Actor, aModelCaller, type ModelCaller, SECRET, type Stage, type SteppedStore } from './model-steps.js';
+import { illegalOf, type ModelWatch, watchStore } from './model-watch.js';
+import type { TrialResult } from './trial-result.js';
 
-const MAX_QUEUE = 25;
-const LEASE_MS = 2_000;
-const PER_RECEIVER = 2;
 /** Between comparisons of everything with everything. */
 const ROUND = 250;
-
 const ASKED_TO_FAIL = process.env.STILLFRAME_TRIAL_SABOTAGE === '1';
 
 export interface ModelOptions {
@@ -51,273 +46,212 @@ export async function run({ engine = 'sqlite', place, ...options }: ModelOptions
 
 async function runAt(place: string, options: Omit<ModelOptions, 'engine' | 'place'>): Promise<TrialResult<number>> {
   const { operations = 100_000, seed = 1, sabotage = ASKED_TO_FAIL } = options;
-  const trial = await ModelTrial.begin(place, seed, sabotage);
+  const first = await openAt(place);
+  const watch = await watchStore(place);
+  if (sabotage) await watch.unguard();
+  const callers: ModelCaller[] = [];
+  for (const name of ['account 0', 'account 1', 'account 2']) callers.push(await aModelCaller(first, name));
+  const sides = new Sides(first, sabotage ? watch : null);
+  for (const { name, accountId } of callers) sides.model.accountIds.set(name, accountId);
+  const restarting = { stepMs: 40, maxQueue: 25, claimsAtOnce: 1, quotas: true, reopen: () => sides.reopen(place) };
+  const stage: Stage = { callers, claims: [], deliveries: [], isPaused: false, now: NOON, options: restarting };
+  const actor = new Actor(sides.steps, stage, seed);
+  const figures = { seed, operations: 0, jobs: 0, transitions: 0, illegal: 0 };
+  const problems: string[] = [];
   try {
-    for (let i = 0; i < operations && trial.problem === null; i++) await trial.step(i);
-    await trial.compareAll();
+    for (; figures.operations < operations; figures.operations++) {
+      await actor.step();
+      await sides.compareTouched();
+      if (figures.operations % ROUND < ROUND - 1 && figures.operations < operations - 1) continue;
+      const moves = await watch.takeMoves();
+      const illegal = illegalOf(moves);
+      figures.transitions += moves.length;
+      figures.illegal += illegal.length;
+      deepStrictEqual([illegal, await watch.brokenReferences()], [[], []], 'transitions and references');
+      await sides.compareAll(stage);
+    }
+    figures.jobs = await watch.jobsEver();
   } catch (error) {
-    trial.problem ??= error instanceof Error ? error.message : String(error);
+    problems.push(`operation ${figures.operations}: ${error instanceof Error ? error.message : String(error)}`);
   } finally {
-    await trial.end();
+    await watch.close();
+    await sides.store[Symbol.asyncDispose]();
   }
-  return {
-    figures: { seed, ...trial.figures() },
-    problems: trial.problem === null ? [] : [trial.problem],
-  };
+  return { figures: { ...figures, completed: sides.model.count('completed'), failed: sides.model.count('failed') }, problems };
 }
 
-class ModelTrial {
-  problem: string | null = null;
-  readonly #sides: Sides;
-  readonly #callers: ModelCaller[] = [];
-  readonly #counts = { operations: 0, accepted: 0, jobs: 0, restarts: 0, transitions: 0, illegal: 0, lostClaims: 0 };
-  readonly #claims: Claim[] = [];
-  readonly #deliveries: DueDelivery[] = [];
-  readonly #dice: Dice;
-  #now = NOON;
+/** The store and the model. Every method throws at the first difference. */
+class Sides {
+  readonly model = new ModelState();
+  readonly steps: SteppedStore;
+  /** Jobs that a step has changed, and the ends that it should have told and has told. */
+  readonly #touched = new Set<string>();
+  readonly #ends = { expected: [] as string[], told: [] as string[] };
+  /** What was told of ended jobs, by id. */
+  readonly #told = new Map<string, string>();
 
-  get #store(): Store {
-    return this.#sides.store;
-  }
-
-  get #model(): ModelState {
-    return this.#sides.model;
-  }
-
-  private constructor(
-    seed: number,
-    private readonly place: string,
-    store: Store,
-    private readonly watch: ModelWatch,
-    private readonly sabotage: boolean,
+  /** @param sabotage of `release` */
+  constructor(
+    public store: Store,
+    sabotage: ModelWatch | null,
   ) {
-    this.#dice = new Dice(seed);
-    this.#sides = { store, model: new ModelState(), told: new Map() };
+    this.steps = this.#bothDo(sabotage);
   }
 
-  static async begin(place: string, seed: number, sabotage: boolean): Promise<ModelTrial> {
-    const store = await openAt(place);
-    const watch = await watchStore(place);
-    if (sabotage) await watch.unguard();
-    const trial = new ModelTrial(seed, place, store, watch, sabotage);
-    for (let i = 0; i < 3; i++) trial.#callers.push(await aModelCaller(store, `account ${i}`));
-    return trial;
+  async reopen(place: string): Promise<void> {
+    await this.store[Symbol.asyncDispose]();
+    this.store = await openAt(place);
   }
 
-  async end(): Promise<void> {
-    await this.watch.close();
-    await this.#sides.store[Symbol.asyncDispose]();
+  /** Does each step on the store and on the model. */
+  #bothDo(sabotage: ModelWatch | null): SteppedStore {
+    const { model } = this;
+    /** The last submission: over several connections they would be decided in any order. */
+    let turn: Promise<unknown> = Promise.resolve();
+    const alike = <Name extends Alike>(name: Name) =>
+      (async (...given: [never, never, never]) => {
+        const expected = (model[name] as (...given: unknown[]) => unknown)(...given);
+        const answer = await (this.store[name] as (...given: unknown[]) => Promise<unknown>)(...given);
+        deepStrictEqual(answer, expected);
+        return answer;
+      }) as unknown as Store[Name];
+    const hear = (ended: EndedJob[]): EndedJob[] => {
+      for (const { id } of ended) this.#touched.add(id);
+      this.#ends.told.push(...ended.map(({ id }) => id));
+      return ended;
+    };
+    return {
+      accept: async (wish, rules) => {
+        this.#touched.add(wish.id);
+        const expected = model.accept(wish, rules.maxQueue);
+        const accept = () => this.store.accept(wish, rules);
+        const accepted = this.store.shared ? turn.then(accept) : accept();
+        turn = accepted;
+        const answer = await accepted;
+        deepStrictEqual(answer.kind === 'replayed' ? `replayed ${answer.job.id}` : answer.kind, expected);
+        return answer;
+      },
+      claimNextJobs: async ([claim]) => {
+        if (claim === undefined) return [];
+        const claimed = await claimOne(this.store, claim);
+        const job = oneOf(model.nextInTurn(claim.now), claimed?.id ?? null);
+        if (claimed === null || job === null) return [];
+        model.take(job, claim);
+        deepStrictEqual([claimed.attempt, claimed.firstClaimedAt, claimed.options], [job.attempts, job.firstClaimedAt, job.wish.options]);
+        return [claimed];
+      },
+      complete: async (claim, capture, now) => {
+        if ('artifact' in capture) this.#ends.expected.push(...model.complete(claim, capture.artifact, now));
+        return hear(await this.store.complete(claim, capture, now));
+      },
+      fail: async (claim, error, now) => {
+        this.#ends.expected.push(...model.fail(claim, error.code, now));
+        return hear(await this.store.fail(claim, error, now));
+      },
+      release: async (claim) => {
+        this.#touched.add(claim.id);
+        if (sabotage === null) return await alike('release')(claim);
+        await sabotage.putBack(claim.id);
+        return model.release(claim);
+      },
+      recover: async (recovery) => {
+        const expected = model.recover(recovery.now, recovery.starting);
+        this.#ends.expected.push(...expected.ended);
+        const { requeued, ended } = await this.store.recover(recovery);
+        deepStrictEqual(requeued, expected.requeued);
+        return { requeued, ended: hear(ended) };
+      },
+      endedLeaders: () => this.store.endedLeaders(),
+      endFollowers: async (leaderId) => {
+        const slice = await this.store.endFollowers(leaderId);
+        return slice && hear(slice);
+      },
+      claimNextDelivery: async (claim) => {
+        const due = await this.store.claimNextDelivery(claim);
+        const delivery = oneOf(model.dueDeliveries(claim.now, claim.perReceiver), due?.jobId ?? null)?.delivery;
+        if (due === null || !delivery) return null;
+        deepStrictEqual([due.generation, due.attempt, due.secret], [delivery.generation, delivery.attempts + 1, SECRET]);
+        delivery.claimedUntil = claim.now + claim.leaseMs;
+        return due;
+      },
+      redeliver: async (...given) => {
+        const answer = await this.store.redeliver(...given);
+        deepStrictEqual(answer.kind, model.redeliver(...given));
+        return answer;
+      },
+      usage: async (accountId, now) => {
+        const usage = await this.store.usage(accountId, now);
+        deepStrictEqual([usage.credits, usage.reserved], model.usage(accountId, now), 'usage');
+        return usage;
+      },
+      setQueuePaused: async (isPaused) => {
+        model.paused = isPaused;
+        await this.store.setQueuePaused(isPaused);
+      },
+      ...{ renewLease: alike('renewLease'), announceArtifact: alike('announceArtifact'), retryLater: alike('retryLater') },
+      ...{ recordAttempt: alike('recordAttempt'), expireArtifacts: alike('expireArtifacts'), deleteJobs: alike('deleteJobs') },
+      ...{ expireDeliveries: alike('expireDeliveries'), setQuota: alike('setQuota') },
+    };
   }
 
-  figures() {
-    return { ...this.#counts, completed: this.#model.count('completed'), failed: this.#model.count('failed') };
+  /** To be called after each step. */
+  async compareTouched(): Promise<void> {
+    const { expected, told } = this.#ends;
+    deepStrictEqual(told.splice(0).sort(), expected.splice(0).sort(), 'ended jobs');
+    for (const id of this.#touched) await this.#compareJob(id);
+    this.#touched.clear();
   }
 
-  async step(i: number): Promise<void> {
-    this.#counts.operations += 1;
-    this.#now += 1 + this.#dice.below(40);
-    const [name] = this.#dice.byWeight(WEIGHTS);
-    try {
-      await this[name]();
-      if (i % ROUND === ROUND - 1) await this.compareAll();
-    } catch (error) {
-      this.problem = `operation ${i} (${name}): ${error instanceof Error ? error.message : String(error)}`;
-    }
+  /** Everything the store tells against everything the model holds. */
+  async compareAll({ callers, now }: Stage): Promise<void> {
+    const { store, model } = this;
+    for (const id of model.jobs.keys()) await this.#compareJob(id);
+    for (const { accountId } of callers) await this.steps.usage(accountId, now);
+    const status = await store.queueStatus();
+    const states = Object.keys(status).filter((state) => state !== 'paused') as StoredJobState[];
+    deepStrictEqual(status, { ...Object.fromEntries(states.map((state) => [state, model.count(state)])), paused: model.paused });
+    const { settled, released, ...webhooks } = model.totals;
+    const pending = model.pendingCredits(null, null);
+    const oldest = Math.min(now, ...pending.map((job) => job.wish.enqueuedAt));
+    deepStrictEqual(await store.settlement(now), { pending: pending.length, settled, released, oldestPendingMs: now - oldest });
+    deepStrictEqual(await store.webhookTotals(), webhooks);
+    const kept = [...model.artifacts.values()].filter(({ gone }) => !gone).length;
+    deepStrictEqual((await store.keptArtifacts([...model.artifacts.keys()])).size, kept, 'kept artifacts');
   }
 
-  /** Several at once, so that they share transactions; the store takes them in this order. */
-  async accept(): Promise<void> {
-    const wishes = firstOf(1 + this.#dice.below(3)).map(() => this.#dice.wish(this.#callers, ++this.#now));
-    const expected = wishes.map((wish) => this.#model.accept(wish, MAX_QUEUE));
-    const answers = await this.#acceptAll(wishes);
-    const told = answers.map((answer) => (answer.kind === 'replayed' ? `replayed ${answer.job.id}` : answer.kind));
-    deepStrictEqual(told, expected);
-    this.#counts.accepted += answers.filter((answer) => 'job' in answer).length;
-    for (const wish of wishes) await compareJob(this.#sides, wish.id);
-  }
-
-  /** At once, where the store decides in the order of the calls; several connections decide in any order. */
-  async #acceptAll(wishes: readonly NewJob[]): Promise<Acceptance[]> {
-    const { store } = this.#sides;
-    const accept = (wish: NewJob) => store.accept(wish, { maxQueue: MAX_QUEUE, webhookMaxAttempts: 5 });
-    if (!store.shared) return await Promise.all(wishes.map(accept));
-    const answers: Acceptance[] = [];
-    for (const wish of wishes) answers.push(await accept(wish));
-    return answers;
-  }
-
-  async claim(): Promise<void> {
-    const claim = { workerId: `w-${this.#dice.below(4)}`, now: this.#now, leaseMs: LEASE_MS };
-    const allowed = this.#model.nextInTurn(this.#now);
-    const claimed = await claimOne(this.#sides.store, claim);
-    const job = allowed.find((candidate) => candidate.wish.id === claimed?.id);
-    deepStrictEqual(claimed?.id ?? null, job?.wish.id ?? (allowed.length === 0 ? null : `one of ${allowed.map((each) => each.wish.id)}`));
-    if (claimed === null || job === undefined) return;
-    this.#model.take(job, claim);
-    deepStrictEqual([claimed.attempt, claimed.firstClaimedAt, claimed.options], [job.attempts, job.firstClaimedAt, job.wish.options]);
-    this.#claims.push({ id: claimed.id, workerId: claimed.workerId, attempt: claimed.attempt });
-  }
-
-  async renew(): Promise<void> {
-    const claim = this.#anyClaim();
-    if (claim === null) return;
-    const kept = await this.#store.renewLease(claim, { now: this.#now, leaseMs: LEASE_MS, progress: this.#dice.below(120) });
-    deepStrictEqual(kept, this.#model.renew(claim, this.#now + LEASE_MS));
-  }
-
-  async complete(): Promise<void> {
-    const claim = this.#anyClaim();
-    if (claim === null) return;
-    const capture = aCapture({ bytes: 1 + this.#dice.below(1_000) });
-    const ended = await this.#store.complete(claim, capture, this.#now);
-    await this.#compareEnded(ended, this.#model.complete(claim, capture.artifact, this.#now));
-  }
-
-  async fail(): Promise<void> {
-    const claim = this.#anyClaim();
-    if (claim === null) return;
-    // Each its own, as pictures have names of their own: the same claim with the same error is the repetition of a try, which SQLite answers again.
-    const error = { code: 'target_error', message: `no ${this.#counts.operations}`, retriable: false, status: 502 } as const;
-    await this.#compareEnded(await this.#store.fail(claim, error, this.#now), this.#model.fail(claim, error.code, this.#now));
-  }
-
-  async #compareEnded(first: EndedJob[], expected: string[]): Promise<void> {
-    const ids = (await this.#withFollowers(first)).map((job) => job.id);
-    deepStrictEqual(ids, expected);
-    for (const id of ids) await compareJob(this.#sides, id);
-  }
-
-  /** The slices that are left of those that share a render. */
-  async #withFollowers(ended: EndedJob[]): Promise<EndedJob[]> {
-    const all = [...ended];
-    for (const leaderId of await this.#store.endedLeaders()) {
-      for (let slice: EndedJob[] | null = []; slice !== null; slice = await this.#store.endFollowers(leaderId)) all.push(...slice);
-    }
-    return all;
-  }
-
-  async retryLater(): Promise<void> {
-    const claim = this.#anyClaim();
-    if (claim === null) return;
-    const dueAt = this.#now + this.#dice.below(500);
-    deepStrictEqual(await this.#store.retryLater(claim, dueAt, this.#now), this.#model.retryLater(claim, dueAt, this.#now));
-  }
-
-  async release(): Promise<void> {
-    const claim = this.#anyClaim();
-    if (claim === null) return;
-    const expected = this.#model.release(claim);
-    if (this.sabotage) {
-      await this.watch.putBack(claim.id);
-    } else deepStrictEqual(await this.#store.release(claim), expected);
-    await compareJob(this.#sides, claim.id);
-  }
-
-  async recover(): Promise<void> {
-    const restart = this.#dice.chance(0.1);
-    if (restart) {
-      this.#counts.restarts += 1;
-      await this.#sides.store[Symbol.asyncDispose]();
-      this.#sides.store = await openAt(this.place);
-    }
-    const { requeued, ended: crashed } = await this.#store.recover({ now: this.#now, starting: restart });
-    const ended = await this.#withFollowers(crashed);
-    const expected = this.#model.recover(this.#now, restart);
-    deepStrictEqual({ requeued, ended: ended.map((job) => job.id).sort() }, { ...expected, ended: expected.ended.sort() });
-  }
-
-  async pause(): Promise<void> {
-    this.#model.paused = !this.#model.paused && this.#dice.chance(0.3);
-    await this.#store.setQueuePaused(this.#model.paused);
-  }
-
-  async claimDelivery(): Promise<void> {
-    const due = await this.#store.claimNextDelivery({ now: this.#now, leaseMs: LEASE_MS, perReceiver: PER_RECEIVER });
-    const allowed = this.#model.dueDeliveries(this.#now, PER_RECEIVER);
-    const job = allowed.find((candidate) => candidate.wish.id === due?.jobId);
-    deepStrictEqual(due?.jobId ?? null, job?.wish.id ?? (allowed.length === 0 ? null : `one of ${allowed.map((each) => each.wish.id)}`));
-    const delivery = job?.delivery;
-    if (due === null || !delivery) return;
-    deepStrictEqual([due.generation, due.attempt, due.secret], [delivery.generation, delivery.attempts + 1, SECRET]);
-    delivery.claimedUntil = this.#now + LEASE_MS;
-    this.#deliveries.push(due);
-  }
-
-  async recordAttempt(): Promise<void> {
-    const due = this.#dice.anyOf(this.#dice.chance(0.9) ? this.#deliveries.slice(-8) : this.#deliveries);
-    if (due === null) return;
-    const outcome = this.#dice.outcome(this.#now);
-    const job = this.#model.jobs.get(due.jobId);
-    const delivery = job?.delivery;
-    const current = delivery?.state === 'pending' && delivery.generation === due.generation && delivery.attempts === due.attempt - 1;
-    deepStrictEqual(await this.#store.recordAttempt(due, outcome, this.#now), current);
-    if (!current || !delivery || !job) return;
-    this.#model.judgeReceiver(job, outcome.status, this.#now);
-    const again = outcome.kind === 'retry' ? { dueAt: outcome.nextAttemptAt } : { state: outcome.kind, dueAt: null };
-    Object.assign(delivery, { attempts: due.attempt, claimedUntil: null, ...again });
-    this.#model.forgetReceiver(job);
-    if (outcome.kind !== 'delivered') this.#model.totals.errors += 1;
-    if (outcome.kind !== 'retry') this.#model.totals[outcome.kind] += 1;
-  }
-
-  async redeliver(): Promise<void> {
-    const job = this.#dice.anyOf([...this.#model.jobs.values()]);
-    if (job === null) return;
-    const { delivery } = job;
-    const generation = (delivery?.generation ?? 1) - this.#dice.below(2);
-    const answer = await this.#store.redeliver(job.wish.id, generation, this.#now);
-    if (delivery === null) deepStrictEqual(answer.kind, 'delivery_unavailable');
-    else if (delivery.generation !== generation) deepStrictEqual(answer.kind, 'generation_changed');
-    else if (delivery.state === 'pending') deepStrictEqual(answer.kind, 'delivery_pending');
-    else {
-      deepStrictEqual(answer.kind, 'accepted');
-      Object.assign(delivery, { state: 'pending', generation: generation + 1, attempts: 0, dueAt: this.#now });
-    }
-  }
-
-  async keepHouse(): Promise<void> {
-    const rules = { before: this.#now - 60_000, maxBytes: 20_000, limit: 1_000, now: this.#now };
-    deepStrictEqual(await this.#store.expireArtifacts(rules), this.#model.expire(rules.before, rules.maxBytes));
-    const before = this.#now - this.#dice.below(120_000);
-    deepStrictEqual(await this.#store.deleteJobs({ before, limit: 1_000_000 }), this.#model.deleteBefore(before));
-  }
-
-  async setQuota(): Promise<void> {
-    const caller = this.#dice.anyOf(this.#callers);
-    if (caller === null) return;
-    const used = this.#model.settled.get(`${caller.accountId} ${periodOf(this.#now)}`) ?? 0;
-    const quota = this.#dice.chance(0.7) ? null : used + this.#dice.below(20);
-    this.#model.quotas.set(caller.accountId, quota);
-    await this.#store.setQuota(caller.name, quota);
-  }
-
-  /** Everything the store tells against everything the model holds, and all moves since against the legal ones. */
-  async compareAll(): Promise<void> {
-    const moves = await this.watch.takeMoves();
-    const illegal = moves.filter((move) => !isLegalMove(move));
-    this.#counts.transitions += moves.length;
-    this.#counts.illegal += illegal.length;
-    if (illegal[0] !== undefined) throw new Error(`illegal transition: ${illegal[0].move} of ${illegal[0].id}`);
-    for (const id of this.#model.jobs.keys()) await compareJob(this.#sides, id);
-    await compareSums(this.#sides, this.#now);
-    for (const { accountId } of this.#callers) await compareUsage(this.#sides, accountId, this.#now);
-    this.#counts.jobs = await this.watch.jobsEver();
-    deepStrictEqual(await this.watch.brokenReferences(), []);
-  }
-
-  /** Mostly a fresh one, now and then one long lost. */
-  #anyClaim(): Claim | null {
-    const recent = this.#claims.slice(-6);
-    const from = this.#dice.chance(0.9) ? recent : this.#claims;
-    const claim = this.#dice.anyOf(from);
-    if (claim !== null && this.#model.held(claim) === null) this.#counts.lostClaims += 1;
-    return claim;
+  async #compareJob(id: string): Promise<void> {
+    const job = this.model.jobs.get(id);
+    const found = await this.store.findJob(id);
+    deepStrictEqual(found === null, job === undefined, `whether ${id} is there`);
+    if (job === undefined || found === null) return;
+    const { state, attemptsMade, result } = found;
+    const worker = job.endedAt === null ? null : job.worker;
+    const told = [state, attemptsMade, result?.completedAt ?? null, result?.workerId ?? null, ...outcomeOf(found)];
+    deepStrictEqual(told, [this.model.toldState(job), job.attempts, job.endedAt, worker, job.artifact, job.cached, job.error], `job ${id}`);
+    const delivery = await this.store.findDelivery(id);
+    const expected = job.delivery && [job.delivery.state, job.delivery.event, job.delivery.generation, job.delivery.attempts];
+    deepStrictEqual(delivery && [delivery.state, delivery.event, delivery.generation, delivery.attempts], expected, `delivery of ${id}`);
+    if (!isTerminal(state)) return;
+    const text = JSON.stringify(found);
+    deepStrictEqual(text, this.#told.get(id) ?? text, `ended job ${id} changed`);
+    this.#told.set(id, text);
   }
 }
 
-/** How often each operation is done. */
-const STEPS = {
-  ...{ accept: 22, claim: 24, renew: 4, complete: 18, fail: 4, retryLater: 3, release: 2, recover: 2, pause: 2 },
-  ...{ claimDelivery: 10, recordAttempt: 8, redeliver: 2, keepHouse: 2, setQuota: 1 },
-};
-const WEIGHTS = Object.entries(STEPS) as [keyof typeof STEPS, number][];
+/** The steps of which the model takes and answers the same as the store. */
+type Alike =
+  | ('renewLease' | 'announceArtifact' | 'retryLater' | 'release' | 'recordAttempt')
+  | ('expireArtifacts' | 'expireDeliveries' | 'deleteJobs' | 'setQuota');
+
+/** The one that the store has chosen of those that it may choose; null when it may choose none, and has. */
+function oneOf(allowed: readonly ModelJob[], id: string | null): ModelJob | null {
+  const job = allowed.find(({ wish }) => wish.id === id) ?? null;
+  deepStrictEqual(id, job?.wish.id ?? (allowed.length === 0 ? null : `one of ${allowed.map(({ wish }) => wish.id)}`));
+  return job;
+}
+
+function outcomeOf(found: JobSnapshot) {
+  const outcome = found.result?.outcome;
+  if (outcome === undefined) return [null, false, null];
+  return outcome.ok ? [outcome.data.artifact, outcome.data.cached, null] : [null, false, outcome.error.code];
+}
