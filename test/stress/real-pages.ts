@@ -9,8 +9,8 @@ import { rm } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
 import { inspect, MarkdownWorker } from '../../src/render/inspect/inspect.js';
-import type { InventedPage } from '../fixtures/invented-pages/invented-page.js';
-import { INVENTED_PAGES } from '../fixtures/invented-pages/invented-pages.js';
+import type { InventedPage } from '../fixtures/invented-pages.js';
+import { INVENTED_PAGES } from '../fixtures/invented-pages.js';
 import { builtThread } from '../render/inspect/thread.js';
 import { aPageSession, launchChromium, options } from '../render/picture/a-page-session.js';
 import { take } from '../render/picture/take.js';
@@ -32,22 +32,17 @@ export async function run(given: Given): Promise<TrialResult> {
   const problems: string[] = [];
   const figures: Record<string, number | string> = {};
   const thread = await builtThread();
-  const worker = new MarkdownWorker({ thread });
-  const browser = await launchChromium();
-  try {
-    for (const page of INVENTED_PAGES) {
-      const worst = given.pictures === 0 ? 0 : await comparePictures(browser, page, given, problems);
-      const { recall, precision } = await readMarkdown(browser, worker, page, problems);
-      figures[page.name] = `differing px ${(worst * 100).toFixed(3)} %, recall ${recall.toFixed(3)}, precision ${precision.toFixed(3)}`;
-    }
-  } finally {
-    await Promise.all([browser.close(), worker[Symbol.asyncDispose]()]);
-    await rm(thread, { force: true });
+  await using worker = new MarkdownWorker({ thread });
+  await using browser = await launchChromium();
+  for (const page of INVENTED_PAGES) {
+    const worst = given.pictures === 0 ? 0 : await comparePictures(browser, page, given, problems);
+    const { recall, precision } = await readMarkdown(browser, worker, page, problems);
+    figures[page.name] = `differing px ${(worst * 100).toFixed(3)} %, recall ${recall.toFixed(3)}, precision ${precision.toFixed(3)}`;
   }
+  await rm(thread, { force: true });
   return { figures, problems };
 }
 
-/** @returns the largest share of px that differ */
 async function comparePictures(browser: Browser, page: InventedPage, given: Given, problems: string[]): Promise<number> {
   let worst = 0;
   for (const width of listOf(given.widths, [390, 1280])) {
@@ -106,7 +101,6 @@ function shingles(text: string): string[] {
     });
 }
 
-/** The share of the first list that is in the second. */
 function share(these: string[], those: string[]): number {
   const known = new Set(those);
   return these.filter((one) => known.has(one)).length / Math.max(1, these.length);

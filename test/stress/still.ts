@@ -12,19 +12,16 @@ import { pathToFileURL } from 'node:url';
 import sharp from 'sharp';
 import type { Inspection } from '../../src/contract/capture-data.js';
 import type { PageSession } from '../../src/render/page-session.js';
-import { INVENTED_PAGES } from '../fixtures/invented-pages/invented-pages.js';
+import { INVENTED_PAGES } from '../fixtures/invented-pages.js';
 import { html } from '../fixtures/site/answer.js';
 import { startSite } from '../fixtures/site/site.js';
 import { EACH_KIND } from '../render/install/any-browser.js';
 import { type CaptureRig, openRig } from '../render/page/capture-rig.js';
-import type { TrialResult } from './trial-result.js';
+import { firstOf, type TrialResult, tally } from './trial-result.js';
 
-/** Ends with this process. */
 const BUSY_LOOP = 'const { ppid } = process; while (process.ppid === ppid);';
 const TIMEOUT_MS = 60_000;
 const ENDINGS_TIMEOUT_MS = 20_000;
-const FAILED = 'failed: ';
-/** The time that a capture may take beyond its timeout. */
 const GRACE_MS = 5_000;
 const UNENDED_MAX = 2;
 
@@ -41,52 +38,37 @@ const FIDELITY_PAGES = [
 /** @param options.times captures of each page, beside so many busy loops; `only` is a part of the names of the fidelity pages */
 export async function run(options: { times?: number; loops?: number; only?: string; pages?: string; libs?: string }): Promise<TrialResult> {
   const { times = 100, loops = 4, only = '', pages, libs } = options;
-  const pictures = await judgePictures({ times, loops, only });
-  if (pages === undefined) return { ...pictures, figures: { ...pictures.figures, 'pages that tell how they end': 'absent: give --pages' } };
-  const endings = await judgeEndings(resolve(pages), libs);
-  return { figures: { ...pictures.figures, ...endings.figures }, problems: [...pictures.problems, ...endings.problems] };
-}
-
-async function judgePictures(how: { times: number; loops: number; only: string }): Promise<TrialResult> {
-  const { times, only } = how;
   await using site = await startSite({ host: '127.0.0.2' });
   await using rig = await openRig();
-  INVENTED_PAGES.forEach((page, nth) => {
-    site.route(`/invented/${nth}`, (_request, response) => html(response, page.html));
-  });
+  for (const [nth, page] of INVENTED_PAGES.entries()) site.route(`/invented/${nth}`, (_, response) => html(response, page.html));
   const wanted = FIDELITY_PAGES.filter(({ name }) => name.includes(only));
   const problems: string[] = [];
   let different = 0;
-  const loops = Array.from({ length: how.loops }, () => spawn(process.execPath, ['-e', BUSY_LOOP], { stdio: 'ignore' }));
+  const busy = firstOf(loops).map(() => spawn(process.execPath, ['-e', BUSY_LOOP], { stdio: 'ignore' }));
   try {
     for (const { name, path, wish } of wanted) {
-      const seen = new Map<string, number>();
+      const seen: string[] = [];
       for (let time = 0; time < times; time++) {
-        const hash = await pictured(rig, site.url(path), wish);
-        seen.set(hash, (seen.get(hash) ?? 0) + 1);
+        const hash = await pictured(rig, site.url(path), wish).catch((error: unknown) => void problems.push(`${name}: ${error}`));
+        if (hash !== undefined) seen.push(hash);
       }
-      for (const [hash, count] of seen) if (hash.startsWith(FAILED)) problems.push(`${name}: ${count} times ${hash}`);
-      const pictures = [...seen].filter(([hash]) => !hash.startsWith(FAILED)).map(([, count]) => count);
-      if (pictures.length <= 1) continue;
+      if (new Set(seen).size <= 1) continue;
       different++;
-      problems.push(`${name}: ${pictures.length} distinct pictures, ${pictures.join(', ')} times`);
+      problems.push(`${name}: ${new Set(seen).size} distinct pictures: ${tally(seen)}`);
     }
   } finally {
-    for (const loop of loops) loop.kill('SIGKILL');
+    for (const loop of busy) loop.kill('SIGKILL');
   }
   const figures = { 'fidelity pages': wanted.length, 'captures of each': times, 'pages with more than one picture': different };
-  return { figures, problems };
+  if (pages === undefined) return { figures: { ...figures, 'pages that tell how they end': 'absent: give --pages' }, problems };
+  const endings = await judgeEndings(resolve(pages), libs);
+  return { figures: { ...figures, ...endings.figures }, problems: [...problems, ...endings.problems] };
 }
 
-/** @returns the hash of its pixels, or why there is no picture */
 async function pictured(rig: CaptureRig, url: string, wish: Record<string, unknown>): Promise<string> {
-  try {
-    const { content } = await rig.capture(url, { timeout: TIMEOUT_MS, ...wish });
-    const { data, info } = await sharp(content).raw().toBuffer({ resolveWithObject: true });
-    return createHash('sha256').update(`${info.width} ${info.height} `).update(data).digest('hex');
-  } catch (error) {
-    return `${FAILED}${error}`;
-  }
+  const { content } = await rig.capture(url, { timeout: TIMEOUT_MS, ...wish });
+  const { data, info } = await sharp(content).raw().toBuffer({ resolveWithObject: true });
+  return createHash('sha256').update(`${info.width} ${info.height} `).update(data).digest('hex').slice(0, 8);
 }
 
 async function judgeEndings(dir: string, libs: string | undefined): Promise<TrialResult> {

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { INVENTED_PAGES } from '../../fixtures/invented-pages/invented-pages.js';
+import { INVENTED_PAGES } from '../../fixtures/invented-pages.js';
 import { browserOfFile } from './a-page-session.js';
 import { blotOf, difference } from './blots.js';
 import { PINNED, pinnedPage } from './pinned-page.js';
