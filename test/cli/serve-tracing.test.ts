@@ -33,7 +33,7 @@ it('a server continues a trace after a crash, since the job carries it', async (
   rememberBrowsers(dir.dataDir);
   const coverage = aCoverage();
   await using collector = await startCollector();
-  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '20' };
+  const { env } = collector;
   const first = startServerProcess({ ...dir, env });
   const { url, firstKey } = await first.ready;
   await runCommand(['queue', 'pause', '--data-dir', dir.dataDir]);

@@ -1,9 +1,8 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import type { CollectedSpan } from '../fixtures/collected-span.js';
+import { parseTracing } from '../../src/tracing-config.js';
 import { ofFile } from '../fixtures/of-file.js';
-import { startCollector } from '../fixtures/otlp-collector.js';
-import { readableLog } from '../fixtures/readable-log.js';
+import { type CollectedSpan, startCollector } from '../fixtures/otlp-collector.js';
 import { startSite } from '../fixtures/site/site.js';
 import { startService } from '../fixtures/start-service.js';
 import { startReceiver } from '../fixtures/webhook-receiver.js';
