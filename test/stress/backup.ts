@@ -15,79 +15,58 @@ import { aTrialDir, runCommand, startServerProcess, startWithSite } from './serv
 import type { TrialResult } from './trial-result.js';
 
 const CLIENTS = 3;
-/** Every so many backups the pictures are copied as well. */
 const PICTURES_EVERY = 10;
 
 export async function run({ rounds = 100 } = {}): Promise<TrialResult<number>> {
   const problems: string[] = [];
-  await using ground = await startWithSite();
-  const { site, server, dataDir } = ground;
+  await using started = await startWithSite();
+  const { site, server, dataDir } = started;
   servePages(site);
   using copies = aTrialDir();
   await using crowd = new Crowd({ site, hook: null, clients: CLIENTS, problem: (what) => problems.push(what) });
   crowd.up(await server.ready);
-  const taken: Taken[] = [];
+  const ground: Ground = { dataDir, copies: copies.dataDir };
+  const ms: number[] = [];
+  let pictures = 0;
+  let file = '';
   for (let round = 0; round < rounds; round++) {
+    rmSync(file, { force: true });
+    file = join(copies.dataDir, `${round}.db`);
     const withPictures = round % PICTURES_EVERY === PICTURES_EVERY - 1 || round === rounds - 1;
-    const copy = await take({ crowd, dataDir, copies: copies.dataDir }, `${round}.db`, withPictures);
-    problems.push(...copy.problems.map((what) => `backup ${round}: ${what}`));
-    taken.push(copy);
-    if (round < rounds - 1) rmSync(copy.file, { force: true });
+    const promised = new Map(crowd.promised);
+    const from = performance.now();
+    const { code, err } = await runCommand(['backup', file, '--data-dir', dataDir, ...(withPictures ? ['--artifacts'] : [])]);
+    ms.push(Math.round(performance.now() - from));
+    if (code !== 0) {
+      problems.push(`backup ${round}: ended with ${code}: ${err}`);
+      continue;
+    }
+    const db = new Database(file, { readonly: true });
+    const copied = withPictures ? judgeArtifacts(db, `${file}.artifacts`) : { kept: 0, problems: [] };
+    const found = [...damageOf(db), ...crowd.missingFrom(db, promised), ...copied.problems];
+    problems.push(...found.map((what) => `backup ${round}: ${what}`));
+    db.close();
+    pictures += copied.kept;
+    await restore(file, ground, async (restored) => {
+      await using store = await openAt(restored);
+      await store.ping();
+    });
   }
   await crowd.leave();
   const promised = crowd.promised.size;
-  const last = join(copies.dataDir, `${rounds - 1}.db`);
-  await restore(
-    last,
-    { dataDir, copies: copies.dataDir },
-    async (restored) => void problems.push(...(await serveRestored(restored, crowd, last))),
-  );
-  const ms = taken.map((copy) => Math.round(copy.ms)).sort((one, other) => one - other);
-  const figures = {
-    backups: rounds,
-    promised,
-    pictures_copied: taken.reduce((sum, copy) => sum + copy.pictures, 0),
-    median_ms: ms[Math.floor(ms.length / 2)] ?? 0,
-    slowest_ms: ms.at(-1) ?? 0,
-  };
-  return { figures, problems };
+  await restore(file, ground, async (restored) => void problems.push(...(await serveRestored(restored, crowd, file))));
+  ms.sort((one, other) => one - other);
+  const times = { median_ms: ms[Math.floor(ms.length / 2)] ?? 0, slowest_ms: ms.at(-1) ?? 0 };
+  return { figures: { backups: rounds, promised, pictures_copied: pictures, ...times }, problems };
 }
 
 interface Ground {
-  crowd: Crowd;
   dataDir: string;
-  /** Where the backups go. */
   copies: string;
 }
 
-interface Taken {
-  file: string;
-  ms: number;
-  pictures: number;
-  problems: string[];
-}
-
-/** One backup, by the command, read and restored at once. */
-async function take({ crowd, ...ground }: Ground, name: string, withPictures: boolean): Promise<Taken> {
-  const file = join(ground.copies, name);
-  const promised = new Map(crowd.promised);
-  const from = performance.now();
-  const { code, err } = await runCommand(['backup', file, '--data-dir', ground.dataDir, ...(withPictures ? ['--artifacts'] : [])]);
-  const ms = performance.now() - from;
-  if (code !== 0) return { file, ms, pictures: 0, problems: [`ended with ${code}: ${err}`] };
-  const db = new Database(file, { readonly: true });
-  const pictures = withPictures ? judgeArtifacts(db, `${file}.artifacts`) : { kept: 0, problems: [] };
-  const problems = [...damageOf(db), ...crowd.missingFrom(db, promised), ...pictures.problems];
-  db.close();
-  await restore(file, ground, async (restored) => {
-    await using store = await openAt(restored);
-    await store.ping();
-  });
-  return { file, ms, pictures: pictures.kept, problems };
-}
-
 /** docs/production.md, Backups: into an empty directory, under their names in it. */
-async function restore(file: string, { dataDir, copies }: Omit<Ground, 'crowd'>, use: (restored: string) => Promise<void>): Promise<void> {
+async function restore(file: string, { dataDir, copies }: Ground, use: (restored: string) => Promise<void>): Promise<void> {
   const restored = join(copies, 'restored');
   mkdirSync(restored, { mode: 0o700 });
   copyFileSync(file, join(restored, 'stillframe.db'));

@@ -12,7 +12,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { startServer } from '../bench/server.js';
 import { bombPages } from '../fixtures/site/bomb-pages.js';
-import { noAnswer } from './call-api.js';
+import { noAnswer, VIEW } from './call-api.js';
 import { startElsewhere } from './elsewhere.js';
 import { runCommand } from './server-process.js';
 import { firstOf, type TrialResult } from './trial-result.js';
@@ -33,7 +33,6 @@ const INSPECTED = [
 const ENDS = ['ok', 'render_timeout', 'render_crashed', 'navigation_failed', 'render_incomplete'];
 /** Its accessibility tree is larger than an answer of the browser may be, which is no reason to fail the capture. */
 const PICTURED = 'many-labels';
-const VIEW = { viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 };
 
 /**
  * @param options.pages comma list of names; all when empty. `atOnce` bombs of the same kind; `hits` cached answers of the page with the long

@@ -15,7 +15,6 @@ export function renderersOf(browserPid: number): number[] {
     .filter((pid) => /--type=renderer/.test(commandOf(pid)));
 }
 
-/** A browser and all that belongs to it. */
 export function wholeBrowser(browserPid: number): number[] {
   return processGroup(browserPid)
     .filter(({ state }) => state !== 'Z')
@@ -48,7 +47,6 @@ function commandOf(pid: number): string {
   return read(`/proc/${pid}/cmdline`);
 }
 
-/** Processes come and go while they are looked at. */
 function read(file: string): string {
   try {
     return readFileSync(file, 'latin1');

@@ -6,10 +6,12 @@ export interface Door {
   key: string;
 }
 
+export const SECRET = 'a webhook secret of this trial';
+/** Fields of a capture of ordinary size that is made anew. */
+export const VIEW = { viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 };
 /** Fields of a capture that costs little, and is made anew. */
 export const SMALL = { viewport: { width: 320, height: 240, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 };
 
-/** An answer of the public API, as a client sees it. */
 export interface ApiAnswer {
   status: number;
   headers: Headers;
@@ -57,7 +59,6 @@ export async function untilEnded(at: Door, path: string, withinMs = Number.POSIT
   return body.data;
 }
 
-/** The data of GET /v1/health. */
 export async function health(at: Door): Promise<ApiAnswer> {
   return await callApi(`${at.url}/v1/health`, at.key);
 }
@@ -67,7 +68,6 @@ export function untilIdle(at: Door, withinMs?: number): Promise<boolean> {
   return until(async () => (await health(at)).body.data.queue.total_pending === 0, withinMs, 50);
 }
 
-/** In place of the answer that never came to a capture. */
 export function noAnswer(error: Error): { status: number; ms: number; data: Record<string, unknown> } {
   return { status: 0, ms: 0, data: { code: 'no answer', message: error.message } };
 }

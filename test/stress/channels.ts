@@ -11,7 +11,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BrowserSockets } from '../egress/browser-sockets.js';
 import { channelsPage, WORKER_SCRIPTS } from '../egress/channels-page.js';
-import { type Captures, openCaptures } from '../egress/open-captures.js';
+import { openCaptures } from '../egress/open-captures.js';
 import { openTestEgress } from '../egress/open-test-egress.js';
 import { type PlainSite, startPlainSite, startPlainSites } from '../egress/plain-site.js';
 import { EACH_KIND } from '../render/install/any-browser.js';
@@ -21,7 +21,6 @@ const PICTURES = ['png', 'jpeg', 'webp'];
 const FULL = { full_page: true };
 const MODES: Record<string, unknown>[] = [{}, { ...FULL, full_page_algorithm: 'native' }, { ...FULL, full_page_algorithm: 'by_sections' }];
 const UNBLOCKED = { block_ads: false, block_trackers: false, block_cookie_banners: false, block_chats: false };
-/** Every mode with every format, then an element; requests are intercepted in every other one. */
 const SHAPES: Record<string, unknown>[] = [
   ...[...PICTURES, 'pdf'].flatMap((format) => MODES.map((mode) => ({ format, ...mode }))),
   ...PICTURES.map((format) => ({ format, selector: '#f' })),
@@ -32,6 +31,7 @@ type Source = (typeof SOURCES)[number];
 const WAITED_FOR = ['fetch', 'wss', 'worker', 'service worker', 'webtransport', 'rtc', 'candidates 0'];
 const REFUSED_MIN = 25;
 const WATCH_MS = 25;
+const VIEW = { width: 400, height: 300, deviceScaleFactor: 1 };
 
 export async function run({ shapes = SHAPES.length, sources = SOURCES.length - 1 } = {}): Promise<TrialResult> {
   const problems: string[] = [];
@@ -41,15 +41,20 @@ export async function run({ shapes = SHAPES.length, sources = SOURCES.length - 1
   for (const executable of EACH_KIND) {
     await using gate = await openTestEgress({ 'canary.example.net': ['127.0.0.3'] }, { allowDestinations: [`localhost:${site.port}`] });
     await using captures = await openCaptures(gate, { chromium: executable.path });
-    using watch = watchEnds();
+    const sockets = new BrowserSockets();
+    const watch = setInterval(() => sockets.look(), WATCH_MS);
     const visits = [
       ...SHAPES.slice(0, shapes).map((shape) => ({ shape, source: 'url' as Source })),
       ...SOURCES.slice(1, 1 + sources).map((source, index) => ({ shape: SHAPES[index] ?? {}, source })),
     ];
     for (const { shape, source } of visits) {
       const name = `${executable.kind} ${source} ${JSON.stringify(shape)}`;
-      const { refused, failure } = await captureOnce(captures, site, { ...shape, ...site.wish(source) });
-      if (failure !== null) problems.push(`${name}: ${failure}`);
+      site.tried.length = 0;
+      const refusals = () => captures.proxies.reduce((sum, { refusedCount }) => sum + refusedCount, 0);
+      const before = refusals();
+      const wish = { viewport: VIEW, timeout: 60_000, wait_for_selector: '#done', ...shape, ...site.wishes[source] };
+      await captures.capture(wish).catch((error: Error) => problems.push(`${name}: ${error.message}`));
+      const refused = refusals() - before;
       // A document without an address has no server to report to.
       const missing = source === 'nowhere' ? [] : WAITED_FOR.filter((channel) => !site.tried.includes(channel));
       if (missing.length > 0) problems.push(`${name}: not tried: ${missing.join(', ')}`);
@@ -57,29 +62,17 @@ export async function run({ shapes = SHAPES.length, sources = SOURCES.length - 1
       figures.captures++;
       figures.refused += refused;
     }
-    const strange = [...watch.ends].filter((end) => !captures.proxyPorts.has(Number(/^tcp 127\.0\.0\.1:(\d+)$/.exec(end)?.[1])));
+    clearInterval(watch);
+    const { ends } = sockets;
+    const strange = [...ends].filter((end) => !captures.proxyPorts.has(Number(/^tcp 127\.0\.0\.1:(\d+)$/.exec(end)?.[1])));
     for (const end of strange) problems.push(`${executable.kind}: connected to ${end}`);
-    if (process.platform === 'linux' && watch.ends.size === 0) problems.push(`${executable.kind}: its connections were not seen`);
-    figures.ends_seen += watch.ends.size;
+    if (process.platform === 'linux' && ends.size === 0) problems.push(`${executable.kind}: its connections were not seen`);
+    figures.ends_seen += ends.size;
   }
   figures.connections = canaries.connections;
   figures.datagrams = canaries.datagrams;
   if (figures.connections + figures.datagrams > 0) problems.push('something arrived where nothing may');
   return { figures, problems };
-}
-
-/** @returns how many requests the proxies of all pages refused, and why it failed */
-async function captureOnce(captures: Captures, site: HostilePage, shape: Record<string, unknown>) {
-  site.tried.length = 0;
-  const viewport = { width: 400, height: 300, deviceScaleFactor: 1 };
-  const wish = { viewport, timeout: 60_000, wait_for_selector: '#done', ...shape };
-  const before = captures.proxies.map((captureProxy) => captureProxy.refusedCount);
-  const failure = await captures.capture(wish).then(
-    () => null,
-    (error: Error) => error.message,
-  );
-  const refused = captures.proxies.reduce((sum, captureProxy, index) => sum + captureProxy.refusedCount - (before[index] ?? 0), 0);
-  return { refused, failure };
 }
 
 type Canaries = Awaited<ReturnType<typeof openCanaries>>;
@@ -108,11 +101,10 @@ async function openCanaries() {
   };
 }
 
-const PLACES = '127.0.0.3 0x7f000003 2130706435 127.3 [::ffff:127.0.0.3] 127.0.0.1 [::1] localhost canary.example.net x.localhost'.split(
-  ' ',
-);
-
-type HostilePage = Awaited<ReturnType<typeof startHostilePage>>;
+const PLACES = [
+  ...['127.0.0.3', '0x7f000003', '2130706435', '127.3', '[::ffff:127.0.0.3]', '127.0.0.1', '[::1]'],
+  ...['localhost', 'canary.example.net', 'x.localhost'],
+];
 
 /** By the name localhost, which makes it a secure context: service workers and WebTransport exist in no other. */
 async function startHostilePage({ port, udpPort }: Canaries) {
@@ -141,14 +133,7 @@ async function startHostilePage({ port, udpPort }: Canaries) {
     port: site.port,
     /** The channels that the page has reported since the list was emptied. */
     tried,
-    /** The request options that use it in one of the ways. */
-    wish: (source: Source) => wishes[source],
+    wishes,
     [Symbol.asyncDispose]: () => site[Symbol.asyncDispose](),
   };
-}
-
-function watchEnds(): Disposable & { ends: ReadonlySet<string> } {
-  const sockets = new BrowserSockets();
-  const watch = setInterval(() => sockets.look(), WATCH_MS);
-  return { ends: sockets.ends, [Symbol.dispose]: () => clearInterval(watch) };
 }

@@ -14,14 +14,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { buildProgram } from '../fixtures/build-program.js';
 import { startSite } from '../fixtures/site/site.js';
 import { startReceiver } from '../fixtures/webhook-receiver.js';
-import { callApi, SMALL, submit, untilIdle } from './call-api.js';
+import { callApi, SECRET, SMALL, submit, untilIdle } from './call-api.js';
 import { auditBooks, damageOf, openCopy, readJobs } from './ledger.js';
 import { aTrialDir, runCommand, startServerProcess } from './server-process.js';
 import { type TrialResult, until } from './trial-result.js';
 
 const DAY_MS = 86_400_000;
 const JUMPS_DAYS = [31, 0, -31, 0, 31, -31, 31, 0];
-/** Starts with a clock that is so many days ahead. The last one accepts it. */
 const STARTS_DAYS = [-365, 365];
 const HOLD_MS = 12_000;
 /** Sweeps are 5 s apart; the first one that follows notices that the clock was accepted. */
@@ -29,7 +28,6 @@ const ACCEPTED_WITHIN_MS = 60_000;
 /** A capture that a jump and a sweep (every 5 s) meet under way. */
 const SLOW_MS = 8_000;
 const QUICK_JOBS = 4;
-const SECRET = 'a webhook secret of this trial';
 
 export async function run({ jumps = JUMPS_DAYS, holdMs = HOLD_MS, starts = STARTS_DAYS.length } = {}): Promise<TrialResult> {
   await using site = await startSite({ host: '127.0.0.2' });
@@ -89,7 +87,6 @@ export async function run({ jumps = JUMPS_DAYS, holdMs = HOLD_MS, starts = START
   problems.push(...damageOf(copy.db), ...auditBooks(copy.db, dir.dataDir));
   for (const name of ['jobs_deleted', 'pictures_deleted', 'rendered_again', 'failed'])
     expectThat(`${name}: ${figures[name]}`, figures[name] === 0);
-
   const kept = pictures('IS NULL');
   for (const [nth, days] of STARTS_DAYS.slice(0, starts).entries()) {
     writeFileSync(clock, String(days * DAY_MS));

@@ -19,10 +19,8 @@ export interface NodeOrder {
   /** The file that stands for a bucket: a line for each object that was put there or removed. */
   objects: string;
   migrationsDir: string;
-  /** base64 */
   secretKey: string;
   renderMs: number;
-  /** By which this node's own clock is wrong. */
   clockMs: number;
   /** Sabotage: the node's own clock instead of the database's. */
   trustsOwnClock: boolean;
@@ -85,19 +83,10 @@ store.watch((event) => {
   else if (event.kind === 'node_lost') recover();
 });
 recover();
-const sweeping = setInterval(recover, order.sweepMs);
+setInterval(recover, order.sweepMs);
 loop.start();
 process.stdout.write('ready\n');
-process.stdin.resume();
-process.stdin.on('end', () => void stop());
-
-async function stop(): Promise<void> {
-  clearInterval(sweeping);
-  await loop.drain(10_000);
-  await recovering;
-  await store[Symbol.asyncDispose]();
-  process.exit();
-}
+process.stdin.resume().once('end', () => process.exit());
 
 function report(error: unknown): void {
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);

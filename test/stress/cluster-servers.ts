@@ -11,10 +11,11 @@ import pg from 'pg';
 import { aCluster, type Cluster } from '../cluster/a-cluster.js';
 import type { PostgresServer } from '../fixtures/postgres.js';
 import { startSite } from '../fixtures/site/site.js';
+import type { Door } from './call-api.js';
 import type { PartOptions } from './cluster-ground.js';
 import { servePages } from './crowd.js';
 import { mainFile, type ServerProcess } from './server-process.js';
-import { firstOf, type TrialResult } from './trial-result.js';
+import { firstOf, type TrialResult, until } from './trial-result.js';
 
 /** No program can look for waiting connections and close its socket in one step. Without waiting for a quiet moment there were twice as many. */
 const REPLACEMENTS_PER_RESET = 6;
@@ -27,27 +28,22 @@ export async function rolling(server: PostgresServer, { rounds, servers: count, 
   await using cluster = await aCluster(server.adminUrl);
   using next = nextVersionOf(mainFile());
   const servers: ServerProcess[] = [];
-  const doors: string[] = [];
-  const begin = async (at: number, main?: string): Promise<string | null> => {
+  const doors: Door[] = [];
+  const begin = async (at: number, main?: string): Promise<void> => {
     const started = cluster.start({}, main);
     servers[at] = started;
-    const { url, firstKey } = await started.ready;
-    doors[at] = url;
-    return firstKey;
+    doors[at] = await started.door();
   };
-  const key = (await begin(0)) ?? '';
-  for (let at = 1; at < count; at++) await begin(at);
+  for (let at = 0; at < count; at++) await begin(at);
   let pages = 0;
-  const callers = new Callers({ clients: 6, key, doors, page: () => `${site.origin}/page?${pages++}` });
+  const callers = startCallers({ clients: 6, doors, page: () => `${site.origin}/page?${pages++}` });
   const problems: string[] = [];
   const replace = async (at: number, main?: string): Promise<void> => {
-    const old = servers[at];
     const before = callers.counts.answered;
-    old?.kill('SIGTERM');
-    const exit = await old?.exited;
+    const exit = await servers[at]?.end('SIGTERM');
     if (exit?.code !== 0) problems.push(`a server ended with ${exit?.code ?? exit?.signal}`);
     await begin(at, main);
-    while (callers.counts.answered < before + 20 && callers.problems.length === 0) await pause(50);
+    await until(() => callers.counts.answered >= before + 20 || callers.problems.length > 0);
   };
   for (let round = 0; round < rounds; round++) {
     // From the second round on, servers of this version start on a database of the next one, beside its servers.
@@ -82,79 +78,64 @@ async function auditOf({ databaseUrl, bucket }: Cluster): Promise<string[]> {
   }
 }
 
-interface CallersOptions {
-  clients: number;
-  key: string;
-  /** The URLs of the servers; read at each request. */
-  doors: readonly string[];
-  /** The URL of a page that was not captured yet. */
-  page(): string;
-}
-
 interface Answer {
   status: number;
   // biome-ignore lint/suspicious/noExplicitAny: a client's view of JSON
   body: any;
 }
 
-const FOLLOW_MS = 100;
-
-/** Clients of several servers that take turns, as behind a load balancer which only knows that a connection was refused. */
-class Callers {
-  readonly counts = { answered: 0, refused: 0, reset: 0 };
-  readonly problems: string[] = [];
-  #turn = 0;
-  #stopped = false;
-  readonly #loops: Promise<void>[];
-
-  constructor(private readonly options: CallersOptions) {
-    this.#loops = firstOf(options.clients).map((client) => this.#call(client % 2 === 0));
-  }
-
-  /** Resolves when everything that was submitted has ended. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await Promise.all(this.#loops);
-  }
-
-  async #call(sync: boolean): Promise<void> {
-    while (!this.#stopped) {
-      const body = JSON.stringify({ url: this.options.page(), cache_ttl: 0, sync });
-      const { status, body: answer } = await this.#expect('POST', '/v1/screenshot', [200, 202], body);
-      if (status === 200) await this.#expect('GET', new URL(answer.data.cdn_url).pathname, [200]);
-      for (let ended = status !== 202; !ended; await pause(FOLLOW_MS)) {
-        const job = await this.#expect('GET', `/v1/jobs/${answer.data.job_id}`, [200]);
-        ended = job.status !== 200 || job.body.data.result !== undefined;
-        if (job.body?.data?.state === 'failed') this.#blame('a job', job);
-      }
-    }
-  }
-
-  #blame(what: string, { status, body }: Answer): void {
-    this.problems.push(`${what} was answered ${status} ${JSON.stringify(body)?.slice(0, 300)}`);
-  }
-
+/**
+ * Clients of several servers that take turns, as behind a load balancer which only knows that a connection was refused.
+ *
+ * @param of.doors of the servers, the first with the key; read at each request
+ * @param of.page the URL of a page that was not captured yet
+ */
+function startCallers({ clients, doors, page }: { clients: number; doors: readonly Door[]; page(): string }) {
+  const counts = { answered: 0, refused: 0, reset: 0 };
+  const problems: string[] = [];
+  const key = doors[0]?.key ?? '';
+  let turn = 0;
+  let isStopped = false;
+  const blame = (what: string, { status, body }: Answer) =>
+    void problems.push(`${what} was answered ${status} ${JSON.stringify(body)?.slice(0, 300)}`);
   /** Goes on to the next server when a connection is refused or reset; any other failure of a connection is a problem. */
-  async #expect(method: string, path: string, statuses: number[], body?: string): Promise<Answer> {
+  const expectAnswer = async (method: string, path: string, statuses: number[], body?: string): Promise<Answer> => {
     const idempotencyKey = randomUUID();
-    for (;;) {
-      const door = this.options.doors[this.#turn++ % this.options.doors.length] ?? '';
+    for (; ; await pause(5)) {
       try {
-        const answer = await send(`${door}${path}`, { method, key: this.options.key, body, idempotencyKey });
-        this.counts.answered += 1;
-        if (!statuses.includes(answer.status)) this.#blame(`${method} ${path}`, answer);
+        const answer = await send(`${doors[turn++ % doors.length]?.url}${path}`, { method, key, body, idempotencyKey });
+        counts.answered += 1;
+        if (!statuses.includes(answer.status)) blame(`${method} ${path}`, answer);
         return answer;
       } catch (error) {
         const { code, message } = error as NodeJS.ErrnoException;
-        if (code === 'ECONNREFUSED') this.counts.refused += 1;
+        if (code === 'ECONNREFUSED') counts.refused += 1;
         // Never accepted: the system resets what has come since a server last looked when it closes its socket. Repeating is safe by the
         // idempotency key.
-        else if (code === 'ECONNRESET') this.counts.reset += 1;
-        else this.problems.push(`${method} ${path}: ${code ?? message}`);
-        await pause(5);
+        else if (code === 'ECONNRESET') counts.reset += 1;
+        else problems.push(`${method} ${path}: ${code ?? message}`);
       }
     }
-  }
+  };
+  const call = async (sync: boolean): Promise<void> => {
+    while (!isStopped) {
+      const order = JSON.stringify({ url: page(), cache_ttl: 0, sync });
+      const { status, body } = await expectAnswer('POST', '/v1/screenshot', [200, 202], order);
+      if (status === 200) await expectAnswer('GET', new URL(body.data.cdn_url).pathname, [200]);
+      for (let ended = status !== 202; !ended; await pause(100)) {
+        const job = await expectAnswer('GET', `/v1/jobs/${body.data.job_id}`, [200]);
+        ended = job.status !== 200 || job.body.data.result !== undefined;
+        if (job.body?.data?.state === 'failed') blame('a job', job);
+      }
+    }
+  };
+  const calls = firstOf(clients).map((client) => call(client % 2 === 0));
+  /** Resolves when everything that was submitted has ended. */
+  const stop = async (): Promise<void> => {
+    isStopped = true;
+    await Promise.all(calls);
+  };
+  return { counts, problems, stop };
 }
 
 /** On a connection of its own: an idle one that the server closes as a request arrives is a race of HTTP, not a failure of the server. */
@@ -167,9 +148,7 @@ async function send(url: string, of: { method: string; key: string; idempotencyK
 }
 
 const TAG = '9999_of_the_next_version';
-/** Later than any migration of today. */
 const WHEN = 4_102_444_800_000;
-/** Changes that a release may make without disturbing the version before. */
 const MIGRATION = `ALTER TABLE jobs ADD COLUMN of_the_next_version text;
 --> statement-breakpoint
 ALTER TABLE nodes ADD COLUMN of_the_next_version int NOT NULL DEFAULT 0;
@@ -178,7 +157,6 @@ CREATE INDEX jobs_of_the_next_version ON jobs (of_the_next_version) WHERE of_the
 --> statement-breakpoint
 CREATE TABLE of_the_next_version (job_id text PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE);`;
 
-/** @param main of the program of today @returns that of the copy, which goes with it */
 function nextVersionOf(main: string): { main: string } & Disposable {
   const program = dirname(dirname(main));
   const copy = `${program}-next-${process.pid}`;

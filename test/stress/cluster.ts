@@ -14,31 +14,28 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { startDatabaseProxy } from '../fixtures/database-proxy.js';
 import { type PostgresServer, startPostgres } from '../fixtures/postgres.js';
-import { aNewJob, openAt } from '../store/factories.js';
-import { AS_PROMISED, ClusterGround, insist, type Part, type PartOptions, RULES } from './cluster-ground.js';
+import { openAt } from '../store/factories.js';
+import { AS_PROMISED, type ClusterGround, insist, openGround, type Part, type PartOptions, RULES } from './cluster-ground.js';
 import { rolling } from './cluster-servers.js';
 import { seeded } from './seeded.js';
-import type { TrialResult } from './trial-result.js';
+import { type Fault, faultsOf, type TrialResult } from './trial-result.js';
 
 const PARTS = { kills, restarts, cuts, partition, rolling, clocks } satisfies Record<string, Part>;
 
 export type ClusterOptions = Partial<PartOptions> & { part?: keyof typeof PARTS | 'all' };
 
-/** How soon a job of a killed node must be claimed by another one. */
 const CLAIMED_AGAIN_MS = 2_000;
 const CLOCKS_APART_MS = 600_000;
 /** Leases of 30 s, and the next sweep after that. */
 const CLAIMED_AFTER_PARTITION_MS = 35_000;
 
-/** Statements that change something, by a word of their text. */
 const CHANGES = { accept: /^COMMIT/, claim: /stillframe_claim/, announce: /INSERT INTO removals/, complete: /INSERT INTO artifacts/ };
 
-export async function run({ part = 'all', ...given }: ClusterOptions = {}): Promise<TrialResult> {
+export async function run(given: ClusterOptions = {}): Promise<TrialResult> {
   await using server = await startPostgres();
-  return await runOn(server, { part, ...given });
+  return await runOn(server, given);
 }
 
-/** @param server that a part may restart */
 export async function runOn(server: PostgresServer, { part = 'all', ...given }: ClusterOptions): Promise<TrialResult> {
   const options = { ...AS_PROMISED, ...given };
   const figures: TrialResult['figures'] = {};
@@ -51,17 +48,22 @@ export async function runOn(server: PostgresServer, { part = 'all', ...given }: 
   return { figures, problems };
 }
 
+/** Waits until all jobs have ended, and checks what is left. */
+async function settle(ground: ClusterGround, figures: TrialResult['figures'], ...faults: Fault[]): Promise<TrialResult> {
+  await ground.untilEnded();
+  const problems = [...(await ground.audit()), ...(await ground.failures()), ...faultsOf(faults)];
+  return { figures: { jobs: await ground.number('SELECT count(*) FROM jobs'), ...figures }, problems };
+}
+
 async function kills(server: PostgresServer, { kills: count, seed }: PartOptions): Promise<TrialResult> {
   const random = seeded(seed);
-  await using ground = await ClusterGround.make(server);
-  const node = () => ground.start({ renderMs: 100, sweepMs: 5_000 });
+  await using ground = await openGround(server);
+  const node = () => ground.start({ renderMs: 100 });
   for (let i = 0; i < 4; i++) await node();
-  let slowest = 0;
-  let orphans = 0;
+  let [slowest, orphans] = [0, 0];
   for (let i = 0; i < count; i++) {
     // A third of them share renders, so that some die with followers.
-    const shared = ground.submit(10, { cacheIdentity: `page ${i}`, attemptBudget: 10 });
-    await Promise.all([shared, ground.submit(20, { attemptBudget: 10 })]);
+    await Promise.all([ground.submit(10, { cacheIdentity: `page ${i}` }), ground.submit(20)]);
     const victim = ground.nodes[Math.floor(random() * ground.nodes.length)];
     if (victim === undefined) continue;
     await pause(random() * 200);
@@ -71,23 +73,17 @@ async function kills(server: PostgresServer, { kills: count, seed }: PartOptions
     slowest = Math.max(slowest, ms);
     await node();
   }
-  await ground.untilEnded();
-  const problems = await ground.audit();
-  if (slowest > CLAIMED_AGAIN_MS) problems.push(`a job of a killed node was claimed again after ${Math.round(slowest)} ms`);
-  problems.push(...(await ground.failures()));
-  return {
-    figures: { kills: count, jobs: await ground.jobs(), orphans, 'claimed again after at most (ms)': Math.round(slowest) },
-    problems,
-  };
+  const late: Fault = [`a job of a killed node was claimed again after ${slowest} ms`, slowest > CLAIMED_AGAIN_MS];
+  return await settle(ground, { kills: count, orphans, 'claimed again after at most (ms)': slowest }, late);
 }
 
 async function restarts(server: PostgresServer, { restarts: count, seed }: PartOptions): Promise<TrialResult> {
   const random = seeded(seed);
-  await using ground = await ClusterGround.make(server);
+  await using ground = await openGround(server);
   for (let i = 0; i < 4; i++) await ground.start({ renderMs: 50, sweepMs: 1_000 });
   let slowest = 0;
   for (let i = 0; i < count; i++) {
-    const submitting = ground.submit(40, { attemptBudget: 10 });
+    const submitting = ground.submit(40);
     await pause(random() * 300);
     // A cut after COMMIT and before its answer is one of many moments that random cuts of busy connections hit.
     for (let cut = 0; cut < 5; cut++) {
@@ -100,58 +96,52 @@ async function restarts(server: PostgresServer, { restarts: count, seed }: PartO
     await server.start();
     const backAt = performance.now();
     await submitting;
-    await ground.submit(1, { attemptBudget: 10 });
-    slowest = Math.max(slowest, performance.now() - backAt);
+    await ground.submit(1);
+    slowest = Math.max(slowest, Math.round(performance.now() - backAt));
   }
-  await ground.untilEnded();
-  const problems = await ground.audit();
-  if (slowest > 5_000) problems.push(`submissions were taken again only after ${Math.round(slowest)} ms`);
-  return { figures: { restarts: count, jobs: await ground.jobs(), 'taken again after at most (ms)': Math.round(slowest) }, problems };
+  const late: Fault = [`submissions were taken again only after ${slowest} ms`, slowest > 5_000];
+  return await settle(ground, { restarts: count, 'taken again after at most (ms)': slowest }, late);
 }
 
-/** The answer to a committed statement is lost, of each kind so often. */
 async function cuts(server: PostgresServer, { restarts: count }: PartOptions): Promise<TrialResult> {
-  await using ground = await ClusterGround.make(server);
+  await using ground = await openGround(server);
   await using proxy = await startDatabaseProxy(ground.url);
   await using doorProxy = await startDatabaseProxy(ground.url);
   await using door = await openAt(doorProxy.url);
   for (let i = 0; i < 4; i++) await ground.start({ renderMs: 20, sweepMs: 1_000, url: proxy.url });
-  let refused = 0;
-  const submit = async (key: string) => {
-    const job = () => aNewJob(ground.caller, { idempotencyKey: key, identity: key, enqueuedAt: ground.store.now(), attemptBudget: 10 });
-    const accept = () =>
-      door.accept(job(), RULES).catch((error: unknown) => {
-        refused += 1;
-        throw error;
-      });
-    await insist(accept);
+  let [keys, tries] = [0, 0];
+  const submit = async () => {
+    const key = `key ${keys++}`;
+    await insist(() => {
+      tries += 1;
+      return door.accept(ground.job({ idempotencyKey: key, identity: key }), RULES);
+    });
   };
-  let keys = 0;
   for (let i = 0; i < count; i++) {
     for (const [step, which] of Object.entries(CHANGES)) {
       const dropped = (step === 'accept' ? doorProxy : proxy).dropAnswer(which);
-      while (!(await Promise.race([dropped.then(() => true), submit(`key ${keys++}`).then(() => false)])));
-      await submit(`key ${keys++}`);
+      while (!(await Promise.race([dropped.then(() => true), submit().then(() => false)])));
+      await submit();
     }
   }
-  await ground.untilEnded();
-  const problems = [...(await ground.audit()), ...(await ground.failures())];
-  const jobs = await ground.jobs();
-  if (jobs !== keys) problems.push(`${jobs} jobs for ${keys} idempotency keys`);
-  return { figures: { 'lost answers': count * Object.keys(CHANGES).length, jobs, 'submissions repeated': refused }, problems };
+  const { figures, problems } = await settle(ground, {
+    'lost answers': count * Object.keys(CHANGES).length,
+    'submissions repeated': tries - keys,
+  });
+  if (figures.jobs !== keys) problems.push(`${figures.jobs} jobs for ${keys} idempotency keys`);
+  return { figures, problems };
 }
 
 /** A node that nothing reaches any more, with captures under way; later everything that it sent arrives after all. */
 async function partition(server: PostgresServer, { rounds }: PartOptions): Promise<TrialResult> {
-  await using ground = await ClusterGround.make(server);
+  await using ground = await openGround(server);
   await using proxy = await startDatabaseProxy(ground.url);
-  for (let i = 0; i < 3; i++) await ground.start({ renderMs: 300, sweepMs: 5_000 });
-  const victim = await ground.start({ renderMs: 300, sweepMs: 5_000, url: proxy.url });
-  let slowest = 0;
-  let orphans = 0;
-  const problems: string[] = [];
+  for (let i = 0; i < 3; i++) await ground.start({ renderMs: 300 });
+  const victim = await ground.start({ renderMs: 300, url: proxy.url });
+  let [slowest, orphans] = [0, 0];
+  const broken: Fault[] = [];
   for (let i = 0; i < rounds; i++) {
-    await ground.submit(60, { attemptBudget: 10 });
+    await ground.submit(60);
     await ground.untilHeldBy(victim);
     proxy.silence();
     const { found, ms } = await ground.untilClaimedAgain(victim.pid);
@@ -160,35 +150,24 @@ async function partition(server: PostgresServer, { rounds }: PartOptions): Promi
     await ground.untilEnded();
     proxy.speak();
     // It works again, with what it has sent long ago having arrived.
-    await ground.submit(60, { attemptBudget: 10 });
+    await ground.submit(60);
     await ground.untilHeldBy(victim);
     await ground.untilEnded();
-    problems.push(...(await ground.audit()));
+    for (const problem of await ground.audit()) broken.push([problem, true]);
   }
-  if (orphans === 0) problems.push('the node held no job when it was cut off');
-  if (slowest > CLAIMED_AFTER_PARTITION_MS) problems.push(`a job of the node was claimed again after ${Math.round(slowest)} ms`);
-  problems.push(...(await ground.failures()));
-  return {
-    figures: { partitions: rounds, jobs: await ground.jobs(), orphans, 'claimed again after at most (ms)': Math.round(slowest) },
-    problems,
-  };
+  broken.push(['the node held no job when it was cut off', orphans === 0]);
+  broken.push([`a job of the node was claimed again after ${slowest} ms`, slowest > CLAIMED_AFTER_PARTITION_MS]);
+  return await settle(ground, { partitions: rounds, orphans, 'claimed again after at most (ms)': slowest }, ...broken);
 }
 
 async function clocks(server: PostgresServer, { seconds, trustsOwnClock }: PartOptions): Promise<TrialResult> {
-  await using ground = await ClusterGround.make(server);
+  await using ground = await openGround(server);
   const wrong = { trustsOwnClock: trustsOwnClock === 1, renderMs: 2_000, sweepMs: 500 };
-  await ground.start({ ...wrong, clockMs: CLOCKS_APART_MS });
-  await ground.start({ ...wrong, clockMs: -CLOCKS_APART_MS });
-  const until = performance.now() + seconds * 1_000;
-  while (performance.now() < until) {
-    await ground.submit(8);
-    await pause(2_000);
-  }
+  for (const clockMs of [CLOCKS_APART_MS, -CLOCKS_APART_MS]) await ground.start({ ...wrong, clockMs });
+  for (const until = performance.now() + seconds * 1_000; performance.now() < until; await pause(2_000)) await ground.submit(8);
   await ground.untilEnded();
   const lost = await ground.number('SELECT count(*) FROM jobs WHERE attempts_made > 1');
-  const problems = await ground.audit();
-  if (lost > 0) problems.push(`${lost} leases were lost`);
   const dates = await ground.number('SELECT max(abs(ended_at - enqueued_at)) FROM jobs');
-  if (dates > CLOCKS_APART_MS / 2) problems.push(`a job took ${Math.round(dates / 1_000)} s by its own times`);
-  return { figures: { jobs: await ground.jobs(), 'leases lost': lost }, problems };
+  const strange: Fault = [`a job took ${Math.round(dates / 1_000)} s by its own times`, dates > CLOCKS_APART_MS / 2];
+  return await settle(ground, { 'leases lost': lost }, [`${lost} leases were lost`, lost > 0], strange);
 }

@@ -14,7 +14,6 @@ import { illegalOf, watchStore } from './model-watch.js';
 import type { TrialResult } from './trial-result.js';
 
 const CONNECTIONS = 8;
-/** The quota of one of three accounts. */
 const QUOTA = 500;
 
 export interface ConcurrentOptions {
@@ -47,11 +46,7 @@ async function runAt(place: string, { operations = 50_000, seed = 1 }: Concurren
   };
   await Promise.all(actors.map(act));
   await finish(store, actors, stage).catch((error: Error) => books.blame(error.message));
-  await books.compare(
-    store,
-    callers.map(({ accountId }) => accountId),
-    stage.now,
-  );
+  await books.compare(store, stage);
   const moves = await watch.takeMoves();
   const illegal = illegalOf(moves);
   if (illegal.length > 0) books.blame(`${illegal.length} illegal transitions, such as ${illegal[0]?.move}`);
@@ -102,7 +97,6 @@ class Books {
   /** Accepted jobs, and those of them that were completed by a kept picture. */
   readonly #accepted = new Map<string, NewJob>();
   readonly #cached = new Set<string>();
-  /** The reported ends. */
   readonly #ended = new Map<string, string>();
   /** Claims of a job's attempt, less those that were undone. */
   readonly #claims = new Map<string, number>();
@@ -111,7 +105,6 @@ class Books {
 
   readonly blame = (what: string) => void this.problems.push(what);
 
-  /** The store, of whose answers note is taken. */
   keptFor(store: Store): SteppedStore {
     const ended = (jobs: EndedJob[]) => this.#end(jobs);
     return {
@@ -157,13 +150,12 @@ class Books {
     };
   }
 
-  /** To be called when nothing is under way any more. */
-  async compare(store: Store, accountIds: readonly string[], now: number): Promise<void> {
+  async compare(store: Store, { callers, now }: Stage): Promise<void> {
     for (const [attempt, count] of this.#claims) if (count > 1) this.blame(`attempt ${attempt} was claimed ${count} times`);
     const wishes = [...this.#accepted.values()];
     for (const { id } of wishes) if (!this.#cached.has(id) && !this.#ended.has(id)) this.blame(`nobody was told that job ${id} ended`);
     const charged = wishes.filter(({ id }) => this.#cached.has(id) || this.#ended.get(id) === 'completed');
-    for (const accountId of accountIds) {
+    for (const { accountId } of callers) {
       const { credits, reserved } = await store.usage(accountId, now);
       const own = charged.filter((wish) => wish.accountId === accountId && periodOf(wish.enqueuedAt) === periodOf(now));
       const expected = own.reduce((sum, { price }) => sum + price, 0);
@@ -172,7 +164,6 @@ class Books {
     }
   }
 
-  /** @param by 1, or -1 for a claim that was undone */
   #claim(attempt: string, by: number): void {
     this.counts.claims += Math.max(by, 0);
     this.#claims.set(attempt, (this.#claims.get(attempt) ?? 0) + by);

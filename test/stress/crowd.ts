@@ -1,11 +1,14 @@
 /** Clients that submit and retry by idempotency key while their server comes and goes, and what was promised to them. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from '../../src/store/sqlite/driver.js';
+import { html } from '../fixtures/site/answer.js';
 import type { Site } from '../fixtures/site/site.js';
 import { type ApiAnswer, callApi, type Door, health, postCapture, SMALL } from './call-api.js';
-import { type JobFacts, readJobs } from './ledger.js';
+import { auditBooks, damageOf, type JobFacts, openCopy, readJobs } from './ledger.js';
 import type { ServerProcess } from './server-process.js';
 import { firstOf, until } from './trial-result.js';
+
+const STUCK_AFTER_MS = 60_000;
 
 export interface CrowdOptions {
   site: Site;
@@ -17,21 +20,16 @@ export interface CrowdOptions {
 
 /** The pages that they have captured. @param ms that each takes to come */
 export function servePages(site: Site, ms = 0): void {
-  site.route('/page', (_, response) => {
-    const answer = () => response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Page</title><p>Here</p>');
-    setTimeout(answer, ms);
-  });
+  site.route('/page', (_, response) => void setTimeout(() => html(response, '<!doctype html><title>Page</title><p>Here</p>'), ms));
 }
 
 export class Crowd implements AsyncDisposable {
   readonly promised = new Map<string, Promised>();
-  /** Where the server is now. */
   readonly at: Door = { url: '', key: '' };
   readonly #lanes: Promise<void>[];
   #isUp = false;
   #isLeaving = false;
 
-  /** Begins to submit as soon as a server is up. */
   constructor(private readonly options: CrowdOptions) {
     this.#lanes = firstOf(options.clients).map((lane) => this.#keepSubmitting(lane));
   }
@@ -70,13 +68,33 @@ export class Crowd implements AsyncDisposable {
   }
 
   /** Until every job has ended, and every promised one that wants it is announced. @returns false when that takes too long */
-  untilIdle(withinMs: number): Promise<boolean> {
+  #untilIdle(withinMs: number): Promise<boolean> {
     const isIdle = async () => {
       const { queue, settlement, webhooks } = (await health(this.at)).body.data;
       const announced = [...this.promised.values()].filter(({ body }) => body.webhook !== undefined).length;
       return queue.total_pending + settlement.pending === 0 && webhooks.delivered + webhooks.failed >= announced;
     };
     return until(isIdle, withinMs, 50);
+  }
+
+  /** Always the same once it is known, so that clients find the next server. */
+  get port(): number {
+    return Number(new URL(this.at.url || 'http://127.0.0.1:0').port);
+  }
+
+  /** Leaves the last server, on which everything must come to its end, and stops it. @returns all jobs, and how long that took */
+  async end(server: ServerProcess, dataDir: string): Promise<{ jobs: JobFacts[]; idleMs: number }> {
+    const { problem } = this.options;
+    const startedAt = performance.now();
+    await this.leave();
+    if (!(await this.#untilIdle(STUCK_AFTER_MS))) problem(`jobs or deliveries are stuck ${STUCK_AFTER_MS / 1000} s after the last start`);
+    const idleMs = Math.round(performance.now() - startedAt);
+    const lost = await this.lookUpAll();
+    await server.end('SIGTERM');
+    using copy = openCopy(dataDir);
+    const jobs = readJobs(copy.db);
+    for (const found of [...lost, ...damageOf(copy.db), ...auditBooks(copy.db, dataDir), ...unexplainedFailures(jobs)]) problem(found);
+    return { jobs, idleMs };
   }
 
   /** As a client: each key names its one ended job, and each picture of a 200 downloads. @returns the problems */
@@ -100,7 +118,6 @@ export class Crowd implements AsyncDisposable {
       const [idempotencyKey, body] = [`lane-${lane}-${nth}`, this.#order(lane, nth)];
       const submit = () => postCapture(this.at, body, { idempotencyKey });
       await this.#insist(submit, (answer) => this.#note({ idempotencyKey, body }, answer));
-      // Until the job has ended, so that the load is bounded.
       const lookUp = () => callApi(`${this.at.url}/v1/requests/${idempotencyKey}`, this.at.key);
       await this.#insist(lookUp, ({ status, body }) => {
         if (status !== 200) this.options.problem(`${idempotencyKey}: the look-up answered ${status}`);
@@ -124,7 +141,6 @@ export class Crowd implements AsyncDisposable {
     return until(() => this.#isUp || this.#isLeaving);
   }
 
-  /** @returns whether the job is known to exist */
   #note(order: { idempotencyKey: string; body: Record<string, unknown> }, { status, body }: ApiAnswer): boolean {
     const jobId = status === 202 ? body.data.job_id : (body?.error?.details?.job_id ?? null);
     if (status !== 200 && jobId === null) {
@@ -152,17 +168,15 @@ export class Crowd implements AsyncDisposable {
   }
 }
 
-/** The answers given under one idempotency key. */
 interface Promised {
   idempotencyKey: string;
   body: Record<string, unknown>;
   jobId: string | null;
-  /** The data of an answer 200. */
   picture: string | null;
 }
 
 /** The only failure that kills explain is the one of a render that was under way twice, its followers' included. @returns the problems */
-export function unexplainedFailures(jobs: readonly JobFacts[]): string[] {
+function unexplainedFailures(jobs: readonly JobFacts[]): string[] {
   return jobs.flatMap(({ idempotencyKey, state, error, attempts }) => {
     if (state !== 'failed') return [];
     const { code } = JSON.parse(error ?? '{}') as { code?: string };

@@ -7,8 +7,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { startSite } from '../fixtures/site/site.js';
 import { health, postCapture } from './call-api.js';
-import { Crowd, servePages, unexplainedFailures } from './crowd.js';
-import { auditBooks, damageOf, openCopy, readJobs } from './ledger.js';
+import { Crowd, servePages } from './crowd.js';
+import { damageOf, openCopy, readJobs } from './ledger.js';
 import { seeded } from './seeded.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
 import { type TrialResult, until } from './trial-result.js';
@@ -19,7 +19,6 @@ const LOAD_MAX_MS = 800;
 /** Each page takes that long to come, so that captures are under way when the signal comes. */
 const PAGE_MS = 300;
 const CLIENTS = 5;
-const STUCK_AFTER_MS = 60_000;
 
 export async function run({ rounds = 50, secondEvery = 5, seed = 3 } = {}): Promise<TrialResult<number>> {
   await using site = await startSite({ host: '127.0.0.2' });
@@ -28,7 +27,7 @@ export async function run({ rounds = 50, secondEvery = 5, seed = 3 } = {}): Prom
   const problems: string[] = [];
   await using crowd = new Crowd({ site, hook: null, clients: CLIENTS, problem: (what) => problems.push(what) });
   const start = async () => {
-    const server = startServerProcess({ ...dir, port: Number(new URL(crowd.at.url || 'http://127.0.0.1:0').port) });
+    const server = startServerProcess({ ...dir, port: crowd.port });
     crowd.up(await server.ready);
     return server;
   };
@@ -54,15 +53,7 @@ export async function run({ rounds = 50, secondEvery = 5, seed = 3 } = {}): Prom
     if (!isCutShort && running > 0) found.push(`${running} jobs are left active`);
     problems.push(...found.map((what) => `round ${round}: ${what}`));
   }
-  // The last start: everything must come to its end.
-  const last = await start();
-  await crowd.leave();
-  if (!(await crowd.untilIdle(STUCK_AFTER_MS))) problems.push('jobs are stuck after the last start');
-  problems.push(...(await crowd.lookUpAll()));
-  await last[Symbol.asyncDispose]();
-  using copy = openCopy(dir.dataDir);
-  const jobs = readJobs(copy.db);
-  problems.push(...auditBooks(copy.db, dir.dataDir), ...unexplainedFailures(jobs));
+  const { jobs } = await crowd.end(await start(), dir.dataDir);
   const figures = {
     ...{ drains: exitMs.first.length, cut_short: exitMs.second.length },
     slowest_exit_ms: Math.round(Math.max(0, ...exitMs.first)),
@@ -78,13 +69,12 @@ export async function run({ rounds = 50, secondEvery = 5, seed = 3 } = {}): Prom
 /** From the moment that the signal has arrived, which the log tells: neither ready nor open for submissions. */
 async function refusesAtOnce(at: Crowd['at'], server: ServerProcess): Promise<string[]> {
   if (await Promise.race([server.exited, until(() => server.tells('draining'), EXIT_MS, 2).then(() => null)])) return [];
-  const [told, submission] = await Promise.all([
-    health(at).catch(() => null),
-    postCapture(at, { url: 'https://example.com/', sync: false }).catch(() => null),
-  ]);
+  const asked = { health: health(at), 'a submission': postCapture(at, { url: 'https://example.com/', sync: false }) };
   const problems: string[] = [];
-  if (told !== null && told.status !== 503) problems.push(`health answered ${told.status} while draining`);
-  if (submission !== null && submission.status !== 503) problems.push(`a submission was answered ${submission.status} while draining`);
-  if (submission !== null && submission.headers.get('retry-after') === null) problems.push('a refusal has no Retry-After');
+  for (const [what, answering] of Object.entries(asked)) {
+    const answer = await answering.catch(() => null);
+    if (answer !== null && answer.status !== 503) problems.push(`${what} was answered ${answer.status} while draining`);
+    if (what !== 'health' && answer?.headers.get('retry-after') === null) problems.push('a refusal has no Retry-After');
+  }
   return problems;
 }

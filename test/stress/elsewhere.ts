@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { buildProgram } from '../fixtures/build-program.js';
 
-/** The fixture site in a process of its own: see hostile-site.ts. */
 export async function startElsewhere(): Promise<AsyncDisposable & { origin: string }> {
   const program = await buildProgram(new URL('hostile-site.ts', import.meta.url));
   const child = spawn(process.execPath, [program.file], { stdio: ['pipe', 'pipe', 'inherit'] });

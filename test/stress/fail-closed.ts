@@ -1,5 +1,5 @@
 /**
- * Trial "fail closed": a capture's proxy dies under it, in the middle of a page that asks for more. From then on nothing of it reaches
+ * Trial "fail-closed": a capture's proxy dies under it, in the middle of a page that asks for more. From then on nothing of it reaches
  * its site or a canary: no connection goes another way.
  *
  * Sabotage that turns it red: give the context in render/pool/open-page-session a bypass list (`*`) instead of `<-loopback>`.
@@ -8,7 +8,7 @@ import { openBrowser, type TestBrowser } from '../egress/open-browser.js';
 import { ALLOWED, openTestEgress } from '../egress/open-test-egress.js';
 import { startPlainSite } from '../egress/plain-site.js';
 import { EACH_KIND } from '../render/install/any-browser.js';
-import type { TrialResult } from './trial-result.js';
+import { firstOf, type TrialResult } from './trial-result.js';
 
 const PICTURES = 30;
 const SENT_BEFORE = 10;
@@ -33,7 +33,6 @@ export async function run({ kills = 50 } = {}): Promise<TrialResult> {
   return { figures, problems };
 }
 
-/** @returns what was wrong */
 async function loseProxy(browser: TestBrowser, dying: DyingSite): Promise<string[]> {
   return browser.visit(async ({ page, captureProxy }) => {
     const problems: string[] = [];
@@ -42,10 +41,7 @@ async function loseProxy(browser: TestBrowser, dying: DyingSite): Promise<string
     await page.goto(`${origin}/`, { timeout: 5_000 }).catch(() => null);
     const fetched = await page.evaluate((url) => fetch(url, { mode: 'no-cors' }).then(() => true), `${origin}/x`).catch(() => false);
     if (fetched) problems.push('a request was answered');
-    const gone = await page.goto(`${origin}/y`).then(
-      () => 'it arrived',
-      (error: Error) => error.message,
-    );
+    const gone = String(await page.goto(`${origin}/y`).catch((error: Error) => error.message));
     if (!gone.includes('ERR_PROXY_CONNECTION_FAILED')) problems.push(`a navigation ended otherwise: ${gone.split('\n', 1)[0]}`);
     return problems;
   });
@@ -59,10 +55,8 @@ async function startDyingSite(canaryPort: number) {
     answer: (request, response) => {
       response.setHeader('content-type', 'text/html');
       if (request.url !== '/') return void response.end();
-      const pictures = Array.from(
-        { length: PICTURES },
-        (_, index) => `<img src="http://stub.example.com:${site.port}/${index}"><img src="http://127.0.0.1:${canaryPort}/${index}">`,
-      );
+      const hosts = [`stub.example.com:${site.port}`, `127.0.0.1:${canaryPort}`];
+      const pictures = firstOf(PICTURES).map((nth) => hosts.map((host) => `<img src="http://${host}/${nth}">`).join(''));
       response.write(`<title>half</title>${pictures.slice(0, SENT_BEFORE).join('')}`);
       void dying.captureProxy?.[Symbol.asyncDispose]().then(() => {
         dying.connectionsAtDeath = site.connections;
@@ -72,7 +66,6 @@ async function startDyingSite(canaryPort: number) {
   });
   const dying = {
     site,
-    /** The proxy that ends with the next visit. */
     captureProxy: null as AsyncDisposable | null,
     /** As many as there were when the last proxy had died. */
     connectionsAtDeath: 0,

@@ -8,49 +8,42 @@
  * out of webhook/deliver.
  */
 import { startReceiver } from '../fixtures/webhook-receiver.js';
-import { postCapture, SMALL, submit } from './call-api.js';
+import { postCapture, SECRET, SMALL, submit } from './call-api.js';
 import { anotherKey, type ServerProcess, startWithSite } from './server-process.js';
-import { allOf, firstOf, type TrialResult, until } from './trial-result.js';
+import { allOf, type Fault, faultsOf, firstOf, type TrialResult, until } from './trial-result.js';
 
+/**
+ * Seconds that a slow capture takes; when the last quick capture must have started, without a kept slot and with one, and ended, without;
+ * receivers that hang, and how late another account's callback may be.
+ */
 const AS_PROMISED = {
-  /** That a slow capture takes. */
-  seconds: 30,
-  slowJobs: 40,
-  quickJobs: 10,
-  /** When the last quick capture must have started, without a kept slot and with one; and ended, without. */
-  startMs: 31_000,
-  keptStartMs: 5_000,
-  endMs: 36_000,
-  /** Receivers that hang, and how late another account's callback may be. */
-  hanging: 100,
-  callbackMs: 1_000,
+  ...{ seconds: 30, slowJobs: 40, quickJobs: 10, startMs: 31_000, keptStartMs: 5_000, endMs: 36_000 },
+  ...{ hanging: 100, callbackMs: 1_000 },
 };
 const SLOTS = 4;
-const SECRET = 'a webhook secret of this trial';
 
 export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<TrialResult> {
   const options = { ...AS_PROMISED, ...given };
   const plain = await compete(options, 0);
   const kept = await compete(options, 1);
   const callbacks = await announce(options.hanging);
-  const limits: [what: string, ms: number, limitMs: number][] = [
-    ['the last quick capture started after', plain.startMs, options.startMs],
-    ['the last quick capture ended after', plain.endMs, options.endMs],
-    ['with a kept slot, the last quick capture started after', kept.startMs, options.keptStartMs],
-    ['a callback of another account took', callbacks.slowestMs, options.callbackMs],
-  ];
+  const late = (what: string, ms: number, limitMs: number): Fault => [`${what} ${ms} ms`, ms > limitMs];
+  const problems = faultsOf([
+    late('the last quick capture started after', plain.startMs, options.startMs),
+    late('the last quick capture ended after', plain.endMs, options.endMs),
+    late('with a kept slot, the last quick capture started after', kept.startMs, options.keptStartMs),
+    late('a callback of another account took', callbacks.slowestMs, options.callbackMs),
+  ]);
   const figures = {
     ...{ last_start_ms: plain.startMs, last_end_ms: plain.endMs },
     ...{ kept_slot_last_start_ms: kept.startMs, kept_slot_last_end_ms: kept.endMs },
     ...{ attempts_that_hung: callbacks.hung, slowest_callback_ms: callbacks.slowestMs },
   };
-  return { figures, problems: limits.flatMap(([what, ms, limitMs]) => (ms > limitMs ? [`${what} ${ms} ms`] : [])) };
+  return { figures, problems };
 }
 
 async function compete(options: typeof AS_PROMISED, keepSlots: number): Promise<{ startMs: number; endMs: number }> {
-  await using ground = await startWithSite({
-    ...{ STILLFRAME_CONCURRENCY: String(SLOTS), STILLFRAME_KEEP_SLOTS: String(keepSlots) },
-  });
+  await using ground = await startWithSite({ STILLFRAME_CONCURRENCY: String(SLOTS), STILLFRAME_KEEP_SLOTS: String(keepSlots) });
   const { site, server, at: slow } = ground;
   const quick = { ...slow, key: await anotherKey(ground.dataDir, 'quick') };
   // No slot is reserved for an account without earlier requests.
@@ -65,13 +58,12 @@ async function compete(options: typeof AS_PROMISED, keepSlots: number): Promise<
   const ends = await Promise.all(ids.map((id) => ended(server, id)));
   // The slow captures that wait would take minutes.
   server.kill('SIGKILL');
-  return { startMs: Math.max(...ends.map((end) => end.queueMs)), endMs: Math.max(...ends.map((end) => end.at)) - from };
+  return { startMs: Math.max(...ends.map(({ queue }) => queue)), endMs: Math.max(...ends.map(({ time }) => time)) - from };
 }
 
 const CALLBACKS = 10;
-const JOBS_PER_RECEIVER = 2;
 
-/** All from kept pictures: the callbacks are what there is to do. */
+/** All from kept pictures: the callbacks are what there is to do. Two are to be made to each receiver that hangs. */
 async function announce(hanging: number): Promise<{ hung: number; slowestMs: number }> {
   await using good = await startReceiver();
   await using receivers = allOf(await Promise.all(firstOf(hanging).map(() => startReceiver({ script: ['hang'] }))));
@@ -81,10 +73,8 @@ async function announce(hanging: number): Promise<{ hung: number; slowestMs: num
   const calm = { ...busy, key: await anotherKey(ground.dataDir, 'quick') };
   const body = { ...SMALL, url: site.url('/static'), cache_ttl: 600 };
   for (const at of [busy, calm]) await postCapture(at, body);
-  for (const receiver of receivers.all) {
-    for (let nth = 0; nth < JOBS_PER_RECEIVER; nth++)
-      await postCapture(busy, { ...body, webhook: { url: receiver.url(), secret: SECRET } });
-  }
+  for (const receiver of [...receivers.all, ...receivers.all])
+    await postCapture(busy, { ...body, webhook: { url: receiver.url(), secret: SECRET } });
   let slowestMs = 0;
   for (let nth = 1; nth <= CALLBACKS; nth++) {
     const from = performance.now();
@@ -98,9 +88,8 @@ async function announce(hanging: number): Promise<{ hung: number; slowestMs: num
 }
 
 /** Waits for the line that the server logs at a job's end. */
-async function ended(server: ServerProcess, id: string): Promise<{ queueMs: number; at: number }> {
+async function ended(server: ServerProcess, id: string): Promise<{ queue: number; time: number }> {
   const line = () => server.said.find((text) => text.includes(`"job_id":"${id}"`) && text.includes('"state":"completed"'));
   await until(line);
-  const { queue, time } = JSON.parse(line() ?? '') as { queue: number; time: number };
-  return { queueMs: queue, at: time };
+  return JSON.parse(line() ?? '');
 }

@@ -7,53 +7,43 @@
  * Sabotage that turns it red: take FULL out of store/store-error, or let SectionStore write to os.tmpdir().
  */
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readdirSync, rmdirSync, rmSync, writeSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { html } from '../fixtures/site/answer.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
-import { type ApiAnswer, type Door, health, postCapture, SMALL, untilEnded, untilIdle } from './call-api.js';
+import { type ApiAnswer, health, postCapture, SMALL, untilEnded, untilIdle } from './call-api.js';
 import { auditBooks, damageOf, openCopy, readJobs } from './ledger.js';
 import { aTrialDir, runCommand, startServerProcess } from './server-process.js';
 import { firstOf, type TrialResult, tally, until } from './trial-result.js';
 
-/** The figures of the promised trial. */
-const AS_PROMISED = {
-  /** Times that the disk fills up, and submissions while it is full. */
-  rounds: 10,
-  submissions: 40,
-  /** By when there must be captures again once there is space. */
-  recoveryMs: 5_000,
-  /** 0: nothing is printed while the temporary directory is full, and it is not emptied. */
-  prints: 1,
-};
-
+/** By when there must be captures again once there is space; prints 0: nothing is printed while the temporary directory is full, nor is it emptied. */
+const AS_PROMISED = { rounds: 10, submissions: 40, recoveryMs: 5_000, prints: 1 };
 const SIZE_MB = 64;
-/** An answer about health may be that old. */
 const HEALTH_MS = 500;
-const SYNC_WAIT_MS = 1_000;
 const STUCK_AFTER_MS = 60_000;
-const PIECE = Buffer.alloc(4_096, 'x');
 
+/** @param given.rounds times that the disk fills up; `submissions` while it is full */
 export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<TrialResult> {
-  const { prints, ...options } = { ...AS_PROMISED, ...given };
+  const options = { ...AS_PROMISED, ...given };
   await using site = await startSite({ host: '127.0.0.2' });
-  const data = await fillData(site, options);
+  const problems: string[] = [];
+  const expectThat = (problem: string, holds: boolean) => void (holds || problems.push(problem));
+  const data = await fillData(site, options, expectThat);
   if (data === null) return { figures: { skipped: 'this user may not mount a file system' }, problems: [] };
-  const temporary = await fillTemporary(site, prints === 1);
-  return { figures: { ...data.figures, ...temporary.figures }, problems: [...data.problems, ...temporary.problems] };
+  return { figures: { ...data, ...(await fillTemporary(site, options.prints === 1, expectThat)) }, problems };
 }
 
+type Expect = (problem: string, holds: boolean) => void;
+
 /** A server whose data directory is full and free in turn. @returns null where nothing can be mounted */
-async function fillData(site: Site, options: Omit<typeof AS_PROMISED, 'prints'>): Promise<TrialResult | null> {
+async function fillData(site: Site, options: typeof AS_PROMISED, expectThat: Expect): Promise<TrialResult['figures'] | null> {
   using disk = mountDisk();
   if (disk === null) return null;
   const dataDir = disk.path;
-  const server = startServerProcess({ dataDir, env: { STILLFRAME_SYNC_WAIT_MS: String(SYNC_WAIT_MS) } });
+  const server = startServerProcess({ dataDir, env: { STILLFRAME_SYNC_WAIT_MS: '1000' } });
   const at = await server.door();
-  const problems: string[] = [];
-  const expectThat = (problem: string, holds: boolean) => void (holds || problems.push(problem));
   const promised = new Map<string, number>();
   const seen: string[] = [];
   const recoveries: number[] = [0];
@@ -65,7 +55,6 @@ async function fillData(site: Site, options: Omit<typeof AS_PROMISED, 'prints'>)
     return answer;
   };
   for (let round = 0; round < options.rounds; round++) {
-    // Captures are under way while the space goes.
     const visited = new Promise<void>((resolve) => {
       site.route('/page', (_, response) => {
         resolve();
@@ -76,17 +65,17 @@ async function fillData(site: Site, options: Omit<typeof AS_PROMISED, 'prints'>)
     await visited;
     fill(dataDir);
     const filledAt = performance.now();
-    for (const { status, body } of await before)
-      expectThat(`while the disk fills: ${say(status, body)}`, [200, 202, 500, 503].includes(status));
+    for (const answer of await before) expectThat(`while the disk fills: ${say(answer)}`, [200, 202, 500, 503].includes(answer.status));
     let refused = 0;
     for (let nth = 0; nth < options.submissions; nth++) {
       // The engine gives space back to its log now and then.
       fill(dataDir);
-      const { status, body, headers } = await submit('full', `${round}-${nth}`);
+      const answer = await submit('full', `${round}-${nth}`);
+      const { status, body, headers } = answer;
       // Refused, or accepted (a small row found room), failed for want of room for the picture, and saying so.
       const isHonest = status === 503 && (headers.get('retry-after') !== null || body.error.details?.job_id !== undefined);
       if (isHonest) refused++;
-      expectThat(`on a full disk: ${say(status, body)}`, isHonest || status === 200 || status === 202);
+      expectThat(`on a full disk: ${say(answer)}`, isHonest || status === 200 || status === 202);
     }
     expectThat(`round ${round}: nothing was refused on a full disk`, refused > 0);
     await pause(Math.max(0, HEALTH_MS - (performance.now() - filledAt)));
@@ -101,8 +90,8 @@ async function fillData(site: Site, options: Omit<typeof AS_PROMISED, 'prints'>)
     const from = performance.now();
     let nth = 0;
     const isBack = async () => (await submit('after', `${round}-${nth++}`)).status === 200 && (await health(at)).status === 200;
-    if (await until(isBack, options.recoveryMs, 50)) recoveries.push(performance.now() - from);
-    else problems.push(`round ${round}: no capture within ${options.recoveryMs} ms of the space coming back`);
+    expectThat(`round ${round}: no capture within ${options.recoveryMs} ms of the space`, await until(isBack, options.recoveryMs, 50));
+    recoveries.push(performance.now() - from);
   }
   expectThat('jobs are stuck after the space came back', await untilIdle(at, STUCK_AFTER_MS));
   const exit = await Promise.race([server.exited, null]);
@@ -114,12 +103,17 @@ async function fillData(site: Site, options: Omit<typeof AS_PROMISED, 'prints'>)
     const state = jobs.get(key)?.state ?? 'lost';
     expectThat(`${key} was answered ${status} and is ${state}`, state === 'completed' || (status === 202 && state !== 'lost'));
   }
-  problems.push(...damageOf(copy.db), ...auditBooks(copy.db, dataDir));
+  for (const problem of [...damageOf(copy.db), ...auditBooks(copy.db, dataDir)]) expectThat(problem, false);
   const slowest_recovery_ms = Math.round(Math.max(...recoveries));
-  return { figures: { rounds: options.rounds, promised: promised.size, answers: tally(seen), slowest_recovery_ms }, problems };
+  return { rounds: options.rounds, promised: promised.size, answers: tally(seen), slowest_recovery_ms };
 }
 
-const TALL = `<!doctype html><body style="margin:0">${Array.from({ length: 240 }, (_, nth) => `<div style="height:100px;background:linear-gradient(${nth}deg,#${(nth * 16).toString(16).padStart(3, '0')},#fed)">${nth}</div>`).join('')}`;
+const TALL = `<!doctype html><body style="margin:0">${firstOf(240)
+  .map(
+    (nth) =>
+      `<div style="height:100px;background:linear-gradient(${nth}deg,#${(nth * 16).toString(16).padStart(3, '0')},#fed)">${nth}</div>`,
+  )
+  .join('')}`;
 
 /** A document of more than 10 MB as a PDF, which the browser cannot keep in the rest of a full disk: noise does not compress. */
 const NOISE = `<!doctype html><body style="margin:0"><canvas width="2000" height="2000"></canvas><script>
@@ -130,90 +124,69 @@ for (let at = 3; at < picture.data.length; at += 4) picture.data[at] = 255;
 context.putImageData(picture, 0, 0);
 </script>`;
 
-/** A server whose temporary directory is full, and then emptied. */
-async function fillTemporary(site: Site, withPrints: boolean): Promise<TrialResult> {
+async function fillTemporary(site: Site, withPrints: boolean, expectThat: Expect): Promise<TrialResult['figures']> {
   // The path must be short: see profile-dir.ts.
-  const disk = mountDisk('/tmp/s', '1777');
-  if (disk === null) return { problems: ['no second file system could be mounted'], figures: {} };
-  using _disk = disk;
+  using disk = mountDisk('/tmp/s', '1777');
+  if (disk === null) throw new Error('no second file system could be mounted');
   using dir = aTrialDir();
-  for (const [path, body] of [
-    ['/tall', TALL],
-    ['/noise', NOISE],
-  ] as const)
-    site.route(path, (_, response) => html(response, body));
-  await using server = startServerProcess({ dataDir: dir.dataDir, env: { TMPDIR: disk.path } });
+  site.route('/tall', (_, response) => html(response, TALL));
+  site.route('/noise', (_, response) => html(response, NOISE));
+  await using server = startServerProcess({ ...dir, env: { TMPDIR: disk.path } });
   const at = await server.door();
-  const problems: string[] = [];
   const seen: string[] = [];
-  const expectAnswer = async (when: string, fields: Record<string, unknown>, statuses: number[]) => {
-    const view = { width: 800, height: 600, deviceScaleFactor: 1 };
+  const expectPicture = async (when: string, fields: Record<string, unknown>) => {
+    const viewport = { width: 800, height: 600, deviceScaleFactor: 1 };
     const url = site.url(fields.format === 'pdf' ? '/noise' : '/tall');
-    const answer = await postCapture(at, { url, viewport: view, cache_ttl: 0, timeout: 60_000, ...fields });
-    const { status, body } = answer.status === 202 ? await ended(at, answer.body.data.job_id) : answer;
-    seen.push(`${when} ${fields.format} ${status}`);
-    const isHonest = status !== 503 || /temporary directory/.test(body.error.message);
-    if (!statuses.includes(status) || !isHonest) problems.push(`${when}, ${JSON.stringify(fields)}: ${say(status, body)}`);
+    const answer = await postCapture(at, { url, viewport, cache_ttl: 0, timeout: 60_000, ...fields });
+    const isOk = answer.status === 200 || (answer.status === 202 && (await untilEnded(at, `jobs/${answer.body.data.job_id}`)).result.ok);
+    seen.push(`${when} ${fields.format} ${isOk ? 200 : answer.status}`);
+    expectThat(`${when}, ${JSON.stringify(fields)}: ${say(answer)}`, isOk);
   };
-  const expectSoon = async (what: string, holds: () => unknown) => {
-    if (!(await until(holds, STUCK_AFTER_MS, 50))) problems.push(`never happened: ${what}`);
-  };
+  const expectSoon = async (what: string, holds: () => unknown) =>
+    expectThat(`never happened: ${what}`, await until(holds, STUCK_AFTER_MS, 50));
   const expectHealth = (status: number) => expectSoon(`health ${status}`, async () => (await health(at)).status === status);
+  const whole = { full_page: true, format: 'png' };
   fill(disk.path);
   await expectHealth(503);
-  await expectAnswer('full', { full_page: true, format: 'png' }, [200]);
+  await expectPicture('full', whole);
   // Printing needs the temporary directory: the job waits in the queue until there is room.
-  const printed = withPrints ? expectAnswer('full', { format: 'pdf', timeout: 20_000 }, [200]) : Promise.resolve();
+  const printed = withPrints ? expectPicture('full', { format: 'pdf', timeout: 20_000 }) : Promise.resolve();
   if (withPrints) await expectSoon('a capture returns to the queue', () => server.tells('a capture returns to the queue'));
   free(disk.path);
   await expectHealth(200);
   await printed;
   if (withPrints) {
-    await expectAnswer('free', { format: 'pdf' }, [200]);
+    await expectPicture('free', { format: 'pdf' });
     for (const entry of readdirSync(disk.path)) rmSync(join(disk.path, entry), { recursive: true, force: true });
-    await expectAnswer('emptied', { format: 'pdf' }, [200]);
-    await expectAnswer('emptied', { full_page: true, format: 'png' }, [200]);
+    await expectPicture('emptied', { format: 'pdf' });
+    await expectPicture('emptied', whole);
   }
-  if (!server.tells('temporary directory')) problems.push('the log does not tell of the full directory');
-  return { problems, figures: { temporary: seen.join(', ') } };
+  expectThat('the log does not tell of the full directory', server.tells('temporary directory'));
+  return { temporary: seen.join(', ') };
 }
 
-/** The outcome of an accepted job, in the form of a synchronous answer. */
-async function ended(at: Door, jobId: string): Promise<Pick<ApiAnswer, 'status' | 'body'>> {
-  const { result } = await untilEnded(at, `jobs/${jobId}`);
-  if (result.ok) return { status: 200, body: result };
-  return { status: /cannot be written to/.test(result.error.message) ? 503 : 500, body: result };
-}
-
-function say(status: number, body: { error?: { code?: string; message?: string } } | null): string {
+function say({ status, body }: ApiAnswer): string {
   return `${status} ${body?.error?.code ?? ''} ${body?.error?.message ?? ''}`;
 }
 
 function mountDisk(prefix = join(tmpdir(), 'stillframe-disk-'), mode = '0700'): ({ path: string } & Disposable) | null {
   const path = mkdtempSync(prefix);
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE_MB}m,mode=${mode}`, 'stillframe-trial', path]);
-  if (mounted.status !== 0) {
+  const unmount = () => {
+    if (mounted.status === 0) spawnSync('umount', ['-l', path]);
     rmdirSync(path);
-    return null;
-  }
-  return {
-    path,
-    [Symbol.dispose]() {
-      spawnSync('umount', ['-l', path]);
-      rmdirSync(path);
-    },
   };
+  if (mounted.status === 0) return { path, [Symbol.dispose]: unmount };
+  unmount();
+  return null;
 }
 
 /** To the last block. */
 function fill(dir: string): void {
-  const file = openSync(join(dir, 'filler'), 'a');
   try {
-    for (;;) writeSync(file, PIECE);
+    for (;;) appendFileSync(join(dir, 'filler'), Buffer.alloc(4_096, 'x'));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-  } finally {
-    closeSync(file);
   }
 }
 

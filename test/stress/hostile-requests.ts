@@ -11,27 +11,12 @@ export interface HostileRequest {
   body: Buffer | null;
 }
 
-const FIELDS = Object.keys(captureRequestSchema.shape);
-
 /** Values that some parser somewhere has tripped over, as JSON text. */
 const aNastyValue = fc.oneof(
   fc.constantFrom('1e400', '-1e400', '-0', '1E-400', '9007199254740993', '0.1e1', 'null', 'true', '[]', '{}', '[[[]]]', '""', '" "'),
   fc.constantFrom(
-    '"\\ud800"',
-    '"\\u0000"',
-    '"\\ud83d\\ude00"',
-    '"\\r\\n"',
-    '"\\u2028"',
-    '"__proto__"',
-    '"constructor"',
-    '"file:///etc/passwd"',
-  ),
-  fc.constantFrom(
-    '{"__proto__":{"sync":false}}',
-    '{"constructor":{"prototype":{"x":1}}}',
-    '{"toString":1}',
-    '{"length":-1}',
-    '{"a":1,"a":2}',
+    ...['"\\ud800"', '"\\u0000"', '"\\ud83d\\ude00"', '"\\r\\n"', '"\\u2028"', '"__proto__"', '"constructor"', '"file:///etc/passwd"'],
+    ...['{"__proto__":{"sync":false}}', '{"constructor":{"prototype":{"x":1}}}', '{"toString":1}', '{"length":-1}', '{"a":1,"a":2}'],
   ),
   fc.json({ maxDepth: 3 }),
   fc.integer().map(String),
@@ -42,7 +27,7 @@ const aNastyValue = fc.oneof(
 );
 
 const aName = fc.oneof(
-  { weight: 6, arbitrary: fc.constantFrom(...FIELDS) },
+  { weight: 6, arbitrary: fc.constantFrom(...Object.keys(captureRequestSchema.shape)) },
   { weight: 1, arbitrary: fc.constantFrom('__proto__', 'constructor', 'prototype', 'hasOwnProperty', '', 'fullpage', 'URL', 'toJSON') },
   { weight: 1, arbitrary: fc.string({ maxLength: 70 }) },
 );
@@ -69,21 +54,15 @@ const anObject = fc
 
 /** Large, deep, many: each as large as a body may be, or a little larger. */
 const aBomb = fc.constantFrom(
-  () => '['.repeat(100_000),
   () => `${'['.repeat(100_000)}${']'.repeat(100_000)}`,
   () => `{"url":${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}}`,
-  () => `{"url":"example.com","headers":{${many(20_000, (at) => `"h${at}":"x"`)}}}`,
   () => `{${many(20_000, (at) => `"k${at}":1`)}}`,
   () => `{${many(2_000, (at) => `"full_page_scroll_by_${at}":1`)}}`,
   () => `{"url":"example.com","headers":{${many(2_000, (at) => `"h ${at}":1`)}}}`,
   () => `{"url":"example.com","hide_selectors":[${many(60_000, () => '""')}]}`,
   () => `{"url":"${'a.'.repeat(120_000)}"}`,
-  () => `{"url":"${' '.repeat(250_000)}"}`,
   () => `{"url":"https://${'ü'.repeat(60_000)}"}`,
-  () => `{"url":"example.com","locale":"en${'-aaaaa'.repeat(40_000)}"}`,
-  () => `{"url":"example.com","timezone":"${'A/'.repeat(100_000)}"}`,
   () => `{"url":"example.com","custom_css":"${'\\u0041'.repeat(40_000)}"}`,
-  () => `{"url":"example.com","custom_js":"${'x'.repeat(262_000)}"}`,
   () => ' '.repeat(262_145),
   () => `"${'\\"'.repeat(130_000)}`,
 );
@@ -112,16 +91,18 @@ const aBody: Arbitrary<Buffer> = fc.oneof(
   { weight: 1, arbitrary: aLongText.map((text) => Buffer.from(text)) },
 );
 
-/** A body for POST /v1/screenshot, sent as it should be. */
-export function aHostileBody(): Arbitrary<HostileRequest> {
-  const how = { method: 'POST', path: '/v1/screenshot', headers: { 'content-type': 'application/json' }, authorized: true };
-  return aBody.map((body) => ({ ...how, body }));
-}
-
-const KNOWN_ID = 'job_01ARZ3NDEKTSV4RRFFQ69G5FAV';
+export const aHostileBody: Arbitrary<HostileRequest> = aBody.map((body) => ({
+  ...{ method: 'POST', path: '/v1/screenshot', headers: { 'content-type': 'application/json' }, authorized: true },
+  body,
+}));
 
 const aSegment = fc.oneof(
-  fc.constantFrom(KNOWN_ID, `${'x'.repeat(32)}.png`, '', ...'known .. %2e%2e %00 % %ff %E0%A4%A . ~ * a%2fb a%5cb'.split(' ')),
+  fc.constantFrom(
+    'job_01ARZ3NDEKTSV4RRFFQ69G5FAV',
+    `${'x'.repeat(32)}.png`,
+    '',
+    ...'known .. %2e%2e %00 % %ff %E0%A4%A . ~ * a%2fb a%5cb'.split(' '),
+  ),
   fc.string({ maxLength: 40 }).map((text) => encodeURIComponent(text.replace(/\p{Surrogate}/gu, ''))),
   fc.integer({ min: 100, max: 3_000 }).map((length) => 'x'.repeat(length)),
 );
@@ -157,24 +138,15 @@ const someHeaders = fc
   )
   .map((headers) => Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.trim()])));
 
-/** Any method at any path with any headers, mostly with a good key. */
-export function aHostileRequest(): Arbitrary<HostileRequest> {
-  return fc
-    .tuple(
-      fc.constantFrom('GET', 'GET', 'GET', 'POST', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'),
-      aPath,
-      someHeaders,
-      fc.integer({ min: 0, max: 9 }),
-      fc.option(aBody, { nil: null }),
-    )
-    .map(([method, path, headers, dice, body]) => ({
-      method,
-      path: path.split('#', 1)[0] ?? '/',
-      headers: headers as Record<string, string>,
-      authorized: dice > 0,
-      body: method === 'GET' || method === 'HEAD' || method === 'TRACE' ? null : body,
-    }));
-}
+export const aHostileRequest: Arbitrary<HostileRequest> = fc
+  .record({
+    method: fc.constantFrom(...'GET GET GET POST POST HEAD PUT PATCH DELETE OPTIONS TRACE'.split(' ')),
+    path: aPath.map((path) => path.split('#', 1)[0] ?? '/'),
+    headers: someHeaders as Arbitrary<Record<string, string>>,
+    authorized: fc.integer({ min: 0, max: 9 }).map((dice) => dice > 0),
+    body: fc.option(aBody, { nil: null }),
+  })
+  .map((sent) => (['GET', 'HEAD', 'TRACE'].includes(sent.method) ? { ...sent, body: null } : sent));
 
 function many(count: number, make: (at: number) => string): string {
   return Array.from({ length: count }, (_, at) => make(at)).join(',');

@@ -12,7 +12,7 @@ import { quantile } from '../bench/figure.js';
 import { startServer } from '../bench/server.js';
 import { inLanes } from '../egress/in-lanes.js';
 import { startSite } from '../fixtures/site/site.js';
-import { noAnswer } from './call-api.js';
+import { noAnswer, VIEW } from './call-api.js';
 import { startElsewhere } from './elsewhere.js';
 import { FEW_CASES, HOSTILE_CASES, type HostileCase } from './hostile-cases.js';
 import { type TrialResult, tally } from './trial-result.js';
@@ -21,24 +21,12 @@ import { type TrialResult, tally } from './trial-result.js';
  * Failures that are not the page's fault: its browser was lost with a neighbour's page, or none was free in time. The figures count them.
  */
 const COLLATERAL = ['render_crashed', 'internal_error'];
-/** On top of timeout and delay (trials.md). */
 const GRACE_MS = 5_000;
 /** Full pages are scrolled outside the timeout, and ended by force 30 s after it (decisions.md, Jobs). */
 const SCROLL_GRACE_MS = 30_000;
 const P95_RATIO = 2;
 /** The first captures of a server take longer: counted as "alone", they would hide how much the hostile pages slow others down. */
 const WARM_UP = 20;
-const VIEW = { viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 };
-
-interface Ended {
-  name: string;
-  end: string;
-  ms: number;
-  /** In ms; a full page may take longer. */
-  limit: number;
-  /** Checked when all captures have ended, so that checking pictures takes no processor time from them. */
-  picture: string | null;
-}
 
 /**
  * @param options.cases `few` or `all`; `path` is a part of the paths, to try single ones; `alone` is the number of ordinary captures made
@@ -50,13 +38,12 @@ export async function run({ timeout = 6_000, atOnce = 4, alone = 100, judge = 1,
   await using elsewhere = await startElsewhere();
   await using server = await startServer({ STILLFRAME_CONCURRENCY: String(atOnce + 1), STILLFRAME_SYNC_WAIT_MS: '120000' });
   const problems: string[] = [];
-  /** @returns ms that it took */
   const healthy = async (): Promise<number> => {
     const { status, data, ms } = await server.post({ ...VIEW, url: site.url('/article') });
     if (status !== 200) problems.push(`an ordinary capture ended ${status} ${JSON.stringify(data)}`);
     return ms;
   };
-  const endOf = async (one: HostileCase): Promise<Ended> => {
+  const endOf = async (one: HostileCase) => {
     const name = `${one.path}${one.wish === undefined ? '' : ` ${JSON.stringify(one.wish)}`}`;
     const body = { ...VIEW, ...one.wish, url: `${elsewhere.origin}${one.path}`, timeout };
     const { status, ms, data } = await server.post(body).catch(noAnswer);
@@ -66,10 +53,12 @@ export async function run({ timeout = 6_000, atOnce = 4, alone = 100, judge = 1,
     const limit = timeout + (one.wish?.full_page === true ? SCROLL_GRACE_MS : 0) + GRACE_MS;
     if (ms > limit) problems.push(`${name} took ${Math.round(ms)} ms, ended ${end} ${JSON.stringify(data)}`);
     if (end === 'ok' && !/^(https?|data|blob):/.test(String(data.final_url))) problems.push(`${name} is a picture of ${data.final_url}`);
+    // Pictures are checked when all captures have ended, so that this takes no processor time from them.
     return { name, end, ms, limit, picture: end === 'ok' && body.format === 'png' ? String(data.cdn_url) : null };
   };
   for (let nth = 0; nth < (judge === 1 ? WARM_UP : 0); nth++) await healthy();
-  const [solo, beside, ended]: [number[], number[], Ended[]] = [[], [], []];
+  const [solo, beside]: [number[], number[]] = [[], []];
+  const ended: Awaited<ReturnType<typeof endOf>>[] = [];
   for (let nth = 0; nth < alone; nth++) solo.push(await healthy());
   let over = false;
   const lanes = inLanes(chosen, atOnce, async (one) => void ended.push(await endOf(one))).finally(() => {

@@ -1,14 +1,14 @@
 import { createHash, X509Certificate } from 'node:crypto';
-import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createPlain, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecure } from 'node:https';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { findChromium } from '../../src/render/install/find-chromium.js';
 import { startServer } from '../bench/server.js';
 import { startDnsServer } from '../fixtures/dns-server.js';
+import { listen } from '../fixtures/listen.js';
 import { document, html } from '../fixtures/site/answer.js';
 import { TLS_IDENTITY } from '../fixtures/tls-identity.js';
 import { SMALL } from './call-api.js';
@@ -26,16 +26,12 @@ const VIEW = { ...SMALL, timeout: 10_000, wait_for_selector: '#done' };
  */
 export async function visitByHsts(inLanes: (visit: (nth: number) => Promise<void>) => Promise<void>) {
   const problems: string[] = [];
-  /** Captures whose page came to its end. */
   let visits = 0;
   await using host = await startPledgingHost();
   await using dns = await startDnsServer({ [HOST]: ['127.0.0.2'] });
   using browser = await trustingBrowser();
-  await using server = await startServer({
-    STILLFRAME_CHROMIUM: browser.path,
-    STILLFRAME_DNS_SERVERS: dns.address,
-    STILLFRAME_CONCURRENCY: '4',
-  });
+  const env = { STILLFRAME_CHROMIUM: browser.path, STILLFRAME_DNS_SERVERS: dns.address };
+  await using server = await startServer({ ...env, STILLFRAME_CONCURRENCY: '4' });
   await inLanes(async (nth) => {
     const { status, data } = await server.post({ ...VIEW, url: `http://${HOST}:${host.port}/page?visit=${nth}` });
     const came = host.came.get(String(nth)) ?? [];
@@ -49,9 +45,7 @@ export async function visitByHsts(inLanes: (visit: (nth: number) => Promise<void
 
 /** Answers http and https at one port, which is what a browser under a pledge keeps. */
 async function startPledgingHost() {
-  /** By visit, the schemes that its requests came by. */
   const came = new Map<string, string[]>();
-  const sockets = new Set<Socket>();
   const answer = (scheme: string) => (request: IncomingMessage, response: ServerResponse) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://host');
     const name = searchParams.get('visit') ?? '';
@@ -60,10 +54,8 @@ async function startPledgingHost() {
     else response.writeHead(200, { 'cache-control': 'no-store', 'strict-transport-security': 'max-age=31536000' }).end('kept');
   };
   const plain = createPlain(answer('http'));
-  const secure = createSecure({ key: TLS_IDENTITY.key, cert: TLS_IDENTITY.cert }, answer('https'));
+  const secure = createSecure(TLS_IDENTITY, answer('https'));
   const front = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => socket.destroy());
     socket.once('data', (head: Buffer) => {
       socket.pause();
       socket.unshift(head);
@@ -71,18 +63,9 @@ async function startPledgingHost() {
       process.nextTick(() => socket.resume());
     });
   });
-  await once(front.listen(0, '127.0.0.2'), 'listening');
-  return {
-    came,
-    port: (front.address() as AddressInfo).port,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise<void>((done) => void front.close(() => done()));
-    },
-  };
+  return { came, ...(await listen(front, '127.0.0.2')) };
 }
 
-/** Runs in the page. */
 async function pledge(): Promise<void> {
   await fetch(`https://${location.host}/pledge`, { mode: 'no-cors' });
   await fetch(`http://${location.host}/again${location.search}`, { mode: 'no-cors' });

@@ -1,10 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import type { Page } from '../fixtures/site/answer.js';
 import { html, document as whole } from '../fixtures/site/answer.js';
 
 export interface Report {
   token: string;
-  /** The traces of other visitors that this visitor found, by channel. */
   found: Record<string, string>;
   /** Channels that the visitor left its own token in, and read it back from. */
   left: string[];
@@ -22,55 +22,38 @@ export const CHANNELS = [
  * @param onReport called for each visit that got to its end
  */
 export function isolationPages(onReport: (report: Report) => void): Page[] {
+  const answer =
+    (headers: Record<string, string>, body: (request: IncomingMessage, token: string) => string): Page[1] =>
+    (request, response, url) =>
+      response.writeHead(200, headers).end(body(request, url.searchParams.get('token') ?? ''));
   const fresh = { 'cache-control': 'no-store' };
-  const javascript =
-    (code: string): Page[1] =>
-    (_request, response, url) => {
-      const headers = { 'content-type': 'text/javascript', 'service-worker-allowed': '/' };
-      response.writeHead(200, headers).end(code.replace('TOKEN', JSON.stringify(url.searchParams.get('token'))));
-    };
-  return [
-    [
-      '/trace',
-      (_request, response, url) => {
-        const token = url.searchParams.get('token') ?? '';
-        const body = `<h1>${token}</h1><script>(${visit.toString()})(${JSON.stringify(token)})</script>`;
-        html(response, whole(token, body), { headers: { 'set-cookie': `served=${token}; Max-Age=3600; HttpOnly` } });
-      },
-    ],
-    ['/trace/seen-cookie', (request, response) => response.writeHead(200, fresh).end(request.headers.cookie ?? '')],
-    [
-      '/trace/kept',
-      (_request, response) =>
-        response.writeHead(200, { 'cache-control': 'public, max-age=3600, immutable' }).end(`kept-${Math.random().toString(36).slice(2)}`),
-    ],
-    [
-      '/trace/private',
-      ({ headers: { authorization } }, response) => {
-        if (authorization === undefined) response.writeHead(401, { 'www-authenticate': 'Basic realm="trace"' }).end('nobody');
-        else response.writeHead(200, fresh).end(Buffer.from(authorization.split(' ')[1] ?? '', 'base64').toString());
-      },
-    ],
-    [
-      '/trace/sw.js',
-      javascript(`oninstall = () => skipWaiting(); onactivate = (event) => event.waitUntil(clients.claim());
-        onfetch = (event) => { if (event.request.url.endsWith('/trace/worked')) event.respondWith(new Response(TOKEN)) };`),
-    ],
-    ['/trace/worked', (_request, response) => response.writeHead(200, fresh).end('')],
-    [
-      '/trace/shared.js',
-      javascript(`let held = ''; onconnect = ({ ports: [port] }) => {
-        port.onmessage = ({ data }) => { port.postMessage(held); if (data) held = data } }`),
-    ],
-    [
-      '/trace/report',
-      async (request, response) => {
-        onReport((await json(request)) as Report);
-        response.writeHead(204).end();
-      },
-    ],
-  ];
+  const script = { 'content-type': 'text/javascript', 'service-worker-allowed': '/' };
+  const page = (token: string) => whole(token, `<h1>${token}</h1><script>(${visit.toString()})(${JSON.stringify(token)})</script>`);
+  return Object.entries({
+    '/trace': (_request, response, url) => {
+      const token = url.searchParams.get('token') ?? '';
+      html(response, page(token), { headers: { 'set-cookie': `served=${token}; Max-Age=3600; HttpOnly` } });
+    },
+    '/trace/seen-cookie': answer(fresh, ({ headers }) => headers.cookie ?? ''),
+    '/trace/kept': answer({ 'cache-control': 'public, max-age=3600, immutable' }, () => `kept-${Math.random().toString(36).slice(2)}`),
+    '/trace/private': ({ headers: { authorization } }, response) => {
+      if (authorization === undefined) response.writeHead(401, { 'www-authenticate': 'Basic realm="trace"' }).end('nobody');
+      else response.writeHead(200, fresh).end(Buffer.from(authorization.split(' ')[1] ?? '', 'base64').toString());
+    },
+    '/trace/sw.js': answer(script, (_, token) => SERVICE_WORKER.replace('TOKEN', JSON.stringify(token))),
+    '/trace/worked': answer(fresh, () => ''),
+    '/trace/shared.js': answer(script, () => SHARED_WORKER),
+    '/trace/report': async (request, response) => {
+      onReport((await json(request)) as Report);
+      response.writeHead(204).end();
+    },
+  } satisfies Record<string, Page[1]>);
 }
+
+const SERVICE_WORKER = `oninstall = () => skipWaiting(); onactivate = (event) => event.waitUntil(clients.claim());
+  onfetch = (event) => { if (event.request.url.endsWith('/trace/worked')) event.respondWith(new Response(TOKEN)) };`;
+const SHARED_WORKER = `let held = ''; onconnect = ({ ports: [port] }) => {
+  port.onmessage = ({ data }) => { port.postMessage(held); if (data) held = data } }`;
 
 /** Runs in the page. */
 async function visit(token: string): Promise<void> {
@@ -83,63 +66,42 @@ async function visit(token: string): Promise<void> {
     await leave();
     if (String((await look()) ?? '').includes(token)) left.push(name);
   };
-  const database = async (): Promise<IDBObjectStore> => {
-    const opening = indexedDB.open('trace', 1);
-    opening.onupgradeneeded = () => opening.result.createObjectStore('trace');
-    await new Promise((resolve, reject) => {
-      opening.onsuccess = resolve;
-      opening.onerror = reject;
-    });
-    return opening.result.transaction('trace', 'readwrite').objectStore('trace');
-  };
   const settled = <T>(request: IDBRequest<T>) =>
     new Promise<T>((resolve, reject) => {
       request.onsuccess = () => resolve(request.result);
       request.onerror = reject;
     });
+  const entry = async (put?: string) => {
+    const opening = indexedDB.open('trace', 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore('trace');
+    const store = (await settled(opening)).transaction('trace', 'readwrite').objectStore('trace');
+    return await settled(put === undefined ? store.get('trace') : store.put(put, 'trace'));
+  };
   // The visit's own page has set a cookie, and its capture may have been given one and an entry of local storage.
-  const others = (text: string) =>
-    text
-      .split('; ')
-      .filter((one) => one !== '' && one !== `served=${token}` && one !== `given=${token}`)
-      .join('; ');
-  await channel(
-    'cookie',
-    async () => others(await get('/trace/seen-cookie')),
-    () => {
-      // biome-ignore lint/suspicious/noDocumentCookie: the very thing under trial
-      document.cookie = `trace=${token}; Max-Age=3600`;
-    },
-  );
+  const own = ['', `served=${token}`, `given=${token}`];
+  const others = (text: string) => String(text.split('; ').filter((one) => !own.includes(one)));
+  const seen = async () => others(await get('/trace/seen-cookie'));
+  // biome-ignore lint/suspicious/noDocumentCookie: the very thing under trial
+  await channel('cookie', seen, () => (document.cookie = `trace=${token}; Max-Age=3600`));
   const given = () => (localStorage.getItem('given') === token ? null : localStorage.getItem('given'));
   const keep = (storage: Storage) => storage.setItem('trace', token);
   const local = () => localStorage.getItem('trace') ?? given();
+  const session = () => sessionStorage.getItem('trace');
   await channel('local storage', local, () => keep(localStorage));
-  await channel(
-    'session storage',
-    () => sessionStorage.getItem('trace'),
-    () => keep(sessionStorage),
-  );
-  const entry = async (put?: string) => {
-    const store = await database();
-    return await settled(put === undefined ? store.get('trace') : store.put(put, 'trace'));
-  };
+  await channel('session storage', session, () => keep(sessionStorage));
   await channel('indexed database', entry, () => entry(token));
   const cached = async () => (await (await caches.open('trace')).match('/trace/kept-by-hand'))?.text();
   const cache = async () => (await caches.open('trace')).put('/trace/kept-by-hand', new Response(token));
   await channel('cache api', cached, cache);
-  await channel(
-    'service worker',
-    async () => {
-      const worker = navigator.serviceWorker.controller === null ? '' : await get('/trace/worked');
-      return worker === '' ? ((await navigator.serviceWorker.getRegistrations())[0]?.active?.scriptURL ?? '') : worker;
-    },
-    async () => {
-      const controlled = new Promise((resolve) => navigator.serviceWorker.addEventListener('controllerchange', resolve));
-      await navigator.serviceWorker.register(`/trace/sw.js?token=${token}`, { scope: '/' });
-      await controlled;
-    },
-  );
+  const workers = navigator.serviceWorker;
+  const worked = async () => (workers.controller === null ? '' : await get('/trace/worked'));
+  const worker = async () => (await worked()) || (await workers.getRegistrations())[0]?.active?.scriptURL;
+  const employ = async () => {
+    const controlled = new Promise((resolve) => workers.addEventListener('controllerchange', resolve));
+    await workers.register(`/trace/sw.js?token=${token}`, { scope: '/' });
+    await controlled;
+  };
+  await channel('service worker', worker, employ);
   // Values kept for another visitor come back; a value kept for this one comes back the same twice.
   const kept = [await get('/trace/kept'), await get('/trace/kept')];
   const [loaded] = performance.getEntriesByName(new URL('/trace/kept', location.href).href) as PerformanceResourceTiming[];
@@ -153,11 +115,8 @@ async function visit(token: string): Promise<void> {
       request.send();
     });
   await channel('auth cache', asUser, () => asUser(token));
-  await channel(
-    'window name',
-    () => window.name,
-    () => Object.assign(window, { name: token }),
-  );
+  const named = () => window.name;
+  await channel('window name', named, () => Object.assign(window, { name: token }));
   const air = new BroadcastChannel('trace');
   const echo = new BroadcastChannel('trace');
   let heard = '';
@@ -172,11 +131,8 @@ async function visit(token: string): Promise<void> {
       port.onmessage = (message) => resolve(message.data);
       port.postMessage(data);
     });
-  await channel(
-    'shared worker',
-    () => ask(''),
-    () => ask(token),
-  );
+  const held = () => ask('');
+  await channel('shared worker', held, () => ask(token));
   // Lingers, so that visitors at the same time could hear each other.
   for (let nth = 0; nth < 10; nth++) {
     air.postMessage(token);

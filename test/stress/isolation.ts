@@ -8,10 +8,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import sharp from 'sharp';
-import { type BenchServer, startServer } from '../bench/server.js';
+import { startServer } from '../bench/server.js';
 import { inLanes } from '../egress/in-lanes.js';
 import { html } from '../fixtures/site/answer.js';
-import { type Site, startSite } from '../fixtures/site/site.js';
+import { startSite } from '../fixtures/site/site.js';
 import { callApi, postCapture } from './call-api.js';
 import { visitByHsts } from './isolation-hsts.js';
 import { CHANNELS, isolationPages, type Report } from './isolation-page.js';
@@ -19,53 +19,26 @@ import { anotherKey } from './server-process.js';
 import { firstOf, type TrialResult } from './trial-result.js';
 
 const VIEW = { viewport: { width: 400, height: 300, deviceScaleFactor: 1 }, format: 'png' };
-const ACCOUNT = 'isolation-second';
 
-/** @param options.pairs of accounts */
 export async function run({ pairs = 1_000, atOnce = 4 }): Promise<TrialResult> {
   const problems: string[] = [];
+  const reports: Report[] = [];
   await using site = await startSite({ host: '127.0.0.2' });
   await using server = await startServer({ STILLFRAME_CONCURRENCY: String(atOnce) });
-  const reports = await visitAll(pairs * 2, { server, site, atOnce, problems });
-  for (const { token, found } of reports)
-    for (const [channel, trace] of Object.entries(found)) problems.push(`${token} found in ${channel}: ${trace}`);
-  const unproven = CHANNELS.filter((channel) => channel !== 'broadcast' && !reports.every(({ left }) => left.includes(channel)));
-  for (const channel of unproven) problems.push(`not every visit could leave a trace in ${channel}: it proves nothing`);
-  if (reports.length !== pairs * 2) problems.push(`${reports.length} of ${pairs * 2} visits came to their end`);
-  const shared = await shareNothing(Math.ceil(pairs / 4), { server, site, atOnce, problems });
-  const hsts = await visitByHsts((visit) => inLanes(firstOf(Math.max(2, Math.ceil(pairs / 4))), atOnce, visit));
-  problems.push(...hsts.problems);
-  const figures = { visits: reports.length, channels: CHANNELS.length, 'pairs of accounts': shared, 'HSTS visits': hsts.visits };
-  return { figures: { ...figures, traces: problems.length }, problems };
-}
-
-interface On {
-  server: BenchServer;
-  site: Site;
-  atOnce: number;
-  problems: string[];
-}
-
-async function visitAll(count: number, { server, site, atOnce, problems }: On): Promise<Report[]> {
-  const reports: Report[] = [];
   for (const [path, handler] of isolationPages((report) => reports.push(report))) site.route(path, handler);
-  await inLanes(firstOf(count), atOnce, async (nth) => {
+  await inLanes(firstOf(pairs * 2), atOnce, async (nth) => {
     const url = site.url(`/trace?token=visitor${nth}x`);
     const login = nth % 2 === 0 ? aLogin(site.origin, `visitor${nth}x`) : {};
     const answer = await server.post({ ...VIEW, url, ...login, cache_ttl: 0, wait_until: 'domcontentloaded', wait_for_selector: '#done' });
     if (answer.status !== 200) problems.push(`visit ${nth} ended ${answer.status} ${JSON.stringify(answer.data)}`);
   });
-  return reports;
-}
+  for (const { token, found } of reports)
+    for (const [channel, trace] of Object.entries(found)) problems.push(`${token} found in ${channel}: ${trace}`);
+  const unproven = CHANNELS.filter((channel) => channel !== 'broadcast' && !reports.every(({ left }) => left.includes(channel)));
+  for (const channel of unproven) problems.push(`not every visit could leave a trace in ${channel}: it proves nothing`);
+  if (reports.length !== pairs * 2) problems.push(`${reports.length} of ${pairs * 2} visits came to their end`);
 
-/** Secrets of the visitor's capture, which no other may find. */
-function aLogin(origin: string, token: string): Record<string, unknown> {
-  const localStorage = [{ name: 'given', value: token }];
-  return { cookies: [{ name: 'given', value: token }], storage_state: { cookies: [], origins: [{ origin, localStorage }] } };
-}
-
-/** Two accounts, one request: a page that is of another colour each time it is asked for. */
-async function shareNothing(pairs: number, { server, site, atOnce, problems }: On): Promise<number> {
+  // Two accounts, one request: a page that is of another colour each time it is asked for.
   const colours = new Map<string, string[]>();
   site.route('/one-colour', (_request, response, url) => {
     const colour = randomBytes(3).toString('hex');
@@ -73,26 +46,34 @@ async function shareNothing(pairs: number, { server, site, atOnce, problems }: O
     colours.set(pair, [...(colours.get(pair) ?? []), colour]);
     html(response, `<!doctype html><body style="margin:0;background:#${colour}"><h1 style="margin-top:200px">${pair}</h1>`);
   });
-  const second = await anotherKey(server.dataDir, ACCOUNT);
-  await inLanes(firstOf(pairs), Math.max(1, atOnce / 2), async (nth) => {
+  const second = await anotherKey(server.dataDir, 'isolation-second');
+  const shared = Math.ceil(pairs / 4);
+  await inLanes(firstOf(shared), Math.max(1, atOnce / 2), async (nth) => {
     const body = { ...VIEW, url: site.url(`/one-colour?pair=${nth}`) };
     const ask = (key: string) => postCapture({ url: server.url, key }, body, { idempotencyKey: `pair-${nth}` });
     const answers = nth % 2 === 0 ? await Promise.all([ask(server.key), ask(second)]) : [await ask(server.key), await ask(second)];
-    if (answers.some(({ status, body: { data } }) => status !== 200 || data.cached)) {
-      problems.push(`pair ${nth}: not two renders, but ${answers.map(({ status }) => status).join(' and ')}`);
-      return;
-    }
+    if (answers.some(({ status, body: { data } }) => status !== 200 || data.cached))
+      return void problems.push(`pair ${nth}: not two renders, but ${answers.map(({ status }) => status).join(' and ')}`);
     const seen = await Promise.all(answers.map(({ body: { data } }) => topColour(data.cdn_url)));
     if (seen[0] === seen[1] || !seen.every((colour) => colours.get(String(nth))?.includes(colour)))
       problems.push(`pair ${nth}: pictures ${seen}, pages ${colours.get(String(nth))}`);
     const job = answers[0]?.headers.get('x-job-id') ?? null;
     for (const path of [`/v1/requests/pair-${nth}`, ...(job === null ? [] : [`/v1/jobs/${job}`])]) {
       const [first, other] = await Promise.all([callApi(server.url + path, server.key), callApi(server.url + path, second)]);
-      const own = JSON.stringify(first.body);
-      if (other.status === 200 && own.includes(other.body.data.job_id)) problems.push(`pair ${nth}: ${path} is told to another account`);
+      const isTold = other.status === 200 && JSON.stringify(first.body).includes(other.body.data.job_id);
+      if (isTold) problems.push(`pair ${nth}: ${path} is told to another account`);
     }
   });
-  return pairs;
+
+  const hsts = await visitByHsts((visit) => inLanes(firstOf(Math.max(2, shared)), atOnce, visit));
+  problems.push(...hsts.problems);
+  const figures = { visits: reports.length, channels: CHANNELS.length, 'pairs of accounts': shared, 'HSTS visits': hsts.visits };
+  return { figures: { ...figures, traces: problems.length }, problems };
+}
+
+function aLogin(origin: string, token: string): Record<string, unknown> {
+  const localStorage = [{ name: 'given', value: token }];
+  return { cookies: [{ name: 'given', value: token }], storage_state: { cookies: [], origins: [{ origin, localStorage }] } };
 }
 
 async function topColour(url: string): Promise<string> {

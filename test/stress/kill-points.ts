@@ -7,7 +7,6 @@ import { syncBuiltinESMExports } from 'node:module';
 import type BetterSqlite3 from 'better-sqlite3';
 import { Database, type Db } from '../../src/store/sqlite/driver.js';
 
-/** Statements by which a transaction is known. */
 const STEPS: readonly [string, RegExp][] = [
   ['insert', /^INSERT INTO [`"]?jobs/],
   ['claim', /^UPDATE jobs SET state = 'active'/],
@@ -21,7 +20,6 @@ let left = Number(nth);
 function pass(point: string): void {
   if (point !== wanted || --left > 0) return;
   process.kill(process.pid, 'SIGKILL');
-  // Not one instruction more.
   for (;;);
 }
 
@@ -36,22 +34,18 @@ function watchStatements(): void {
     const step = STEPS.find(([, pattern]) => pattern.test(sql.trim()))?.[0];
     if (step !== undefined) around(statement, () => void under.add(step));
     if (sql === 'ROLLBACK') around(statement, () => under.clear());
-    if (sql === 'COMMIT') {
+    const tell = (side: 'before' | 'after') => {
+      for (const step of under) pass(`${side} ${step} commit`);
+      if (side === 'after') under.clear();
+    };
+    if (sql === 'COMMIT')
       around(
         statement,
         () => tell('before'),
-        () => {
-          tell('after');
-          under.clear();
-        },
+        () => tell('after'),
       );
-    }
     return statement;
   } as typeof prepare;
-
-  function tell(side: 'before' | 'after'): void {
-    for (const step of under) pass(`${side} ${step} commit`);
-  }
 }
 
 function around(statement: BetterSqlite3.Statement, before: () => void, after: () => void = () => undefined): void {

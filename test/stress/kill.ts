@@ -10,19 +10,23 @@ import { readdirSync } from 'node:fs';
 import { processesNaming, readProcess } from '../../src/render/launch/process-table.js';
 import { profilesRoot } from '../../src/render/pool/profile-dir.js';
 import { buildProgram } from '../fixtures/build-program.js';
+import { html } from '../fixtures/site/answer.js';
 import { startSite } from '../fixtures/site/site.js';
 import { hasValidSignature, type ReceivedRequest, startReceiver } from '../fixtures/webhook-receiver.js';
-import { Crowd, unexplainedFailures } from './crowd.js';
-import { auditBooks, damageOf, type JobFacts, openCopy, readJobs } from './ledger.js';
+import { SECRET } from './call-api.js';
+import { Crowd } from './crowd.js';
+import { damageOf, type JobFacts, openCopy } from './ledger.js';
 import { seeded } from './seeded.js';
 import { aTrialDir, type ServerProcess, startServerProcess } from './server-process.js';
 import { type TrialResult, tally, until } from './trial-result.js';
 
 /** Inside the server (kill-points.ts). */
 const INNER_POINTS = [
-  ...['before insert commit', 'after insert commit', 'before claim commit', 'after claim commit'],
-  ...['artifact write', 'before sync', 'after sync', 'before rename', 'after rename'],
-  ...['before finish commit', 'after finish commit', 'before record commit', 'after record commit'],
+  ...['insert commit', 'claim commit', 'sync', 'rename', 'finish commit', 'record commit'].flatMap((step) => [
+    `before ${step}`,
+    `after ${step}`,
+  ]),
+  'artifact write',
 ];
 /** Seen from outside: the page's server and the webhook's receiver pull the trigger. */
 const OUTER_POINTS = ['render start', 'delivery send', 'delivery ack'];
@@ -32,20 +36,16 @@ const CLIENTS = 6;
 const PATIENCE_MS = 8_000;
 /** From the start of the process, so that its boot is killed as well. */
 const INSTANT_MAX_MS = 2_500;
-const STUCK_AFTER_MS = 60_000;
-const SECRET = 'a webhook secret of this trial';
 
 export async function run({ rounds = 200, seed = 20_261_121, orphanMs = 1_000 } = {}): Promise<TrialResult> {
   const problems: string[] = [];
   const problem = (what: string) => void problems.push(what);
   const random = seeded(seed);
-  /** By job, the delivery that arrived. */
   const events = new Map<string, string>();
   const seen = { points: [] as string[], readyMs: [0], unmet: 0, orphanMs: 0, damaged: 0, leaked: 0 };
   let server: ServerProcess | null = null;
   let trigger: { point: string; left: number } | null = null;
 
-  /** @returns whether the server was killed here */
   const pass = (point: string): boolean => {
     if (trigger?.point !== point || --trigger.left > 0) return false;
     trigger = null;
@@ -65,7 +65,7 @@ export async function run({ rounds = 200, seed = 20_261_121, orphanMs = 1_000 } 
   await using site = await startSite({ host: '127.0.0.2' });
   site.route('/page', (_, response) => {
     pass('render start');
-    response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Page</title><h1>A page</h1>');
+    html(response, '<!doctype html><title>Page</title><h1>A page</h1>');
   });
   await using preload = await buildProgram(new URL('kill-points.ts', import.meta.url));
   await using receiver = await startReceiver({ script: receive });
@@ -73,9 +73,7 @@ export async function run({ rounds = 200, seed = 20_261_121, orphanMs = 1_000 } 
   const webhooks = { STILLFRAME_WEBHOOK_ALLOW: receiver.origin, STILLFRAME_WEBHOOK_BACKOFF_MS: '100,200,400' };
 
   const start = (env: Record<string, string> = {}): ServerProcess => {
-    // Always the same port, so that clients find it again.
-    const port = Number(new URL(crowd.at.url || 'http://127.0.0.1:0').port);
-    const started = startServerProcess({ ...dir, port, preload: preload.file, env: { ...webhooks, ...env } });
+    const started = startServerProcess({ ...dir, port: crowd.port, preload: preload.file, env: { ...webhooks, ...env } });
     server = started;
     const welcome = (ready: Awaited<ServerProcess['ready']>) => {
       if (server !== started) return;
@@ -130,19 +128,10 @@ export async function run({ rounds = 200, seed = 20_261_121, orphanMs = 1_000 } 
   crowd.down();
   for (let nth = 0; nth < rounds; nth++) await round(nth);
 
-  // The last start: everything must come to its end.
   const last = start();
   await last.ready;
-  const startedAt = performance.now();
-  await crowd.leave();
-  if (!(await crowd.untilIdle(STUCK_AFTER_MS))) problem(`jobs or deliveries are stuck ${STUCK_AFTER_MS / 1000} s after the last start`);
-  const idleMs = Math.round(performance.now() - startedAt);
-  problems.push(...(await crowd.lookUpAll()));
-  await last.end('SIGTERM');
+  const { jobs, idleMs } = await crowd.end(last, dir.dataDir);
   server = null;
-  using copy = openCopy(dir.dataDir);
-  const jobs = readJobs(copy.db);
-  problems.push(...damageOf(copy.db), ...auditBooks(copy.db, dir.dataDir), ...unexplainedFailures(jobs));
   const ids = new Map(jobs.map((job) => [job.idempotencyKey, job.id]));
   for (const { idempotencyKey, body } of crowd.promised.values())
     if (body.webhook !== undefined && !events.has(ids.get(idempotencyKey) ?? '')) problem(`${idempotencyKey}: its event never arrived`);

@@ -43,7 +43,6 @@ export function readJobs(db: Db): JobFacts[] {
     .all();
 }
 
-/** Problems of the file itself. */
 export function damageOf(db: Db): string[] {
   const check = db.pragma('integrity_check', { simple: true });
   const dangling = (db.pragma('foreign_key_check') as unknown[]).length;
@@ -72,23 +71,18 @@ export function judgeArtifacts(db: Db, dir: string): { kept: number; problems: s
   const rows = db
     .prepare<[], { name: string; bytes: number; sha256: string }>('SELECT name, bytes, sha256 FROM artifacts WHERE gone_at IS NULL')
     .all();
-  const problems = rows.flatMap(({ name, bytes, sha256 }) => judgeArtifact(join(dir, name.slice(0, 2), name), bytes, sha256));
+  const problems = rows.flatMap(({ name, bytes, sha256 }) => {
+    const path = join(dir, name.slice(0, 2), name);
+    if (!existsSync(path)) return [`${path} is missing`];
+    const content = readFileSync(path);
+    const isSame = content.length === bytes && createHash('sha256').update(content).digest('hex') === sha256;
+    return isSame ? [] : [`${path} is not what was recorded`];
+  });
   return { kept: rows.length, problems };
 }
 
 function judgeJob(job: JobFacts): string[] {
-  const name = job.idempotencyKey ?? job.id;
-  if (job.state === 'completed') {
-    if (job.artifact === null) return [`${name} is completed without a picture`];
-    return job.creditState === 'settled' ? [] : [`${name} is completed and its credits are ${job.creditState}`];
-  }
-  if (job.state !== 'failed') return [`${name} is ${job.state}`];
-  return job.creditState === 'released' ? [] : [`${name} failed and its credits are ${job.creditState}`];
-}
-
-function judgeArtifact(path: string, bytes: number, sha256: string): string[] {
-  if (!existsSync(path)) return [`${path} is missing`];
-  const content = readFileSync(path);
-  const isSame = content.length === bytes && createHash('sha256').update(content).digest('hex') === sha256;
-  return isSame ? [] : [`${path} is not what was recorded`];
+  const due = { completed: 'settled', failed: 'released' }[job.state];
+  const told = `${job.idempotencyKey ?? job.id} is ${job.state}, its picture is ${job.artifact}, its credits are ${job.creditState}`;
+  return due === job.creditState && (job.state === 'failed' || job.artifact !== null) ? [] : [told];
 }

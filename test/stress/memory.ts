@@ -8,33 +8,27 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { startSite } from '../fixtures/site/site.js';
 import { browsersOf, memoryOf, wholeBrowser } from './browser-processes.js';
-import { postCapture } from './call-api.js';
+import { postCapture, VIEW } from './call-api.js';
 import { startElsewhere } from './elsewhere.js';
 import { HOSTILE_CASES } from './hostile-cases.js';
 import { anotherKey, aTrialDir, startServerProcess } from './server-process.js';
-import { type TrialResult, tally, until } from './trial-result.js';
+import { firstOf, type TrialResult, tally, until } from './trial-result.js';
 
 const SAMPLE_MS = 100;
 const MB = 1_000_000;
-const SMALL = { viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', cache_ttl: 0 };
 const LARGE = { viewport: { width: 3840, height: 2160, deviceScaleFactor: 3 }, format: 'png', cache_ttl: 0, timeout: 60_000 };
 const FILTERS = `<!doctype html><title>filters</title><h1>Filters</h1>${'<i></i>'.repeat(400)}<style>
   i { position: fixed; inset: 0; backdrop-filter: blur(9px); background: rgba(9, 9, 90, 0.01) }
 </style>`;
 
-/** @param options.others captures of the other account */
 export async function run({ others = 200, attackers = 4, budgetMb = 3_500, limitMb = 4_096 }): Promise<TrialResult> {
   await using site = await startSite({ host: '127.0.0.2' });
   await using elsewhere = await startElsewhere();
   using dir = aTrialDir();
   await using group = aControlGroup(limitMb * 1024 ** 2);
-  await using server = startServerProcess({
-    ...dir,
-    env: {
-      ...{ STILLFRAME_CONCURRENCY: String(attackers + 1), STILLFRAME_KEEP_SLOTS: '1' },
-      ...{ STILLFRAME_MEMORY_MB: String(budgetMb), STILLFRAME_SYNC_WAIT_MS: '120000' },
-    },
-  });
+  const slots = { STILLFRAME_CONCURRENCY: String(attackers + 1), STILLFRAME_KEEP_SLOTS: '1' };
+  const env = { ...slots, STILLFRAME_MEMORY_MB: String(budgetMb), STILLFRAME_SYNC_WAIT_MS: '120000' };
+  await using server = startServerProcess({ ...dir, env });
   group?.take(server.pid);
   const attacker = await server.door();
   const other = { ...attacker, key: await anotherKey(dir.dataDir, 'other') };
@@ -45,26 +39,24 @@ export async function run({ others = 200, attackers = 4, budgetMb = 3_500, limit
   const heavy = HOSTILE_CASES.filter(({ ends }) => ends.includes('render_crashed'));
   const attacks = [
     { ...LARGE, url: site.url('/article') },
-    { ...SMALL, html: FILTERS, timeout: 20_000 },
+    { ...VIEW, html: FILTERS, timeout: 20_000 },
     ...heavy.flatMap(({ path, wish }) => [
-      { ...SMALL, ...wish, url: `${elsewhere.origin}${path}`, timeout: 10_000 },
+      { ...VIEW, ...wish, url: `${elsewhere.origin}${path}`, timeout: 10_000 },
       { ...LARGE, url: site.url('/article') },
     ]),
   ];
   const ends: string[] = [];
   let attacked = 0;
   let over = false;
-  const attacking = Array.from({ length: attackers }, async () => {
-    while (!over) {
-      ends.push(endOf(await postCapture(attacker, attacks[attacked++ % attacks.length] ?? {})));
-    }
-  });
-  const attacksEnded = Promise.all(attacking);
+  const attack = async () => {
+    while (!over) ends.push(endOf(await postCapture(attacker, attacks[attacked++ % attacks.length] ?? {})));
+  };
+  const attacksEnded = Promise.all(firstOf(attackers).map(attack));
   attacksEnded.catch(() => undefined);
   const failed: string[] = [];
   for (let nth = 0; nth < others; nth++) {
     // The time is generous: memory is judged here, not the processor time that heavy pages take from others.
-    const answer = await postCapture(other, { ...SMALL, url: site.url(`/static?${nth}`), timeout: 60_000 });
+    const answer = await postCapture(other, { ...VIEW, url: site.url(`/static?${nth}`), timeout: 60_000 });
     if (endOf(answer) !== 'ok') failed.push(`${endOf(answer)} ${answer.body.error?.message}`);
   }
   over = true;
@@ -99,10 +91,13 @@ function aControlGroup(limitBytes: number) {
   const first = /^\d+:(?:[^:]*,)?memory(?:,[^:]*)?:(.*)$/m.exec(groups)?.[1];
   const path = first ?? /^0::(.*)$/m.exec(groups)?.[1] ?? '';
   const dir = `/sys/fs/cgroup${first === undefined ? '' : '/memory'}${path === '/' ? '' : path}/stillframe-trial-${process.pid}`;
-  const v = first === undefined ? SECOND_VERSION : FIRST_VERSION;
+  const [limit, used, events]: [string, string[], string] =
+    first === undefined
+      ? ['memory.max', ['anon', 'shmem'], 'memory.events']
+      : ['memory.limit_in_bytes', ['total_rss', 'total_shmem'], 'memory.oom_control'];
   try {
     mkdirSync(dir);
-    writeFileSync(`${dir}/${v.limit}`, String(limitBytes));
+    writeFileSync(`${dir}/${limit}`, String(limitBytes));
   } catch {
     if (existsSync(dir)) rmdirSync(dir);
     return null;
@@ -113,9 +108,8 @@ function aControlGroup(limitBytes: number) {
     /** Moves a process, whose children then start in the group. */
     take: (pid: number) => writeFileSync(`${dir}/cgroup.procs`, String(pid)),
     /** Without files, which the kernel keeps only as long as there is room. */
-    usedBytes: () => v.used.reduce((sum, name) => sum + figure('memory.stat', name), 0),
-    /** Processes that the kernel has ended for want of memory. */
-    kills: () => figure(v.events, 'oom_kill'),
+    usedBytes: () => used.reduce((sum, name) => sum + figure('memory.stat', name), 0),
+    kills: () => figure(events, 'oom_kill'),
     [Symbol.asyncDispose]: async () => {
       // The browsers of a server that was killed take a moment longer.
       await until(() => readFileSync(`${dir}/cgroup.procs`, 'latin1') === '', 60_000, SAMPLE_MS);
@@ -123,6 +117,3 @@ function aControlGroup(limitBytes: number) {
     },
   };
 }
-
-const FIRST_VERSION = { limit: 'memory.limit_in_bytes', used: ['total_rss', 'total_shmem'], events: 'memory.oom_control' };
-const SECOND_VERSION = { limit: 'memory.max', used: ['anon', 'shmem'], events: 'memory.events' };

@@ -11,22 +11,14 @@ const QUEUED: readonly StoredJobState[] = ['waiting', 'prioritized', 'delayed'];
 
 type Ended = 'completed' | 'failed';
 
-interface ModelDelivery {
-  event: string | null;
-  state: 'pending' | 'delivered' | 'failed';
-  generation: number;
-  attempts: number;
-  dueAt: number | null;
-  claimedUntil: number | null;
-  origin: string;
-}
-
 export type ModelJob = ReturnType<typeof newJob>;
 
 function newJob(order: number, wish: NewJob, leader: string | null) {
   const lane: 'prioritized' | 'waiting' = wish.mode === 'sync' ? 'prioritized' : 'waiting';
   const [nobody, never, nothing] = [null as string | null, null as number | null, null as string | null];
-  const delivery: ModelDelivery | null = wish.webhook && { ...NEW_DELIVERY, origin: new URL(wish.webhook.url).origin };
+  const state = 'pending' as 'pending' | 'delivered' | 'failed';
+  const attempt = { event: nothing, state, generation: 1, attempts: 0, dueAt: never, claimedUntil: never };
+  const delivery = wish.webhook && { ...attempt, origin: new URL(wish.webhook.url).origin };
   return {
     ...{ order, wish, lane, leader, attempts: 0, dueAt: 0, leaseUntil: 0, claimedAt: 0, bookedMs: 0, worker: nobody },
     ...{ firstClaimedAt: never, endedAt: never, renderedAt: never, artifact: nothing, error: nothing, cached: false, delivery },
@@ -42,13 +34,10 @@ interface ModelArtifact {
   gone: boolean;
 }
 
-const NEW_DELIVERY = { event: null, state: 'pending', generation: 1, attempts: 0, dueAt: null, claimedUntil: null } as const;
-
 export class ModelState {
   paused = false;
   readonly jobs = new Map<string, ModelJob>();
   readonly artifacts = new Map<string, ModelArtifact>();
-  /** By their names. */
   readonly accountIds = new Map<string, string>();
   readonly #quotas = new Map<string, number | null>();
   /** Credits by `account period`. */
@@ -289,7 +278,6 @@ export class ModelState {
     return true;
   }
 
-  /** Credits that are settled, and those that are reserved. */
   usage(accountId: string, now: number): [number, number] {
     const pending = this.pendingCredits(accountId, periodOf(now)).reduce((sum, job) => sum + job.wish.price, 0);
     return [this.settled.get(`${accountId} ${periodOf(now)}`) ?? 0, pending];

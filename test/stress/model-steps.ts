@@ -10,7 +10,6 @@ export const SECRET = 's'.repeat(20);
 type JobSteps = 'accept' | 'claimNextJobs' | 'renewLease' | 'announceArtifact' | 'complete' | 'fail' | 'retryLater' | 'release' | 'recover';
 type OtherSteps = 'endFollowers' | 'endedLeaders' | 'setQueuePaused' | 'claimNextDelivery' | 'recordAttempt' | 'redeliver';
 type HouseSteps = 'expireArtifacts' | 'expireDeliveries' | 'deleteJobs' | 'setQuota' | 'usage';
-/** What the steps use of a store. */
 export type SteppedStore = Pick<Store, JobSteps | OtherSteps | HouseSteps>;
 
 export interface ModelCaller {
@@ -19,7 +18,6 @@ export interface ModelCaller {
   keyIds: string[];
 }
 
-/** An account with two keys. */
 export async function aModelCaller(store: Store, name: string): Promise<ModelCaller> {
   const account = await store.createAccount(name, NOON);
   if (account === null) throw new Error('the name is taken');
@@ -33,13 +31,11 @@ export interface Stage {
   claims: Claim[];
   deliveries: Pick<DueDelivery, 'jobId' | 'deliveryId' | 'generation' | 'attempt'>[];
   isPaused: boolean;
-  /** Moves on with each step of anybody. */
   now: number;
   options: {
     stepMs: number;
     maxQueue: number;
     claimsAtOnce: number;
-    /** Whether quotas change. */
     quotas: boolean;
     /** Starts the store anew; without it, it never starts. */
     reopen?: () => Promise<unknown>;
@@ -59,7 +55,6 @@ export class Actor {
     this.#roll = seeded(seed);
   }
 
-  /** @throws Error that names the step */
   async step(): Promise<void> {
     this.stage.now += 1 + this.#below(this.stage.options.stepMs);
     const name = this.#anyOf(NAMES) ?? 'claim';
@@ -201,7 +196,6 @@ export class Actor {
   }
 }
 
-/** How often each step is done. */
 const STEPS = {
   ...{ accept: 22, claim: 24, renew: 4, complete: 18, fail: 4, retryLater: 3, release: 2, recover: 2, pause: 2 },
   ...{ claimDelivery: 10, recordAttempt: 8, redeliver: 2, keepHouse: 2, setQuota: 1 },

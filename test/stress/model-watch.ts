@@ -5,7 +5,6 @@ import { Database } from '../../src/store/sqlite/driver.js';
 
 export interface Move {
   id: string;
-  /** `waiting>active` */
   move: string;
 }
 
@@ -18,19 +17,7 @@ const LEGAL_MOVES = new Set([
 /** The changes of state that no job may make. */
 export const illegalOf = (moves: readonly Move[]): Move[] => moves.filter(({ move }) => !LEGAL_MOVES.has(move));
 
-export interface ModelWatch {
-  /** The changes since the last call. */
-  takeMoves(): Promise<Move[]>;
-  /** Takes away the database's own guard. */
-  unguard(): Promise<void>;
-  /** Puts a job back into its lane without naming the state, worker and attempt that it is expected to have. */
-  putBack(id: string): Promise<void>;
-  /** How many jobs there ever were. */
-  jobsEver(): Promise<number>;
-  /** References to rows that do not exist. */
-  brokenReferences(): Promise<unknown[]>;
-  close(): Promise<void>;
-}
+export type ModelWatch = Awaited<ReturnType<typeof watchSqlite>>;
 
 const PUT_BACK = `UPDATE jobs SET state = lane, lease_expires_at = NULL, due_at = NULL, ended_at = NULL, data = NULL, error = NULL,
   artifact_name = NULL, leader_id = NULL`;
@@ -40,22 +27,23 @@ export function watchStore(place: string): Promise<ModelWatch> {
   return place.startsWith('postgres:') ? watchPostgres(place) : watchSqlite(place);
 }
 
-async function watchSqlite(dataDir: string): Promise<ModelWatch> {
+async function watchSqlite(dataDir: string) {
   const db = new Database(join(dataDir, 'stillframe.db'), { timeout: 5_000 });
   db.exec(`CREATE TABLE trial_moves (id TEXT, move TEXT);
     CREATE TRIGGER trial_watch AFTER UPDATE OF state ON jobs WHEN old.state <> new.state
       BEGIN INSERT INTO trial_moves VALUES (new.id, old.state || '>' || new.state); END;`);
   return {
-    async takeMoves() {
+    takeMoves: async () => {
       const moves = db.prepare<[], Move>('SELECT id, move FROM trial_moves').all();
       db.exec('DELETE FROM trial_moves');
       return moves;
     },
-    unguard: async () => void db.exec('DROP TRIGGER jobs_end_for_good'),
-    putBack: async (id) => void db.prepare(`${PUT_BACK} WHERE id = ?`).run(id),
+    unguard: async (): Promise<void> => void db.exec('DROP TRIGGER jobs_end_for_good'),
+    /** Puts a job back into its lane without naming the state, worker and attempt that it is expected to have. */
+    putBack: async (id: string): Promise<void> => void db.prepare(`${PUT_BACK} WHERE id = ?`).run(id),
     jobsEver: async () => Number(db.prepare('SELECT max(seq) FROM jobs').pluck().get() ?? 0),
     brokenReferences: async () => db.pragma('foreign_key_check') as unknown[],
-    close: async () => void db.close(),
+    close: async (): Promise<void> => void db.close(),
   };
 }
 

@@ -87,10 +87,8 @@ class Sides {
   /** Jobs that a step has changed, and the ends that it should have told and has told. */
   readonly #touched = new Set<string>();
   readonly #ends = { expected: [] as string[], told: [] as string[] };
-  /** What was told of ended jobs, by id. */
   readonly #told = new Map<string, string>();
 
-  /** @param sabotage of `release` */
   constructor(
     public store: Store,
     sabotage: ModelWatch | null,
@@ -103,7 +101,6 @@ class Sides {
     this.store = await openAt(place);
   }
 
-  /** Does each step on the store and on the model. */
   #bothDo(sabotage: ModelWatch | null): SteppedStore {
     const { model } = this;
     /** The last submission: over several connections they would be decided in any order. */
@@ -194,7 +191,6 @@ class Sides {
     };
   }
 
-  /** To be called after each step. */
   async compareTouched(): Promise<void> {
     const { expected, told } = this.#ends;
     deepStrictEqual(told.splice(0).sort(), expected.splice(0).sort(), 'ended jobs');

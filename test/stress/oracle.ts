@@ -11,7 +11,6 @@ import { aCompletedJob, fakeServices, KEYS, serveApp } from '../http/fake-servic
 import type { TrialResult } from './trial-result.js';
 
 const APART_LIMIT_MS = 1;
-/** Differ from answer to answer by their nature. */
 const OWN_HEADERS = new Set(['x-request-id', 'date', 'ratelimit']);
 
 export async function run({ lookups = 10_000 }): Promise<TrialResult<number>> {

@@ -8,7 +8,7 @@ import { launchChromium } from '../render/picture/a-page-session.js';
 import { joinedImages, pageSizes } from '../render/picture/pdf-pages.js';
 import { judgeRows, rowsPage } from '../render/picture/rows.js';
 import { type Taken, take } from '../render/picture/take.js';
-import type { TrialResult } from './trial-result.js';
+import { listOf, type TrialResult } from './trial-result.js';
 
 interface Case {
   height: number;
@@ -22,44 +22,35 @@ const LOSSY_TOLERANCE = 60;
 
 type Given = Record<'heights' | 'densities' | 'formats' | 'algorithms', string | number | undefined>;
 
-/** @param options comma lists; all of the trial's when absent */
 export async function run(options: Partial<Given>): Promise<TrialResult<number>> {
   const problems: string[] = [];
   const figures = { pictures: 0, whole: 0, lowerDensity: 0, truncated: 0, slowestMs: 0 };
-  const browser = await launchChromium();
-  try {
-    for (const one of cases(options)) {
-      const startedAt = performance.now();
-      const viewport = { width: WIDTH, height: 800, deviceScaleFactor: one.density };
-      const wish = { full_page: true, full_page_algorithm: one.algorithm, format: one.format, viewport };
-      const picture = await take(browser, rowsPage(one.height), wish, { scrollMs: 300_000, pictureMs: 900_000 });
-      figures.pictures++;
-      figures.slowestMs = Math.max(figures.slowestMs, Math.round(performance.now() - startedAt));
-      if (picture.diagnostics.truncated) figures.truncated++;
-      else if (picture.diagnostics.deviceScaleFactor < one.density) figures.lowerDensity++;
-      else figures.whole++;
-      const found = await judge(one, picture);
-      if (found !== null) problems.push(`${Object.values(one).join(' ')}: ${found}`);
-    }
-  } finally {
-    await browser.close();
+  await using browser = await launchChromium();
+  for (const one of cases(options)) {
+    const startedAt = performance.now();
+    const viewport = { width: WIDTH, height: 800, deviceScaleFactor: one.density };
+    const wish = { full_page: true, full_page_algorithm: one.algorithm, format: one.format, viewport };
+    const picture = await take(browser, rowsPage(one.height), wish, { scrollMs: 300_000, pictureMs: 900_000 });
+    figures.pictures++;
+    figures.slowestMs = Math.max(figures.slowestMs, Math.round(performance.now() - startedAt));
+    if (picture.diagnostics.truncated) figures.truncated++;
+    else if (picture.diagnostics.deviceScaleFactor < one.density) figures.lowerDensity++;
+    else figures.whole++;
+    const found = await judge(one, picture);
+    if (found !== null) problems.push(`${Object.values(one).join(' ')}: ${found}`);
   }
   return { figures, problems };
 }
 
-function cases(options: Partial<Given>): Case[] {
-  const list = (given: string | number | undefined, all: readonly (string | number)[]) =>
-    given === undefined ? all.map(String) : String(given).split(',');
+function cases({ formats = 'png,jpeg,webp,pdf', algorithms = 'by_sections,native', ...options }: Partial<Given>): Case[] {
   const found: Case[] = [];
-  for (const height of list(options.heights, [700, 8_191, 8_192, 16_383, 16_384, 30_000, 100_000]))
-    for (const density of list(options.densities, [1, 1.5, 2, 3]))
-      for (const format of list(options.formats, ['png', 'jpeg', 'webp', 'pdf']))
-        for (const algorithm of list(options.algorithms, ['by_sections', 'native']))
-          found.push({ height: Number(height), density: Number(density), format, algorithm });
+  for (const height of listOf(options.heights, [700, 8_191, 8_192, 16_383, 16_384, 30_000, 100_000]))
+    for (const density of listOf(options.densities, [1, 1.5, 2, 3]))
+      for (const format of String(formats).split(','))
+        for (const algorithm of String(algorithms).split(',')) found.push({ height, density, format, algorithm });
   return found;
 }
 
-/** The fault of a picture, or null. */
 async function judge(one: Case, picture: Taken): Promise<string | null> {
   const { deviceScaleFactor: ratio, truncated, stoppedReason, scrollHeight } = picture.diagnostics;
   const pageHeight = Math.max(one.height, 800);
@@ -79,9 +70,9 @@ async function judge(one: Case, picture: Taken): Promise<string | null> {
 
 async function judgePages(picture: Taken, pageHeight: number): Promise<string | null> {
   const pages = await pageSizes(picture.content);
+  const [first] = pages;
   const most = 19_200;
   if (pages.length !== Math.ceil(pageHeight / most)) return `${pages.length} pages`;
-  const first = pages[0];
   // The browser rounds paper to its own units.
   if (Math.abs((first?.height ?? 0) - Math.min(pageHeight, most)) > 1 || first?.width !== WIDTH)
     return `first page ${JSON.stringify(first)}`;

@@ -3,85 +3,49 @@
  * A trial is a program under test/stress/ that exports `run(args)`. Exit code 0 when it held, 1 when not, 2 for wrong usage.
  */
 import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { TrialResult } from './trial-result.js';
 
 type TrialArgs = Record<string, number | string>;
 
+const DIRECTORY = 'test/stress';
 const PROBLEMS_TOLD = 30;
 
 /** Promises that ordinary tests show whole: their trial runs these, by a part of their titles. They take no options. */
-const TESTS: Record<string, { title: string; files: string[]; named: string }> = {
-  stampede: {
-    title: 'one job and one charge for each idempotency key',
-    files: ['test/store/accept.test.ts', 'test/contract/submission.test.ts'],
-    named: 'duplicates|never binds|exceed the quota|equal to',
-  },
-  redeliver: {
-    title: 'fifty redeliveries at once with one ETag',
-    files: ['test/webhook/redeliver.test.ts', 'test/store/deliveries.test.ts'],
-    named: 'fifty',
-  },
-  rebinding: { title: 'a name server that changes its answers', files: ['test/egress/capture-proxy.test.ts'], named: 'rebinding' },
-  'caller-proxy': {
-    title: "callers' proxies of every kind and mood",
-    files: ['test/egress/caller-proxy.test.ts', 'test/render/page/failures.test.ts'],
-    named: 'proxy|bypass',
-  },
+const TESTS: Record<string, [title: string, named: string, ...files: string[]]> = {
+  stampede: [
+    'one job and one charge for each idempotency key',
+    'duplicates|never binds|exceed the quota|equal to',
+    ...['test/store/accept.test.ts', 'test/contract/submission.test.ts'],
+  ],
+  redeliver: ['fifty redeliveries at once with one ETag', 'fifty', 'test/webhook/redeliver.test.ts', 'test/store/deliveries.test.ts'],
+  rebinding: ['a name server that changes its answers', 'rebinding', 'test/egress/capture-proxy.test.ts'],
+  'caller-proxy': ["callers' proxies", 'proxy|bypass', 'test/egress/caller-proxy.test.ts', 'test/render/page/failures.test.ts'],
 };
 
-/** The subject of each trial, in the order of the issues that they judge. Its program is the file of its name, loaded when asked for. */
-const TRIALS: Record<string, string> = {
-  model: 'random operations on the store against a state model',
-  concurrent: 'random operations over eight connections at once',
-  fuzz: 'hostile bodies and requests against the edge',
-  kill: 'SIGKILL of the server at named points and any instant',
-  restart: 'SIGKILL, and how soon all goes on',
-  cluster: 'several nodes on one PostgreSQL, killed, cut off and restarted',
-  drain: 'SIGTERM under load',
-  overload: 'ten times what the server can do',
-  'full-disk': 'a data directory without space',
-  backup: 'backups under load, restored',
-  secrets: 'planted secrets, looked for everywhere',
-  fair: 'many slow captures of one account beside quick ones of another',
-  clocks: 'a clock that jumps 31 days under load',
-  'slow-clients': 'slow-loris sockets beside honest clients',
-  oracle: "another key's job against a random id",
-  receivers: 'scripted webhook receivers, well-behaved and not',
-  'webhook-kills': 'SIGKILL during deliveries',
-  'webhook-isolation': 'a receiver that hangs delays no other',
-  'webhook-captures': 'a receiver that hangs delays no capture',
-  rows: 'coloured rows at every height, density, format and algorithm',
-  sticky: 'fixed and sticky elements, once each and in place',
-  still: 'one picture each of pages beside busy loops, and pages at their end',
-  vectors: 'every spelling of a destination, through the public API',
-  channels: 'every way out that a browser has, in every mode and format',
-  redirects: 'chains of redirects into forbidden places',
-  'fail-closed': 'the proxy dies under a capture',
-  sandbox: 'every renderer confined, no process as root',
-  hostile: 'hostile pages beside an ordinary one',
-  bombs: 'pages of huge strings, wherever a browser tells of them',
-  memory: "pages that take the server's memory, beside captures of another account",
-  watchdog: 'stopped and killed browsers and renderers',
-  soak: 'thousands of mixed captures leave nothing behind',
-  isolation: 'no trace of one capture in another',
-  binary: 'the self-contained executable, alone on a machine without Node',
-  strangers: 'the first hour with every Node, npm and browser that can be had',
-  'real-pages': 'realistic pages: both algorithms agree, Markdown holds the text',
-};
+/** The first sentence of the comment at the top of each program, by id. */
+function trials(): [id: string, title: string][] {
+  return readdirSync(DIRECTORY).flatMap((file) => {
+    const [, id, title = ''] = /^\/\*\*\n \* Trial "(.+?)".*?: (.*?)[.:;,]\s/s.exec(readFileSync(join(DIRECTORY, file), 'utf8')) ?? [];
+    return id === undefined ? [] : [[id, title.replaceAll('\n *', '')]];
+  });
+}
 
 async function main([id = 'list', ...rest]: string[]): Promise<number> {
-  const names = [...Object.keys(TRIALS), ...Object.keys(TESTS)];
+  const told = new Map([...trials(), ...Object.entries(TESTS).map(([name, [title]]) => [name, title] as const)]);
   if (id === 'list') {
-    for (const name of names) process.stdout.write(`${name.padEnd(17)} ${TRIALS[name] ?? TESTS[name]?.title}\n`);
+    for (const [name, title] of told) process.stdout.write(`${name.padEnd(17)} ${title}\n`);
     return 0;
   }
   const test = TESTS[id];
   if (test !== undefined) {
-    const words = ['node_modules/vitest/vitest.mjs', 'run', ...test.files, '-t', test.named];
+    const [, named, ...files] = test;
+    const words = ['node_modules/vitest/vitest.mjs', 'run', ...files, '-t', named];
     return spawnSync(process.execPath, words, { stdio: 'inherit' }).status ?? 1;
   }
-  if (TRIALS[id] === undefined) {
-    process.stderr.write(`There is no trial "${id}". They are: ${names.join(', ')}\n`);
+  if (!told.has(id)) {
+    process.stderr.write(`There is no trial "${id}". They are: ${[...told.keys()].join(', ')}\n`);
     return 2;
   }
   const { run } = (await import(`./${id}.ts`)) as { run(args: TrialArgs): Promise<TrialResult> };

@@ -13,7 +13,7 @@ import { openTestEgress } from '../egress/open-test-egress.js';
 import { startPlainSite } from '../egress/plain-site.js';
 import { EACH_KIND } from '../render/install/any-browser.js';
 import { browserPids } from '../render/pool/fixture.js';
-import type { TrialResult } from './trial-result.js';
+import { firstOf, type TrialResult } from './trial-result.js';
 
 const AT_ONCE = 4;
 const SITES = 7;
@@ -34,7 +34,7 @@ export async function run({ captures = 60 } = {}): Promise<TrialResult> {
     await using gate = await openTestEgress();
     await using captured = await openCaptures(gate, { chromium: path, concurrency: AT_ONCE });
     using watch = watchProcesses(captured.dataDir);
-    await inLanes(Array(captures).fill(0), AT_ONCE, async (_, index) => {
+    await inLanes(firstOf(captures), AT_ONCE, async (index) => {
       const url = `http://site${index % SITES}.stub.example.com:${site.port}/`;
       await captured.capture({ url, format: 'jpeg', delay: START_MS });
       figures.captures++;
@@ -54,10 +54,7 @@ export async function run({ captures = 60 } = {}): Promise<TrialResult> {
 
 /** Frames of three other sites: each has a renderer of its own. */
 function framedPage(port: number): string {
-  const frames = Array.from(
-    { length: 3 },
-    (_, index) => `<iframe src="http://frame.other${index}.stub.example.com:${port}/frame"></iframe>`,
-  );
+  const frames = firstOf(3).map((nth) => `<iframe src="http://frame.other${nth}.stub.example.com:${port}/frame"></iframe>`);
   return `<!doctype html><title>page</title><h1>Words</h1>${frames.join('')}`;
 }
 
@@ -65,15 +62,12 @@ function framedPage(port: number): string {
 function watchProcesses(dataDir: string) {
   const seen = new Map<string, NonNullable<ReturnType<typeof readStatus>> & { since: number; ageMs: number }>();
   const watch = setInterval(() => {
-    for (const group of browserPids(dataDir)) {
-      for (const { pid, startTime } of processGroup(group)) remember(`${pid} ${startTime}`, pid);
+    for (const { pid, startTime } of browserPids(dataDir).flatMap((group) => processGroup(group))) {
+      const found = readStatus(pid);
+      const since = seen.get(`${pid} ${startTime}`)?.since ?? performance.now();
+      if (found !== null) seen.set(`${pid} ${startTime}`, { ...found, since, ageMs: performance.now() - since });
     }
   }, LOOK_MS);
-  const remember = (key: string, pid: number) => {
-    const found = readStatus(pid);
-    const since = seen.get(key)?.since ?? performance.now();
-    if (found !== null) seen.set(key, { ...found, since, ageMs: performance.now() - since });
-  };
   return { seen, [Symbol.dispose]: () => clearInterval(watch) };
 }
 

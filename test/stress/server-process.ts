@@ -8,7 +8,6 @@ import { startSite } from '../fixtures/site/site.js';
 import type { Door } from './call-api.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-/** The files of the built program. */
 const PROGRAM = ['dist', 'drizzle', 'drizzle-pg', 'package.json'];
 /** Inside node_modules, so that it finds the packages. */
 const COPIES = join(ROOT, 'node_modules/.cache/stillframe');
@@ -31,7 +30,6 @@ function copyOf(builtAt: number): string {
   try {
     renameSync(unfinished, copy);
   } catch {
-    // Another process was faster.
     rmSync(unfinished, { recursive: true });
   }
   return copy;
@@ -39,10 +37,8 @@ function copyOf(builtAt: number): string {
 
 export interface ServerStart {
   dataDir: string;
-  /** 0 picks a free one. */
   port?: number;
   env?: Record<string, string>;
-  /** A module that is loaded before the program. */
   preload?: string;
   /** The path of another program than the built one. */
   main?: string;
@@ -55,7 +51,6 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** The built server, in a process of its own that may be killed at any time. */
 export type ServerProcess = ReturnType<typeof startServerProcess>;
 
 /** A data directory of its own, removed when disposed of. */
@@ -67,27 +62,16 @@ export function aTrialDir(): { dataDir: string } & Disposable {
 /** Starts `stillframe serve`: two captures at once in one browser, no rate limits, 127.0.0.2 allowed. */
 export function startServerProcess(start: ServerStart) {
   const startedAt = performance.now();
-  const child = spawn(
-    process.execPath,
-    [
-      ...(start.preload === undefined ? [] : ['--import', start.preload]),
-      start.main ?? mainFile(),
-      'serve',
-      '--port',
-      String(start.port ?? 0),
-    ],
-    {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...settings(start), ...start.env },
-    },
-  );
+  const preload = start.preload === undefined ? [] : ['--import', start.preload];
+  const words = [...preload, start.main ?? mainFile(), 'serve', '--port', String(start.port ?? 0)];
+  const env = { ...process.env, ...settings(start), ...start.env };
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'], env });
   const said: string[] = [];
   const exited = new Promise<Exit>((done) => child.once('exit', (code, signal) => done({ code, signal })));
   const ready = untilReady(child, said, startedAt);
   // A caller that kills it before it is ready can ignore this.
   ready.catch(() => undefined);
   const kill = (signal: NodeJS.Signals) => void child.kill(signal);
-  /** Waits for its end. */
   const end = (signal: NodeJS.Signals) => {
     kill(signal);
     return exited;
@@ -99,7 +83,6 @@ export function startServerProcess(start: ServerStart) {
     exited,
     /** Its output on stderr so far. */
     said: said as readonly string[],
-    /** Whether a line of it contains these words. */
     tells: (text: string, from = 0) => said.slice(from).some((line) => line.includes(text)),
     ...{ kill, end },
     /** Where it is when it is ready, with the first key of a new directory. */

@@ -1,5 +1,5 @@
 /**
- * Trial "slow clients": sockets that send a header a byte at a time and come again when they are cut off, while an honest client reads a
+ * Trial "slow-clients": sockets that send a header a byte at a time and come again when they are cut off, while an honest client reads a
  * job over and over. The honest one must hardly notice, and no socket may outlive the header timeout by more than three seconds.
  *
  * Sabotage that turns it red: take `headersTimeout` or `connectionsCheckingInterval` out of http/serve.
@@ -17,7 +17,6 @@ const CUT_GRACE_MS = 3_000;
 /** Below this a ratio says more about the clock than about the server. */
 const NOTICEABLE_MS = 2;
 
-/** @param options.seconds that the sockets hang on */
 export async function run({ sockets = 500, seconds = 60, headersTimeoutMs = 10_000 }): Promise<TrialResult<number>> {
   const services = fakeServices();
   const job = aCompletedJob();
@@ -25,7 +24,7 @@ export async function run({ sockets = 500, seconds = 60, headersTimeoutMs = 10_0
   await using served = await serveApp(services, { headersTimeoutMs });
   const read = () => readFor(served.url, `/v1/jobs/${job.id}`, (seconds * 1_000) / 2);
   const alone = await read();
-  await using crowd = new Crowd(served.port, sockets);
+  using crowd = startCrowd(served.port, sockets);
   const crowded = [...(await read()), ...(await read())];
   const figures = {
     sockets,
@@ -43,51 +42,40 @@ export async function run({ sockets = 500, seconds = 60, headersTimeoutMs = 10_0
 }
 
 /** Slow sockets, each replaced when the server has had enough of it. */
-class Crowd implements AsyncDisposable {
+function startCrowd(port: number, size: number) {
   /** ms, of those that were cut. */
-  readonly lives: number[] = [];
-  readonly #open = new Map<Socket, number>();
-  readonly #drip: NodeJS.Timeout;
-  #over = false;
-
-  constructor(
-    private readonly port: number,
-    size: number,
-  ) {
-    for (let i = 0; i < size; i++) this.#join();
-    this.#drip = setInterval(() => {
-      for (const socket of this.#open.keys()) socket.write('x');
-    }, DRIP_EVERY_MS);
-  }
-
-  /** ms, of those that are still there. */
-  ages(): number[] {
-    const now = performance.now();
-    return [...this.#open.values()].map((since) => now - since);
-  }
-
-  #join(): void {
-    const socket = connect({ host: '127.0.0.1', port: this.port });
-    this.#open.set(socket, performance.now());
+  const lives: number[] = [];
+  const open = new Map<Socket, number>();
+  let isOver = false;
+  const join = (): void => {
+    const socket = connect({ host: '127.0.0.1', port });
+    const since = performance.now();
+    open.set(socket, since);
     socket.on('error', () => {});
     socket.on('connect', () => socket.write('POST /v1/screenshot HTTP/1.1\r\nhost: x\r\nx-'));
     socket.resume().on('close', () => {
-      const since = this.#open.get(socket);
-      this.#open.delete(socket);
-      if (this.#over || since === undefined) return;
-      this.lives.push(performance.now() - since);
-      this.#join();
+      open.delete(socket);
+      if (isOver) return;
+      lives.push(performance.now() - since);
+      join();
     });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#over = true;
-    clearInterval(this.#drip);
-    for (const socket of this.#open.keys()) socket.destroy();
-  }
+  };
+  for (let i = 0; i < size; i++) join();
+  const drip = setInterval(() => {
+    for (const socket of open.keys()) socket.write('x');
+  }, DRIP_EVERY_MS);
+  return {
+    lives,
+    /** ms, of those that are still there. */
+    ages: () => [...open.values()].map((since) => performance.now() - since),
+    [Symbol.dispose]() {
+      isOver = true;
+      clearInterval(drip);
+      for (const socket of open.keys()) socket.destroy();
+    },
+  };
 }
 
-/** Reads at a steady pace. @returns ms of each */
 async function readFor(url: string, path: string, ms: number): Promise<number[]> {
   const client = new Client(url);
   const times: number[] = [];

@@ -11,19 +11,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { profilesRoot } from '../../src/render/pool/profile-dir.js';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { inLanes } from '../egress/in-lanes.js';
-import { type Site, startSite } from '../fixtures/site/site.js';
+import { startSite } from '../fixtures/site/site.js';
 import { browsersOf, isService, memoryOf, renderersOf, wholeBrowser } from './browser-processes.js';
 import { firstOf, type TrialResult } from './trial-result.js';
 
-interface State {
-  serverMb: number;
-  browsersMb: number;
-  renderers: number;
-  /** The number of other processes than browsers, renderers and services. */
-  others: number;
-  descriptors: number;
-  profiles: number;
-}
+type State = ReturnType<typeof state>;
 
 const AT_ONCE = 4;
 const BROWSERS = 2;
@@ -35,24 +27,24 @@ const COUNTS = ['renderers', 'others', 'descriptors', 'profiles'] as const;
 const REST_MAX_MS = 30_000;
 const SMALL = { viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, cache_ttl: 0 };
 
-/** The captures, in turn, with the statuses that each may end with. */
-const MIX: { path: string; statuses: number[]; wish?: Record<string, unknown> }[] = [
-  { path: '/article', statuses: [200] },
-  { path: '/static', statuses: [200], wish: { format: 'jpeg' } },
-  { path: '/shop', statuses: [200], wish: { format: 'webp', full_page: true } },
-  { path: '/app-shell', statuses: [200], wish: { format: 'png' } },
-  { path: '/article', statuses: [200], wish: { format: 'pdf' } },
-  { path: '/status/503', statuses: [502] },
-  { path: '/sticky', statuses: [200], wish: { full_page: true, format: 'jpeg' } },
-  { path: '/article', statuses: [200], wish: { device: 'pixel_8', inspect_page: true } },
-  { path: '/hung-image', statuses: [504], wish: { timeout: 2_000 } },
-  { path: '/boxes', statuses: [200], wish: { selector: 'div', format: 'png' } },
-  { path: '/popups', statuses: [200] },
-  { path: '/download', statuses: [502] },
-  { path: '/shop', statuses: [200], wish: { locale: 'de-DE', timezone: 'Europe/Berlin', color_scheme: 'dark' } },
-  { path: '/busy-at-once', statuses: [504], wish: { timeout: 2_000 } },
-  { path: '/long?px=6000', statuses: [200], wish: { full_page: true, full_page_algorithm: 'native', format: 'png' } },
-  { path: '/article', statuses: [200], wish: { block_ads: true, block_trackers: true } },
+/** The captures, in turn, with the status that each ends with. */
+const MIX: [path: string, status: number, wish?: Record<string, unknown>][] = [
+  ['/article', 200],
+  ['/static', 200, { format: 'jpeg' }],
+  ['/shop', 200, { format: 'webp', full_page: true }],
+  ['/app-shell', 200, { format: 'png' }],
+  ['/article', 200, { format: 'pdf' }],
+  ['/status/503', 502],
+  ['/sticky', 200, { full_page: true, format: 'jpeg' }],
+  ['/article', 200, { device: 'pixel_8', inspect_page: true }],
+  ['/hung-image', 504, { timeout: 2_000 }],
+  ['/boxes', 200, { selector: 'div', format: 'png' }],
+  ['/popups', 200],
+  ['/download', 502],
+  ['/shop', 200, { locale: 'de-DE', timezone: 'Europe/Berlin', color_scheme: 'dark' }],
+  ['/busy-at-once', 504, { timeout: 2_000 }],
+  ['/long?px=6000', 200, { full_page: true, full_page_algorithm: 'native', format: 'png' }],
+  ['/article', 200, { block_ads: true, block_trackers: true }],
 ];
 
 /** @param options.first captures after which memory is first weighed; `rest`: ms without work before; judge 0: memory is told and not judged */
@@ -60,34 +52,33 @@ export async function run({ captures = 5_000, first = 500, rest = 10_000, judge 
   const problems: string[] = [];
   await using site = await startSite({ host: '127.0.0.2' });
   await using server = await startServer({ STILLFRAME_CONCURRENCY: String(AT_ONCE) });
-  // Whatever is opened once, is open by then.
-  await captureMany(MIX.length, { server, site, problems });
-  const before = await atRest(server, { rest, baseline: null });
-  await captureMany(first, { server, site, problems });
-  const early = await atRest(server, { rest, baseline: before });
+  const captureMany = (count: number) =>
+    inLanes(firstOf(count), AT_ONCE, async (nth) => {
+      const [path, wanted, wish] = MIX[nth % MIX.length] ?? ['/static', 200];
+      const { status, data } = await server.post({ ...SMALL, url: site.url(path), ...wish });
+      if (status !== wanted) problems.push(`${path} ended ${status} ${JSON.stringify(data).slice(0, 200)}`);
+    });
+  await captureMany(MIX.length);
+  const before = await atRest(server, rest, null);
+  await captureMany(first);
+  const early = await atRest(server, rest, before);
   const from = performance.now();
-  await captureMany(captures - first, { server, site, problems });
+  await captureMany(captures - first);
   const perSecond = (captures - first) / ((performance.now() - from) / 1_000);
-  const late = await atRest(server, { rest, baseline: before });
+  const late = await atRest(server, rest, before);
   for (const name of ['serverMb', 'browsersMb'] as const)
     if (judge === 1 && late[name] > early[name] * GROWTH) problems.push(`${name}: ${late[name]}, after ${first} captures ${early[name]}`);
   for (const name of COUNTS) if (late[name] > before[name]) problems.push(`${name}: ${late[name]}, at first ${before[name]}`);
-  const tell = ({ serverMb, browsersMb, renderers, others, descriptors, profiles }: State) =>
-    `server ${serverMb} MB, browsers ${browsersMb} MB, ${renderers} renderers and ${others} other processes, ${descriptors} descriptors, ${profiles} profiles`;
+  const tell = (state: State) =>
+    Object.entries(state)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', ');
   const states = { before: tell(before), [`after ${first}`]: tell(early), 'at the end': tell(late) };
   return { figures: { captures, 'a second': perSecond.toFixed(1), ...states }, problems };
 }
 
-async function captureMany(count: number, { server, site, problems }: { server: BenchServer; site: Site; problems: string[] }) {
-  const chosen = firstOf(count).flatMap((nth) => MIX[nth % MIX.length] ?? []);
-  await inLanes(chosen, AT_ONCE, async (one) => {
-    const { status, data } = await server.post({ ...SMALL, url: site.url(one.path), ...one.wish });
-    if (!one.statuses.includes(status)) problems.push(`${one.path} ended ${status} ${JSON.stringify(data).slice(0, 200)}`);
-  });
-}
-
 /** The lowest of each figure in a time without work; the time is longer while counts are not back to those given. */
-async function atRest(server: BenchServer, { rest, baseline }: { rest: number; baseline: State | null }): Promise<State> {
+async function atRest(server: BenchServer, rest: number, baseline: State | null): Promise<State> {
   const seen = [state(server)];
   const lowest = (name: keyof State) => Math.min(...seen.map((one) => one[name]));
   const isBack = () => baseline === null || COUNTS.every((name) => lowest(name) <= baseline[name]);
@@ -96,23 +87,21 @@ async function atRest(server: BenchServer, { rest, baseline }: { rest: number; b
     await pause(250);
     seen.push(state(server));
   }
-  const bound = (name: keyof State) => (baseline === null ? Math.max(...seen.map((one) => one[name])) : lowest(name));
-  return {
-    serverMb: lowest('serverMb'),
-    browsersMb: lowest('browsersMb'),
-    // Known, where the first state could be that of a pool that is still opening its pages.
-    renderers: baseline === null ? AT_ONCE : lowest('renderers'),
-    profiles: baseline === null ? BROWSERS : lowest('profiles'),
-    others: bound('others'),
-    descriptors: bound('descriptors'),
-  };
+  const memory = { serverMb: lowest('serverMb'), browsersMb: lowest('browsersMb') };
+  const highest = (name: keyof State) => Math.max(...seen.map((one) => one[name]));
+  // Renderers and profiles are known at first, where a pool could still be opening its pages.
+  if (baseline === null)
+    return { ...memory, renderers: AT_ONCE, profiles: BROWSERS, others: highest('others'), descriptors: highest('descriptors') };
+  const [renderers, others, descriptors, profiles] = COUNTS.map(lowest) as [number, number, number, number];
+  return { ...memory, renderers, others, descriptors, profiles };
 }
 
-function state(server: BenchServer): State {
+function state(server: BenchServer) {
   const browsers = browsersOf(server.pid);
   const members = browsers.flatMap((pid) => wholeBrowser(pid));
   const renderers = browsers.flatMap((pid) => renderersOf(pid));
   const memory = { serverMb: Math.round(server.memoryBytes() / 1e6), browsersMb: Math.round(memoryOf(members) / 1e6) };
+  // Neither browsers, renderers nor services.
   const others = members.filter((pid) => !isService(pid) && !renderers.includes(pid)).length;
   const profiles = readdirSync(profilesRoot(server.dataDir)).length;
   return { ...memory, renderers: renderers.length, others, descriptors: descriptorsOf(server), profiles };
@@ -132,7 +121,6 @@ function descriptorsOf(server: BenchServer): number {
   return targets.filter((target) => !held.has(target) && !target.endsWith('/stillframe.db')).length;
 }
 
-/** The target of a descriptor, or nothing if it has been closed meanwhile. */
 function targetOf(path: string): string {
   try {
     return readlinkSync(path);

@@ -18,24 +18,19 @@ interface Setting {
   viewHeight: number;
 }
 
-/** @param options comma lists; all of the trial's when absent */
 export async function run(options: { densities?: string | number; viewHeights?: string | number }): Promise<TrialResult<number>> {
   const problems: string[] = [];
   const figures = { pictures: 0, elements: 0 };
-  const browser = await launchChromium();
-  try {
-    for (const density of listOf(options.densities, [1, 1.5, 2, 2.625, 3])) {
-      for (const viewHeight of listOf(options.viewHeights, [480, 600, 1_000])) {
-        const setting = { browser, density, viewHeight };
-        for (const judged of [...(await judgePinned(setting)), ...(await judgeShells(setting))]) {
-          figures.elements++;
-          if (judged !== null) problems.push(`density ${density}, view ${viewHeight}: ${judged}`);
-        }
-        figures.pictures += 2 + SHELLS.length;
+  await using browser = await launchChromium();
+  for (const density of listOf(options.densities, [1, 1.5, 2, 2.625, 3])) {
+    for (const viewHeight of listOf(options.viewHeights, [480, 600, 1_000])) {
+      const setting = { browser, density, viewHeight };
+      for (const judged of [...(await judgePinned(setting)), ...(await judgeShells(setting))]) {
+        figures.elements++;
+        if (judged !== null) problems.push(`density ${density}, view ${viewHeight}: ${judged}`);
       }
+      figures.pictures += 2 + SHELLS.length;
     }
-  } finally {
-    await browser.close();
   }
   return { figures, problems };
 }

@@ -18,20 +18,11 @@ const ROOT = resolve(import.meta.dirname, '../..');
 /** npm 12 runs on none of the others. */
 const PAIRS = '20:10,20:11,22:10,22:11,22:12,24:10,24:11,24:12';
 
-interface Args {
-  /** Majors of Node and npm. */
-  pairs?: string;
-  /** `registry`, `tarball`, `clone`. */
-  from?: string;
-  /** `shell`, `chromium`: of the system; `none`: the program installs npm's. */
-  browsers?: string;
-}
-
-export async function run({
-  pairs = PAIRS,
-  from = 'registry,tarball,clone',
-  browsers = 'shell,chromium,none',
-}: Args): Promise<TrialResult> {
+/**
+ * @param options.pairs majors of Node and npm; `from`: registry, tarball, clone; `browsers`: shell and chromium of the system, or none (the program
+ * installs npm's)
+ */
+export async function run({ pairs = PAIRS, from = 'registry,tarball,clone', browsers = 'shell,chromium,none' } = {}): Promise<TrialResult> {
   const problems: string[] = [];
   const dir = mkdtempSync(join(tmpdir(), 'hour-'));
   try {
@@ -50,7 +41,6 @@ export async function run({
   }
 }
 
-/** Prints each line as soon as it is known. */
 async function firstHours(args: string[], dir: string): Promise<string[]> {
   const child = spawn(process.execPath, [join(ROOT, 'scripts/first-hour.mjs'), ...args], {
     cwd: ROOT,

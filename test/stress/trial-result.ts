@@ -7,15 +7,18 @@ export interface TrialResult<Figure extends number | string = number | string> {
   problems: string[];
 }
 
+/** What is told of a fault, and whether there is one. */
+export type Fault = [told: string, isSo: boolean];
+
+export const faultsOf = (faults: Fault[]): string[] => faults.flatMap(([told, isSo]) => (isSo ? [told] : []));
+
 /** A comma list of numbers from the command line, or all that the trial has. */
 export function listOf(given: string | number | undefined, all: number[]): number[] {
   return given === undefined ? all : String(given).split(',').map(Number);
 }
 
-/** The first natural numbers, from 0. */
 export const firstOf = (count: number): number[] => [...Array(count).keys()];
 
-/** `a 3, b 1` */
 export function tally(names: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -30,7 +33,6 @@ export async function until(holds: () => unknown, withinMs = Number.POSITIVE_INF
   return true;
 }
 
-/** Closes each of some resources. */
 export const allOf = <Resource extends AsyncDisposable>(all: Resource[]): { all: Resource[] } & AsyncDisposable => ({
   all,
   [Symbol.asyncDispose]: async () => void (await Promise.all(all.map((one) => one[Symbol.asyncDispose]()))),

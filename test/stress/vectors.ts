@@ -13,6 +13,7 @@ import { type CallerProxyFixture, startCallerProxy } from '../fixtures/caller-pr
 import { NOTED_NAMES, PUBLIC, VECTORS, type Vector } from '../fixtures/destinations.js';
 import { type DnsServer, startDnsServer } from '../fixtures/dns-server.js';
 import { type Answer, startService, type TestService } from '../fixtures/start-service.js';
+import { SECRET } from './call-api.js';
 import type { TrialResult } from './trial-result.js';
 
 const BY_SPELLING = ['bare', 'ipv4', 'ipv4-encoding', 'ipv6', 'name', 'parser', 'scheme'];
@@ -26,6 +27,7 @@ const ZONE = {
 };
 const SMALL = { viewport: { width: 320, height: 240, deviceScaleFactor: 1 }, cache_ttl: 0 };
 const AT_ONCE = 2;
+const NOWHERE = 'http://nx.stub.example.com/';
 const NOT_PUBLIC = 'The host name could not be resolved to a public address.';
 
 interface World {
@@ -99,30 +101,28 @@ function reachedProxy({ proxy }: World, text: string, answer: Answer): string {
   const url = new URL(/^https?:/i.test(text) ? text : `https://${text}`);
   const port = url.port || (url.protocol === 'https:' ? 443 : 80);
   const byTunnel = `CONNECT ${url.hostname}:${port}`;
-  // Plain http goes in absolute form.
   const asked = proxy.asked.some((line) => line === byTunnel || (url.protocol === 'http:' && line.startsWith(`GET http://${url.host}/`)));
-  return asked ? 'allowed' : `answered ${answer.status} ${JSON.stringify(answer.body.error)}`;
+  return asked ? 'allowed' : said(answer);
 }
 
 /** The callback itself goes nowhere: by the time that it is due, the name leads to a forbidden address. */
 async function judgeWebhook({ service, dns }: World, row: Vector): Promise<string> {
   dns.set('example.com', [PUBLIC]);
-  const webhook = { url: row.url, secret: 'a secret of this very trial' };
-  const answer = await service.post({ url: 'http://nx.stub.example.com/', ...SMALL, sync: false, webhook });
+  const answer = await service.post({ url: NOWHERE, ...SMALL, sync: false, webhook: { url: row.url, secret: SECRET } });
   dns.set('example.com', ['10.0.0.1']);
   return verdictOfSubmission(answer, 202);
 }
 
-/** The proxy is not connected to: its target is refused before. */
 async function judgeProxy({ service }: World, row: Vector): Promise<string> {
-  const answer = await service.post({ url: 'http://nx.stub.example.com/', ...SMALL, proxy: { server: row.url } });
-  return verdictOfSubmission(answer, 502);
+  return verdictOfSubmission(await service.post({ url: NOWHERE, ...SMALL, proxy: { server: row.url } }), 502);
 }
 
-function verdictOfSubmission({ status, body }: Answer, accepted: number): string {
-  if (status === 400 && body.error.code === 'invalid_request') return 'blocked';
-  return status === accepted ? 'allowed' : `answered ${status} ${JSON.stringify(body.error)}`;
+function verdictOfSubmission(answer: Answer, accepted: number): string {
+  if (answer.status === 400 && answer.body.error.code === 'invalid_request') return 'blocked';
+  return answer.status === accepted ? 'allowed' : said(answer);
 }
+
+const said = ({ status, body }: Answer) => `answered ${status} ${JSON.stringify(body.error)}`;
 
 /** The same chain, on our own site: into this server itself, the canary, or wherever the row says. */
 async function judgeRedirect({ service, site, canary }: World, row: Vector): Promise<string> {
@@ -135,7 +135,7 @@ async function judgeRedirect({ service, site, canary }: World, row: Vector): Pro
   const path = redirectPath(kind, Number(searchParams.get('n') ?? 1), end.href);
   const answer = await service.post({ url: `http://public.stub.example.com:${site.port}${path}`, ...SMALL, delay: 1_000 });
   const { code, message } = answer.body.error ?? {};
-  return code === 'navigation_failed' && message === NOT_PUBLIC ? 'blocked' : `answered ${answer.status} ${message}`;
+  return code === 'navigation_failed' && message === NOT_PUBLIC ? 'blocked' : said(answer);
 }
 
 /** A page that goes direct, whose pictures are on hosts that the row would have us go to directly as well. */
@@ -144,7 +144,7 @@ async function judgeBypass({ service, dns, proxy, site, canary }: World, row: Ve
   const bypass = `${row.url}, public.stub.example.com`;
   const url = `http://public.stub.example.com:${site.port}/private`;
   const answer = await service.post({ url, ...SMALL, proxy: { server: proxy.server, bypass } });
-  if (answer.status !== 200) return `answered ${answer.status} ${JSON.stringify(answer.body.error)}`;
+  if (answer.status !== 200) return said(answer);
   return canary.connections === 0 && answer.body.data.blocked_requests >= PRIVATE_HOSTS.length ? 'blocked' : 'allowed';
 }
 
@@ -160,16 +160,14 @@ function answerPage(canary: Pick<PlainSite, 'port'>, ...[request, response]: Par
 async function tellApart({ service }: World): Promise<string[]> {
   const names = ['lvh.me', 'nx.stub.example.com', 'nowhere.invalid', 'shop.test'];
   const targets = await Promise.all(names.map((name) => service.post({ url: `http://${name}/`, ...SMALL })));
-  const webhook = (name: string) => ({ url: `https://${name}/hook`, secret: 'a secret of this very trial' });
+  const webhook = (name: string) => ({ url: `https://${name}/hook`, secret: SECRET });
   const hooks = await Promise.all(names.map((name) => service.post({ url: 'http://x.example.com/', webhook: webhook(name) })));
   return [targets, hooks].flatMap((answers) => {
-    const [first, ...others] = answers.map((answer, index) => impersonal(answer, names[index] ?? ''));
+    const [first, ...others] = answers.map(({ status, body }, index) =>
+      JSON.stringify([status, body])
+        .replaceAll(names[index] ?? '', 'NAME')
+        .replace(/(req|job)_[0-9A-Z]{26}/g, '$1'),
+    );
     return others.filter((other) => other !== first).map((other) => `told apart: ${first} and ${other}`);
   });
-}
-
-function impersonal({ status, body }: Answer, name: string): string {
-  return JSON.stringify([status, body])
-    .replaceAll(name, 'NAME')
-    .replace(/(req|job)_[0-9A-Z]{26}/g, '$1');
 }

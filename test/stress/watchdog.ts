@@ -7,11 +7,12 @@
  * browsers are not replaced).
  */
 import { processGroup, readProcess, roleOf } from '../../src/render/launch/process-table.js';
-import { type BenchServer, startServer } from '../bench/server.js';
-import { type Site, startSite } from '../fixtures/site/site.js';
+import { startServer } from '../bench/server.js';
+import { html } from '../fixtures/site/answer.js';
+import { startSite } from '../fixtures/site/site.js';
 import { browsersOf, renderersOf } from './browser-processes.js';
 import { health, submit, untilEnded } from './call-api.js';
-import { type TrialResult, until } from './trial-result.js';
+import { firstOf, type TrialResult, until } from './trial-result.js';
 
 type Victim = 'browser' | 'renderer' | 'zygote' | 'network';
 
@@ -28,6 +29,7 @@ const AT_ONCE = 4;
 const PAGE_MS = 900;
 const SLOT_GRACE_MS = 5_000;
 const REPLACED_WITHIN_MS = 3_000;
+const HEALTH_AGE_MS = 200;
 /** For what must happen at all, however slow the machine. */
 const PATIENCE_MS = 60_000;
 
@@ -38,13 +40,6 @@ interface Round {
   jobs: { ms: number; attempts: number; end: string }[];
 }
 
-interface On {
-  server: BenchServer;
-  site: Site;
-  timeout: number;
-  name: string;
-}
-
 /**
  * @param options.rounds captures of each kind; `kinds` is a comma list of `browser-SIGKILL` and the like, all when empty; `timeout` of each
  * capture in ms; judge 0: times are told and not judged
@@ -53,50 +48,58 @@ export async function run({ rounds = 50, judge = 1, timeout = 6_000, kinds: want
   const kinds = KINDS.filter(({ victim, signal }) => wanted === '' || wanted.includes(`${victim}-${signal}`));
   await using site = await startSite({ host: '127.0.0.2' });
   await using server = await startServer({ STILLFRAME_CONCURRENCY: String(AT_ONCE) });
-  await steady(server);
+  site.route('/watched', (_request, response, url) => {
+    const image = `/image/40x40/336699.png?wait=${PAGE_MS}&of=${url.searchParams.get('of')}`;
+    html(response, `<!doctype html><h1>Watched</h1><img src="${image}">`);
+  });
+  const isWhole = async () => (await health(server)).body.data.ready_workers === BROWSERS && browsersOf(server.pid).length === BROWSERS;
+  /** All browsers are ready, and were so a moment ago. */
+  const steady = async (): Promise<void> => {
+    let since: number | null = null;
+    await surely('all browsers', async () => {
+      since = (await isWhole()) ? (since ?? performance.now()) : null;
+      return since !== null && performance.now() - since > 2 * HEALTH_AGE_MS;
+    });
+  };
+  const play = async (kind: Kind, name: string): Promise<Round> => {
+    const began = performance.now();
+    const jobs = firstOf(AT_ONCE).map(async (nth) => {
+      const url = site.url(`/watched?of=${name}-${nth}`);
+      const { result, ...job } = await untilEnded(server, `jobs/${await submit(server, { url, timeout, cache_ttl: 0 })}`);
+      return { ms: performance.now() - began, attempts: job.attempts_made, end: result.ok ? job.state : result.error.code };
+    });
+    await surely('the pages', () => site.hits.filter(({ path }) => path.startsWith('/image/') && path.includes(name)).length === AT_ONCE);
+    const candidates = browsersOf(server.pid).flatMap((browser) => victimsIn(browser, kind));
+    const victim = candidates[Math.floor(Math.random() * candidates.length)] ?? 0;
+    const hit = performance.now();
+    process.kill(victim, kind.signal);
+    let replacedMs: number | null = null;
+    if (kind.victim !== 'renderer') {
+      await surely('the loss', () => readProcess(victim) === null);
+      const lost = performance.now();
+      // Earlier, health may still report the browser that has exited.
+      await surely('another browser', async () => (await isWhole()) && performance.now() - lost > HEALTH_AGE_MS);
+      replacedMs = Math.round(performance.now() - hit);
+    }
+    const outcomes = await Promise.all(jobs);
+    await surely('the end of the victim', () => readProcess(victim) === null);
+    await steady();
+    return { kind, replacedMs, jobs: outcomes };
+  };
+  await steady();
   const done: Round[] = [];
   const problems: string[] = [];
   for (let nth = 0; nth < rounds; nth++) {
     for (const kind of kinds) {
-      const round = await play(kind, { server, site, timeout, name: `${kind.victim}-${kind.signal}-${nth}` });
+      const name = `${kind.victim}-${kind.signal}-${nth}`;
+      const round = await play(kind, name);
       done.push(round);
-      const found = judgeRound(round, judge === 1 ? timeout : null);
-      problems.push(...found.map((problem) => `${kind.victim} ${kind.signal}, round ${nth}: ${problem}`));
+      problems.push(...judgeRound(round, judge === 1 ? timeout : null).map((problem) => `${name}: ${problem}`));
     }
   }
   const figures: TrialResult['figures'] = { rounds: done.length };
-  for (const kind of kinds) Object.assign(figures, figuresOf(done.filter((round) => round.kind === kind)));
+  for (const kind of kinds) figures[`${kind.victim} ${kind.signal}`] = told(done.filter((round) => round.kind === kind));
   return { figures, problems };
-}
-
-async function play(kind: Kind, { server, site, timeout, name }: On): Promise<Round> {
-  site.route('/watched', (_request, response, url) => {
-    const image = `/image/40x40/336699.png?wait=${PAGE_MS}&of=${url.searchParams.get('of')}`;
-    response.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html><h1>Watched</h1><img src="${image}">`);
-  });
-  const began = performance.now();
-  const jobs = Array.from({ length: AT_ONCE }, async (_, nth) => {
-    const url = site.url(`/watched?of=${name}-${nth}`);
-    const { result, ...job } = await untilEnded(server, `jobs/${await submit(server, { url, timeout, cache_ttl: 0 })}`);
-    return { ms: performance.now() - began, attempts: job.attempts_made, end: result.ok ? job.state : result.error.code };
-  });
-  await surely('the pages', () => site.hits.filter(({ path }) => path.startsWith('/image/') && path.includes(name)).length === AT_ONCE);
-  const candidates = browsersOf(server.pid).flatMap((browser) => victimsIn(browser, kind));
-  const victim = candidates[Math.floor(Math.random() * candidates.length)] ?? 0;
-  const hit = performance.now();
-  process.kill(victim, kind.signal);
-  let replacedMs: number | null = null;
-  if (kind.victim !== 'renderer') {
-    await surely('the loss', () => readProcess(victim) === null);
-    const lost = performance.now();
-    // Earlier, health may still report the browser that has exited.
-    await surely('another browser', async () => (await isWhole(server)) && performance.now() - lost > HEALTH_AGE_MS);
-    replacedMs = performance.now() - hit;
-  }
-  const outcomes = await Promise.all(jobs);
-  await surely('the end of the victim', () => readProcess(victim) === null);
-  await steady(server);
-  return { kind, replacedMs, jobs: outcomes };
 }
 
 function victimsIn(browser: number, { victim }: Kind): number[] {
@@ -108,7 +111,6 @@ function victimsIn(browser: number, { victim }: Kind): number[] {
   return shared.filter(isVictim).map(({ pid }) => pid);
 }
 
-/** @param timeout of each capture, when times are judged */
 function judgeRound({ kind, replacedMs, jobs }: Round, timeout: number | null): string[] {
   const problems: string[] = [];
   const most = kind.victim === 'renderer' ? 1 : AT_ONCE / BROWSERS;
@@ -119,39 +121,18 @@ function judgeRound({ kind, replacedMs, jobs }: Round, timeout: number | null): 
     if (timeout !== null && ms > timeout + SLOT_GRACE_MS) problems.push(`a job ended after ${Math.round(ms)} ms`);
   }
   if (timeout !== null && replacedMs !== null && replacedMs > REPLACED_WITHIN_MS)
-    problems.push(`the browser was replaced after ${Math.round(replacedMs)} ms`);
+    problems.push(`the browser was replaced after ${replacedMs} ms`);
   return problems;
 }
 
-function figuresOf(rounds: Round[]): Record<string, string> {
-  const [first] = rounds;
-  if (first === undefined) return {};
-  const { victim, signal } = first.kind;
+function told(rounds: Round[]): string {
   const jobs = rounds.flatMap((round) => round.jobs);
-  const replaced = rounds.flatMap(({ replacedMs }) => (replacedMs === null ? [] : [replacedMs]));
+  const replaced = Math.max(...rounds.map(({ replacedMs }) => replacedMs ?? 0));
   const slowest = Math.round(Math.max(...jobs.map(({ ms }) => ms)));
   const again = jobs.filter(({ attempts }) => attempts > 1).length;
   const failed = jobs.filter(({ end }) => end !== 'completed').length;
-  const replacing = replaced.length === 0 ? '' : `, replaced within ${Math.round(Math.max(...replaced))} ms`;
-  return {
-    [`${victim} ${signal}`]: `${rounds.length} rounds, ${again} of ${jobs.length} jobs done again, ${failed} failed, slowest ${slowest} ms${replacing}`,
-  };
-}
-
-/** Health may be as old as that. */
-const HEALTH_AGE_MS = 200;
-
-/** All browsers are ready, and were so a moment ago. */
-async function steady(server: BenchServer): Promise<void> {
-  let since: number | null = null;
-  await surely('all browsers', async () => {
-    since = (await isWhole(server)) ? (since ?? performance.now()) : null;
-    return since !== null && performance.now() - since > 2 * HEALTH_AGE_MS;
-  });
-}
-
-async function isWhole(server: BenchServer): Promise<boolean> {
-  return (await health(server)).body.data.ready_workers === BROWSERS && browsersOf(server.pid).length === BROWSERS;
+  const replacing = replaced === 0 ? '' : `, replaced within ${replaced} ms`;
+  return `${rounds.length} rounds, ${again} of ${jobs.length} jobs done again, ${failed} failed, slowest ${slowest} ms${replacing}`;
 }
 
 async function surely(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
