@@ -1,9 +1,8 @@
 /**
  * Trial "bombs": pages that make messages of the protocol, titles, addresses, cookies, dialogs, headers and names of tens of megabytes,
- * through the public API of the built server. Its process lives, its memory stays below 600 MB at every moment, and the page that follows
- * each of them is captured, and the log stays short. A page with an address of 2 MB is then asked for again and again: what is kept of it
- * is short, and cached answers hardly make the database grow. At last 20 of the pages are inspected together, while the server's event loop
- * goes on.
+ * through the public API of the built server. Its process lives and stays below 600 MB, the page that follows each of them is captured, and
+ * the log stays short. Of an address of 2 MB little is kept, and cached answers of its page hardly make the database grow. At last 20 of the
+ * pages are inspected together, while the server's event loop goes on.
  *
  * Sabotage that turns it red: let classifyMessage keep every event, however long; let keepFinalUrl in contract/final-url cut nothing; let
  * answerLimit return 16 MB always, and cutLine in log.ts cut nothing.

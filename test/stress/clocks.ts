@@ -1,12 +1,11 @@
 /**
- * Trial "clocks": the server's clock jumps 31 days ahead and back, twice each way, while captures run and house is kept. No render is
- * done twice or void, and no picture or job is deleted, neither one from before the jumps nor one made while the clock was wrong. Jumps are days from the true time, `holdMs` apart: two sweeps and more.
- * Then it is started with a clock that is a year ahead, and one that is a year behind: nothing is deleted either, the log and `stillframe doctor`
- * say why, and after `stillframe clock accept` what is too old by the new clock goes.
+ * Trial "clocks": the server's clock jumps 31 days ahead and back, twice each way, while captures run and house is kept. No render is done
+ * twice or void, and no picture or job is deleted. Jumps are days from the true time, `holdMs` apart: two sweeps and more. Then it is started
+ * with a clock a year ahead, and a year behind: nothing is deleted, the log and `stillframe doctor` say why, and after `stillframe clock accept`
+ * what is too old by the new clock goes.
  *
- * Sabotage that turns it red: let `now` and `cautious` of work/steady-clock return the wall clock (pictures from before a jump ahead, and
- * those made while it was behind, are deleted); leave `own` out of service's recoverDeps (running captures are taken back); or let `keptClock`
- * of store/sqlite return null (starts).
+ * Sabotage that turns it red: let `now` and `cautious` of work/steady-clock return the wall clock (pictures are deleted); leave `own` out of
+ * service's recoverDeps (running captures are taken back); or let `keptClock` of store/sqlite return null (starts).
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

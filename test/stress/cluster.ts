@@ -1,11 +1,8 @@
 /**
- * Trial "cluster": several nodes on one PostgreSQL, with renders that only wait. Parts, or all of them:
- * - kills: SIGKILL of any of four nodes under load
- * - restarts: the database is restarted, and connections are cut, under load
- * - cuts: connections are cut after a statement was committed and before its answer
- * - partition: a node that the network cuts off from the database
- * - rolling: real servers are replaced one by one, also by those of the next version
- * - clocks: nodes whose clocks are 10 minutes apart
+ * Trial "cluster": several nodes on one PostgreSQL, with renders that only wait. Parts, or all of them: kills (SIGKILL of any of four nodes
+ * under load), restarts (of the database, and cuts of connections, under load), cuts (after a statement was committed and before its answer),
+ * partition (a node that the network cuts off from the database), rolling (real servers are replaced one by one, also by those of the next
+ * version), clocks (10 minutes apart).
  *
  * Sabotages: `--trustsOwnClock 1` turns it red ("clocks"). Two more turn tests red whose timing is their own: without FOR NO KEY UPDATE of
  * the render in flight in store/postgres/accept, test/cluster/locks (a follower that only the sweep ends); with removal of the picture

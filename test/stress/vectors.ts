@@ -1,8 +1,7 @@
 /**
- * Trial "vectors": every row of test/fixtures/destinations.json through the public API of a whole service. A row that is to be
- * blocked is refused at submission, without a look-up, or (a name) as its capture connects; one that is allowed gets as far as the
- * caller's proxy, which all these captures are given and which says that its targets are dead: so nothing leaves this machine. A
- * private answer and a missing name read the same. With `every` n, every nth of the rows that need a capture.
+ * Trial "vectors": every row of test/fixtures/destinations.json through the public API of a whole service. A row that is to be blocked is
+ * refused at submission, without a look-up, or (a name) as its capture connects; one that is allowed gets as far as the caller's proxy, which
+ * says that its targets are dead. A private answer and a missing name read the same. With `every` n, every nth of the rows that need a capture.
  *
  * Sabotage that turns it red: let egress/judge-address refuse the loopback range alone.
  */
