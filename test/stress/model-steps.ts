@@ -82,16 +82,14 @@ export class Actor {
     if (claim === null) return;
     const capture = aCapture({ bytes: 1 + this.#below(1_000) });
     await this.store.announceArtifact(claim, capture.artifact.name);
-    await this.store.complete(claim, capture, this.stage.now);
-    await this.#endFollowers();
+    await this.#endFollowers(followed(await this.store.complete(claim, capture, this.stage.now)));
   }
 
   async fail(claim = this.#anyClaim()): Promise<void> {
     if (claim === null) return;
     // Each its own, as pictures have names of their own: the same claim with the same error is the repetition of a try, which SQLite answers again.
     const error = { code: 'target_error', message: `no ${this.#made++}`, retriable: false, status: 502 } as const;
-    await this.store.fail(claim, error, this.stage.now);
-    await this.#endFollowers();
+    await this.#endFollowers(followed(await this.store.fail(claim, error, this.stage.now)));
   }
 
   async retryLater(claim = this.#anyClaim()): Promise<void> {
@@ -106,7 +104,7 @@ export class Actor {
     const starting = this.stage.options.reopen !== undefined && this.#chance(0.1);
     if (starting) await this.stage.options.reopen?.();
     await this.store.recover({ now: this.stage.now, starting });
-    await this.#endFollowers();
+    await this.#endFollowers(await this.store.endedLeaders());
   }
 
   async pause(): Promise<void> {
@@ -146,8 +144,8 @@ export class Actor {
   }
 
   /** Those that share the renders which have ended. */
-  async #endFollowers(): Promise<void> {
-    for (const leaderId of await this.store.endedLeaders())
+  async #endFollowers(leaderIds: string[]): Promise<void> {
+    for (const leaderId of leaderIds)
       for (let slice: EndedJob[] | null = []; slice !== null; ) slice = await this.store.endFollowers(leaderId);
   }
 
@@ -195,6 +193,8 @@ export class Actor {
     return items[this.#below(items.length)] ?? null;
   }
 }
+
+const followed = (ended: EndedJob[]): string[] => ended.flatMap(({ id, isFollowed }) => (isFollowed ? [id] : []));
 
 const STEPS = {
   ...{ accept: 22, claim: 24, renew: 4, complete: 18, fail: 4, retryLater: 3, release: 2, recover: 2, pause: 2 },
