@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseTracing } from '../../src/tracing-config.js';
 import { ofFile } from '../fixtures/of-file.js';
 import { type CollectedSpan, startCollector } from '../fixtures/otlp-collector.js';
+import { readableLog } from '../fixtures/readable-log.js';
 import { startSite } from '../fixtures/site/site.js';
 import { startService } from '../fixtures/start-service.js';
 import { startReceiver } from '../fixtures/webhook-receiver.js';
