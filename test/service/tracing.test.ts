@@ -1,6 +1,5 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { parseTracing } from '../../src/tracing-config.js';
 import { ofFile } from '../fixtures/of-file.js';
 import { type CollectedSpan, startCollector } from '../fixtures/otlp-collector.js';
 import { readableLog } from '../fixtures/readable-log.js';

@@ -56,7 +56,7 @@ export async function scrollToElement(timed: TimedPage, selector: string, how: S
   for (let seen = Math.max(top, scrollY + viewHeight); seen < bottom && monotonicNow() < how.deadline; seen += viewHeight) {
     const stepped = performance.now();
     await page.call('scroll.step', { by: seen - viewHeight / 2, to: seen });
-    await waitForReaction(timed, stepped);
+    await waitForReaction(timed, stepped, { isDrawn: true });
   }
   await how.waitForIdle();
 }

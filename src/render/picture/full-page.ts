@@ -55,7 +55,7 @@ export async function scrollThrough(timed: TimedPage, options: CaptureOptions, h
   if (steps > 0) {
     const since = performance.now();
     await page.call('scroll.step', { to: 0 });
-    await waitForReaction(timed, since);
+    await waitForReaction(timed, since, { isDrawn: true });
   }
   await how.waitForIdle();
   const { pageHeight } = await page.call('scroll.measure');
@@ -81,13 +81,18 @@ export function capturedHeight({ stoppedReason, captureHeight }: ScrollReport, p
 /**
  * Lets the page react to a scroll.
  * @param since when the scroll began, by `performance.now`
- * @param mostMs the longest wait for what it loads
+ * @param how.mostMs the longest wait for what it loads
+ * @param how.isDrawn whether the page has had a frame since, in which it heard of the scroll
  */
-export async function waitForReaction(timed: TimedPage, since: number, mostMs = LOAD_WAIT_MS): Promise<void> {
+export async function waitForReaction(
+  timed: TimedPage,
+  since: number,
+  { mostMs = LOAD_WAIT_MS, isDrawn = false }: { mostMs?: number; isDrawn?: boolean } = {},
+): Promise<void> {
   const { network } = timed;
   const over = AbortSignal.timeout(mostMs);
   await network.loaded(since, over);
-  if (!(await skipQuietTime(timed, STOP_MS)))
+  if (!isDrawn || !(await skipQuietTime(timed, STOP_MS)))
     await advanceTime(timed, STOP_MS, { realMs: STOP_MAX_MS, sliceMs: STOP_MS / 2, holds: false });
   await network.loaded(since, over);
 }
@@ -115,7 +120,8 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
     const isDone = seen >= pictureLimit(pageHeight, { start, options }) || stuck >= STUCK_STEPS || (isAtEnd && steps === 0);
     if (isDone || isOver) return { steps, seen, isLate: isOver && !isAtEnd };
     if (isAtEnd) {
-      await waitForReaction(timed, since, Math.min(END_WAIT_MS, Math.max(0, deadline - monotonicNow())));
+      const mostMs = Math.min(END_WAIT_MS, Math.max(0, deadline - monotonicNow()));
+      await waitForReaction(timed, since, { mostMs, isDrawn: true });
       const grown = (await page.call('scroll.measure')).pageHeight;
       if (grown <= pageHeight + 1) return { steps, seen, isLate: false };
     }
@@ -124,7 +130,7 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
     // neither of two adjacent views.
     const between = options.fullPageScrollBy === null ? { by: scrollY + step / 2 } : {};
     await page.call('scroll.step', { ...between, to: scrollY + step });
-    if (options.fullPageScrollDelay === null) await waitForReaction(timed, since);
+    if (options.fullPageScrollDelay === null) await waitForReaction(timed, since, { isDrawn: true });
     else await advanceTime(timed, options.fullPageScrollDelay, { realMs: options.fullPageScrollDelay, holds: false });
     at = await page.call('scroll.measure');
     steps++;
@@ -143,7 +149,7 @@ async function scrollAcross(timed: TimedPage, page: BoundedPage, deadline: numbe
   for (let stop = 1; stop <= stops && monotonicNow() < deadline; stop++) {
     const since = performance.now();
     await page.call('scroll.step', { to: scrollY, left: scrollX + (left < 0 ? -stop : stop) * viewWidth });
-    await waitForReaction(timed, since);
+    await waitForReaction(timed, since, { isDrawn: true });
   }
   if (stops > 0) await page.call('scroll.step', { to: scrollY, left: scrollX });
   return stops;
@@ -217,7 +223,7 @@ async function showAt(order: PictureOrder, pictureHeight: number, top: number): 
   const since = performance.now();
   await page.call('virtualised.scrollListsTo', top);
   await page.call('scroll.step', { to: top });
-  if (top > 0) await waitForReaction(order, since);
+  if (top > 0) await waitForReaction(order, since, { isDrawn: true });
   // A script that throttles its scroll handler starts transitions late, which would be captured half-way.
   await page.call('frames.endMotion');
   await stopPage(session, options);
