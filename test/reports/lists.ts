@@ -40,12 +40,12 @@ async function tellsLack(rendering: Rendering): Promise<void> {
   expect(rendering).toMatchObject({ warnings: [{ code: 'content_missing' }], diagnostics: { truncated: true } });
 }
 
-/** Draws rows into `list` with TanStack Virtual; `given` names what scrolls. */
-function tanstack(given: string, scrolled: string): string {
+/** Draws rows into `list` with TanStack Virtual; `given` names what scrolls, and `onChange` is called when the rows change. */
+function tanstack(given: string, scrolled: string, onChange = 'draw'): string {
   return `<script>process = { env: { NODE_ENV: 'production' } }</script>
     <script type=module>import { Virtualizer, observeWindowOffset, observeWindowRect, windowScroll, observeElementOffset, observeElementRect, elementScroll } from '/npm/@tanstack/virtual-core/dist/esm/index.js';
       ${COLOUR};
-      const virtual = new Virtualizer({ count: ${ROWS}, estimateSize: () => ${ROW_PX}, overscan: 1, getScrollElement: () => ${scrolled}, ${given}, onChange: draw });
+      const virtual = new Virtualizer({ count: ${ROWS}, estimateSize: () => ${ROW_PX}, overscan: 1, getScrollElement: () => ${scrolled}, ${given}, onChange: ${onChange} });
       function draw() {
         list.style.height = virtual.getTotalSize() + 'px';
         list.replaceChildren(...virtual.getVirtualItems().map(({ index, start }) => {
@@ -57,8 +57,22 @@ function tanstack(given: string, scrolled: string): string {
       virtual._didMount(); virtual._willUpdate(); draw();</script>`;
 }
 
-const IN_DOCUMENT = `<!doctype html><style>body{margin:0}header,footer{height:60px;background:#eee}</style><header></header><div id=list style="position:relative"></div><footer></footer>
-  ${tanstack('scrollMargin: 60, observeElementRect: observeWindowRect, observeElementOffset: observeWindowOffset, scrollToFn: windowScroll', 'window')}`;
+const inDocument = (onChange?: string) =>
+  `<!doctype html><style>body{margin:0}header,footer{height:60px;background:#eee}</style><header></header><div id=list style="position:relative"></div><footer></footer>
+  ${tanstack('scrollMargin: 60, observeElementRect: observeWindowRect, observeElementOffset: observeWindowOffset, scrollToFn: windowScroll', 'window', onChange)}`;
+const IN_DOCUMENT = inDocument();
+
+/** As frameworks do that render in slices: 100 ms of work, 4 ms at a time. */
+const IN_SLICES = inDocument(`() => {
+  const { port1, port2 } = new MessageChannel();
+  let left = 25;
+  port1.onmessage = () => {
+    for (const began = performance.now(); performance.now() - began < 4; );
+    if (--left > 0) port2.postMessage(0);
+    else draw();
+  };
+  port2.postMessage(0);
+}`);
 
 const IN_SCROLLER = `<!doctype html><style>html,body{margin:0;height:100%}body{display:flex;flex-direction:column}header,footer{height:60px;flex:none}#box{flex:1;min-height:0;overflow:auto}</style>
   <header></header><div id=box><div id=list style="position:relative"></div></div><footer></footer>
@@ -75,6 +89,12 @@ export const VIRTUALISED_LISTS: Record<string, Report> = {
   'Every row of a virtualised list in the document is pictured': {
     source: 'https://github.com/microsoft/playwright/issues/40941',
     page: IN_DOCUMENT,
+    request: FULL,
+    right: showsAll(120),
+  },
+  'Every row of a virtualised list that is drawn in slices of work is pictured': {
+    source: 'https://react.dev/reference/react/startTransition',
+    page: IN_SLICES,
     request: FULL,
     right: showsAll(120),
   },

@@ -12,6 +12,14 @@ async function frames(count: number): Promise<void> {
   for (let passed = 0; passed < count; passed++) await new Promise(requestAnimationFrame);
 }
 
+/**
+ * Waits until the page has run the tasks that it has queued, such as those of a framework that renders in slices.
+ * @returns whether that took less than `mostMs`
+ */
+export function tasksEnd(mostMs: number): Promise<boolean> {
+  return endsInTime(new Promise<void>((resolve) => requestIdleCallback(() => resolve())), mostMs);
+}
+
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

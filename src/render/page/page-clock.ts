@@ -26,6 +26,8 @@ const FRAME_SLICE_MS = 100;
 /** The real time limit of one slice, for pages that flood timers or frames. */
 const SLICE_MAX_MS = 500;
 const REAL_PACE_MS = 50;
+/** How long a page's queued tasks may take for the page to count as quiet. */
+const TASKS_MAX_MS = 100;
 /** A longer wait for requests counts as held by them. */
 const HELD_MS = 1;
 /**
@@ -158,8 +160,10 @@ export async function advanceTime(
  * @returns whether it has passed
  */
 export async function skipQuietTime(page: TimedPage, ms: number): Promise<boolean> {
-  const { network, session, realTime, held } = page;
-  if (session.clockEvent === null || realTime || held || !network.isIdle() || network.realTimeReason() !== null) return false;
+  const { network, session, world, deadlines, realTime, held } = page;
+  if (session.clockEvent === null || realTime || held) return false;
+  if ((await deadlines.withTimeout(world.call('frames.tasksEnd', TASKS_MAX_MS), TASKS_MAX_MS)) !== true) return false;
+  if (!network.isIdle() || network.realTimeReason() !== null) return false;
   const how = { frames: new ChildFrames(session), frame: false, draws: false, endsAt: monotonicNow() + SLICE_MAX_MS };
   if ((await runClocks(page, 0, how)) <= ms) return false;
   await runClocks(page, ms, how);
