@@ -57,7 +57,7 @@ describe('stillframe capture', () => {
   });
 
   it('writes the steps of the capture into the directory of --debug', async () => {
-    const html = `<nav style="position:sticky;top:0" id="bar">Bar</nav><div style="height:3000px"></div><script>setTimeout(() => { document.title = 'late' }, 900)</script>`;
+    const html = `<nav style="position:sticky;top:0" id="bar">Bar</nav><div style="height:3000px"></div><iframe></iframe><script>setTimeout(() => { document.title = 'late' }, 900)</script>`;
     const { status, stderr } = await stillframe(['capture', '--html', html, '--full-page', '-o', 'debugged.png', '--debug', 'why']);
     expect(status, stderr).toBe(0);
     const lines = readFileSync(join(dir, 'why/timeline.jsonl'), 'utf8').trimEnd().split('\n');
@@ -65,7 +65,9 @@ describe('stillframe capture', () => {
     const clock = steps.find(({ step }) => step === 'clock');
     expect(clock).toMatchObject({ askedMs: 2_000, realTimeBecause: null });
     expect(clock?.aheadMs).toBeGreaterThan(1_500);
-    expect(steps.find(({ step }) => step === 'pinned')).toMatchObject({ elements: [{ element: 'nav#bar', role: 'in-flow' }] });
+    const elements = [{ element: 'nav#bar', role: 'in-flow' }];
+    expect(steps.find(({ step }) => step === 'pinned')).toMatchObject({ elements });
+    expect(steps.find(({ step }) => step === 'shown_apart')).toMatchObject({ elements });
     expect(readFileSync(join(dir, 'why/band-1.png')).subarray(0, 4)).toEqual(PNG);
     await expectRefused(['capture', '--html', html, '-o', 'other.png', '--debug', 'debugged.png/why'], 2, '--debug');
   });

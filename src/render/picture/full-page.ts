@@ -218,7 +218,7 @@ export async function lacksContent(page: BoundedPage): Promise<boolean> {
 
 /** Lets the page show what it has at this scroll position, and stops it again. */
 async function showAt(order: PictureOrder, pictureHeight: number, top: number): Promise<void> {
-  const { page, session, options } = order;
+  const { page, session, options, debug } = order;
   await resumePage(session);
   const since = performance.now();
   await page.call('virtualised.scrollListsTo', top);
@@ -229,6 +229,7 @@ async function showAt(order: PictureOrder, pictureHeight: number, top: number): 
   await stopPage(session, options);
   const { scrollY, viewHeight } = await page.call('scroll.measure');
   await page.call('pin.place', { first: scrollY < 0.5, keep: 'page', down: Math.max(0, pictureHeight - scrollY - viewHeight) });
+  debug?.note({ step: 'shown_apart', scrollY, elements: await page.call('pin.roles') });
 }
 
 function sideCut({ page, box }: Region): Pick<Picture, 'cut'> {
