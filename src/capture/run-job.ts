@@ -21,7 +21,7 @@ const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 2_000;
 /** How long a picture is kept in memory while the storage is unavailable, before the job returns to the queue. */
 const HOLD_MS = 300_000;
-/** How often a job returns to the queue because this machine had no browser or no disk space for it, before that fails it. */
+/** How many times a job may return to the queue because this machine has no browser or no disk space for it, before it fails. */
 const RELEASES_MAX = 60;
 const RELEASES_KNOWN = 1_000;
 /** Number of retry delays that such a job waits before it returns to the queue. */
@@ -49,7 +49,7 @@ export interface RunJobDeps {
   retryDelayMs: number;
   /** Default: five minutes. */
   holdMs?: number;
-  /** How often each job has returned to the queue for lack of a browser or of disk space. If absent, such a lack fails the job. */
+  /** How many times each job has returned to the queue for lack of a browser or disk space. If absent, such a lack fails the job. */
   releases?: Map<string, number>;
   log: Log;
   now(): number;

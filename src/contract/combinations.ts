@@ -149,7 +149,7 @@ function severalRules(body: Body): Rule[] {
   ];
 }
 
-/** An entry follows the rules of a request for its picture alone, which has the mask of the request, and its palette where there can be one. */
+/** The rules of a request for the entry's picture alone, with the mask of the whole request, and its palette if the format allows one. */
 function entryRules(entry: Body, { format: asked, pdf, mask, full_page_algorithm, palette: ofAll }: Body): Rule[] {
   const { selector_all: all, selector = all, format = asked, ...others } = entry;
   const palette = entry.palette ?? (format === 'png' || format === 'bmp' ? ofAll : undefined);

@@ -54,7 +54,7 @@ export interface SubmissionRules {
   mp4?: boolean;
   /** The files that came with the body. */
   files?: PageFilesOption | null;
-  /** As in the options. */
+  /** As `document` of CaptureOptions. */
   document?: DocumentOption | null;
 }
 

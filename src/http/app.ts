@@ -1,6 +1,6 @@
 /**
- * The HTTP layer: routes, guards and the response envelope. Must not know the store's engine, browsers or sockets of captures; what it
- * needs is passed in as AppServices.
+ * The HTTP layer: routes, guards and the response envelope. Must know nothing of the store's engine, of browsers, or of the sockets of
+ * captures; what it needs is passed in as AppServices.
  */
 import { Hono } from 'hono';
 import { notFound } from '../contract/capture-error.js';

@@ -70,13 +70,13 @@ export function noteError({ log }: AppServices, { requestId, route, headers }: E
   return toStoredError(thrown);
 }
 
-/** Whole seconds, at least one; null if the error has none. */
+/** The seconds of an error's `Retry-After`, whole and at least one; null if the error has none. */
 export function retryAfterOf(thrown: unknown): number | null {
   if (!(thrown instanceof CaptureError) || thrown.retryAfterSeconds === undefined) return null;
   return Math.max(1, Math.ceil(thrown.retryAfterSeconds));
 }
 
-/** The same for an error that a job has stored. */
+/** Answers in the same form with an error that a job has stored. */
 export function answerStoredError(services: AppServices, exchange: Exchange, error: StoredError): Response {
   return jsonResponse(error.status, errorEnvelope(services, exchange, error), exchange.headers);
 }

@@ -59,7 +59,7 @@ export async function submitAndWait(
   return job;
 }
 
-/** @throws CaptureError `internal_error` (503) once the server is shutting down, unless other servers take its captures over */
+/** @throws CaptureError `internal_error` (503) once the server is shutting down, unless other servers take over its captures */
 export function refuseWhenDraining(services: AppServices): void {
   if (!services.draining() || services.handsOver()) return;
   throw new CaptureError({

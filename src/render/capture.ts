@@ -1,4 +1,4 @@
-/** One capture, with its share of memory, its page and its time limits, as one flat list of steps. Knows no job, account, store or HTTP. */
+/** One capture, with its share of memory, its page and its time limits, as one flat list of steps. Knows nothing of jobs, the store or HTTP. */
 
 import { animationGraceMs } from '../contract/animation.js';
 import type { CaptureChanges, CaptureWarning, Inspection } from '../contract/capture-data.js';
@@ -402,7 +402,7 @@ async function pictureStableDocument(shooting: Shooting): Promise<{ taken: Taken
   throw keepsNavigating();
 }
 
-/** Runs the page's clock ahead, removes banners, and takes the pictures, each of the page as if it were the only one. */
+/** Runs the page's clock ahead, removes banners, and takes the pictures, each as if it were the only one. */
 async function pictureDocument(shown: DocumentState, shooting: Shooting): Promise<Taken> {
   const { page, guard, times, load, deadlines } = shooting;
   const { options } = shooting.order;
@@ -445,7 +445,7 @@ interface GroupShooting extends Shooting {
   clearBanners(): Promise<void>;
 }
 
-/** Scrolls as the pictures need it, checks and stops the page, and takes them. */
+/** Scrolls as far as the pictures need it, checks and stops the page, and takes the pictures. */
 async function pictureGroup(group: PictureGroup, { page, shown, times, deps, taken, load, isLast, ...wait }: GroupShooting): Promise<void> {
   const { deadlines } = page;
   const { options, scrolls } = group;

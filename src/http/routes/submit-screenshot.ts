@@ -46,7 +46,7 @@ export const submitScreenshot: Route = {
   },
 };
 
-/** The body with the format that `Accept` chooses, if it has none itself; `animate` has one. */
+/** Adds the format that `Accept` chooses to a body without a format; a body with `animate` has its format there. */
 function withFormat(body: unknown, accept: string | undefined): unknown {
   const format = formatOfAccept(accept);
   if (format === null || body === null || typeof body !== 'object' || Array.isArray(body) || 'format' in body || 'animate' in body)

@@ -50,7 +50,7 @@ export interface Encoded {
   /** Width in px, as written by the encoder. */
   width: number;
   height: number;
-  /** Whether the picture was all white before it was resized or got its palette; absent if its content says so itself. */
+  /** Whether the picture was all white before it was resized or got its palette; absent if `content` still shows that. */
   wasWhite?: boolean;
 }
 

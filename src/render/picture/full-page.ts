@@ -82,7 +82,7 @@ export function capturedHeight({ stoppedReason, captureHeight }: ScrollReport, p
  * Lets the page react to a scroll.
  * @param since when the scroll began, by `performance.now`
  * @param how.mostMs the longest wait for what it loads
- * @param how.isDrawn whether the page has had a frame since, in which it heard of the scroll
+ * @param how.isDrawn whether the page has drawn a frame since then, in which its scroll handlers ran
  */
 export async function waitForReaction(
   timed: TimedPage,
@@ -162,7 +162,7 @@ function heightLimit(pageHeight: number, { start, options }: Omit<ScrollPlan, 'd
   return Math.min(most, options.maxHeight ?? most);
 }
 
-/** The same, but at most what a picture in the format can show: content below that is not loaded in vain. */
+/** The same, but no more than a picture in the format can show, so that content below that is not loaded in vain. */
 function pictureLimit(pageHeight: number, { start, options }: Omit<ScrollPlan, 'deadline'>): number {
   const limit = heightLimit(pageHeight, { start, options });
   const { left, right } = pageColumns(start);

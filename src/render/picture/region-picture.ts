@@ -1,6 +1,6 @@
 /**
  * Captures a rectangle of a stopped page, beyond the view: with one shot, or in bands where one would take too much memory.
- * The page is not scrolled, so fixed elements keep their position.
+ * The page is scrolled only for ranges of `RangesApart`, so fixed elements otherwise keep their position.
  */
 
 import type { RenderDiagnostics } from '../../contract/capture-data.js';

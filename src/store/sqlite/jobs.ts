@@ -32,7 +32,7 @@ export function claimNextJob(sql: Sql, vault: Vault, claim: JobClaim): ClaimedJo
 function nextInTurn(sql: Sql, { now, keptSlot = false }: JobClaim): JobRow | null {
   for (const accountId of accountsInTurn(sql)) {
     if (keptSlot && hasRunning(sql, accountId) && isAnotherActive(sql, accountId, now)) continue;
-    // The planner has no statistics for its choice of an index. Its condition must be repeated literally.
+    // The index is named, since the planner has no statistics to choose it by. The index's own condition must be repeated literally.
     const job = sql.one<JobRow>(
       `SELECT ${JOB_COLUMNS} FROM jobs job INDEXED BY jobs_claimable
         WHERE account_id = $1 AND state IN ('waiting', 'prioritized', 'delayed') AND leader_id IS NULL AND (due_at IS NULL OR due_at <= $2)

@@ -53,8 +53,8 @@ export interface StoreOptions {
   /** Keys of `KEY_BYTES`; the first one encrypts new data. Default: the key file of the data directory, created on first use. */
   secretKeys?: Buffer[] | null;
   /**
-   * Whether an older database is migrated or refused; only the holder of the data directory's lock may migrate it: a server `at start`, or
-   * the command for that.
+   * Whether an older database is migrated or refused. Only the holder of the data directory's lock may migrate it: a server passes
+   * `at start`, and the command `migrate` passes `wholly`.
    */
   migrates: 'no' | 'at start' | 'wholly';
   log: Log;
