@@ -3,9 +3,10 @@ import sharp from 'sharp';
 import { expect, test } from 'vitest';
 import type { OpenArtifact } from '../../src/artifacts/artifacts.js';
 import { Thumbnails } from '../../src/capture/thumbnails.js';
+import { defaultOptions } from '../../src/contract/capture-request.js';
 import type { PaletteOption } from '../../src/contract/palette.js';
 import { EncodeQueue } from '../../src/render/budgets.js';
-import { encodeStrips } from '../../src/render/picture/encode.js';
+import { encodeStrips, encodingOf } from '../../src/render/picture/encode.js';
 
 const NAME = `${'a'.repeat(32)}.webp`;
 const PICTURE = await sharp({ create: { width: 640, height: 360, channels: 3, background: '#0a0' } })
@@ -57,10 +58,9 @@ test('a BMP has one', async () => {
   const { files, thumbnails } = aGallery();
   const [trueColor, twoColors] = [`${'e'.repeat(32)}.bmp`, `${'f'.repeat(32)}.bmp`];
   const png = await sharp(PICTURE).png().toBuffer();
-  const encoding = { format: 'bmp', quality: 80, transparent: false, resize: null, rotate: null, palette: null } as const;
   const asBmp = async (palette: PaletteOption | null) => {
     const strips = { pngs: [png], width: 640, height: 360 };
-    return (await encodeStrips(strips, { ...encoding, palette })).content;
+    return (await encodeStrips(strips, { ...encodingOf(defaultOptions(), 'bmp'), palette })).content;
   };
   files.set(trueColor, await asBmp(null)).set(twoColors, await asBmp({ colors: ['#000000', '#00aa00'], dither: 'none' }));
   for (const name of [trueColor, twoColors]) {

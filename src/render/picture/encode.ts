@@ -78,11 +78,11 @@ export async function encodeStrips({ pngs, width, height }: Strips, encoding: En
     const whole = await wholePicture(sized, size, encoding);
     const encoded = await encodeWhole(turned(whole, encoding), size, encoding);
     const isWhite = await isAllWhitePixels(whole, WHITE_MIN);
-    return { ...encoded, wasWhite: isWhite && (resize === null || (await hasWhiteStats(image))) };
+    return { ...encoded, wasWhite: isWhite && (resize === null || (await areWhite(pngs))) };
   }
   const encoded = await encodeImage(sized, size, { ...encoding, format });
   // The picture before resizing is judged, since scaling averages thin content away, and `cover` cuts it off.
-  return resize === null ? encoded : { ...encoded, wasWhite: (await isAllWhite(encoded)) && (await hasWhiteStats(image)) };
+  return resize === null ? encoded : { ...encoded, wasWhite: (await isAllWhite(encoded)) && (await areWhite(pngs)) };
 }
 
 async function encodeWhole(image: Sharp, size: Size, encoding: Encoding): Promise<Encoded> {
@@ -134,10 +134,15 @@ export async function isAllWhite({ content, width, height }: Encoded): Promise<b
   return !levels.includes(0);
 }
 
-/** Judges the image's input, without its operations. It is not decoded as a whole. */
+/** Judges the image's input, without its operations. It is not decoded as a whole, and must not be joined. */
 async function hasWhiteStats(image: Sharp): Promise<boolean> {
   const { channels } = await image.stats();
   return channels.slice(0, 3).every(({ min }) => min >= WHITE_MIN);
+}
+
+async function areWhite(pngs: Strips['pngs']): Promise<boolean> {
+  for (const png of pngs) if (!(await hasWhiteStats(sharp(png, { limitInputPixels: false, sequentialRead: true })))) return false;
+  return true;
 }
 
 /** The first rows of a PNG. */

@@ -1,13 +1,13 @@
 import { buffer } from 'node:stream/consumers';
 import type { StoppedReason } from '../../contract/capture-data.js';
 import { CaptureError } from '../../contract/capture-error.js';
-import type { PdfOption } from '../../contract/capture-request.js';
+import { defaultOptions, type PdfOption } from '../../contract/capture-request.js';
 import { PDF_PAGE_MAX_PX, PDF_PAPER_INCHES, PDF_SCALE } from '../../contract/limits.js';
 import { CSS_PX_PER_INCH, lengthToInches, PAPER_INCHES } from '../../contract/pdf-schema.js';
 import { monotonicNow } from '../budgets.js';
 import type { PageBox } from '../in-page/print.js';
 import { untilDeadline } from '../page-session.js';
-import { encodeStrips, SectionStore, type Strips } from './encode.js';
+import { encodeStrips, encodingOf, SectionStore, type Strips } from './encode.js';
 import { arrangeFullPage, capturedHeight, lacksContent, type ScrollReport } from './full-page.js';
 import { type PrintOptions, printStream, readPdf, refusedAs, withLanguage, withoutFirstHeader } from './pdf-file.js';
 import { diagnosticsOf, MEASURE_SCALE, type Picture, type PictureOrder, setDensity, takeRows } from './region-picture.js';
@@ -120,8 +120,6 @@ async function packPixels(order: PictureOrder, scroll: ScrollReport): Promise<Pi
   };
 }
 
-/** interface.md has `quality` for jpeg and webp only. */
-const PDF_ENCODING = { format: 'jpeg', quality: 90, transparent: false, resize: null, rotate: null, palette: null } as const;
 const POINTS_PER_CSS_PX = 72 / 96;
 
 /**
@@ -146,7 +144,8 @@ async function pixelPdf(
   const mostRows = Math.floor(PDF_PAGE_MAX_PX * density);
   for (let top = 0; top < strips.height; top += mostRows) {
     const rows = { top, height: Math.min(mostRows, strips.height - top) };
-    const { content } = await encodeStrips(strips, PDF_ENCODING, rows);
+    // interface.md has `quality` for jpeg and webp only, so the request's is not used.
+    const { content } = await encodeStrips(strips, encodingOf(defaultOptions(), 'jpeg'), rows);
     const [width, height] = [strips.width, rows.height].map((px) => (px / density) * POINTS_PER_CSS_PX) as [number, number];
     document.addPage({ size: [width, height], margin: 0 });
     document.image(content, 0, 0, { width, height });

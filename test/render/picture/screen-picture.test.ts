@@ -1,11 +1,12 @@
 import sharp, { type Sharp } from 'sharp';
 import { describe, expect, it, test } from 'vitest';
+import { defaultOptions } from '../../../src/contract/capture-request.js';
 import type { PaletteOption } from '../../../src/contract/palette.js';
-import { type Encoding, encodeStrips } from '../../../src/render/picture/encode.js';
+import { type Encoding, encodeStrips, encodingOf } from '../../../src/render/picture/encode.js';
 import { finalShot } from '../../../src/render/picture/region-picture.js';
 import { dithered, indexedBmp, indexedPng, isAllWhitePixels, trueColorBmp, withoutBmp } from '../../../src/render/picture/whole-picture.js';
 
-const PNG: Encoding = { format: 'png', quality: 80, transparent: false, resize: null, rotate: null, palette: null };
+const PNG = encodingOf(defaultOptions(), 'png');
 const RED = [255, 0, 0];
 const GREEN = [0, 255, 0];
 const BLUE = [0, 0, 255];

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { encodeStrips, SectionStore } from '../../../src/render/picture/encode.js';
+import { defaultOptions } from '../../../src/contract/capture-request.js';
+import { encodeStrips, encodingOf, SectionStore } from '../../../src/render/picture/encode.js';
 
 const WIDTH = 4;
-const PNG = { format: 'png', quality: 80, transparent: false, resize: null, rotate: null, palette: null } as const;
+const PNG = encodingOf(defaultOptions(), 'png');
 
 /** Rows of these shades of grey. */
 function strip(shades: number[]): Promise<Buffer> {
@@ -36,6 +37,16 @@ it.each([[[9]], [[9, 9, 9]], [[9, 9, 4]], [[9, 4, 9]], [[9, 4, 2, 9, 9, 1]], [[4
     expect(column.length).toBe(heights.reduce((sum, rows) => sum + rows, 0));
   },
 );
+
+it.each([
+  [255, true],
+  [240, false],
+])('a resized picture of strips is as white as they are: %i', async (shade, wasWhite) => {
+  const pngs = await Promise.all([strip(new Array<number>(90).fill(255)), strip([...new Array<number>(89).fill(255), shade])]);
+  const resize = { width: null, height: 1, fit: 'contain' as const };
+  for (const rotate of [null, 90] as const)
+    expect(await encodeStrips({ pngs, width: WIDTH, height: 180 }, { ...PNG, resize, rotate })).toMatchObject({ wasWhite });
+});
 
 it('a directory that is not writable is reported as a temporary server error', async () => {
   const parent = await mkdtemp(join(tmpdir(), 'stillframe-test-'));

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Deadlines, EncodeQueue, monotonicNow } from '../../../src/render/budgets.js';
 import { boundedPage } from '../../../src/render/page-session.js';
-
+import { encodingOf } from '../../../src/render/picture/encode.js';
 import { takeView } from '../../../src/render/picture/take-picture.js';
 import { aPageSession, browserOfFile, options } from './a-page-session.js';
 import { difference } from './blots.js';
@@ -29,7 +29,7 @@ it.each([
   const deadline = monotonicNow() + 60_000;
   const page = boundedPage(session, deadline);
   const order = { ...timedPage(session, deadlines), page, options: wanted, deadline, begun: 0, encodes: new EncodeQueue() };
-  const encoding = { format: wanted.format as 'png', quality: 100, transparent: false, resize: null, rotate: null, palette: null };
+  const encoding = { ...encodingOf(wanted, wanted.format as 'png'), quality: 100 };
   const whole = await takeView(order, encoding);
   const inStrips = await takeView(order, encoding, 640 * 110 * deviceScaleFactor ** 2);
   expect(inStrips).toMatchObject({ width: whole.width, height: whole.height, diagnostics: whole.diagnostics });
