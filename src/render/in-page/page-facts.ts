@@ -79,21 +79,24 @@ function addressOf(link: Element | undefined): string {
 }
 
 function icons() {
-  const links = all('link[rel~="icon" i][href],link[rel^="apple-touch-icon" i][href],link[rel~="mask-icon" i][href]');
-  const found = links.flatMap((link) => {
+  const found: DocumentFacts['icons'] = [];
+  for (const link of all('link[rel~="icon" i][href],link[rel^="apple-touch-icon" i][href],link[rel~="mask-icon" i][href]')) {
     const url = addressOf(link);
-    return url === '' ? [] : [{ url, rel: shortText(link, 'rel').toLowerCase(), sizes: shortText(link, 'sizes') || undefined }];
-  });
-  return found.slice(0, ICONS_MAX_ITEMS);
+    if (url !== '') found.push({ url, rel: shortText(link, 'rel').toLowerCase(), sizes: shortText(link, 'sizes') || undefined });
+    if (found.length >= ICONS_MAX_ITEMS) break;
+  }
+  return found;
 }
 
 function feeds() {
-  const found = all('link[rel~="alternate" i][type][href]').flatMap((link) => {
+  const found: DocumentFacts['feeds'] = [];
+  for (const link of all('link[rel~="alternate" i][type][href]')) {
     const type = shortText(link, 'type').toLowerCase();
     const url = FEED.test(type) ? addressOf(link) : '';
-    return url === '' ? [] : [{ url, type, title: longText(link, 'title') || undefined }];
-  });
-  return found.slice(0, FEEDS_MAX_ITEMS);
+    if (url !== '') found.push({ url, type, title: longText(link, 'title') || undefined });
+    if (found.length >= FEEDS_MAX_ITEMS) break;
+  }
+  return found;
 }
 
 function headings() {

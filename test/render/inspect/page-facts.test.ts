@@ -1,6 +1,8 @@
 import sharp, { type Region } from 'sharp';
 import { expect, it } from 'vitest';
+import { documentFactsSchema } from '../../../src/contract/page-facts.js';
 import { resolveRef } from '../../../src/render/inspect/element-ref.js';
+import { callInPage } from '../../../src/render/inspect/page-program.js';
 import { html } from '../../fixtures/site/answer.js';
 import { siteAndRig } from '../page/capture-rig.js';
 import { aPageSession, browserOfFile, options } from '../picture/a-page-session.js';
@@ -185,4 +187,16 @@ it('keeps its limits on a hostile page', async () => {
   expect(facts.links.length).toBeLessThanOrEqual(500);
   expect(elements.length).toBeLessThanOrEqual(300);
   expect(JSON.stringify({ facts, elements }).length).toBeLessThan(200_000);
+});
+
+it('reads no more icons and feeds than it reports', async () => {
+  const links = '<link rel="icon" href="/i.png"><link rel="alternate" type="application/rss+xml" href="/f.xml">'.repeat(500);
+  await using session = await aPageSession(browser, { html: links, options: options() });
+  const count = `const { getAttribute } = Element.prototype;
+    globalThis.reads = 0;
+    Element.prototype.getAttribute = function (name) { reads++; return getAttribute.call(this, name); }`;
+  await session.world.run(`(() => { ${count} })()`, 1_000);
+  const { icons, feeds } = documentFactsSchema.parse(await callInPage(session.world, 'read', []));
+  expect([icons.length, feeds.length]).toEqual([20, 20]);
+  expect(await session.world.run('reads', 1_000)).toBeLessThan(200);
 });
