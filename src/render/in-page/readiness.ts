@@ -98,13 +98,15 @@ const DECODE_MAX_MS = 1_000;
  * loaded. At most 500.
  */
 export function imagesInView(): HTMLImageElement[] {
-  const found = (queryTrees('img') as HTMLImageElement[]).filter((image) => {
+  const found: HTMLImageElement[] = [];
+  for (const image of queryTrees('img') as HTMLImageElement[]) {
     const box = image.getBoundingClientRect();
     const touches = box.bottom >= 0 && box.top <= innerHeight && box.right >= 0 && box.left <= innerWidth;
     const asked = image.currentSrc !== '' || image.hasAttribute('src') || image.hasAttribute('srcset');
-    return touches && asked && image.checkVisibility() && (image.complete || !isPixel(image));
-  });
-  return found.slice(0, IMAGES_MAX);
+    if (touches && asked && image.checkVisibility() && (image.complete || !isPixel(image))) found.push(image);
+    if (found.length >= IMAGES_MAX) break;
+  }
+  return found;
 }
 
 /** Decodes all loaded images, in view or not: the first picture after a scroll may lack images that are still being decoded. */
