@@ -58,9 +58,10 @@ export class FactsReader {
     const [document, errors] = await Promise.all([this.#ask('read', [], documentFactsSchema), this.#consoleErrors()]);
     const { log } = this.page.network;
     if (document === null || log === null) return { elements: this.#elements };
+    const status = shown.response?.status;
     const facts: PageFacts = {
       ...withoutCredentials(document),
-      status: shown.response?.status,
+      ...(status === undefined ? {} : { status }),
       ...log.facts(),
       console_errors: errors,
       ...this.#vitals,
@@ -170,7 +171,7 @@ function withoutCredentials(facts: DocumentFacts): DocumentFacts {
   const each = <Item extends { url: string }>(items: Item[]) => items.map((item) => ({ ...item, url: withoutLogin(item.url) }));
   return {
     ...others,
-    canonical: canonical && withoutLogin(canonical),
+    ...(canonical === undefined ? {} : { canonical: withoutLogin(canonical) }),
     open_graph: all(openGraph),
     twitter: all(twitter),
     icons: each(icons),

@@ -71,6 +71,7 @@ it('reports requests by type, those that failed, redirects and console errors, w
   site.route('/page', (_request, response) => html(response, page));
   const { facts } = await inspected('/moved?token=secret');
   expect(facts.status).toBe(200);
+  expect(Object.keys(facts)).not.toContain('canonical');
   expect(facts.redirects).toEqual([{ url: site.url('/moved'), status: 302 }]);
   expect(facts.requests.failed).toContainEqual({ url: site.url('/broken.js'), type: 'script', status: 404 });
   expect(facts.requests.by_type.document).toMatchObject({ count: 1 });
