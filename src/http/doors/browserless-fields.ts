@@ -248,9 +248,7 @@ const LAUNCH: Record<string, DoorField<Wanted>> = {
 const limitMs = ms.transform((value) => value || TIMEOUT_MS.max);
 
 const QUERY: Record<string, DoorField<Wanted>> = {
-  ...LAUNCH,
   token: IGNORED,
-  timeout: keep(limitMs, 'timeout'),
   blockAds: BLOCK_ADS,
   launch: {
     read: (value, wanted) => {
@@ -258,6 +256,9 @@ const QUERY: Record<string, DoorField<Wanted>> = {
       return options === null ? 'must be a JSON object, or one in base64' : object(LAUNCH).read(options, wanted);
     },
   },
+  // After `launch`, whose members they replace.
+  ...LAUNCH,
+  timeout: keep(limitMs, 'timeout'),
   blockAdsInclude: refused('`blockAds` uses the lists of this server'),
   trackingId: refused('send the header X-Request-Id, which is in the log'),
   profile: refused('give the login as `cookies`'),

@@ -169,6 +169,7 @@ describe('the interface of browserless', () => {
     ['timeout=0', { timeout: 60_000 }],
     ['blockAds', { blockAds: true, blockTrackers: true }],
     ['headless=true&stealth=false', {}],
+    [`launch=${encodeURIComponent('{"args":["--lang=fr-FR"]}')}&--lang=de-DE`, { locale: 'de-DE' }],
     ['--proxy-server=http://proxy.example:3128&--lang=de-DE', { proxy: { server: 'http://proxy.example:3128' }, locale: 'de-DE' }],
     [
       `launch=${encodeURIComponent('{"args":["--no-sandbox"],"defaultViewport":{"width":500,"height":400}}')}`,
