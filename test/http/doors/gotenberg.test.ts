@@ -49,6 +49,15 @@ describe('the interface of Gotenberg', () => {
       },
       customCss: expect.stringContaining('html, body { background: none !important }'),
     });
+    const inches = {
+      paperWidth: '8.5',
+      paperHeight: '11',
+      marginTop: '0.39',
+      marginRight: '0.39',
+      marginBottom: '0.39',
+      marginLeft: '0.39',
+    };
+    expect((await optionsOf(PDF_URL, { ...AT, ...inches })).pdf).toEqual((await optionsOf(PDF_URL, AT)).pdf);
     expect(await optionsOf(SHOT_URL, AT)).toMatchObject({
       ...{ url: AT.url, format: 'png', fullPage: true, fullPageAlgorithm: 'native', fullWidth: true, files: null },
       view: { width: 800, height: 600, deviceScaleFactor: 1 },
