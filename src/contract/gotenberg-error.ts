@@ -37,7 +37,9 @@ const FIELDS: Record<string, string> = {
 export function gotenbergError({ code, message, status, details }: StoredError): { status: number; message: string } {
   const issues = details?.issues;
   const text = Array.isArray(issues) ? `Invalid form data: ${issues.map(describe).join('; ')}` : message.replace(/`([\w.]+)`/g, named);
-  return { status: details?.reason === 'blocked_destination' ? 403 : (STATUSES[code] ?? status), message: text };
+  if (details?.reason === 'blocked_destination') return { status: 403, message: text };
+  // Gotenberg has no 410. Another try makes a picture that has gone again.
+  return { status: STATUSES[code] ?? (status === 410 ? 503 : status), message: text };
 }
 
 function describe({ path, message }: { path: string; message: string }): string {

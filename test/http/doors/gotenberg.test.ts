@@ -245,6 +245,16 @@ describe('the interface of Gotenberg', () => {
     expect(await post(PDF, {}, HTML, { by })).toMatchObject({ status, text: "'waitForSelector': nothing" });
   });
 
+  it.each<[Fields]>([[{}], [{ pdfa: 'PDF/A-2b' }]])(
+    'answers 503, after which clients try again, when a picture has gone (%j)',
+    async (fields) => {
+      const by = aDoor({ gotenbergUpstream: 'http://127.0.0.1:9' });
+      by.files.clear();
+      const { status, text } = await post(PDF, fields, HTML, { by });
+      expect([status, text]).toEqual([503, expect.stringContaining('has been deleted')]);
+    },
+  );
+
   it('accepts a webhook at once, and orders its file to be sent', async () => {
     const more = { 'gotenberg-webhook-method': 'put', 'gotenberg-webhook-extra-http-headers': '{"X-Token":"t"}' };
     const headers = { ...HOOKS, ...more, 'gotenberg-trace': 'a', 'gotenberg-output-filename': 'b' };
