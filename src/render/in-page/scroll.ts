@@ -1,5 +1,5 @@
 import { pageLeft } from './boxes.js';
-import { pageBoxes, pageScroller, viewHeight } from './dom.js';
+import { pageBoxes, pageScroller, trees, viewHeight } from './dom.js';
 import { finishMotion, passFrames, sleep } from './frames.js';
 import { recordView } from './virtualised.js';
 
@@ -54,6 +54,7 @@ export async function step({ to, by, left }: ScrollStep): Promise<void> {
     finishMotion();
     recordView();
   }
+  watch();
   const scroller = pageScroller();
   for (const top of by === undefined ? [to] : [by, to]) {
     scroller.scrollTo({ top, left, behavior: 'instant' });
@@ -61,4 +62,24 @@ export async function step({ to, by, left }: ScrollStep): Promise<void> {
     // Observers are called at the end of the frame's task.
     await sleep(0);
   }
+}
+
+let hasChanged = false;
+let watchedTrees = 0;
+const observer = new MutationObserver(() => {
+  hasChanged = true;
+});
+
+/** Observes changes of the content from now on. */
+function watch(): void {
+  observer.disconnect();
+  hasChanged = false;
+  const watched = trees();
+  watchedTrees = watched.length;
+  for (const tree of watched) observer.observe(tree, { subtree: true, childList: true, attributes: true });
+}
+
+/** Whether the content has changed since the last step began. Observers of what has changed are called only in later frames. */
+export function hasReacted(): boolean {
+  return hasChanged || observer.takeRecords().length > 0 || trees().length !== watchedTrees;
 }

@@ -156,16 +156,18 @@ export async function advanceTime(
 }
 
 /**
- * Lets `ms` of the page's time pass without a frame, unless anything is due or moving within it, or the page communicates with a server.
+ * Lets `ms` of the page's time pass without a frame after a scroll step, unless anything is due or moving within it, the page
+ * communicates with a server, or its content has changed since that step. Changes in child frames are unknown.
  * @returns whether it has passed
  */
 export async function skipQuietTime(page: TimedPage, ms: number): Promise<boolean> {
   const { network, session, world, deadlines, realTime, held } = page;
-  if (session.clockEvent === null || realTime || held) return false;
+  if (session.clockEvent === null || realTime || held || session.page.frames().length > 1) return false;
   if ((await deadlines.withTimeout(world.call('frames.tasksEnd', TASKS_MAX_MS), TASKS_MAX_MS)) !== true) return false;
   if (!network.isIdle() || network.realTimeReason() !== null) return false;
   const how = { frames: new ChildFrames(session), frame: false, draws: false, endsAt: monotonicNow() + SLICE_MAX_MS };
   if ((await runClocks(page, 0, how)) <= ms) return false;
+  if ((await deadlines.withTimeout(world.call('scroll.hasReacted'), SLICE_MAX_MS)) !== false) return false;
   await runClocks(page, ms, how);
   network.clockMs += ms;
   page.clock.add({ aheadMs: ms, realTimeMs: 0, heldMs: 0, realTimeBecause: null });

@@ -124,6 +124,32 @@ describe.concurrent('a scroll', () => {
     const moves = `out.animate([{ opacity: 0.5 }, { opacity: 1 }], 200).finished.then(() => { out.textContent = 'all done' })`;
     expect(await stops(`new IntersectionObserver(() => ${moves}).observe(out)`, 'all done')).toBeGreaterThan(AFTER);
   });
+
+  const SECTIONS = `<style>section { height: 400px }</style>${'<section></section>'.repeat(20)}`;
+  const shownBy = (root: string) => `
+    const seen = (target, then) => new IntersectionObserver(([{ isIntersecting }], own) => {
+      if (!isIntersecting) return;
+      own.disconnect();
+      then();
+    }, { threshold: 0.1 }).observe(target);
+    let left = 20;
+    const show = (parent, depth) => {
+      const part = parent.appendChild(document.createElement('div'));
+      part.style.height = '390px';
+      seen(part, () => (depth > 0 ? show(part, depth - 1) : --left === 0 && (out.textContent = 'all done')));
+    };
+    for (const section of document.querySelectorAll('section')) seen(section, () => show(${root}, 3));`;
+
+  it.each([
+    ['', 'section'],
+    [' in shadow trees', `section.attachShadow({ mode: 'open' })`],
+  ])('is given its time by frames when what comes into view shows other content in turn%s', async (_where, root) => {
+    await shows(page(shownBy(root), SECTIONS), 'all done', { full_page: true });
+  });
+
+  it('is given its time by frames on a page with frames, whose changes are unknown', async () => {
+    expect(await stops(`document.body.prepend(document.createElement('iframe'))`, 'start')).toBeGreaterThan(AFTER);
+  });
 });
 
 describe.concurrent('a page that communicates with a server', () => {
