@@ -323,7 +323,8 @@ export async function ask(services: AppServices, path: string, { method, headers
   });
   const content = Buffer.from(await answer.arrayBuffer());
   const text = content.toString();
-  return { status: answer.status, headers: answer.headers, content, text, json: text.startsWith('{') ? JSON.parse(text) : null };
+  const isJson = /^application\/(?:\w+\+)?json/.test(answer.headers.get('content-type') ?? '');
+  return { status: answer.status, headers: answer.headers, content, text, json: isJson && text !== '' ? JSON.parse(text) : null };
 }
 
 /** Something that a test waits for, and the function that ends the wait. */

@@ -62,10 +62,10 @@ const inDocument = (onChange?: string) =>
   ${tanstack('scrollMargin: 60, observeElementRect: observeWindowRect, observeElementOffset: observeWindowOffset, scrollToFn: windowScroll', 'window', onChange)}`;
 const IN_DOCUMENT = inDocument();
 
-/** As frameworks do that render in slices: 100 ms of work, 4 ms at a time. */
+/** As frameworks do that render in slices: 90 ms of work, 4 ms at a time. */
 const IN_SLICES = inDocument(`() => {
   const { port1, port2 } = new MessageChannel();
-  let left = 25;
+  let left = 22;
   port1.onmessage = () => {
     for (const began = performance.now(); performance.now() - began < 4; );
     if (--left > 0) port2.postMessage(0);

@@ -68,6 +68,7 @@ let hasChanged = false;
 let watchedTrees = 0;
 const observer = new MutationObserver(() => {
   hasChanged = true;
+  observer.disconnect();
 });
 
 /** Observes changes of the content from now on. */

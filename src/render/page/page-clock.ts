@@ -27,7 +27,7 @@ const FRAME_SLICE_MS = 100;
 const SLICE_MAX_MS = 500;
 const REAL_PACE_MS = 50;
 /** How long a page's queued tasks may take for the page to count as quiet. */
-const TASKS_MAX_MS = 100;
+const TASKS_MAX_MS = 250;
 /** A longer wait for requests counts as held by them. */
 const HELD_MS = 1;
 /**

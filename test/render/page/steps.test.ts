@@ -83,7 +83,8 @@ it.concurrent('keeps promises on the page’s clock, and waits for one that is n
   const never = waitFor({ expression: 'new Promise(() => {})', optional: true });
   const steps = [waitFor({ expression: kept }), never, evaluate(`await ${kept}; document.body.append("ran at last")`)];
   await shows(form, steps, ['ran at last'], { wait_for_function: kept });
-  expect(performance.now() - began).toBeLessThan(14_000);
+  // The three promises alone take 27 s of the page's time.
+  expect(performance.now() - began).toBeLessThan(20_000);
 });
 
 it.concurrent('waits for the requests of a step before the next one', async () => {

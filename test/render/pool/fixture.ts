@@ -40,7 +40,6 @@ export class OpenProxies implements Pick<Egress, 'openCaptureProxy'> {
   }
 }
 
-export type Site = Awaited<ReturnType<typeof aSite>>;
 export type TestPool = Awaited<ReturnType<typeof aPool>>;
 
 /** A site on loopback that remembers what was asked of it. */
