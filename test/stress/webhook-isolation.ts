@@ -30,6 +30,8 @@ export async function run({ hanging = 200, good = 100, captures = 400, limitMs =
   for (const count of [1, 8]) {
     await using bad = allOf(await Promise.all(firstOf(count).map(() => startReceiver({ script: ['hang'] }))));
     await using held = await startServer({ STILLFRAME_WEBHOOK_ALLOW: [other, ...bad.all].map(({ origin }) => origin).join(',') });
+    // They end first, since the server's own end waits for attempts that are running.
+    await using _hanging = bad;
     // From one kept picture: their callbacks are all there is to do.
     const announce = async (url: string): Promise<void> => {
       const { status, data } = await held.post({ ...kept, webhook: { url, secret: 's'.repeat(32) } });
