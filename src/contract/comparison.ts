@@ -5,6 +5,7 @@ import { captureRequestSchema } from './capture-request.js';
 import { flag, number, text } from './described.js';
 import { limited } from './field-rules.js';
 import { isId } from './ids.js';
+import { URL_MAX_BYTES } from './limits.js';
 import { EXTENSION } from './request-fields.js';
 import {
   invalidField,
@@ -163,7 +164,16 @@ export function parseComparison(body: unknown, rules: Omit<SubmissionRules, 'for
 }
 
 const ARTIFACT_PATH = /^(?:https?:\/\/[^\s/?#]+)?(?:\/[^\s?#]*)?\/artifacts\/([\w-]+\.\w+)$/;
-const BASE64_PICTURE = /^(?:data:image\/[\w.+-]+;base64,)?([A-Za-z0-9+/_-]+={0,2})$/;
+const DATA_URL = /^data:image\/[\w.+-]+;base64,/;
+const DATA_URL_START_CHARS = 200;
+
+/** The base64 of a text or a data URL. No expression with a loop matches all of it: millions of characters would overflow its stack. */
+function base64Of(given: string): string | null {
+  const text = given.slice(DATA_URL.exec(given.slice(0, DATA_URL_START_CHARS))?.[0].length ?? 0);
+  const end = text.indexOf('=');
+  const [data, padding] = end === -1 ? [text, ''] : [text.slice(0, end), text.slice(end)];
+  return data !== '' && !/[^A-Za-z0-9+/_-]/.test(data) && ['', '=', '=='].includes(padding) ? text : null;
+}
 
 function readSource(
   side: 'before' | 'after',
@@ -172,10 +182,10 @@ function readSource(
 ): PictureSource {
   if (typeof given !== 'string') return { kind: 'capture', submission: readCapture(side, given, rules) };
   if (isId('job', given)) return { kind: 'job', jobId: given };
-  const name = ARTIFACT_PATH.exec(given)?.[1];
+  const name = given.length > URL_MAX_BYTES ? undefined : ARTIFACT_PATH.exec(given)?.[1];
   if (name !== undefined) return { kind: 'artifact', name };
-  const base64 = BASE64_PICTURE.exec(given)?.[1];
-  if (base64 === undefined || /^https?:/.test(given)) throw invalidField(side, SOURCES);
+  const base64 = base64Of(given);
+  if (base64 === null || /^https?:/.test(given)) throw invalidField(side, SOURCES);
   const content = Buffer.from(base64, 'base64');
   if (content.length > GIVEN_PICTURE_MAX_BYTES) throw invalidField(side, `must have at most ${GIVEN_PICTURE_MAX_BYTES / 1e6} MB`);
   return { kind: 'given', content };
