@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { FiltersEngine } from '@ghostery/adblocker';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll } from 'vitest';
@@ -17,9 +16,10 @@ import {
 } from '../../../src/render/filter/engines.js';
 import { guardPage, type PageGuardParts } from '../../../src/render/filter/guard-page.js';
 import { commonSyntax } from '../../../src/render/filter/list-syntax.js';
-import { type PageSession, World } from '../../../src/render/page-session.js';
+import type { PageSession } from '../../../src/render/page-session.js';
 import { ofFile } from '../../fixtures/of-file.js';
 import { launchAnyBrowser, QUIET_FLAGS } from '../install/any-browser.js';
+import { sessionOfPage } from '../picture/a-page-session.js';
 import { builtForTests } from './built.js';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => unknown;
@@ -71,7 +71,7 @@ interface VisitParts {
   browser?: Browser;
   /** Lists that hold instead of the built-in rules. */
   lists?: Lists;
-  /** What the capture's proxy says of a URL. */
+  /** Whether the capture's proxy refuses a URL. */
   refuses?: PageSession['captureProxy']['refuses'];
   /** Called before the navigation. */
   prepare?: (page: Page) => void;
@@ -121,24 +121,8 @@ export async function aPageSession(
   browser: Browser,
   refuses: PageSession['captureProxy']['refuses'] = () => false,
 ): Promise<PageSession & AsyncDisposable> {
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  const cdp = await context.newCDPSession(page);
-  const [{ frameTree }] = await Promise.all([cdp.send('Page.getFrameTree'), cdp.send('Network.enable')]);
-  return {
-    context,
-    page,
-    cdp,
-    mainFrameId: frameTree.frame.id,
-    world: new World(cdp),
-    clockEvent: null,
-    busyMs: async () => null,
-    captureProxy: { refuses } as PageSession['captureProxy'],
-    chromiumVersion: browser.version(),
-    temporaryDir: tmpdir(),
-    lost: new AbortController().signal,
-    [Symbol.asyncDispose]: () => context.close(),
-  };
+  const page = await (await browser.newContext()).newPage();
+  return await sessionOfPage(page, { clockEvent: null, captureProxy: { refuses } as PageSession['captureProxy'] });
 }
 
 /** All options off, except the given ones. */

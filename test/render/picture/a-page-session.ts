@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll } from 'vitest';
 import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
 import type { CaptureProxy } from '../../../src/egress/egress.js';
@@ -43,10 +43,19 @@ export async function aPageSession(
     reducedMotion: wanted.reduceMotion ? 'reduce' : 'no-preference',
   });
   const page = await context.newPage();
-  const cdp = await context.newCDPSession(page);
   await page.addInitScript(clockScripts(CLOCK).frame);
   await page.route('https://fixture.test/**', (route) => route.fulfill({ contentType: 'text/html', body: html }));
   await page.goto('https://fixture.test/');
+  return await sessionOfPage(page, { clockEvent: CLOCK, captureProxy: closedProxy() });
+}
+
+/** The session of a page that was opened without the pool; its end closes the page's context. */
+export async function sessionOfPage(
+  page: Page,
+  own: Pick<PageSession, 'clockEvent' | 'captureProxy'>,
+): Promise<PageSession & AsyncDisposable> {
+  const context = page.context();
+  const cdp = await context.newCDPSession(page);
   const [{ frameTree }] = await Promise.all([cdp.send('Page.getFrameTree'), cdp.send('Network.enable')]);
   return {
     context,
@@ -54,10 +63,9 @@ export async function aPageSession(
     cdp,
     mainFrameId: frameTree.frame.id,
     world: new World(cdp),
-    clockEvent: CLOCK,
+    ...own,
     busyMs: async () => null,
-    captureProxy: closedProxy(),
-    chromiumVersion: browser.version(),
+    chromiumVersion: context.browser()?.version() ?? '',
     temporaryDir: tmpdir(),
     lost: new AbortController().signal,
     [Symbol.asyncDispose]: () => context.close(),
