@@ -20,7 +20,7 @@ export class UsageError extends OperatorError {
   }
 }
 
-/** What a rejected promise leads to: an error that says what could not be done, and why. */
+/** A handler of rejections, which throws an error that says what could not be done, and why. */
 export function failing(what: string, Failure: new (message: string) => OperatorError = OperatorError): (error: unknown) => never {
   return (error) => {
     throw new Failure(`${what}: ${(error as Error).message}`);

@@ -26,7 +26,7 @@ export interface ReceivedForm<Body = unknown> extends AsyncDisposable {
   pack: PackSource;
 }
 
-/** What a stream of bytes is read by. */
+/** The chunks of a stream of bytes. */
 type Chunks = AsyncIterable<Buffer> | Iterable<Buffer>;
 
 /** Reads the parts of a form, in the order of arrival. */

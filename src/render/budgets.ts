@@ -1,4 +1,4 @@
-/** What a capture may take: its time, with the times that its stages take, and its share of the server's memory. */
+/** The budgets of a capture: its time, with the times of its stages, and its share of the server's memory. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pTimeout from 'p-timeout';

@@ -10,7 +10,7 @@ import { aTrialDir, runCommand, startServerProcess } from '../stress/server-proc
 /** Without the API alone, which does nothing and which prom-client loads for exemplars. */
 const OPEN_TELEMETRY = /opentelemetry(?!\/api\/)|otlp/;
 
-/** What a server that ends writes about the scripts that it has loaded, as V8 lists them. */
+/** V8's list of the scripts that a server has loaded, which the server writes when it ends. */
 function aCoverage() {
   const path = folderOfTest();
   const urlsOf = (name: string) => JSON.parse(readFileSync(join(path, name), 'utf8')).result.map(({ url }: { url: string }) => url);

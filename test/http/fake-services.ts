@@ -123,7 +123,7 @@ const emptyShelves = () => ({
   files: new Map<string, Buffer>(),
   gone: new Set<string>(),
   submitted: [] as { submission: Submission; context: SubmitContext }[],
-  /** What differs in the data of its captures. */
+  /** Changes to the data of its captures. */
   captured: {} as Partial<CaptureData>,
   /** How many artifact streams were opened and not yet closed. */
   openStreams: 0,

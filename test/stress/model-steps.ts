@@ -122,7 +122,7 @@ export class Actor {
     if (due !== null) await this.store.recordAttempt(due, this.#outcome(), this.stage.now);
   }
 
-  /** Of a delivery that was claimed once, or of any job. */
+  /** Redelivers a delivery that was claimed once, or that of any job. */
   async redeliver(): Promise<void> {
     const due = this.#chance(0.7) ? this.#anyOf(this.stage.deliveries.slice(-20)) : null;
     const jobId = due?.jobId ?? this.#anyClaim()?.id;

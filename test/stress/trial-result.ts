@@ -7,7 +7,7 @@ export interface TrialResult<Figure extends number | string = number | string> {
   problems: string[];
 }
 
-/** What is told of a fault, and whether there is one. */
+/** The description of a fault, and whether there is one. */
 export type Fault = [told: string, isSo: boolean];
 
 export const faultsOf = (faults: Fault[]): string[] => faults.flatMap(([told, isSo]) => (isSo ? [told] : []));

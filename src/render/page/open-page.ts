@@ -122,7 +122,7 @@ export class ClockTotal implements ClockRun {
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** What waits for a tracker's next event. */
+/** The waits for a tracker's next event. */
 class Waiters {
   readonly #checks = new Set<() => void>();
 
