@@ -1469,7 +1469,7 @@ export interface CaptureRequest {
      */
     full_page?: boolean;
     /**
-     * how a full page is captured: section by section and stitched, or in one capture beyond the viewport. Default: `by_sections`.
+     * how a full page is captured: with pinned elements moved to where they belong, or as the view at the top of the page shows them. Default: `by_sections`.
      * @example by_sections
      * @enum {string}
      */

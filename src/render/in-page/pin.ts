@@ -1,13 +1,19 @@
-import { containsFixed, fixedContainer, isInFixed, isScrolledByPage } from './boxes.js';
+import { containsFixed, type ElementBox, fixedContainer, isInFixed, isScrolledByPage, TOP_LAYER } from './boxes.js';
+import { notePositions } from './change-log.js';
 import {
   adopt,
   all,
+  ancestry,
   body,
   documentProperty,
   eachElement,
   flatTreeParent,
   forceAll,
+  hasVisibleStyle,
+  inTrees,
   isInside,
+  isVisible,
+  matches,
   nameOf,
   pageScroller,
   scopeOf,
@@ -16,16 +22,16 @@ import {
 } from './dom.js';
 import { marked } from './element.js';
 
-/** Shows every pinned element once and in its place, whatever the number of sections (decisions.md, `full_page`, `by_sections`). */
+/** Shows every pinned element once and in its place, whatever the number of bands (decisions.md, `full_page`). */
 
 interface Pinning {
   /** Whether the page is at its top, its initial position. */
   first: boolean;
   /**
    * `page`: fixed elements are shown once. `none`: only those inside the marked element are shown; one that contains it is
-   * left alone.
+   * left alone. `view`: all stay where the view shows them.
    */
-  keep: 'page' | 'none';
+  keep: 'page' | 'none' | 'view';
   /**
    * The distance from the end of the view to the end of the picture, in CSS px. Elements fixed to the bottom and backgrounds
    * are extended by it.
@@ -42,6 +48,10 @@ interface Insets {
 }
 
 const ELEMENTS_MAX = 60_000;
+/** A Gaussian blur reaches about three standard deviations. */
+const BLUR_REACH = 3;
+/** The greatest share of the view at each edge that is not part of a band, since a blur there lacks what is beyond the view. */
+const MARGIN_MAX = 1 / 3;
 const ROLES_MAX = 200;
 /** The share of the view's sides from which an element covers it. */
 const COVERS_MIN = 0.95;
@@ -53,6 +63,14 @@ const hidden = new Map<HTMLElement, string>();
 const insets = new Map<HTMLElement, Insets>();
 /** Hides the backdrops of dialogs; null while they are shown. */
 let backdrops: CSSStyleSheet | null = null;
+/** The scroll position at which pinned elements were arranged; null before. */
+let origin: { left: number; top: number; down: number } | null = null;
+/** Elements that are kept at their place on the page, each with the margins of its own style, and the used ones in CSS px. */
+const held = new Map<HTMLElement, { own: string; used: number[] }>();
+/** How far a blur of what is behind an element reaches, in CSS px. */
+let blurPx = 0;
+/** The height of the highest element with such a blur, in CSS px. */
+let blurHeight = 0;
 
 /**
  * Returns sticky elements to the flow. Elements fixed at the top are shown only while the page is at its top; those fixed to
@@ -60,20 +78,132 @@ let backdrops: CSSStyleSheet | null = null;
  */
 export function place(pinning: Pinning): void {
   const { first, keep, down } = pinning;
+  const { scrollLeft: left, scrollTop: top } = pageScroller();
+  origin = { left, top, down };
+  blurPx = 0;
+  blurHeight = 0;
   eachElement(ELEMENTS_MAX, (element) => visit(element, pinning));
   for (const [element, role] of rolesOf) show(element, role === 'top' ? first : role !== 'away');
-  if (keep === 'page' ? !first : !isInTopLayer(marked())) hideDialogBackdrops();
+  if (keep === 'none' ? !isInTopLayer(marked()) : !first) hideDialogBackdrops();
   for (const [element, role] of rolesOf) if (role === 'bottom' || role === 'backdrop') spread(element, role, down);
   // In a page that fits into the view, no pseudo-element is repeated.
-  if (keep === 'none' || down > 0 || !first) placePseudos(pinning);
+  if (keep !== 'page' || down > 0 || !first) placePseudos(pinning);
+}
+
+/** What a shot of the view shows, in CSS px of the page. */
+export interface Shown {
+  view: ElementBox;
+  /** The view without margins in which blurs lack what is beyond it. */
+  seen: ElementBox;
+  /** Whether the shot must be taken beyond the view, which has not been scrolled. */
+  isBeyond: boolean;
+}
+
+/**
+ * Scrolls a stopped page as little as needed to show a part of it from its upper left corner. Pinned elements stay at the
+ * places on the page where they have been arranged.
+ * @param given.step CSS px of which scroll positions are multiples, if possible, since the browser draws at whole px of the picture
+ */
+export function reveal(part: ElementBox, { step, density }: { step: number; density: number }): Shown {
+  if (!isWithin(part, withoutMargins(viewBox()))) {
+    if (origin === null) place({ first: true, keep: 'view', down: 0 });
+    // At other densities, Chromium 156 does not draw what is behind a blur that begins above the view. Frames are drawn only in view.
+    const hasHighBlur = density !== 1 && blurHeight > viewHeight() * MARGIN_MAX;
+    if (hasHighBlur && !inTrees('iframe,frame,object,embed').some(isBelowView)) return { view: part, seen: part, isBeyond: true };
+    for (const [element, role] of rolesOf)
+      if (role === 'kept') unstick(element, getComputedStyle(element), { first: true, keep: 'view', down: 0 });
+    notePositions(() => [pageScroller()]);
+    const before = (edge: number) => Math.floor(edge / step) * step;
+    pageScroller().scrollTo({ left: before(part.left), top: before(part.top - margin()), behavior: 'instant' });
+    hold();
+  }
+  const view = viewBox();
+  return { view, seen: withoutMargins(view), isBeyond: false };
+}
+
+function isBelowView(element: Element): boolean {
+  return isVisible(element) && element.getBoundingClientRect().bottom > viewHeight();
+}
+
+/** Lets pinned elements follow the view again, for a page that goes on running. */
+export function release(): void {
+  for (const [element, { own }] of held) styleOf(element).setProperty('margin', own);
+  held.clear();
+  holder?.replaceSync('');
+}
+
+function viewBox(): ElementBox {
+  const { scrollLeft, scrollTop } = pageScroller();
+  const { pageLeft: left = scrollLeft, pageTop: top = scrollTop, width = innerWidth, height = innerHeight } = visualViewport ?? {};
+  return { left, top, right: left + width, bottom: top + height };
+}
+
+function withoutMargins({ left, top, right, bottom }: ElementBox): ElementBox {
+  const isAtEnd = bottom >= pageScroller().scrollHeight - 1;
+  return { left, top: top < 0.5 ? top : top + margin(), right, bottom: isAtEnd ? bottom : bottom - margin() };
+}
+
+function margin(): number {
+  return Math.min(Math.max(blurPx, blurHeight), viewHeight() * MARGIN_MAX);
+}
+
+function isWithin(part: ElementBox, box: ElementBox): boolean {
+  const slack = 0.01;
+  return (
+    part.left >= box.left - slack && part.top >= box.top - slack && part.right <= box.right + slack && part.bottom <= box.bottom + slack
+  );
+}
+
+/** Moves pinned elements by as much as the page has been scrolled since they were arranged. */
+function hold(): void {
+  const scroller = pageScroller();
+  const { left = 0, top = 0, down = 0 } = origin ?? {};
+  const by = { x: scroller.scrollLeft - left, y: scroller.scrollTop - top };
+  for (const [element, role] of rolesOf) {
+    if (role === 'away' || getComputedStyle(element).position !== 'fixed' || isContained(element)) continue;
+    // A transform would make it the container of the fixed elements inside.
+    const margins = held.get(element) ?? { own: styleOf(element).margin, used: usedMargins(element) };
+    held.set(element, margins);
+    const [top = 0, right = 0, bottom = 0, left = 0] = margins.used;
+    forceAll(element, { transition: 'none', margin: `${top - by.y}px ${right + by.x}px ${bottom + by.y}px ${left - by.x}px` });
+  }
+  holder ??= adopt('');
+  const rules = (pseudos?.found ?? []).flatMap(({ selector, role, translate }) => {
+    const to = translated(translate, role === 'bottom' ? { ...by, y: by.y - down } : by);
+    return role === 'away' ? [] : [`${selector} { translate: ${to} !important; transition: none !important }`];
+  });
+  holder.replaceSync([...rules, `::backdrop { translate: ${-by.x}px ${-by.y}px !important }`].join('\n'));
+}
+
+/** Whether a fixed element is positioned relative to an element, with which it moves. */
+function isContained(element: Element): boolean {
+  for (const at of ancestry(element)) {
+    if (matches(at, TOP_LAYER)) return false;
+    const parent = flatTreeParent(at);
+    if (parent !== null && containsFixed(parent, getComputedStyle(parent))) return true;
+  }
+  return false;
+}
+
+function usedMargins(element: HTMLElement): number[] {
+  const { marginTop, marginRight, marginBottom, marginLeft } = getComputedStyle(element);
+  return [marginTop, marginRight, marginBottom, marginLeft].map((margin) => Number.parseFloat(margin) || 0);
+}
+
+/** A computed `translate`, moved against the scrolling. */
+function translated(computed: string, { x, y }: { x: number; y: number }): string {
+  const [across = '0px', down = '0px', deep = ''] = computed === 'none' ? [] : computed.split(/ (?![^(]*\))/);
+  return `calc(${across} - ${x}px) calc(${down} - ${y}px) ${deep}`;
 }
 
 /** Forgets the roles, and what their style sheets do. Changed inline styles are restored by the caller. */
 export function unpin(): void {
-  for (const known of [rolesOf, hidden, insets]) known.clear();
-  for (const sheet of [backdrops, pseudos?.sheet]) sheet?.replaceSync('');
+  for (const known of [rolesOf, hidden, insets, held]) known.clear();
+  for (const sheet of [backdrops, pseudos?.sheet, holder]) sheet?.replaceSync('');
   backdrops = null;
   pseudos = null;
+  holder = null;
+  origin = null;
 }
 
 /** The pinned elements and their roles, for debugging; at most 200. */
@@ -90,23 +220,30 @@ function visit(element: HTMLElement, pinning: Pinning): void {
   if (pinning.first && style.backgroundAttachment.includes('fixed')) forceAll(element, { 'background-attachment': 'scroll' });
   // With `content-visibility: auto`, content beyond the view is not painted. Containment is kept for its fixed descendants.
   if (style.contentVisibility === 'auto') forceAll(element, { 'content-visibility': 'visible', contain: 'layout style paint' });
+  if (style.backdropFilter !== 'none' && hasVisibleStyle(element)) {
+    const [, radius] = /blur\(([\d.]+)px\)/.exec(style.backdropFilter) ?? [];
+    blurPx = Math.max(blurPx, BLUR_REACH * Number(radius ?? 0));
+    blurHeight = Math.max(blurHeight, element.getBoundingClientRect().height);
+  }
   if (!/sticky|fixed/.test(style.position) || rolesOf.has(element)) return;
   // An element without a box gets its role once it has one.
   if (element.getClientRects().length === 0 || element.style === undefined) return;
   const role = roleOf(element, style, pinning);
   rolesOf.set(element, role);
-  if (style.position === 'sticky' && role === 'in-flow') unstick(element, style, pinning);
+  if (role === 'in-flow') unstick(element, style, pinning);
 }
 
 /** Its position in the flow is the same without stickiness. The offset that it had at the top of the page is kept. */
-function unstick(element: HTMLElement, { zIndex }: CSSStyleDeclaration, { first }: Pinning): void {
-  if (!isScrolledByPage(flatTreeParent(element))) return;
-  const before = element.getBoundingClientRect().top;
-  forceAll(element, { position: 'relative', inset: 'auto', ...(zIndex === 'auto' ? { 'z-index': '0' } : {}) });
-  const pushed = before - element.getBoundingClientRect().top;
-  // For a captured element, its first section counts as the top.
+function unstick(element: HTMLElement, style: CSSStyleDeclaration, { first, keep }: Pinning): void {
+  if (style.position !== 'sticky' || !isScrolledByPage(flatTreeParent(element))) return;
+  const before = element.getBoundingClientRect();
+  forceAll(element, { position: 'relative', inset: 'auto', ...(style.zIndex === 'auto' ? { 'z-index': '0' } : {}) });
+  const after = element.getBoundingClientRect();
+  const pushed = before.top - after.top;
+  // For a captured element, its first band counts as the top.
   const isAtTop = first && pageScroller().scrollTop < 0.5;
-  if (isAtTop && pushed > 0.5 && before < viewHeight()) forceAll(element, { top: `${pushed}px` });
+  if (keep === 'view') forceAll(element, { top: `${pushed}px`, left: `${before.left - after.left}px` });
+  else if (isAtTop && pushed > 0.5 && before.top < viewHeight()) forceAll(element, { top: `${pushed}px` });
 }
 
 function roleOf(element: HTMLElement, style: CSSStyleDeclaration, { keep }: Pinning): Role {
@@ -116,6 +253,7 @@ function roleOf(element: HTMLElement, style: CSSStyleDeclaration, { keep }: Pinn
   const box = element.getBoundingClientRect();
   if (container !== null && !isApartFrom(container, box)) return 'in-flow';
   if (isKept) return 'kept';
+  if (keep === 'view') return 'top';
   if (isBackdrop(element, style, box)) return 'backdrop';
   if (keep === 'none' && !isInside(element, marked())) return 'away';
   return isLow(element, box) ? 'bottom' : 'top';
@@ -207,6 +345,8 @@ function isUnder(element: Element, box: DOMRect): boolean {
 interface Pseudo {
   selector: string;
   role: Role;
+  /** Its computed value. */
+  translate: string;
 }
 
 /** Reading a pseudo-element's style costs about as much as reading those of ten elements. */
@@ -214,6 +354,8 @@ const HOSTS_MAX = 200;
 
 /** The fixed pseudo-elements that existed before anything was scrolled, and the style sheet that moves and hides them. */
 let pseudos: { found: Pseudo[]; sheet: CSSStyleSheet } | null = null;
+/** Keeps fixed pseudo-elements and backdrops of dialogs at their place on the page. */
+let holder: CSSStyleSheet | null = null;
 
 /** Does for fixed pseudo-elements what `place` does for elements. */
 function placePseudos(pinning: Pinning): void {
@@ -227,10 +369,11 @@ function findPseudos(pinning: Pinning): Pseudo[] {
   return hosts.flatMap((host, index) => {
     if (!(host instanceof HTMLElement)) return [];
     return ['before', 'after'].flatMap((name) => {
-      const role = roleOfPseudo(host, getComputedStyle(host, `::${name}`), pinning);
+      const style = getComputedStyle(host, `::${name}`);
+      const role = roleOfPseudo(host, style, pinning);
       if (role === null) return [];
       host.setAttribute('data-stillframe-pin', String(index));
-      return [{ selector: `[data-stillframe-pin="${index}"]::${name}`, role }];
+      return [{ selector: `[data-stillframe-pin="${index}"]::${name}`, role, translate: style.translate }];
     });
   });
 }
@@ -243,6 +386,7 @@ function roleOfPseudo(host: HTMLElement, style: CSSStyleDeclaration, { keep }: P
   const beside = Number.parseFloat(style.left) + Number.parseFloat(style.right);
   const view = viewHeight();
   const height = view - top - bottom;
+  if (keep === 'view') return 'top';
   if (Number.isNaN(height)) return null;
   // A pseudo-element that covers the view may also be an overlay.
   if (height > view * COVERS_MIN && beside < innerWidth * (1 - COVERS_MIN)) return Number(style.zIndex) < 0 ? 'backdrop' : null;

@@ -1,6 +1,5 @@
 import { isInFixed } from './boxes.js';
 import { all, flatTreeChildren, hasVisibleStyle, isPage, pageScroller, textBox, viewHeight } from './dom.js';
-import { queryTrees } from './dom-cache.js';
 import { contentOf, inner, keep } from './expand.js';
 import { expansions } from './scrollers.js';
 
@@ -50,7 +49,7 @@ export function recordView(): void {
  */
 export function missingRanges() {
   const ranges: PageRange[] = [];
-  for (const { top, bottom } of [...missing(), ...frames()].sort((a, b) => a.top - b.top)) {
+  for (const { top, bottom } of missing()) {
     const last = ranges.at(-1);
     if (last !== undefined && top <= last.bottom) last.bottom = Math.max(last.bottom, bottom);
     else ranges.push({ top, bottom });
@@ -86,17 +85,6 @@ function missing(): PageRange[] {
       return !hasVisibleStyle(element) || Math.abs(element.getBoundingClientRect().top + scrollTop - at) > (bottom - top) / 2;
     });
     return elsewhere.length > elements.size * GONE_SHARE;
-  });
-}
-
-/** Frames outside the view are not painted. */
-function frames(): PageRange[] {
-  const { scrollTop } = pageScroller();
-  const height = viewHeight();
-  return queryTrees('iframe,frame,object,embed').flatMap((frame) => {
-    const box = frame.getBoundingClientRect();
-    if (box.bottom <= height || box.width <= 1 || box.height <= 1 || !hasVisibleStyle(frame)) return [];
-    return [{ top: Math.floor(Math.max(height, box.top + scrollTop)), bottom: Math.ceil(box.bottom + scrollTop) }];
   });
 }
 

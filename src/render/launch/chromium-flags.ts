@@ -91,6 +91,8 @@ const PICTURE = [
   // Enables WebGL without a GPU.
   '--enable-unsafe-swiftshader',
   '--disable-back-forward-cache',
+  // Otherwise, large images that have just come into view are missing from a picture.
+  '--disable-checker-imaging',
 ];
 
 /** Measured: one raster thread and no spare renderer gain 8 to 10 % each if several pages share few cores. */

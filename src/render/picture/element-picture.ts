@@ -20,11 +20,12 @@ const FIND_MAX_MS = 2_000;
  */
 export async function takeElement(order: PictureOrder, selector: string, encoding: Encoding): Promise<Picture> {
   const { page, options } = order;
-  const region = await fitRegion(order, encoding.format, async () => {
+  const find = async () => {
     const box = await findElement(order, selector);
     const measured = await measurePage(page);
     return { page: measured, box: paddedBox(box, options.padding, measured) };
-  });
+  };
+  const region = await fitRegion(order, encoding.format, find, true);
   const { scrollY, viewHeight } = region.page;
   await page.call('pin.place', { first: true, keep: 'none', down: Math.max(0, region.box.bottom - scrollY - viewHeight) });
   return await takeRegion(order, region, { encoding, algorithm: 'element', stoppedReason: 'element', truncated: false });

@@ -145,6 +145,28 @@ async function areWhite(pngs: Strips['pngs']): Promise<boolean> {
   return true;
 }
 
+/** PNGs of one height beside each other, as one. */
+export async function joinedAcross(pngs: readonly Buffer[]): Promise<Buffer> {
+  const [first = Buffer.alloc(0), ...others] = pngs;
+  if (others.length === 0) return first;
+  let left = 0;
+  const placed = pngs.map((input) => {
+    const place = { input, left, top: 0 };
+    left += pngSize(input).width;
+    return place;
+  });
+  const background = { r: 0, g: 0, b: 0, alpha: 0 };
+  const canvas = sharp({ create: { width: left, height: pngSize(first).height, channels: 4, background }, limitInputPixels: false });
+  return await toPng(canvas.composite(placed));
+}
+
+/** A part of a PNG, in px, as far as there is one. */
+export async function cropped(png: Buffer, part: Size & { left: number; top: number }): Promise<Buffer> {
+  const { width, height } = pngSize(png);
+  const size = { width: Math.min(part.width, width - part.left), height: Math.min(part.height, height - part.top) };
+  return await toPng(sharp(png, { limitInputPixels: false }).extract({ ...part, ...size }));
+}
+
 /** The first rows of a PNG. */
 interface Section {
   png: Buffer;

@@ -166,10 +166,9 @@ function heightLimit(pageHeight: number, { start, options }: Omit<ScrollPlan, 'd
 function pictureLimit(pageHeight: number, { start, options }: Omit<ScrollPlan, 'deadline'>): number {
   const limit = heightLimit(pageHeight, { start, options });
   const { left, right } = pageColumns(start);
-  const width = options.fullWidth ? (right - left) * start.zoom : options.view.width;
+  const width = options.fullWidth ? right - left : start.viewWidth;
   const format = isImageFormat(options.format) ? options.format : 'png';
-  const { height } = fitDensity({ width, height: limit * start.zoom }, options.view.deviceScaleFactor, format);
-  return Math.min(limit, height / start.zoom);
+  return Math.min(limit, fitDensity({ width, height: limit }, options.view.deviceScaleFactor, format).height);
 }
 
 /** Captures the whole page. `by_sections` first moves pinned elements to their final position. */
@@ -194,7 +193,8 @@ export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport,
   });
   const { viewHeight, pageHeight } = region.page;
   const { bottom } = region.box;
-  if (bySections) await page.call('pin.place', { first: true, keep: 'page', down: Math.max(0, bottom - viewHeight) });
+  const how = bySections ? { keep: 'page' as const, down: Math.max(0, bottom - viewHeight) } : { keep: 'view' as const, down: 0 };
+  await page.call('pin.place', { first: true, ...how });
   debug?.note({ step: 'pinned', elements: await page.call('pin.roles') });
   const { pageRanges, isAll } = bySections ? await page.call('virtualised.missingRanges') : { pageRanges: [], isAll: true };
   const lacks = !isAll || (bySections ? await page.call('transformedContent.hidesPart') : await lacksContent(page));
@@ -219,6 +219,7 @@ export async function lacksContent(page: BoundedPage): Promise<boolean> {
 /** Lets the page show what it has at this scroll position, and stops it again. */
 async function showAt(order: PictureOrder, pictureHeight: number, top: number): Promise<void> {
   const { page, session, options, debug } = order;
+  await page.call('pin.release');
   await resumePage(session);
   const since = performance.now();
   await page.call('virtualised.scrollListsTo', top);

@@ -1,6 +1,7 @@
 /**
- * Captures a rectangle of a stopped page, beyond the view: with one shot, or in bands where one would take too much memory.
- * The page is scrolled only for ranges of `RangesApart`, so fixed elements otherwise keep their position.
+ * Captures a rectangle of a stopped page as pictures of the view at successive scroll positions, which are joined. Never beyond the
+ * view: for such a capture, Chromium lays the page out at 1 × 1 px and back (crbug.com/40761854), so that breakpoints flip and
+ * transitions start.
  */
 
 import type { RenderDiagnostics } from '../../contract/capture-data.js';
@@ -8,11 +9,22 @@ import type { CaptureOptions, ImageFormat, View } from '../../contract/capture-r
 import { FORMAT_MAX_SIDE_PX } from '../../contract/limits.js';
 import { BAND_PIXELS, type EncodeQueue, monotonicNow, type PictureTimes } from '../budgets.js';
 import type { ElementBox } from '../in-page/boxes.js';
+import type { Shown } from '../in-page/pin.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import type { PageRange } from '../in-page/virtualised.js';
 import type { TimedPage } from '../page/page-clock.js';
 import type { BoundedPage } from '../page-session.js';
-import { type Encoded, type Encoding, encodeStrips, pngSize, readFinal, SectionStore, type Strips } from './encode.js';
+import {
+  cropped,
+  type Encoded,
+  type Encoding,
+  encodeStrips,
+  joinedAcross,
+  pngSize,
+  readFinal,
+  SectionStore,
+  type Strips,
+} from './encode.js';
 import { isMasked, paintMask, type ShotPlace } from './mask.js';
 
 /** A finished picture. Its size is in output px; that of a PDF in CSS px of its first page. */
@@ -52,8 +64,6 @@ export interface PictureOrder extends TimedPage {
   onShot?(): void;
 }
 
-/** The maximum number of rows of one capture, in px. Beyond a GPU's texture size, rows are repeated or blank. */
-const SHOT_MAX_ROWS = 16_384;
 /** The maximum number of pixels of a picture in any format. Beyond it, memory and time are out of proportion. */
 export const PICTURE_MAX_PIXELS = 400_000_000;
 /** Below this density, a page is not legible, so it is cut instead (decisions.md, Added). */
@@ -131,16 +141,17 @@ export function finalShot({ format, quality, resize, rotate, palette }: Encoding
   return format === 'jpeg' ? { format, quality } : { format };
 }
 
-/** A part of the document in CSS px, which may be outside the viewport, at the page's own zoom (`scale`). */
+/** A part of the view, in CSS px of the document. */
 export interface ShotClip {
   x: number;
   y: number;
   width: number;
   height: number;
-  scale: number;
+  /** Whether the part is beyond the view. */
+  isBeyond?: boolean;
 }
 
-/** One capture by the browser, of the current viewport or of a part of the document beyond it. */
+/** One capture by the browser, of the view or of a part of it. */
 export async function captureShot(
   page: Pick<BoundedPage, 'send'>,
   { format, quality, fast = false }: Shot,
@@ -150,17 +161,22 @@ export async function captureShot(
     format,
     optimizeForSpeed: fast,
     ...(quality === undefined ? {} : { quality }),
-    ...(clip === undefined ? {} : { captureBeyondViewport: true, clip }),
+    ...(clip === undefined ? {} : clipOf(clip)),
   });
   return Buffer.from(data, 'base64');
+}
+
+function clipOf({ isBeyond = false, ...clip }: ShotClip) {
+  // On phones, the view may be zoomed out, the picture is not.
+  return { captureBeyondViewport: isBeyond, clip: { ...clip, scale: 1 } };
 }
 
 /** The time to encode 100 million pixels while another capture runs, per pixel. */
 const ENCODE_MS_PER_PIXEL = 2_500 / 100_000_000;
 /** The time for one slow band. */
 const BAND_MS = 500;
-/** Densities in hundredths, and those of most devices, have whole pixels at multiples of one of these. */
-const ALIGN_PX = [100, 64, 8, 1];
+/** Densities in hundredths, and those of most devices, have whole pixels at multiples of one of these, in CSS px. */
+const STEPS_PX = [1, 2, 4, 5, 8, 10, 20, 25, 50, 64, 100];
 /** A lossless shot that is encoded again. */
 export const FAST: Shot = { format: 'png', fast: true };
 
@@ -198,29 +214,43 @@ export interface Region {
  * The region at the highest density that fits the format. The density is set before the first capture, since a page may
  * change its layout with it.
  * @param find finds the region at the current density
+ * @param isWhole whether pixels that the region has only a part of belong to it, as for elements
  */
 export async function fitRegion(
   { page, options: { view } }: PictureOrder,
   format: ImageFormat,
   find: () => Promise<Pick<Region, 'page' | 'box'>>,
+  isWhole = false,
 ): Promise<Region> {
   let density = view.deviceScaleFactor;
   for (let limited = false; ; ) {
     await setDensity(page, view, { density });
     const { page: measured, box } = await find();
-    const { zoom } = measured;
-    const width = (box.right - box.left) * zoom;
-    // The row limit of one capture applies to its columns as well.
-    const most = Math.min(density, Math.max(0.01, Math.floor((SHOT_MAX_ROWS / width) * 100) / 100));
-    const fit = fitDensity({ width, height: (box.bottom - box.top) * zoom }, most, format);
+    const fit = fitDensity({ width: box.right - box.left, height: box.bottom - box.top }, density, format);
     limited ||= fit.limited;
     if (fit.density === density) {
-      const bottom = Math.min(box.bottom, box.top + fit.height / zoom);
-      return { page: measured, box: { ...box, bottom }, density, limited, isCut: bottom < box.bottom - 0.5 };
+      const bottom = Math.min(box.bottom, box.top + fit.height);
+      const isCut = bottom < box.bottom - 0.5;
+      return { page: measured, box: onWholePixels({ ...box, bottom }, density, isWhole), density, limited, isCut };
     }
     density = fit.density;
   }
 }
+
+/** The box on whole px of the picture. */
+function onWholePixels({ left, top, right, bottom }: ElementBox, density: number, isWhole: boolean): ElementBox {
+  const first = (edge: number) => (isWhole ? Math.floor(edge * density + ROUNDING) : Math.round(edge * density));
+  const last = (edge: number) => (isWhole ? Math.ceil(edge * density - ROUNDING) : Math.round(edge * density));
+  return {
+    left: first(left) / density,
+    top: first(top) / density,
+    right: Math.max(first(left) + 1, last(right)) / density,
+    bottom: Math.max(first(top) + 1, last(bottom)) / density,
+  };
+}
+
+/** A part of a px by which computed edges may differ from whole ones. */
+const ROUNDING = 1e-3;
 
 /** Vertical ranges of the page, in order, whose content exists only at their own scroll position, and how to scroll there. */
 export interface RangesApart {
@@ -248,8 +278,9 @@ export async function takeRegion(
 ): Promise<Picture> {
   const { encoding, apart, mostPixels = BAND_PIXELS } = how;
   await order.arranged?.(region.box);
-  if (apart === undefined && mostRows(region, mostPixels) >= region.box.bottom - region.box.top) {
-    const shot = await takeOneShot(order, region, encoding);
+  const shown = apart === undefined ? await order.page.call('pin.reveal', region.box, drawnAt(region)) : null;
+  if (shown !== null && isInView(region, { seen: shown.seen, mostPixels })) {
+    const shot = await takeOneShot(order, { region, encoding, shown });
     return { ...(await encodeShots(order, shot, encoding)), diagnostics: diagnosticsOf(region, { count: 1, whole: true }, how) };
   }
   await using store = await SectionStore.open(order.session.temporaryDir, encoding.transparent, order.debug);
@@ -265,15 +296,19 @@ export async function takeShot(order: PictureOrder, final: Shot | null, part?: S
   return { pngs: [content], ...pngSize(content) };
 }
 
-/** A part of the page beyond the view. */
+/** A part of the view. */
 interface ShotPart {
-  clip: ShotClip;
+  /** The whole view if absent. */
+  clip?: ShotClip;
   place: ShotPlace;
+  /** What is kept of the shot, in px; null for all of it. */
+  inner: { left: number; top: number; width: number; height: number } | null;
 }
 
 async function takeFastShot(order: PictureOrder, part?: ShotPart): Promise<Buffer> {
   const png = await captureShot(order.page, FAST, part?.clip);
-  return isMasked(order) ? await paintMask(order, png, part?.place) : png;
+  const masked = isMasked(order) ? await paintMask(order, png, part?.place) : png;
+  return part === undefined || part.inner === null ? masked : await cropped(masked, part.inner);
 }
 
 /** Encodes what was captured. */
@@ -290,15 +325,23 @@ export async function encodeShots(
   return { ...encoded, timings: { begun, shoot: taken - begun, encode: performance.now() - taken } };
 }
 
-async function takeOneShot(order: PictureOrder, region: Region, encoding: Encoding): Promise<Buffer | Strips> {
-  const { top, bottom } = region.box;
-  const ratio = ratioOf(region);
-  // The browser adds a row to a shot that does not begin and end on whole pixels.
-  const isWhole = isWholeNumber(top * ratio) && isWholeNumber(bottom * ratio);
+interface InView {
+  region: Region;
+  encoding: Encoding;
+  shown: Shown;
+}
+
+async function takeOneShot(order: PictureOrder, { region, encoding, shown }: InView): Promise<Buffer | Strips> {
+  const part = partOf(region, region.box, shown);
   // The browser's PNG of a long page takes longer than its fast one and sharp's together.
-  const final = isWhole && encoding.format === 'jpeg' ? finalShot(encoding) : null;
-  const shot = await takeShot(order, final, partOf(region, top, bottom));
-  return Buffer.isBuffer(shot) ? shot : { ...shot, height: Math.min(shot.height, Math.round((bottom - top) * ratio)) };
+  const final = encoding.format === 'jpeg' && part.inner === null ? finalShot(encoding) : null;
+  const shot = await takeShot(order, final, part);
+  return Buffer.isBuffer(shot) ? shot : { ...shot, ...sizeOf(region) };
+}
+
+/** The size of the picture in px. */
+function sizeOf({ box, density }: Region) {
+  return { width: Math.round((box.right - box.left) * density), height: Math.round((box.bottom - box.top) * density) };
 }
 
 interface RowsTaken {
@@ -316,17 +359,15 @@ export async function takeRows(
 ): Promise<RowsTaken> {
   const { store, apart, mostPixels = BAND_PIXELS } = how;
   const { left, right, top, bottom } = region.box;
-  const ratio = ratioOf(region);
-  const most = mostRows(region, mostPixels);
-  const lastStart = order.deadline - BAND_MS - (right - left) * (bottom - top) * ratio ** 2 * ENCODE_MS_PER_PIXEL;
+  const { density } = region;
+  const lastStart = order.deadline - BAND_MS - (right - left) * (bottom - top) * density ** 2 * ENCODE_MS_PER_PIXEL;
   let count = 0;
   let y = top;
   const isTime = () => count === 0 || monotonicNow() <= lastStart;
   const takeTo = async (to: number) => {
-    while (y < to && isTime()) {
-      const end = bandEnd(y, most, { to, top, ratio });
-      const png = await takeFastShot(order, partOf(region, y, end));
-      store.add(png, Math.min(Math.round((end - y) * ratio), pngSize(png).height));
+    while (y < to - ROUNDING && isTime()) {
+      const { png, end } = await takeBand(order, region, { from: y, to, mostPixels });
+      store.add(png, Math.min(Math.round((end - y) * density), pngSize(png).height));
       count++;
       y = end;
     }
@@ -339,7 +380,29 @@ export async function takeRows(
   }
   await apart?.showAt(0);
   await takeTo(bottom);
-  return { count, whole: y >= bottom };
+  return { count, whole: y >= bottom - ROUNDING };
+}
+
+/** Captures as many rows as one view shows, in as many shots as the columns need. */
+async function takeBand(order: PictureOrder, region: Region, { from, to, mostPixels }: { from: number; to: number; mostPixels: number }) {
+  const { left, right } = region.box;
+  const shots: Buffer[] = [];
+  let end = to;
+  for (let x = left; x < right - ROUNDING; ) {
+    const shown = await order.page.call('pin.reveal', { left: x, right, top: from, bottom: end }, drawnAt(region));
+    if (shots.length === 0) end = bandEnd(region, { from, to, mostPixels, seen: shown.seen });
+    const edge = Math.min(right, wholePixels(shown.seen.right, region.density));
+    // A page that cannot be scrolled there shows nothing of it.
+    const next = edge > x + ROUNDING ? edge : right;
+    shots.push(await takeFastShot(order, partOf(region, { left: x, right: next, top: from, bottom: end }, shown)));
+    x = next;
+  }
+  return { png: await joinedAcross(shots), end };
+}
+
+/** The last whole px of the picture up to an edge, in CSS px. */
+function wholePixels(edge: number, density: number): number {
+  return Math.floor(edge * density + ROUNDING) / density;
 }
 
 export function diagnosticsOf({ page, density, limited, isCut }: Region, taken: RowsTaken, how: RegionReason): RenderDiagnostics {
@@ -355,33 +418,52 @@ export function diagnosticsOf({ page, density, limited, isCut }: Region, taken: 
   };
 }
 
-/** Picture px per CSS px. */
-function ratioOf({ density, page }: Region): number {
-  return density * page.zoom;
+interface Rows {
+  /** The first row, in CSS px, and the one after the last that is wanted. */
+  from: number;
+  to?: number;
+  seen: ElementBox;
+  mostPixels: number;
 }
 
-/** The maximum height of one shot, in CSS px. */
-function mostRows(region: Region, mostPixels: number): number {
-  const { left, right } = region.box;
-  const ratio = ratioOf(region);
-  return Math.max(1, Math.floor(Math.min(SHOT_MAX_ROWS, mostPixels / ((right - left) * ratio)) / ratio));
+/** The end of a band, in CSS px: as many rows as are in view, on whole pixels, and not too many for one shot. */
+function bandEnd({ box, density }: Region, { from, to = box.bottom, seen, mostPixels }: Rows): number {
+  const width = Math.min(box.right, seen.right) - Math.max(box.left, seen.left);
+  const most = Math.min(seen.bottom - from, mostPixels / (Math.max(1, width) * density ** 2));
+  if (to - from <= most + ROUNDING) return to;
+  const step = stepOf(density);
+  const end = from + Math.floor((most + ROUNDING) / step) * step;
+  return end > from ? end : from + Math.max(1, Math.floor(most * density)) / density;
 }
 
-function partOf(region: Region, top: number, bottom: number): ShotPart {
-  const { page, box } = region;
-  const { left, right } = box;
-  const clip = { x: page.originX + left, y: top, width: right - left, height: bottom - top, scale: page.zoom };
-  return { clip, place: { left, right, top, bottom, ratio: ratioOf(region) } };
+function drawnAt({ density }: Region) {
+  return { step: stepOf(density), density };
 }
 
-/** The end of a band that begins at `y`: the end of the plan, or as many whole pixels from the region's top as fit. */
-function bandEnd(y: number, most: number, { to, top, ratio }: { to: number; top: number; ratio: number }): number {
-  if (to - y <= most) return to;
-  for (const step of ALIGN_PX) {
-    const end = y + Math.floor(most / step) * step;
-    if (end > y && isWholeNumber((end - top) * ratio)) return end;
-  }
-  return y + Math.max(1, Math.floor(most * ratio)) / ratio;
+/** The smallest number of CSS px that is a whole number of px at this density, as far as there is one. */
+function stepOf(density: number): number {
+  return STEPS_PX.find((step) => isWholeNumber(step * density)) ?? 1;
+}
+
+/** Whether one shot of the view shows a region. */
+function isInView(region: Region, { seen, mostPixels }: { seen: ElementBox; mostPixels: number }): boolean {
+  const { right, top, bottom } = region.box;
+  return seen.right >= right - ROUNDING && bandEnd(region, { from: top, seen, mostPixels }) >= bottom - ROUNDING;
+}
+
+function partOf({ page, density }: Region, place: ElementBox, { view, seen, isBeyond }: Shown): ShotPart {
+  // A blur of what is behind an element lacks what is outside of the clip. At the end of a page, the scroll position may be
+  // between two px; the view is then drawn at the next one, but not the clip (Chromium 156).
+  const hasBlur = seen.top > view.top || seen.bottom < view.bottom;
+  const isWhole = page.zoom === 1 && (hasBlur || !isWholeNumber(view.left * density) || !isWholeNumber(view.top * density));
+  const { left, top, right, bottom } = isWhole ? view : place;
+  const px = (at: number) => Math.round(at * density);
+  const size = { width: px(place.right) - px(place.left), height: px(place.bottom) - px(place.top) };
+  return {
+    ...(isWhole ? {} : { clip: { x: page.originX + left, y: top, width: right - left, height: bottom - top, isBeyond } }),
+    place: { left, top, right, bottom, ratio: density },
+    inner: isWhole ? { left: px(place.left) - px(left), top: px(place.top) - px(top), ...size } : null,
+  };
 }
 
 function isWholeNumber(value: number): boolean {

@@ -18,7 +18,7 @@ export async function take(
   browser: Browser,
   html: string,
   wire: Record<string, unknown>,
-  budget: { scrollMs?: number; pictureMs?: number; routes?: Record<string, string> } = {},
+  budget: { scrollMs?: number; pictureMs?: number; routes?: Record<string, string>; onEvents?: (names: string[]) => void } = {},
 ): Promise<Taken> {
   const wanted = options({ viewport: { width: 800, height: 600, deviceScaleFactor: 1 }, format: 'png', ...wire });
   await using session = await aPageSession(browser, { html, options: wanted });
@@ -32,7 +32,9 @@ export async function take(
   if (wanted.selector !== null) await scrollToElement(page, wanted.selector, { deadline: monotonicNow() + 90_000, waitForIdle });
   const deadline = monotonicNow() + (budget.pictureMs ?? 240_000);
   await stopPage(session, wanted);
+  const events = budget.onEvents === undefined ? null : await watchLayout(session);
   const picture = await takePicture(page, wanted, { deadline, scroll, encodes: new EncodeQueue() });
+  if (events !== null) budget.onEvents?.(await events());
   return { ...picture, scroll };
 }
 
@@ -47,4 +49,19 @@ export function timedPage(session: PageSession, deadlines: Deadlines): TimedPage
     network: new NetworkTracker(session),
     clock: new ClockTotal(),
   };
+}
+
+/** Notes, in a world of its own, what a page is told of its layout. */
+async function watchLayout({ cdp, mainFrameId: frameId }: PageSession): Promise<() => Promise<string[]>> {
+  const { executionContextId: contextId } = await cdp.send('Page.createIsolatedWorld', { frameId, worldName: 'watch' });
+  const run = async (expression: string) =>
+    (await cdp.send('Runtime.evaluate', { expression, contextId, awaitPromise: true, returnByValue: true })).result.value;
+  const events = ['resize', 'transitionrun', 'animationstart'].map(
+    (name) => `addEventListener('${name}', () => seen.push('${name}'), true);`,
+  );
+  const queries = [320, 500, 768, 992, 1_280].map(
+    (width) => `matchMedia('(min-width: ${width}px)').addEventListener('change', () => seen.push('${width} px'));`,
+  );
+  await run(`globalThis.seen = []; ${events.join('')}${queries.join('')}`);
+  return async () => await run('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(seen))))');
 }
