@@ -79,7 +79,7 @@ export const SIZES: Record<string, Report> = {
       viewport: { width: 400, height: 300, deviceScaleFactor: 1, isMobile: true },
     },
     async right({ content, warnings }) {
-      expect(await blotOf(content, MARK)).toMatchObject({ left: 200, width: 200, height: 175 });
+      expect(await blotOf(content, MARK)).toMatchObject({ left: 800, width: 800, height: 700 });
       expect(warnings).toEqual([]);
     },
   },

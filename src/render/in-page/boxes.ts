@@ -156,7 +156,7 @@ export function shownPart({ left, top, right, bottom }: ElementBox, of: Element)
 }
 
 /** Whether an element's own clip leaves nothing, as in texts for screen readers and closed panels. */
-function isClippedAway({ clip, clipPath, position }: CSSStyleDeclaration): boolean {
+export function isClippedAway({ clip, clipPath, position }: CSSStyleDeclaration): boolean {
   if (/absolute|fixed/.test(position) && /^rect\((\d+px)(, \1){3}\)$/.test(clip)) return true;
   return /^inset\((50%|[^()]*100%)/.test(clipPath);
 }

@@ -21,6 +21,7 @@ import {
   viewHeight,
 } from './dom.js';
 import { marked } from './element.js';
+import { passFrames } from './frames.js';
 
 /** Shows every pinned element once and in its place, whatever the number of bands (decisions.md, `full_page`). */
 
@@ -48,6 +49,7 @@ interface Insets {
 }
 
 const ELEMENTS_MAX = 60_000;
+const FRAME_MAX_MS = 1_000;
 /** A Gaussian blur reaches about three standard deviations. */
 const BLUR_REACH = 3;
 /** The greatest share of the view at each edge that is not part of a band, since a blur there lacks what is beyond the view. */
@@ -125,11 +127,17 @@ function isBelowView(element: Element): boolean {
   return isVisible(element) && element.getBoundingClientRect().bottom > viewHeight();
 }
 
-/** Lets pinned elements follow the view again, for a page that goes on running. */
-export function release(): void {
+/**
+ * Returns to where the page was stopped, and lets pinned elements follow the view again, for a page that goes on running: what its
+ * observers would have been told meanwhile is lost, so that they must find again what they were told last.
+ */
+export async function release(): Promise<void> {
   for (const [element, { own }] of held) styleOf(element).setProperty('margin', own);
   held.clear();
   holder?.replaceSync('');
+  if (origin === null) return;
+  pageScroller().scrollTo({ ...origin, behavior: 'instant' });
+  await passFrames(1, FRAME_MAX_MS);
 }
 
 function viewBox(): ElementBox {

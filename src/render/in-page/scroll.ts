@@ -1,7 +1,7 @@
 import { pageLeft } from './boxes.js';
 import { pageBoxes, pageScroller, trees, viewHeight } from './dom.js';
 import { finishMotion, passFrames, sleep } from './frames.js';
-import { recordView } from './virtualised.js';
+import { look } from './looks.js';
 
 /** The limit on a busy machine. A scroll is painted once a frame has passed. */
 const FRAME_MAX_MS = 1_000;
@@ -26,8 +26,6 @@ interface ScrollStep {
   to: number;
   /** The horizontal position in CSS px, negative to the left; unchanged by default. */
   left?: number;
-  /** A position in CSS px to show briefly on the way. */
-  by?: number;
 }
 
 export function measure(): PageExtent {
@@ -46,22 +44,19 @@ export function measure(): PageExtent {
   };
 }
 
-/** Scrolls, and waits for a frame, so that the page notices. Records what has been in view. */
-export async function step({ to, by, left }: ScrollStep): Promise<void> {
+/** Looks at the view, scrolls, and waits for a frame, so that the page notices. */
+export async function step({ to, left }: ScrollStep): Promise<void> {
   // A horizontal step shows content beside the view, which is captured together with it.
   if (left === undefined) {
     // On a busy machine, content that is fading in would still be transparent.
     finishMotion();
-    recordView();
+    look();
   }
   watch();
-  const scroller = pageScroller();
-  for (const top of by === undefined ? [to] : [by, to]) {
-    scroller.scrollTo({ top, left, behavior: 'instant' });
-    await passFrames(1, FRAME_MAX_MS);
-    // Observers are called at the end of the frame's task.
-    await sleep(0);
-  }
+  pageScroller().scrollTo({ top: to, left, behavior: 'instant' });
+  await passFrames(1, FRAME_MAX_MS);
+  // Observers are called at the end of the frame's task.
+  await sleep(0);
 }
 
 let hasChanged = false;

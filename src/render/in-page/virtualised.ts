@@ -1,95 +1,29 @@
-import { isInFixed } from './boxes.js';
-import { all, flatTreeChildren, hasVisibleStyle, isPage, pageScroller, textBox, viewHeight } from './dom.js';
+import { alphaOf, flatTreeChildren, textBox } from './dom.js';
 import { contentOf, inner, keep } from './expand.js';
+import { isIncomplete, LOOKS_MAX, missingParts, type PageRange, rangesElsewhere } from './looks.js';
 import { expansions } from './scrollers.js';
-
-/**
- * Rows of a virtualised list exist only while in view, and some pages hide content outside the view. While scrolling, a few
- * elements of each view are recorded; if they are gone afterwards, the page must be captured at that scroll position.
- */
-
-/** A vertical range of the page, in CSS px. */
-export interface PageRange {
-  top: number;
-  bottom: number;
-}
-
-const RANGES_MAX = 300;
-
-interface RecordedView extends PageRange {
-  /** The elements, each with the position of its top edge in CSS px of the page. */
-  elements: Map<Element, number>;
-}
-
-const ACROSS = [0.2, 0.5, 0.8];
-const DOWN = [0.1, 0.3, 0.5, 0.7, 0.9];
-/** The minimum share of a view's elements that are gone or have moved. */
-const GONE_SHARE = 0.5;
-
-const recordedViews: RecordedView[] = [];
-
-export function recordView(): void {
-  if (recordedViews.length >= RANGES_MAX) return;
-  const { scrollTop } = pageScroller();
-  const height = viewHeight();
-  const elements = new Map<Element, number>();
-  for (const across of ACROSS)
-    for (const down of DOWN) {
-      const element = document.elementFromPoint(innerWidth * across, height * down);
-      if (element === null || isPage(element) || isInFixed(element) || !hasVisibleStyle(element)) continue;
-      elements.set(element, element.getBoundingClientRect().top + scrollTop);
-    }
-  if (elements.size > 0) recordedViews.push({ top: scrollTop, bottom: scrollTop + height, elements });
-}
 
 /**
  * The ranges of the page that are shown only at their own scroll position, in order and without overlaps. The page must be
  * at its top.
- * @returns `isAll` is false if there are too many for one picture
+ * @returns `isAll` is false if not all of it can be shown
  */
-export function missingRanges() {
-  const ranges: PageRange[] = [];
-  for (const { top, bottom } of missing()) {
-    const last = ranges.at(-1);
-    if (last !== undefined && top <= last.bottom) last.bottom = Math.max(last.bottom, bottom);
-    else ranges.push({ top, bottom });
-  }
+export function missingRanges(): { pageRanges: PageRange[]; isAll: boolean } {
   const parts = emptyParts();
+  const { ranges, isAll } = rangesElsewhere();
   const apart = ranges.filter(({ top, bottom }) => parts.every((part) => bottom <= part.top || top >= part.bottom));
-  const all = [...apart.flatMap((stretch) => inSteps(stretch, viewHeight())), ...parts].sort((a, b) => a.top - b.top);
-  return {
-    pageRanges: all.slice(0, RANGES_MAX),
-    isAll: all.length <= RANGES_MAX && (parts.length + ranges.length === 0 || recordedViews.length < RANGES_MAX),
-  };
+  const all = [...apart, ...parts].sort((a, b) => a.top - b.top);
+  const isCut = all.length > LOOKS_MAX || (all.length > 0 && isIncomplete());
+  return { pageRanges: all.slice(0, LOOKS_MAX), isAll: isAll && !isCut };
 }
 
-/** Whether the page, at its top, is empty where it has shown something. */
+/** Whether the page, at its top, lacks something that it has shown. */
 export function lacksContent(): boolean {
-  if (emptyParts().length > 0) return true;
-  const pageRanges = missing();
-  if (pageRanges.length === 0) return false;
-  const { scrollTop } = pageScroller();
-  const most = viewHeight();
-  const boxes = all('*').flatMap((element) => {
-    const { top, bottom, height } = element.getBoundingClientRect();
-    const shows = element.firstElementChild === null && height > 0 && height < most && hasVisibleStyle(element);
-    return shows ? [{ top: top + scrollTop, bottom: bottom + scrollTop }] : [];
-  });
-  return pageRanges.some(({ top, bottom }) => !boxes.some((box) => box.bottom > top && box.top < bottom));
-}
-
-function missing(): PageRange[] {
-  const { scrollTop } = pageScroller();
-  return recordedViews.filter(({ top, bottom, elements }) => {
-    const elsewhere = [...elements].filter(([element, at]) => {
-      return !hasVisibleStyle(element) || Math.abs(element.getBoundingClientRect().top + scrollTop - at) > (bottom - top) / 2;
-    });
-    return elsewhere.length > elements.size * GONE_SHARE;
-  });
+  return emptyParts().length > 0 || missingParts().length > 0;
 }
 
 /*
- * Other lists render only as many rows as fit the height set by a script. After expansion, the rest of such a list stays
+ * Some lists render only as many rows as fit the height set by a script. After expansion, the rest of such a list stays
  * empty, so each part is shown by scrolling the list at its former height, moved to the part's position.
  */
 
@@ -97,6 +31,9 @@ function missing(): PageRange[] {
 const EMPTY_MIN = 0.5;
 /** The share of a view, or of a list's former height, that is captured at once. At the bottom edge, elements may not be shown yet. */
 const STEP_SHARE = 0.75;
+
+/** The share of a list's height from which a box in it is not one of its rows. */
+const FILLS_MIN = 0.9;
 
 interface WindowedList {
   list: HTMLElement;
@@ -120,13 +57,14 @@ function emptyParts(): PageRange[] {
 }
 
 /**
- * Divides a range into parts that a view of this height shows, in CSS px. Yields one more than RANGES_MAX if there are too
+ * Divides a range into parts that a view of this height shows, in CSS px. Yields one more than LOOKS_MAX if there are too
  * many for a picture.
  */
-function inSteps({ top, bottom }: PageRange, height: number): PageRange[] {
+function inSteps({ top, bottom }: Pick<PageRange, 'top' | 'bottom'>, height: number): PageRange[] {
   const step = Math.max(1, Math.floor(height * STEP_SHARE));
-  const count = Math.min(RANGES_MAX + 1, Math.ceil((bottom - top) / step));
-  return Array.from({ length: count }, (_, at) => ({ top: top + at * step, bottom: Math.min(bottom, top + (at + 1) * step) }));
+  const count = Math.min(LOOKS_MAX + 1, Math.ceil((bottom - top) / step));
+  const tops = Array.from({ length: count }, (_, index) => top + index * step);
+  return tops.map((at) => ({ top: at, bottom: Math.min(bottom, at + step), at }));
 }
 
 /** Scrolls the lists to their content at this position, in CSS px of the page. */
@@ -148,8 +86,16 @@ function showsBelow(list: HTMLElement, edge: number): boolean {
     if (node instanceof Text && node.data.trim() !== '' && textBox(node).bottom > edge) return true;
     if (!(node instanceof Element)) continue;
     const children = [...flatTreeChildren(node)];
-    if (children.length === 0 && node.getBoundingClientRect().bottom > edge) return true;
+    const box = node.getBoundingClientRect();
+    // A box around all rows says nothing of them.
+    const isRow = children.length === 0 || (box.height < FILLS_MIN * list.getBoundingClientRect().height && hasBackground(node));
+    if (isRow && box.bottom > edge) return true;
     left.push(...children);
   }
   return false;
+}
+
+function hasBackground(element: Element): boolean {
+  const { backgroundColor, backgroundImage } = getComputedStyle(element);
+  return alphaOf(backgroundColor) > 0 || backgroundImage !== 'none';
 }

@@ -54,9 +54,9 @@ export async function scrollToElement(timed: TimedPage, selector: string, how: S
   const { viewHeight, scrollY } = await page.call('scroll.measure');
   if (scrollY === before.scrollY && timed.network.loading(since) === 0) return;
   await waitForReaction(timed, since);
-  for (let seen = Math.max(top, scrollY + viewHeight); seen < bottom && monotonicNow() < how.deadline; seen += viewHeight) {
+  for (let seen = Math.max(top, scrollY + viewHeight); seen < bottom && monotonicNow() < how.deadline; seen += viewHeight / 2) {
     const stepped = performance.now();
-    await page.call('scroll.step', { by: seen - viewHeight / 2, to: seen });
+    await page.call('scroll.step', { to: seen });
     await waitForReaction(timed, stepped, { isDrawn: true });
   }
   await how.waitForIdle();

@@ -107,7 +107,8 @@ interface ScrollPlan extends Pick<ScrollOptions, 'deadline'> {
  * @returns the lowest position that has been in view, in CSS px, and whether the time ended before the page
  */
 async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start, deadline }: ScrollPlan) {
-  const step = options.fullPageScrollBy ?? start.viewHeight;
+  // Half a view, since some parts are shown only while they are well inside the view, or wholly in it.
+  const step = options.fullPageScrollBy ?? start.viewHeight / 2;
   let since = performance.now();
   let steps = 0;
   let stuck = 0;
@@ -126,10 +127,7 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
       if (grown <= pageHeight + 1) return { steps, seen, isLate: false };
     }
     since = performance.now();
-    // The step in between shows elements that appear only when well inside the view, or wholly in it, which may be the case in
-    // neither of two adjacent views.
-    const between = options.fullPageScrollBy === null ? { by: scrollY + step / 2 } : {};
-    await page.call('scroll.step', { ...between, to: scrollY + step });
+    await page.call('scroll.step', { to: scrollY + step });
     if (options.fullPageScrollDelay === null) await waitForReaction(timed, since, { isDrawn: true });
     else await advanceTime(timed, options.fullPageScrollDelay, { realMs: options.fullPageScrollDelay, holds: false });
     at = await page.call('scroll.measure');
@@ -196,8 +194,8 @@ export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport,
   const how = bySections ? { keep: 'page' as const, down: Math.max(0, bottom - viewHeight) } : { keep: 'view' as const, down: 0 };
   await page.call('pin.place', { first: true, ...how });
   debug?.note({ step: 'pinned', elements: await page.call('pin.roles') });
-  const { pageRanges, isAll } = bySections ? await page.call('virtualised.missingRanges') : { pageRanges: [], isAll: true };
-  const lacks = !isAll || (bySections ? await page.call('transformedContent.hidesPart') : await lacksContent(page));
+  const { pageRanges, isAll } = await page.call('virtualised.missingRanges');
+  const lacks = !isAll || (await page.call('transformedContent.hidesPart'));
   const isShorter = bottom < pageHeight - 0.5;
   // The page may have grown beyond the requested height since it was scrolled through.
   const byRequest = isShorter && !region.isCut && scroll.stoppedReason === 'end_of_page';
@@ -206,7 +204,10 @@ export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport,
     algorithm,
     stoppedReason: byRequest ? 'max_height' : scroll.stoppedReason,
     truncated: isShorter || scroll.stoppedReason !== 'end_of_page' || lacks,
-    apart: pageRanges.length === 0 ? undefined : { ranges: pageRanges, showAt: (top: number) => showAt(order, bottom, top) },
+    apart:
+      pageRanges.length === 0
+        ? undefined
+        : { ranges: pageRanges, showAt: (at: number) => showAt(order, how.keep, { pictureHeight: bottom, at }) },
     found: { lacksContent: lacks, ...sideCut(region) },
   };
 }
@@ -217,7 +218,11 @@ export async function lacksContent(page: BoundedPage): Promise<boolean> {
 }
 
 /** Lets the page show what it has at this scroll position, and stops it again. */
-async function showAt(order: PictureOrder, pictureHeight: number, top: number): Promise<void> {
+async function showAt(
+  order: PictureOrder,
+  keep: 'page' | 'view',
+  { pictureHeight, at: top }: { pictureHeight: number; at: number },
+): Promise<void> {
   const { page, session, options, debug } = order;
   await page.call('pin.release');
   await resumePage(session);
@@ -229,7 +234,7 @@ async function showAt(order: PictureOrder, pictureHeight: number, top: number): 
   await page.call('frames.endMotion');
   await stopPage(session, options);
   const { scrollY, viewHeight } = await page.call('scroll.measure');
-  await page.call('pin.place', { first: scrollY < 0.5, keep: 'page', down: Math.max(0, pictureHeight - scrollY - viewHeight) });
+  await page.call('pin.place', { first: scrollY < 0.5, keep, down: Math.max(0, pictureHeight - scrollY - viewHeight) });
   debug?.note({ step: 'shown_apart', scrollY, elements: await page.call('pin.roles') });
 }
 

@@ -9,9 +9,9 @@ import type { CaptureOptions, ImageFormat, View } from '../../contract/capture-r
 import { FORMAT_MAX_SIDE_PX } from '../../contract/limits.js';
 import { BAND_PIXELS, type EncodeQueue, monotonicNow, type PictureTimes } from '../budgets.js';
 import type { ElementBox } from '../in-page/boxes.js';
+import type { PageRange } from '../in-page/looks.js';
 import type { Shown } from '../in-page/pin.js';
 import type { PageExtent } from '../in-page/scroll.js';
-import type { PageRange } from '../in-page/virtualised.js';
 import type { TimedPage } from '../page/page-clock.js';
 import type { BoundedPage } from '../page-session.js';
 import {
@@ -255,7 +255,7 @@ const ROUNDING = 1e-3;
 /** Vertical ranges of the page, in order, whose content exists only at their own scroll position, and how to scroll there. */
 export interface RangesApart {
   ranges: PageRange[];
-  showAt(top: number): Promise<void>;
+  showAt(at: number): Promise<void>;
 }
 
 /** The reason why a region is captured. */
@@ -367,16 +367,21 @@ export async function takeRows(
   const takeTo = async (to: number) => {
     while (y < to - ROUNDING && isTime()) {
       const { png, end } = await takeBand(order, region, { from: y, to, mostPixels });
-      store.add(png, Math.min(Math.round((end - y) * density), pngSize(png).height));
+      store.add(png, Math.min(Math.round(end * density) - Math.round(y * density), pngSize(png).height));
       count++;
       y = end;
     }
   };
+  const onPixel = (edge: number) => Math.min(bottom, Math.round(edge * density) / density);
+  let isAtTop = true;
   for (const range of apart?.ranges ?? []) {
-    await takeTo(Math.min(range.top, bottom));
+    const from = onPixel(range.top);
+    if (from > y + ROUNDING && !isAtTop) await apart?.showAt(0);
+    await takeTo(from);
     if (range.top >= bottom || !isTime()) break;
-    await apart?.showAt(range.top);
-    await takeTo(Math.min(range.bottom, bottom));
+    await apart?.showAt(range.at);
+    isAtTop = false;
+    await takeTo(onPixel(range.bottom));
   }
   await apart?.showAt(0);
   await takeTo(bottom);

@@ -1,0 +1,216 @@
+import { type ElementBox, isClippedAway } from './boxes.js';
+import { alphaOf, eachElement, flatTreeParent, hasVisibleStyle, isPage, pageScroller, viewHeight } from './dom.js';
+
+/**
+ * What a person sees while scrolling through a page. Some pages remove or hide parts again outside the view, as virtual lists and
+ * revealing sections do: such a part is captured at the scroll position where it was seen.
+ */
+
+/** A vertical range of the page, in CSS px, and the scroll position at which all of it is seen. */
+export interface PageRange {
+  top: number;
+  bottom: number;
+  at: number;
+}
+
+/** How a part is seen: its box in CSS px of the page, its effective opacity, and what it shows. */
+interface Sight extends ElementBox {
+  opacity: number;
+  text: string;
+  image: string;
+}
+
+interface Look {
+  top: number;
+  bottom: number;
+  sights: Map<Element, Sight>;
+}
+
+const ELEMENTS_MAX = 60_000;
+export const LOOKS_MAX = 300;
+/** All sights that are kept, so that an endless page does not fill its renderer's memory. */
+const SIGHTS_MAX = 200_000;
+/** Differences of opacity that nobody sees. */
+const OPACITY_SLACK = 0.1;
+/** A part of which less is left has been collapsed. */
+const LEFT_MIN = 0.5;
+const REPLACED = /^(img|svg|canvas|video|iframe|frame|embed|object|input|textarea|select|button|progress|meter|hr|math)$/;
+
+const looks: Look[] = [];
+let sightsKept = 0;
+
+/** Notes each part that the view shows. */
+export function look(): void {
+  if (looks.length >= LOOKS_MAX || sightsKept > SIGHTS_MAX) return;
+  const { scrollTop: top } = pageScroller();
+  const bottom = top + viewHeight();
+  const sights = new Map<Element, Sight>();
+  const see = observer();
+  eachElement(ELEMENTS_MAX, (element) => {
+    const sight = see(element, { top, bottom });
+    if (sight !== null) sights.set(element, sight);
+  });
+  sightsKept += sights.size;
+  looks.push({ top, bottom, sights });
+}
+
+/** Whether more was to be seen than is kept. */
+export function isIncomplete(): boolean {
+  return looks.length >= LOOKS_MAX || sightsKept > SIGHTS_MAX;
+}
+
+/**
+ * The ranges of the page, which must be at its top, whose parts are seen only at another scroll position, in order and without overlaps.
+ * @returns `isAll` is false if parts that lie beside each other are never seen together, or if there are too many ranges
+ */
+export function rangesElsewhere(): { ranges: PageRange[]; isAll: boolean } {
+  const parts = missingParts();
+  const ranges: PageRange[] = [];
+  let isAll = true;
+  let y = Number.NEGATIVE_INFINITY;
+  for (let next = 0; next < parts.length && ranges.length < LOOKS_MAX; ) {
+    y = Math.max(y, parts[next]?.top ?? y);
+    const beside = parts.filter(({ top, bottom }) => top <= y && bottom > y);
+    const shows = ({ top, bottom }: Look) => y >= top && y < bottom;
+    const best = looks.filter(shows).map((one) => ({ one, area: beside.reduce((sum, part) => sum + (part.areas.get(one) ?? 0), 0) }));
+    const { one } = best.reduce((a, b) => (b.area > a.area ? b : a), { one: null as Look | null, area: 0 });
+    if (one !== null) {
+      isAll &&= beside.every((part) => part.areas.has(one));
+      const unseen = parts.filter((part) => part.top > y && !part.areas.has(one)).map(({ top }) => top);
+      const seen = parts.filter((part) => part.top < one.bottom && part.bottom > y && part.areas.has(one)).map(({ bottom }) => bottom);
+      const end = Math.min(one.bottom, Math.max(...seen), ...unseen);
+      const last = ranges.at(-1);
+      if (last !== undefined && last.at === one.top && last.bottom === y) last.bottom = end;
+      else ranges.push({ top: y, bottom: end, at: one.top });
+      y = Math.max(end, y + 1);
+    } else y = Math.min(...beside.map(({ bottom }) => bottom), ...parts.flatMap(({ top }) => (top > y ? [top] : [])));
+    while (next < parts.length && (parts[next]?.bottom ?? 0) <= y) next++;
+  }
+  return { ranges, isAll: isAll && ranges.length < LOOKS_MAX };
+}
+
+/** A part that the page, at its top, does not show as it was seen. */
+interface MissingPart {
+  element: Element;
+  top: number;
+  bottom: number;
+  /** The looks that show it as well as any, each with the area in view, in CSS px². */
+  areas: Map<Look, number>;
+}
+
+/** The missing parts, from the top of the page. */
+export function missingParts(): MissingPart[] {
+  const best = new Map<Element, number>();
+  for (const { sights } of looks) for (const [element, { opacity }] of sights) best.set(element, Math.max(best.get(element) ?? 0, opacity));
+  const see = observer();
+  const now = new Map([...best.keys()].map((element) => [element, see(element)] as const));
+  const parts = new Map<string, MissingPart>();
+  for (const one of looks)
+    for (const [element, sight] of one.sights) {
+      // A part that fades in is seen best where it is opaque.
+      const isBest = sight.opacity >= (best.get(element) ?? 1) - OPACITY_SLACK;
+      if (!isBest || isStillSeen(sight, now.get(element) ?? null)) continue;
+      const { left, top, right, bottom, text, image } = sight;
+      // A list may make its rows anew for each view.
+      const key = [left, top, right, bottom].map(Math.round).join() + text + image;
+      const part = parts.get(key) ?? { element, top: Math.floor(top), bottom: Math.ceil(bottom), areas: new Map<Look, number>() };
+      part.areas.set(one, areaBetween(sight, one));
+      parts.set(key, part);
+    }
+  return [...parts.values()].sort((a, b) => a.top - b.top);
+}
+
+function isStillSeen(seen: Sight, now: Sight | null): boolean {
+  if (now === null || now.opacity < seen.opacity - OPACITY_SLACK) return false;
+  if (areaOf(now) < LEFT_MIN * areaOf(seen)) return false;
+  if ((seen.text !== '' && now.text === '') || (seen.image !== '' && now.image === '')) return false;
+  // A list that reuses its rows shows another one.
+  const isElsewhere = Math.abs(now.top - seen.top) > (seen.bottom - seen.top) / 2;
+  return !isElsewhere || (now.text === seen.text && now.image === seen.image);
+}
+
+function areaOf({ left, top, right, bottom }: ElementBox): number {
+  return Math.max(0, right - left) * Math.max(0, bottom - top);
+}
+
+function areaBetween(box: ElementBox, { top, bottom }: { top: number; bottom: number }): number {
+  return areaOf({ ...box, top: Math.max(box.top, top), bottom: Math.min(box.bottom, bottom) });
+}
+
+interface Around {
+  opacity: number;
+  /** What the boxes around show, in CSS px of the page. */
+  clip: ElementBox;
+  isPinned: boolean;
+}
+
+const EVERYWHERE: ElementBox = { left: -Infinity, top: -Infinity, right: Infinity, bottom: Infinity };
+
+/** A function that tells how an element is seen at present; null for one that shows nothing itself, and for pinned ones, which have rules of their own. */
+function observer() {
+  const { scrollLeft, scrollTop } = pageScroller();
+  const known = new Map<Element, Around>();
+  const boxOf = (element: Element): ElementBox => {
+    const { left, top, right, bottom } = element.getBoundingClientRect();
+    return { left: left + scrollLeft, top: top + scrollTop, right: right + scrollLeft, bottom: bottom + scrollTop };
+  };
+  const aroundOf = (element: Element | null): Around => {
+    if (element === null || isPage(element)) return { opacity: 1, clip: EVERYWHERE, isPinned: false };
+    const before = known.get(element);
+    if (before !== undefined) return before;
+    const { opacity, clip, isPinned } = aroundOf(flatTreeParent(element));
+    const style = getComputedStyle(element);
+    const clips = style.overflowX !== 'visible' && style.display !== 'inline' && style.display !== 'contents';
+    const around = {
+      opacity: opacity * Number(style.opacity),
+      clip: isClippedAway(style) ? NOWHERE : clips ? common(clip, boxOf(element)) : clip,
+      isPinned: isPinned || /fixed|sticky/.test(style.position),
+    };
+    known.set(element, around);
+    return around;
+  };
+  return (element: Element, within?: { top: number; bottom: number }): Sight | null => {
+    const box = boxOf(element);
+    if (within !== undefined && (box.bottom <= within.top || box.top >= within.bottom)) return null;
+    if (areaOf(box) < 1 || isPage(element) || !element.isConnected || !showsSomething(element) || !hasVisibleStyle(element)) return null;
+    const { opacity, clip, isPinned } = aroundOf(element);
+    const seen = common(box, clip);
+    if (isPinned || opacity < OPACITY_SLACK || areaOf(seen) < 1) return null;
+    return { ...seen, opacity, text: ownText(element), image: imageOf(element) };
+  };
+}
+
+const NOWHERE: ElementBox = { left: 0, top: 0, right: 0, bottom: 0 };
+
+function common(one: ElementBox, other: ElementBox): ElementBox {
+  return {
+    left: Math.max(one.left, other.left),
+    top: Math.max(one.top, other.top),
+    right: Math.min(one.right, other.right),
+    bottom: Math.min(one.bottom, other.bottom),
+  };
+}
+
+/** Whether the element has text, an image, a background or a border of its own. */
+function showsSomething(element: Element): boolean {
+  if (REPLACED.test(element.localName) || ownText(element) !== '') return true;
+  const { backgroundColor, backgroundImage, borderTopWidth, borderBottomWidth, boxShadow } = getComputedStyle(element);
+  if (alphaOf(backgroundColor) > 0 || backgroundImage !== 'none' || boxShadow !== 'none') return true;
+  return borderTopWidth !== '0px' || borderBottomWidth !== '0px';
+}
+
+const TEXT_MAX = 200;
+
+function ownText(element: Element): string {
+  let text = '';
+  for (let node = element.firstChild; node !== null && text.length < TEXT_MAX; node = node.nextSibling)
+    if (node.nodeType === Node.TEXT_NODE) text += (node as Text).data.slice(0, TEXT_MAX).trim();
+  return text;
+}
+
+/** The address of the image that an element shows; empty for one without. */
+function imageOf(element: Element): string {
+  if (element.localName !== 'img') return '';
+  const { currentSrc, naturalWidth } = element as HTMLImageElement;
+  return naturalWidth > 1 ? currentSrc.slice(0, 2 * TEXT_MAX) : '';
+}

@@ -1,0 +1,84 @@
+import sharp from 'sharp';
+import { expect, it } from 'vitest';
+import { browserOfFile } from './a-page-session.js';
+import { blotOf } from './blots.js';
+import { take } from './take.js';
+
+const browser = await browserOfFile();
+const RED = [255, 0, 0] as const;
+
+/** The number of separate red blocks in the column at the middle of a picture, and their heights in px. */
+async function redBlocks(content: Uint8Array): Promise<number[]> {
+  const { width, height } = await sharp(content).metadata();
+  const column = { left: Math.floor(width / 2) - 200, top: 0, width: 1, height };
+  const data = await sharp(content).removeAlpha().extract(column).raw().toBuffer();
+  const heights: number[] = [];
+  let run = 0;
+  for (let y = 0; y <= height; y++) {
+    const isRed = y < height && data[y * 3] === 255 && data[y * 3 + 1] === 0 && data[y * 3 + 2] === 0;
+    if (isRed) run++;
+    else if (run > 0) {
+      heights.push(run);
+      run = 0;
+    }
+  }
+  return heights;
+}
+
+const toggled = (script: string, size = 240) => `<!doctype html>
+  <style>body{margin:0}section{padding:110px 0;background:#eee}.r{height:${size}px;width:500px;margin:auto;background:red;opacity:0;transition:opacity .5s}.r.in{opacity:1}</style>
+  ${'<section><div class=r>words</div></section>'.repeat(8)}<script>${script}</script>`;
+const whileInView = (options: string) =>
+  `o=new IntersectionObserver(es=>es.forEach(e=>e.target.classList.toggle('in',e.isIntersecting)),${options});document.querySelectorAll('.r').forEach(e=>o.observe(e))`;
+
+it.each([
+  ['by sections', { full_page: true }],
+  ['native', { full_page: true, full_page_algorithm: 'native' }],
+])('blocks that hide again outside the view are in a full page %s', async (_how, wire) => {
+  const { content, diagnostics, lacksContent } = await take(browser, toggled(whileInView('{}')), {
+    viewport: { width: 1_280, height: 720 },
+    ...wire,
+  });
+  expect((await redBlocks(content)).map((height) => Math.abs(height - 480) <= 2)).toEqual(Array(8).fill(true));
+  expect(diagnostics).toMatchObject({ truncated: false });
+  expect(lacksContent).toBe(false);
+});
+
+it('blocks are captured where enough of them was in view', async () => {
+  const { content } = await take(browser, toggled(whileInView('{threshold:.5}'), 640), {
+    full_page: true,
+    viewport: { width: 1_280, height: 720, deviceScaleFactor: 1 },
+  });
+  const heights = await redBlocks(content);
+  expect(heights.reduce((sum, height) => sum + height, 0)).toBe(8 * 640);
+});
+
+it('rows that exist only in view are in a full page', async () => {
+  const html = `<!doctype html><style>body{margin:0}#list{position:relative;height:6000px}i{position:absolute;left:0;width:800px;height:50px;background:red;border-bottom:1px solid #fff;box-sizing:border-box}</style><div id=list></div>
+    <script>const draw = () => { const from = Math.max(0, Math.floor(scrollY / 50) - 1), to = Math.min(120, from + 16);
+      list.innerHTML = Array.from({ length: to - from }, (_, at) => '<i style="top:' + (from + at) * 50 + 'px">row ' + (from + at) + '</i>').join('') };
+      draw(); addEventListener('scroll', draw);</script>`;
+  const { content, diagnostics } = await take(browser, html, { full_page: true });
+  expect((await blotOf(content, RED)).height).toBe(5_999);
+  const data = await sharp(content).removeAlpha().extract({ left: 700, top: 0, width: 1, height: 6_000 }).raw().toBuffer();
+  const whites = Array.from({ length: 6_000 }, (_, y) => data[y * 3 + 1]).filter((green) => green === 255).length;
+  expect(whites).toBe(120);
+  expect(diagnostics.truncated).toBe(false);
+});
+
+it('sections of a scrolling main element, each as high as the view, are each there once', async () => {
+  const colours = ['#f00', '#0f0', '#00f', '#ff0'];
+  const html = `<!doctype html><style>body{margin:0}main{height:100vh;overflow-y:scroll}section{height:100vh}</style>
+    <main>${colours.map((colour) => `<section style="background:${colour}">A few words</section>`).join('')}</main>`;
+  const { content, height } = await take(browser, html, { full_page: true });
+  expect(height).toBe(4 * 600);
+  for (const [index, colour] of (
+    [
+      [255, 0, 0],
+      [0, 255, 0],
+      [0, 0, 255],
+      [255, 255, 0],
+    ] as const
+  ).entries())
+    expect(await blotOf(content, colour)).toMatchObject({ top: index * 600, height: 600 });
+});
