@@ -1,7 +1,7 @@
 import { Pool } from 'undici';
 import { signedLink } from '../../src/client/signatures.js';
 import { startSite } from '../fixtures/site/site.js';
-import { runCommand } from '../stress/server-process.js';
+import { runCommand } from '../trials/server-process.js';
 import { type Figure, ms, quantile } from './figure.js';
 import { flood } from './loops.js';
 import { addBenchPages } from './pages.js';

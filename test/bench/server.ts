@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { postCapture } from '../stress/call-api.js';
-import { startServerProcess } from '../stress/server-process.js';
+import { postCapture } from '../trials/call-api.js';
+import { startServerProcess } from '../trials/server-process.js';
 
 export const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 

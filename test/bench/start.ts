@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { startSite } from '../fixtures/site/site.js';
-import { postCapture } from '../stress/call-api.js';
+import { postCapture } from '../trials/call-api.js';
 import { type Figure, median, ms } from './figure.js';
 import { addBenchPages } from './pages.js';
 import { startServer } from './server.js';

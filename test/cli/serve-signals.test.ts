@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { aTrialDir, startServerProcess } from '../stress/server-process.js';
+import { aTrialDir, startServerProcess } from '../trials/server-process.js';
 
 /** An address of this test's own: on 127.0.0.1, another test's server could take the free port before this one does, and answer for it. */
 const HOST = '127.0.0.9';

@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import { startCollector } from '../fixtures/otlp-collector.js';
 import { folderOfTest } from '../fixtures/temporary-folder.js';
 import { rememberBrowsers } from '../render/install/any-browser.js';
-import { postCapture } from '../stress/call-api.js';
-import { aTrialDir, runCommand, startServerProcess } from '../stress/server-process.js';
+import { postCapture } from '../trials/call-api.js';
+import { aTrialDir, runCommand, startServerProcess } from '../trials/server-process.js';
 
 /** Without the API alone, which does nothing and which prom-client loads for exemplars. */
 const OPEN_TELEMETRY = /opentelemetry(?!\/api\/)|otlp/;

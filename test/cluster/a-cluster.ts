@@ -7,7 +7,7 @@ import { inject } from 'vitest';
 import { type BucketServer, startBucketServer } from '../fixtures/bucket-server.js';
 import { createDatabase, dropDatabase, type PostgresServer } from '../fixtures/postgres.js';
 import { rememberBrowsers } from '../render/install/any-browser.js';
-import { type ServerProcess, startServerProcess } from '../stress/server-process.js';
+import { type ServerProcess, startServerProcess } from '../trials/server-process.js';
 
 export interface Cluster extends AsyncDisposable {
   databaseUrl: string;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { ofFile } from '../fixtures/of-file.js';
 import { startPostgres } from '../fixtures/postgres.js';
-import { type ClusterOptions, runOn } from '../stress/cluster.js';
-import { run as runConcurrent } from '../stress/concurrent.js';
+import { type ClusterOptions, runOn } from '../trials/cluster.js';
+import { run as runConcurrent } from '../trials/concurrent.js';
 import { aDatabase } from './a-cluster.js';
 
 /** These tests have their own server, because one of them restarts it. */

@@ -4,7 +4,7 @@ import { silentLog } from '../../src/log.js';
 import { PG_MIGRATIONS_DIR } from '../../src/package-files.js';
 import { openPostgresStore } from '../../src/store/postgres/open-store.js';
 import { aCaller, aNewJob, claimNext, RULES } from '../store/factories.js';
-import { runCommand } from '../stress/server-process.js';
+import { runCommand } from '../trials/server-process.js';
 import { aCluster, aDatabase } from './a-cluster.js';
 
 test('commands migrate the database, manage it, and explain how to copy it', async () => {

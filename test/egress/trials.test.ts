@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { run as channels } from '../stress/channels.js';
+import { run as channels } from '../trials/channels.js';
 
 it('channels: a browser finds no way out but its proxy', async () => {
   const { problems, figures } = await channels({ shapes: 1, sources: 0 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { run as fuzz } from '../stress/fuzz.js';
-import { run as oracle } from '../stress/oracle.js';
+import { run as fuzz } from '../trials/fuzz.js';
+import { run as oracle } from '../trials/oracle.js';
 
 /** Figures of time are judged by the full forms, on a machine with nothing else to do. */
 const beside = (problems: string[], times: RegExp) => problems.filter((problem) => !times.test(problem));

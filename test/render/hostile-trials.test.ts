@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { run as hostile } from '../stress/hostile.js';
+import { run as hostile } from '../trials/hostile.js';
 
 it('hostile: pages that mean harm end in time, as what they are', async () => {
   // Figures of time and memory are judged by the full form, on a machine with nothing else to do.

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { run as isolation } from '../stress/isolation.js';
-import { run as realPages } from '../stress/real-pages.js';
+import { run as isolation } from '../trials/isolation.js';
+import { run as realPages } from '../trials/real-pages.js';
 
 it('real-pages: Markdown holds the text', async () => {
   const { problems } = await realPages({ pictures: 0 });

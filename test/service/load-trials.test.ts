@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { run as kill } from '../stress/kill.js';
+import { run as kill } from '../trials/kill.js';
 
 it('kill: loses, repeats and wrongly charges nothing when the server is killed', async () => {
   const { problems, figures } = await kill({ rounds: 3, orphanMs: 10_000 });

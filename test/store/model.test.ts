@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Database, type Db } from '../../src/store/sqlite/driver.js';
-import { run } from '../stress/model.js';
+import { run } from '../trials/model.js';
 import { aPlace, IS_POSTGRES } from './factories.js';
 
 /** Tables that grow with every job. `accounts`, `turns`, `counters` and the like stay small. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { run as receivers } from '../stress/receivers.js';
-import { run as isolation } from '../stress/webhook-isolation.js';
-import { run as kills } from '../stress/webhook-kills.js';
+import { run as receivers } from '../trials/receivers.js';
+import { run as isolation } from '../trials/webhook-isolation.js';
+import { run as kills } from '../trials/webhook-kills.js';
 
 test('receivers that hang delay no other, and fail no capture', async () => {
   const { problems, figures } = await isolation({ hanging: 40, good: 8, captures: 2, limitMs: 8_000, judge: 0 });

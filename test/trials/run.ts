@@ -1,6 +1,6 @@
 /**
  * `npm run trial -- <id> [--name value …]`: runs one trial in full and prints its figures; `npm run trial -- list` names them.
- * A trial is a program under test/stress/ that exports `run(args)`. Exit code 0 when it held, 1 when not, 2 for wrong usage.
+ * A trial is a program under test/trials/ that exports `run(args)`. Exit code 0 when it held, 1 when not, 2 for wrong usage.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import type { TrialResult } from './trial-result.js';
 
 type TrialArgs = Record<string, number | string>;
 
-const DIRECTORY = 'test/stress';
+const DIRECTORY = 'test/trials';
 const PROBLEMS_TOLD = 30;
 
 /** Promises that ordinary tests show whole: their trial runs these, by a part of their titles. They take no options. */
