@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { builtModulesForVite } from './scripts/built-modules.mjs';
+import { existing, testProjects } from './scripts/test-projects.js';
 
-const TRIALS = 'test/**/*trials.test.ts';
 /** Tests of the store that hold for each engine. */
 const STORE = [
   'accept',
@@ -18,35 +18,39 @@ const STORE = [
   'shared-render',
   'uploads',
 ].map((name) => `test/store/${name}.test.ts`);
-const CLUSTER = 'test/cluster/*.test.ts';
+const { tests, service, browser, trials } = testProjects();
+/** For tests that start processes, which can have no processor for seconds on a shared machine. */
+const PROCESS_LIMITS = { testTimeout: 300_000, hookTimeout: 300_000 };
 
 export default defineConfig({
   plugins: [builtModulesForVite()],
   test: {
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    testTimeout: 5_000,
+    hookTimeout: 30_000,
     pool: 'forks',
     // A process runs many files: loading the program and its libraries anew for each took a fifth of the processor time.
     isolate: false,
+    maxWorkers: 2,
     // Of the tests of one file that wait at once: captures of more than four pages at once miss their times on two cores.
     maxConcurrency: 2,
-    // On a shared machine, a capture of any test can have no processor for seconds.
-    retry: 1,
+    reporters: ['default', './scripts/retries-reporter.ts'],
     projects: [
-      { extends: true, test: { name: 'trials', include: [TRIALS], maxWorkers: 2, sequence: { groupOrder: 0 } } },
       {
         extends: true,
-        test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: [TRIALS, CLUSTER], maxWorkers: 2, sequence: { groupOrder: 1 } },
+        test: { name: 'tests', include: tests, setupFiles: 'test/fixtures/no-processes.ts', sequence: { groupOrder: 0 } },
       },
+      { extends: true, test: { ...PROCESS_LIMITS, name: 'service', include: service, sequence: { groupOrder: 1 } } },
+      { extends: true, test: { ...PROCESS_LIMITS, name: 'browser', include: browser, retry: 1, sequence: { groupOrder: 1 } } },
+      { extends: true, test: { ...PROCESS_LIMITS, name: 'trials', include: trials, sequence: { groupOrder: 2 } } },
       {
         extends: true,
         test: {
+          ...PROCESS_LIMITS,
           name: 'postgres',
-          include: [...STORE, CLUSTER],
+          include: [...existing(STORE), 'test/cluster/*.test.ts'],
           env: { STILLFRAME_TEST_ENGINE: 'postgres' },
           globalSetup: 'test/fixtures/postgres-setup.ts',
-          maxWorkers: 2,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -21,6 +21,7 @@ const result = spawnSync(
     'node_modules/vitest/vitest.mjs',
     'run',
     '--reporter=default',
+    '--reporter=./scripts/retries-reporter.ts',
     '--reporter=json',
     '--outputFile.json=test-results/report.json',
     ...process.argv.slice(2),

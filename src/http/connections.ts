@@ -15,8 +15,6 @@ interface Connection {
 
 /** Pending requests of a connection. Hardly any client sends a request before it has the last response. */
 const MAX_PENDING = 4;
-/** Streamed responses: each holds an open file and buffers, or one of the bucket's connections for readers, of which there are more. */
-const MAX_STREAMS = 240;
 
 /**
  * The open connections of a server. An address has no fixed share of them, since all clients of a reverse proxy have the same address:
@@ -27,14 +25,14 @@ export class Connections {
   readonly #open = new Map<Socket, Connection>();
   #streams = 0;
 
-  constructor(private readonly max: number) {}
+  constructor(private readonly max: { connections: number; streams: number }) {}
 
   /** To be called for each new connection. Closes another one if there are too many; this one if no other waits for its client. */
   add(socket: Socket): void {
     const address = clientAddress({ socket });
     this.#open.set(socket, { socket, address, pending: [], streams: false, since: performance.now() });
     socket.once('close', () => this.#remove(socket));
-    if (this.#open.size > this.max) this.#makeRoom(waitsForClient);
+    if (this.#open.size > this.max.connections) this.#makeRoom(waitsForClient);
   }
 
   /**
@@ -71,7 +69,7 @@ export class Connections {
   #beginStream(connection: Connection): void {
     connection.streams = true;
     this.#streams++;
-    if (this.#streams > MAX_STREAMS) this.#makeRoom(({ streams }) => streams);
+    if (this.#streams > this.max.streams) this.#makeRoom(({ streams }) => streams);
   }
 
   #endStream(connection: Connection): void {

@@ -20,6 +20,8 @@ export interface Listening {
   requestTimeoutMs?: number;
   /** At more connections, the server closes one of those that wait for their client. */
   maxConnections?: number;
+  /** At more responses that are streamed from the storage, the server closes the connection of one. */
+  maxStreams?: number;
 }
 
 /** Why the server cannot start, in one line for the operator. */
@@ -43,6 +45,8 @@ const KEEP_ALIVE_MS = 65_000;
 const IDLE_TIMEOUT_MS = 180_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_CONNECTIONS = 4_096;
+/** Each holds an open file and buffers, or one of the bucket's connections for readers, of which there are more. */
+const MAX_STREAMS = 240;
 /** An invalid host: a request without a Host header, which HTTP/1.1 forbids, is rejected like any other bad Host. */
 const MISSING_HOST = ' ';
 /** How much of an unread body is still received and discarded, so that the client can read the response. */
@@ -68,7 +72,10 @@ export async function startHttp(app: Hono<AppEnv>, services: AppServices, listen
     // Requests that the adaptor rejects before the app sees them (a bad Host or path), and thrown values that are not Errors.
     errorHandler: (thrown) => answerOutside(services, thrown),
   });
-  const connections = new Connections(Math.min(MAX_CONNECTIONS, listening.maxConnections ?? MAX_CONNECTIONS));
+  const connections = new Connections({
+    connections: Math.min(MAX_CONNECTIONS, listening.maxConnections ?? MAX_CONNECTIONS),
+    streams: listening.maxStreams ?? MAX_STREAMS,
+  });
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     connections.inTurn(incoming, outgoing, () => {
       discardRestOf(incoming, outgoing);

@@ -8,13 +8,21 @@ import { startDnsServer } from '../fixtures/dns-server.js';
 import { ofFile } from '../fixtures/of-file.js';
 import { startSite } from '../fixtures/site/site.js';
 import { folderOfFile } from '../fixtures/temporary-folder.js';
+import { ANY_BROWSER } from '../render/install/any-browser.js';
 
 const site = await ofFile(startSite({ host: '127.0.0.1' }));
 const dns = await ofFile(startDnsServer({ 'wiki.internal': ['127.0.0.1'], wiki: ['127.0.0.1'] }));
 const dataDir = folderOfFile();
 
 async function once(host: string, publicOnly: boolean) {
-  const config = { ...readConfig({}, {}), dataDir, lists: false, browserInstall: false, dnsServers: [dns.address] };
+  const config = {
+    ...readConfig({}, {}),
+    dataDir,
+    lists: false,
+    chromium: ANY_BROWSER.path,
+    browserInstall: false,
+    dnsServers: [dns.address],
+  };
   const url = `http://${host}:${new URL(site.url('/')).port}/article`;
   const { options } = parseSubmission({ url, format: 'png' }, { forceAsync: false, webhookAllow: [] });
   const allowDestinations = allowedOnThisMachine(config, { publicOnly, zone: 'page.localhost' });

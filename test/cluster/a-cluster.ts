@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { type BucketServer, startBucketServer } from '../fixtures/bucket-server.js';
-import { createDatabase, dropDatabase, type PostgresServer } from '../fixtures/postgres.js';
+import { createDatabase, dropDatabase } from '../fixtures/databases.js';
+import type { PostgresServer } from '../fixtures/postgres.js';
 import { rememberBrowsers } from '../render/install/any-browser.js';
 import { type ServerProcess, startServerProcess } from '../trials/server-process.js';
 

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import type { Store } from '../../src/store/store.js';
 import { type DatabaseProxy, startDatabaseProxy } from '../fixtures/database-proxy.js';
-import { createDatabase, dropDatabase } from '../fixtures/postgres.js';
+import { createDatabase, dropDatabase } from '../fixtures/databases.js';
 import { aCaller, aNewJob, type Caller, claimNext, claimOf, openAt, RULES } from '../store/factories.js';
 
 const LEASE_MS = 30_000;

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { LOCKS, openDatabase } from '../../src/store/postgres/connect.js';
 import { StoreError } from '../../src/store/store-error.js';
-import { dropDatabase } from '../fixtures/postgres.js';
+import { dropDatabase } from '../fixtures/databases.js';
 import { openAt } from '../store/factories.js';
 import { aDatabase } from './a-cluster.js';
 

@@ -22,7 +22,7 @@ import type {
   NodeFacts,
   Store,
 } from '../../src/store/store.js';
-import { createDatabase, dropDatabase } from '../fixtures/postgres.js';
+import { createDatabase, dropDatabase } from '../fixtures/databases.js';
 
 export const { migrationsDir: MIGRATIONS_DIR } = STORE_FILES;
 export const RULES: AcceptRules = { maxQueue: 1_000, webhookMaxAttempts: 5 };

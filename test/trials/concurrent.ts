@@ -7,7 +7,8 @@
 import pg from 'pg';
 import { periodOf } from '../../src/contract/pricing.js';
 import type { EndedJob, NewJob, Store } from '../../src/store/store.js';
-import { createDatabase, startPostgres } from '../fixtures/postgres.js';
+import { createDatabase } from '../fixtures/databases.js';
+import { startPostgres } from '../fixtures/postgres.js';
 import { NOON, openAt } from '../store/factories.js';
 import { Actor, aModelCaller, LEASE_MS, type Stage, type SteppedStore } from './model-steps.js';
 import { illegalOf, watchStore } from './model-watch.js';
