@@ -449,7 +449,7 @@ export function ownLocale(env: NodeJS.ProcessEnv = process.env): string {
   const named = [env.LC_ALL, env.LC_PAPER, env.LANG].find((value) => value !== undefined && value !== '');
   const isNone = named === undefined ? process.platform === 'linux' : /^(C|POSIX)(\.|$)/i.test(named);
   if (isNone) return 'und';
-  return named === undefined ? Intl.DateTimeFormat().resolvedOptions().locale : named.replace(/[.@].*$/, '').replace('_', '-');
+  return named === undefined ? Intl.DateTimeFormat().resolvedOptions().locale : named.split(/[.@]/, 1).join('').replace('_', '-');
 }
 
 /** Whether GitHub runs this program, and reads workflow commands from what it prints. */
@@ -519,7 +519,7 @@ function readOnOff(given: string): boolean | undefined {
 }
 
 function readWebUrl(given: string): string | undefined {
-  return /^https?:\/\/[^/]/i.test(given) && URL.canParse(given) ? given.replace(/\/+$/, '') : undefined;
+  return /^https?:\/\/[^/]/i.test(given) && URL.canParse(given) ? given.replace(/(?<!\/)\/+$/, '') : undefined;
 }
 
 function splitAtCommas(given: string): string[] {

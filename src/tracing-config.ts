@@ -133,7 +133,7 @@ function milliseconds(text: string): number {
 
 function ratio(text: string): number {
   const value = Number(text);
-  if (!/^\d*\.?\d+$/.test(text) || value > 1) throw new Error('a number from 0 to 1');
+  if (!/^(?:\d+(?:\.\d+)?|\.\d+)$/.test(text) || value > 1) throw new Error('a number from 0 to 1');
   return value;
 }
 

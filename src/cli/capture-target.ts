@@ -15,7 +15,7 @@ const IS_PATH = /^(\.{0,2}[/\\]|\.{1,2}$|~\/|[a-z]:[/\\])/i;
 /** Extensions of page files that are not top-level domains, so that such a name cannot be a host. */
 const PAGE_FILE = /\.(html?|xhtml|svg)$/i;
 /** Matches a host that cannot be a directory: localhost, or a name with a dot or a port. */
-const HOST_FIRST = /^(localhost|[^/?#]+\.[^/?#]+|\[[^\]]*\]|[^/?#]+:\d+)([:/?#]|$)/i;
+const HOST_FIRST = /^(localhost|[^/?#][^/?#.]*\.[^/?#]+|\[[^\]]*\]|[^/?#]+:\d+)([:/?#]|$)/i;
 
 /**
  * Reads a target: `-` is standard input; a path or the name of an existing page file is a file; everything else is a URL. A loopback host

@@ -82,7 +82,7 @@ function decoded(text: string): string {
 
 /** Makes a plain name. Shortened names end in a digest of the whole, so that long addresses get different names. */
 function plain(text: string): string {
-  const name = text.replace(/[^\p{L}\p{N}._]+/gu, '-').replace(/^[-.]+|[-.]+$/g, '') || 'capture';
+  const name = text.replace(/[^\p{L}\p{N}._]+/gu, '-').replace(/^[-.]+|(?<![-.])[-.]+$/g, '') || 'capture';
   if (name.length <= NAME_MAX_CHARS) return name;
   return `${name.slice(0, NAME_MAX_CHARS - 9)}-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
 }

@@ -60,7 +60,7 @@ export function addTopCommand(program: Command): void {
     .addHelpText('after', '\nExample:\n  stillframe top --url http://127.0.0.1:3000');
   addSettings(top, ['host', 'port']).action(async (options: TopOptions, command: Command) => {
     const config = readSettings(command);
-    const url = (options.url ?? localUrl(config)).replace(/\/+$/, '');
+    const url = (options.url ?? localUrl(config)).replace(/(?<!\/)\/+$/, '');
     if (!URL.canParse(url)) throw new OperatorError(`"${url}" is not a URL such as http://127.0.0.1:3000.`);
     const read = () => readServer(url, config.metricsToken);
     for (let before: Reading | null = null; ; ) {
@@ -197,6 +197,6 @@ export function stageTimes(now: Samples, before: Samples | null): StageTimes[] {
 function readSample(line: string): Sample | null {
   const [, name, labels = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
   if (name === undefined || value === undefined) return null;
-  const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, key = '', text = '']) => [key, text]);
+  const pairs = [...labels.matchAll(/(?<!\w)(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, key = '', text = '']) => [key, text]);
   return { name, labels: Object.fromEntries(pairs), value: Number(value) };
 }

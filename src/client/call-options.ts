@@ -107,7 +107,7 @@ export function checkedBaseUrl(text: string): string {
   if (url === null || !/^https?:$/.test(url.protocol) || `${url.username}${url.password}${url.search}${url.hash}` !== '') {
     throw new TypeError('`baseUrl` must be the http or https address of the server, such as https://shots.example.com');
   }
-  return (url.origin + url.pathname).replace(/\/+$/, '');
+  return (url.origin + url.pathname).replace(/(?<!\/)\/+$/, '');
 }
 
 /**

@@ -29,7 +29,7 @@ export async function signedLink(request: LinkRequest, signing: LinkSigning & { 
   if (!(Number.isFinite(expiresIn) && expiresIn > 0)) throw invalidArgument('`expiresIn` must be a number of seconds, more than 0.');
   const expires = Math.floor(Date.now() / 1000 + expiresIn);
   const query = canonicalQuery([...pairsOf(request, ''), ['key', keyId], ['expires', String(expires)]]);
-  return `${baseUrl.replace(/\/+$/, '')}/v1/render?${query}&signature=${await sign(signingSecret, query)}`;
+  return `${baseUrl.replace(/(?<!\/)\/+$/, '')}/v1/render?${query}&signature=${await sign(signingSecret, query)}`;
 }
 
 type Pair = [name: string, value: string];

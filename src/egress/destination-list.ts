@@ -57,7 +57,7 @@ function parseEntry(text: string): Entry {
   if (text === '*') return { kind: 'all' };
   const range = parseRange(text);
   if (range !== null) return { kind: 'range', range, port: null };
-  const [, host = '', digits] = /^(\[[^\]]*\]|[^:/]*|[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*)(?::(\d{1,5}))?$/i.exec(text) ?? [];
+  const [, host = '', digits] = /^(\[[^\]]*\]|[^:/]*|[0-9a-f.]*:[0-9a-f.]*:[0-9a-f:.]*)(?::(\d{1,5}))?$/i.exec(text) ?? [];
   const port = digits === undefined ? null : Number(digits);
   if (port !== null && (port < 1 || port > 65_535)) throw wrong();
   if (host.startsWith('*.')) return { kind: 'zone', suffix: `.${nameOf(host.slice(2))}`, port };

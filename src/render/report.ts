@@ -160,5 +160,5 @@ async function asksForPassword(page: OpenPage, options: CaptureOptions): Promise
 
 function placeOf(url: string): string {
   const { host, pathname } = new URL(url);
-  return host.replace(/^www\./, '') + pathname.replace(/\/+$/, '');
+  return host.replace(/^www\./, '') + pathname.replace(/(?<!\/)\/+$/, '');
 }

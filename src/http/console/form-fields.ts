@@ -78,7 +78,7 @@ function readField({ name, kind, type, defaultValue }: FormField, form: Form): u
   if (kind === 'choices') return form.has(name) ? form.values(name) : undefined;
   const text = form.value(name).trim();
   if (text === '') return undefined;
-  const lines = text.split(/\s*\n\s*/);
+  const lines = text.split(/(?<!\s)\s*\n\s*/);
   switch (kind) {
     case 'number':
       return toNumber(text);

@@ -216,7 +216,7 @@ const OWN_FLAG =
 const FLAGS = z.array(text).transform((flags, context) => {
   const asked: Record<string, unknown> = {};
   for (const flag of flags.filter((one) => !OWN_FLAG.test(one))) {
-    const [, name = '', value = ''] = /^--([^=]*)=?(.*)$/s.exec(flag) ?? [];
+    const [, name = '', value = ''] = /^--([^=]*)(?:=(.*))?$/s.exec(flag) ?? [];
     if (name === 'proxy-server') asked.proxy = { server: value };
     else if (name === 'lang') asked.locale = value;
     else if (name === 'ignore-certificate-errors') asked.ignore_https_errors = true;

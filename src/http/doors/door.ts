@@ -235,7 +235,7 @@ const MILLISECONDS: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, μ
 export function durationMs(text: string): number | undefined {
   if (text === '0') return 0;
   if (!/^\+?((\d{1,9}(\.\d{0,9})?|\.\d{1,9})(ns|us|µs|μs|ms|s|m|h)){1,8}$/.test(text)) return undefined;
-  const parts = [...text.matchAll(/([\d.]+)(ns|us|µs|μs|ms|s|m|h)/g)];
+  const parts = [...text.matchAll(/(?<![\d.])([\d.]+)(ns|us|µs|μs|ms|s|m|h)/g)];
   return Math.round(parts.reduce((sum, [, amount, unit = '']) => sum + Number(amount) * (MILLISECONDS[unit] ?? 0), 0));
 }
 

@@ -63,7 +63,7 @@ const FIELDS: Record<string, DoorField<Reading>> = {
   skipNetworkAlmostIdleEvent: field(boolean, (skips, { draft }) => skips || Object.assign(draft, { wait_for_idle: true })),
   waitDelay: put(duration, 'draft', 'delay'),
   waitWindowStatus: field(text, (status, { expressions }) => expressions.push(`window.status === ${JSON.stringify(status)}`)),
-  waitForExpression: field(text, (expression, { expressions }) => expressions.push(expression.replace(/[;\s]+$/, ''))),
+  waitForExpression: field(text, (expression, { expressions }) => expressions.push(expression.replace(/(?<![;\s])[;\s]+$/, ''))),
   waitForSelector: put(text, 'draft', 'wait_for_selector'),
   cookies: field(json(z.array(cookie).max(100), 'a JSON array of cookies with name, value and domain'), (cookies, { draft }) => {
     // Unlike `cookies`, these may be for any host, as those of Gotenberg.

@@ -27,7 +27,7 @@ export async function passOn(services: AppServices, c: Context<AppEnv>, upstream
   const { incoming } = c.env;
   const { pathname, search } = new URL(c.req.url);
   // The request target itself could be absolute, or leave the path of the setting.
-  const url = new URL(`${upstream.replace(/\/+$/, '')}${pathname}${search}`);
+  const url = new URL(`${upstream.replace(/(?<!\/)\/+$/, '')}${pathname}${search}`);
   if (Number(incoming.headers['content-length']) > PAGE_FILES_MAX_BYTES) throw tooLarge();
   return await exchange(services, c, { url, headers: passedOn(incoming.headers), body: incoming });
 }
@@ -55,7 +55,7 @@ export async function convertAtUpstream(
     'content-length': String(head.length + pdf.bytes + tail.length),
     'gotenberg-trace': c.var.exchange.headers['gotenberg-trace'] ?? '',
   };
-  const url = new URL(`${upstream.replace(/\/+$/, '')}/forms/pdfengines/convert`);
+  const url = new URL(`${upstream.replace(/(?<!\/)\/+$/, '')}/forms/pdfengines/convert`);
   return await exchange(services, c, { url, headers, body: body(), disposition });
 }
 
@@ -110,7 +110,12 @@ async function exchange(services: AppServices, c: Context<AppEnv>, { url, header
 }
 
 function passedOn(headers: IncomingHttpHeaders): Record<string, string | string[]> {
-  const named = new Set((headers.connection ?? '').toLowerCase().split(/\s*,\s*/));
+  const named = new Set(
+    (headers.connection ?? '')
+      .toLowerCase()
+      .split(',')
+      .map((name) => name.trim()),
+  );
   const kept = Object.entries(headers).filter(([name, value]) => value !== undefined && !NOT_PASSED_ON.has(name) && !named.has(name));
   return Object.fromEntries(kept) as Record<string, string | string[]>;
 }

@@ -13,7 +13,7 @@ export type MarkdownAnswer = { html: string } | { problem: string };
 
 /** An action of Go's templates: `{{ toHTML "file.md" }}` is known. */
 const ACTION = /\{\{-?([^{}]*)\}\}/g;
-const TO_HTML = /^\s*toHTML\s+(?:"([^"\\]*)"|`([^`]*)`)\s*-?\s*$/;
+const TO_HTML = /^\s*toHTML\s+(?:"([^"\\]*)"|`([^`]*)`)\s*(?:-\s*)?$/;
 const SHOWN_CHARS = 60;
 
 parentPort?.postMessage(fillTemplate(workerData as MarkdownForm));

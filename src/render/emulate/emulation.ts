@@ -143,7 +143,7 @@ function systemOf(userAgent: string) {
 
 /** Reduced user agents use K in place of every Android model. */
 function modelOf(userAgent: string): string {
-  const model = /Android [\d.]+; ([^;)]+?)(?: Build\/[^;)]*)?\)/.exec(userAgent)?.[1] ?? '';
+  const model = /Android [\d.]+; ([^;)]+)\)/.exec(userAgent)?.[1]?.split(' Build/', 1)[0] ?? '';
   return model === 'K' ? '' : model;
 }
 

@@ -25,7 +25,7 @@ const SHRINK_MAX = 0.5;
 /** The engine tries such rules for every request, whatever its URL. The largest public lists have some hundreds. */
 const REGEXES_MAX = 5_000;
 const REGEX_LINE = /^(?:@@)?\/.+\/(?:\$|[ \t]*$)/;
-const CHECKSUM_LINE = /^[ \t]*![ \t]*checksum[ \t:-]+([\w+/=]+)[^\n]*\n/im;
+const CHECKSUM_LINE = /^[ \t]*![ \t]*checksum[ \t:-]+([\w+/=]+)(?![\w+/=])[^\n]*\n/im;
 
 /** The tasks by name. Arguments and results are plain data. */
 const JOBS = { parse, check, extract };
@@ -88,7 +88,7 @@ export function listProblem(text: string, { formerRules, isOwn = false, isWhole 
   if (formerRules >= RULES_MIN && rules < formerRules * (1 - SHRINK_MAX)) return `has ${rules} rules where it had ${formerRules}`;
   const regexes = normal.split('\n').filter((line) => REGEX_LINE.test(line)).length;
   if (regexes > REGEXES_MAX) return `has ${regexes} rules that are regular expressions, more than ${REGEXES_MAX}`;
-  const stated = CHECKSUM_LINE.exec(normal)?.[1]?.replace(/=+$/, '');
+  const stated = CHECKSUM_LINE.exec(normal)?.[1]?.replace(/(?<!=)=+$/, '');
   if (stated !== undefined && !checksums(normal).includes(stated)) return 'does not match its own checksum';
   return null;
 }
@@ -96,7 +96,7 @@ export function listProblem(text: string, { formerRules, isOwn = false, isWhole 
 /** The checksum by the list authors' convention: MD5 without the checksum line, with or without empty lines. */
 function checksums(text: string): string[] {
   const rest = text.replace(CHECKSUM_LINE, '');
-  return [rest, rest.replace(/\n+/g, '\n')].map((form) => createHash('md5').update(form).digest('base64').replace(/=+$/, ''));
+  return [rest, rest.replace(/\n+/g, '\n')].map((form) => createHash('md5').update(form).digest('base64').replace(/(?<!=)=+$/, ''));
 }
 
 if (parentPort !== null) {

@@ -182,7 +182,7 @@ const NAME_MAX_CHARS = 120;
 export function nameOf(element: Element): string {
   // A form's `id` and `classList` may be its fields.
   const [id, classes] = ['id', 'class'].map((name) => (element.getAttribute(name) ?? '').slice(0, NAME_MAX_CHARS));
-  const named = `${element.localName}${id === '' ? '' : `#${id}`}${(classes ?? '').replace(/\s*(\S+)/g, '.$1')}`;
+  const named = `${element.localName}${id === '' ? '' : `#${id}`}${(classes ?? '').replace(/(?<!\s)\s*(\S+)/g, '.$1')}`;
   return named.trim().slice(0, NAME_MAX_CHARS);
 }
 

@@ -9,7 +9,7 @@ const ELEMENTS_MAX = 60_000;
 const TITLE_MAX_CHARS = 2_000;
 const LANGUAGE_MAX_CHARS = 100;
 const OF_HEIGHT = /height|aspect-ratio|orientation/;
-const LENGTH = /url\([^)]*\)|"[^"]*"|(?<![\w#.-])([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)[sld]?v(h|b|min|max)\b/gi;
+const LENGTH = /url\((?:"[^"]*"|[^"()]*)\)|"[^"]*"|(?<![\w#.-])([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?)[sld]?v(h|b|min|max)\b/gi;
 
 let layout = new Map<HTMLElement, [top: number, height: number, contentHeight: number]>();
 /** Inline styles before they were changed. */

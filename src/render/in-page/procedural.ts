@@ -154,10 +154,10 @@ function hasAttribute(element: Element, wanted: string): boolean {
 
 /** @param wanted `property: value`; the value is a text or a regular expression */
 function hasStyle(element: Element, op: 'matches-css' | 'matches-css-after' | 'matches-css-before', wanted: string): boolean {
-  const [, part, property = '', value = ''] = /^(?:(before|after)\s*,\s*)?([\w-]+)\s*:\s*(.*)$/s.exec(wanted) ?? [];
+  const [, part, property = '', value = ''] = /^(?:(before|after)\s*,\s*)?([\w-]+)\s*:(.*)$/s.exec(wanted) ?? [];
   const pseudo = part ?? (op === 'matches-css' ? null : op.slice('matches-css-'.length));
   const style = element.ownerDocument.defaultView?.getComputedStyle(element, pseudo === null ? null : `::${pseudo}`);
-  return style !== undefined && is(style.getPropertyValue(property), value);
+  return style !== undefined && is(style.getPropertyValue(property), value.trimStart());
 }
 
 /** Whether the text contains the pattern, or matches it. */

@@ -140,7 +140,7 @@ function turndown(url: string): TurndownService {
 
 /** Removes links without text, and unwraps links within the page. */
 function link(text: string, href: string, url: string): string {
-  const words = text.trim().replace(/\s*\n\s*/g, ' ');
+  const words = text.trim().replace(/(?<!\s)\s*\n\s*/g, ' ');
   if (words === '') return '';
   const inPage = href.startsWith('#') || href.startsWith(`${url.split('#', 1)[0]}#`);
   return inPage ? words : `[${words}](${href.replaceAll('(', '%28').replaceAll(')', '%29').replaceAll(' ', '%20')})`;

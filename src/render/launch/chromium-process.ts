@@ -109,7 +109,7 @@ export async function versionOf(executable: Executable): Promise<string | null> 
       killSignal: 'SIGKILL',
       env: { PATH: SYSTEM_PATH, HOME: '/nonexistent', ...executable.env },
     });
-    return /\d+\.\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? null;
+    return /\d{1,9}\.\d{1,9}\.\d{1,9}\.\d{1,9}/.exec(stdout)?.[0] ?? null;
   } catch {
     return null;
   }

@@ -103,7 +103,7 @@ export const WALL_SIGNS: readonly WallSigns[] = [
     vendor: 'akamai',
     siteHeader: 'server: akamai',
     wall: '#sec-if-cpt-container,#sec-cpt-if,iframe[src*="/_sec/cp_challenge/"],script[src*="/_sec/cp_challenge/"]',
-    words: /^access denied\n[\s\S]*reference\s*#?\s*[\da-f]+\.[\da-f]+\.\d+\.[\da-f]+|errors\.edgesuite\.net/i,
+    words: /^access denied\n[\s\S]*reference\s*(?:#\s*)?[\da-f]+\.[\da-f]+\.\d+\.[\da-f]+|errors\.edgesuite\.net/i,
   },
   {
     vendor: 'imperva',

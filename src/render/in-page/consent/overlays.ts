@@ -214,7 +214,7 @@ function labelOf(control: HTMLElement): string {
 function trimmedLabel(label: string): string {
   return label
     .replace(/\s+/g, ' ')
-    .replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
+    .replace(/^[^\p{L}\p{N}]+|(?<![^\p{L}\p{N}])[^\p{L}\p{N}]+$/gu, '')
     .trim();
 }
 
