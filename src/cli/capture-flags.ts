@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
 import { FIELD_LIST, type Field, flagNameOf } from '../contract/field-list.js';
-import { numberOrList } from '../contract/field-rules.js';
+import { numberOrList, plainFormat } from '../contract/field-rules.js';
 import { FIELD_GROUPS } from '../contract/request-fields.js';
 import { parseSubmission, type RequestIssue } from '../contract/submission.js';
 import { UsageError } from './operator-error.js';
@@ -115,9 +115,9 @@ function toFlag(field: Field): Flag {
       if (field.defaultValue !== true) return plain(option(''));
       return plain(new Option(long.replace('--', '--no-'), ownHelp ?? `not: ${help}`));
     case 'number':
-      return plain(field.choices.length > 0 ? oneOf(option(' <n>'), field.choices) : option(' <n>').argParser(number));
+      return plain(field.choices.length > 0 ? oneOf(option(' <n>'), field.choices, number) : option(' <n>').argParser(number));
     case 'enum':
-      return plain(option(' <choice>').choices(field.choices));
+      return plain(oneOf(option(' <choice>'), field.choices, String));
     case 'string':
       return plain(option(' <text>'));
     case 'record':
@@ -166,10 +166,10 @@ function place(body: Record<string, unknown>, name: string, value: unknown): voi
   body[parent] = key === undefined ? value : { ...(body[parent] as Record<string, unknown> | undefined), [key]: value };
 }
 
-/** An option for one of several numbers. */
-function oneOf(option: Option, choices: readonly string[]): Option {
+/** An option for one of several values, from which `read` makes that of the field. */
+function oneOf(option: Option, choices: readonly string[], read: (choice: string) => string | number): Option {
   const check = option.choices(choices).parseArg;
-  return option.argParser((value) => number(String(check?.(value, undefined))));
+  return option.argParser((value) => read(String(check?.(plainFormat(value), undefined))));
 }
 
 function number(value: string): number {

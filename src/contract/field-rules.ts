@@ -67,6 +67,11 @@ export function hasControlCharacter(text: string): boolean {
   return /[\u0000-\u001f\u007f]/.test(text);
 }
 
+/** The value of a field `format`: `jpg` is another name of jpeg. */
+export function plainFormat<Value>(format: Value): Value | 'jpeg' {
+  return format === 'jpg' ? 'jpeg' : format;
+}
+
 /** Whether a value of JSON is an object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -158,7 +158,7 @@ export const pictureEntrySchema = z.strictObject({
   padding: whole({ min: 0, max: limits.PADDING_MAX_PX })
     .optional()
     .meta({ description: 'as `padding` of the request; also for `selector_all`', example: 16 }),
-  format: z.enum(['png', 'jpeg', 'webp', 'bmp', 'pdf']).optional().meta({ description: "default: the request's" }),
+  format: z.enum(['png', 'jpeg', 'webp', 'bmp', 'pdf']).optional().meta({ description: "`jpg` is jpeg; default: the request's" }),
   quality: whole(limits.QUALITY).optional().meta({ description: "default: the request's", example: 80 }),
   resize: resize()
     .optional()
@@ -248,7 +248,7 @@ export const requestFields = {
   format: z
     .enum(['png', 'jpeg', 'webp', 'bmp', 'pdf'])
     .default('webp')
-    .meta({ group: 'Output', description: 'format of the picture', price: { pdf: 3 }, cli: { short: '-f' } }),
+    .meta({ group: 'Output', description: 'format of the picture; `jpg` is jpeg', price: { pdf: 3 }, cli: { short: '-f' } }),
   quality: whole(limits.QUALITY)
     .default(limits.QUALITY.default)
     .meta({ group: 'Output', description: 'encoding quality; jpeg and webp only', cli: { short: '-q' } }),

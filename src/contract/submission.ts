@@ -14,7 +14,7 @@ import {
 } from './capture-request.js';
 import { combinationIssues, severalIssues } from './combinations.js';
 import { FIELD_LIST, findField } from './field-list.js';
-import { camelName } from './field-rules.js';
+import { camelName, isObject, plainFormat } from './field-rules.js';
 import { meantField, nearestName } from './meant-field.js';
 import type { PageFilesOption } from './page-files.js';
 import { webhookUrlProblem } from './read-url.js';
@@ -63,7 +63,8 @@ export interface SubmissionRules {
  *
  * @throws CaptureError `invalid_request` with every problem in `details.issues`; `unsupported_option` for fields that exclude each other
  */
-export function parseSubmission(body: unknown, rules: SubmissionRules): Submission {
+export function parseSubmission(given: unknown, rules: SubmissionRules): Submission {
+  const body = withPlainFormats(given);
   const parsed = captureRequestSchema.safeParse(body);
   const issues = parsed.success ? [] : describeIssues(parsed.error.issues, body);
   issues.push(...callbackIssues(body, rules));
@@ -81,6 +82,14 @@ export function parseSubmission(body: unknown, rules: SubmissionRules): Submissi
   const several = severalIssues(submission.options);
   if (several.length > 0) throw invalidRequest(several);
   return submission;
+}
+
+/** Applies to the request and to each of its pictures, before any rule reads their formats. */
+function withPlainFormats(body: unknown): unknown {
+  if (!isObject(body)) return body;
+  const plain = (fields: object) => ('format' in fields ? { ...fields, format: plainFormat(fields.format) } : fields);
+  const captures = Array.isArray(body.captures) ? { captures: body.captures.map((one) => (isObject(one) ? plain(one) : one)) } : {};
+  return { ...plain(body), ...captures };
 }
 
 /** @throws CaptureError `unsupported_option` if there is an issue */
@@ -196,8 +205,7 @@ function describeIssues(issues: readonly z.core.$ZodIssue[], body: unknown, know
 function ofMeantForm(issue: z.core.$ZodIssue, body: unknown): readonly z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union' || issue.message !== 'Invalid input') return [issue];
   const value = valueAt(body, issue.path);
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  const form = issue.errors.at(isObject ? -1 : 0) ?? [];
+  const form = issue.errors.at(isObject(value) ? -1 : 0) ?? [];
   return form.map((one) => ({ ...one, path: [...issue.path, ...one.path] }));
 }
 

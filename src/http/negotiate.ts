@@ -50,5 +50,10 @@ export function formatOfAccept(accept = ''): CaptureFormat | null {
 
 /** The package `negotiator` returns an order only, in which equal weights look like a preference. */
 function readRanges(accept: string): { type: string; weight: number }[] {
-  return parseAccept(accept.slice(0, ACCEPT_MAX_CHARS)).map(({ type, q }) => ({ type: type.toLowerCase(), weight: q }));
+  return parseAccept(accept.slice(0, ACCEPT_MAX_CHARS)).map(({ type, q }) => ({ type: namedType(type.toLowerCase()), weight: q }));
+}
+
+/** The registered name of a media type: many programs write image/jpg. */
+function namedType(type: string): string {
+  return type === 'image/jpg' ? 'image/jpeg' : type;
 }

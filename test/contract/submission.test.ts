@@ -59,6 +59,15 @@ describe('a capture request', () => {
     expect(refusal({ ...URL_ONLY, viewport: { device_scale_factor: 2 } }).message).toContain('`deviceScaleFactor`');
   });
 
+  it('takes `jpg` for jpeg, in the rules for other fields and in the identity of the request too', () => {
+    const request = (format: string) => ({ ...URL_ONLY, format, captures: [{ selector_all: 'a', format }] });
+    expect(parse(request('jpg'))).toEqual(parse(request('jpeg')));
+    expect(parse(request('jpg')).options).toMatchObject({ format: 'jpeg', captures: [{ format: 'jpeg' }] });
+    for (const fields of [{ format: 'jpg' }, { captures: [{ format: 'jpg', omit_background: true }] }]) {
+      expect(refusal({ ...URL_ONLY, omit_background: true, ...fields }).message).toContain('omit_background` needs format');
+    }
+  });
+
   it('names the valid values of a choice', () => {
     expect(refusal({ ...URL_ONLY, format: 'gif' }).message).toBe('`format` must be one of png, jpeg, webp, bmp, pdf, not "gif"');
   });

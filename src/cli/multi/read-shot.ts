@@ -3,7 +3,7 @@ import { distance } from 'fastest-levenshtein';
 import { ownLocale } from '../../config.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureFormat, type CaptureOptions, shownUrl } from '../../contract/capture-request.js';
-import { isObject } from '../../contract/field-rules.js';
+import { isObject, plainFormat } from '../../contract/field-rules.js';
 import { printedOnPaper } from '../../contract/pdf-schema.js';
 import type { ToleratedCode } from '../../contract/request-fields.js';
 import type { RequestIssue } from '../../contract/submission.js';
@@ -120,7 +120,7 @@ function formatOf({ output, format }: Fields, note: Note): CaptureFormat | null 
   }
   const named = formatOfName(output);
   if (named === undefined) note('output', `is "${output}": it ${EXTENSIONS}`);
-  else if (named !== null && typeof format === 'string' && format !== named) {
+  else if (named !== null && typeof format === 'string' && plainFormat(format) !== named) {
     note('format', `is ${format}, and \`output\` is "${output}": give the file that extension, or leave \`format\` out`);
   }
   return named ?? null;

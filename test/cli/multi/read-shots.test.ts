@@ -50,10 +50,12 @@ server: { command: [npm, run, dev], port: 4000, timeout: 5000 }
 shots:
   - { url: example.com, output: a }
   - { url: example.com, output: b.png, viewport: { width: 900 }, selector: ~, cookies: [] }
-  - { url: example.com, output: c.pdf, selector: null }`);
-    const [a, b, c] = shots.map(({ options }) => options);
+  - { url: example.com, output: c.pdf, selector: null }
+  - { url: example.com, output: d.jpg, format: jpg }`);
+    const [a, b, c, d] = shots.map(({ options }) => options);
     expect(a).toMatchObject({ format: 'jpeg', selector: 'h1', pdf: null, view: { width: 600, height: 300 }, cookies: [{ name: 'a' }] });
     expect(b).toMatchObject({ format: 'png', selector: null, view: { width: 900, height: 300 }, cookies: [] });
+    expect(d).toMatchObject({ format: 'jpeg' });
     expect(c?.pdf?.paper.width).toBeCloseTo(8.27, 1);
   });
 
