@@ -38,7 +38,8 @@ beforeAll(async () => {
   bucket = await startUploadReceiver('127.0.0.2');
   service = await startService({ doors: [...DOOR_NAMES], webhookAllow: [receiver.origin, bucket.origin] });
   directory = await mkdtemp(join(tmpdir(), 'readme-'));
-  // The page that docs/html-files.md sends.
+  // The page and the request that docs/html-files.md sends.
+  await writeFile(join(directory, 'request.json'), exampleWith(readDocument('docs/html-files.md'), 'json', 'full_page'));
   await mkdir(join(directory, 'report', 'img'), { recursive: true });
   for (const file of ['index.html', 'style.css', 'img/logo.png']) await writeFile(join(directory, 'report', file), 'p { color: teal }');
 });

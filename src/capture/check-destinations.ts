@@ -1,10 +1,8 @@
-import { ALLOW_OWN_NETWORK, CaptureError } from '../contract/capture-error.js';
+import { ALLOW_OWN_NETWORK, CaptureError, notPublic } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
+import { unlessAllowed } from '../contract/read-url.js';
 import { invalidRequest, type RequestIssue } from '../contract/submission.js';
 import type { Egress, Requester } from '../egress/egress.js';
-
-/** The same message for a missing name, a private address and a failed look-up (decisions.md, Destinations). */
-const NOT_PUBLIC = 'must be on a host that resolves to public addresses';
 
 /**
  * Rejects, at submission, a webhook or upload whose host is not a public destination. Each attempt checks its connection again.
@@ -17,11 +15,14 @@ export async function checkWebhookHost(
   { path, url }: { path: string; url: string },
   allowedOrigins: readonly string[],
 ): Promise<void> {
-  const { origin, hostname, protocol, port } = new URL(url);
+  const read = new URL(url);
+  const { origin, hostname, protocol, port } = read;
   if (allowedOrigins.includes(origin)) return;
   const verdict = await egress.judgeHost(hostname, Number(port) || (protocol === 'https:' ? 443 : 80));
   if (verdict.ok) return;
-  throw blockedDestination([{ path, message: NOT_PUBLIC }]);
+  // The same for a missing name, a private address and a failed look-up (decisions.md, Destinations).
+  const message = `must be on a host with a public address, ${unlessAllowed(read)}. ${notPublic(hostname)}`;
+  throw blockedDestination([{ path, message }]);
 }
 
 /**

@@ -165,9 +165,9 @@ function answerWith(deps: SubmitDeps, acceptance: Acceptance): JobSnapshot {
     case 'conflict':
       throw idempotencyConflict(acceptance);
     case 'quota_exceeded':
-      throw quotaExceeded(acceptance);
+      throw quotaExceeded(acceptance, deps.now());
     case 'links_limit_exceeded':
-      throw linksLimitExceeded(acceptance);
+      throw linksLimitExceeded(acceptance, deps.now());
     case 'queue_full':
       throw unavailable('Too many captures are waiting. Try again shortly.', 5);
   }
@@ -185,22 +185,26 @@ export function idempotencyConflict(acceptance: { sameKey: boolean; jobId: strin
   });
 }
 
-function quotaExceeded(acceptance: Extract<Acceptance, { kind: 'quota_exceeded' }>): CaptureError {
-  const { quota, used, reserved, resetsAt } = acceptance;
+function quotaExceeded({ quota, used, reserved, resetsAt }: Extract<Acceptance, { kind: 'quota_exceeded' }>, now: number): CaptureError {
   return new CaptureError({
     code: 'quota_exceeded',
-    message: `The account's monthly quota of ${quota} credits does not cover this capture.`,
+    message: `The account's monthly quota of ${quota} credits does not cover this capture. ${sayReset(resetsAt)}`,
     details: { quota, used, reserved, resets_at: resetsAt },
+    retryAfterSeconds: (resetsAt - now) / 1000,
   });
 }
 
-function linksLimitExceeded(acceptance: Extract<Acceptance, { kind: 'links_limit_exceeded' }>): CaptureError {
-  const { limit, used, resetsAt } = acceptance;
+function linksLimitExceeded({ limit, used, resetsAt }: Extract<Acceptance, { kind: 'links_limit_exceeded' }>, now: number): CaptureError {
   return new CaptureError({
     code: 'quota_exceeded',
-    message: `The monthly limit of ${limit} credits for links of this key does not cover this capture.`,
+    message: `The monthly limit of ${limit} credits for links of this key does not cover this capture. ${sayReset(resetsAt)}`,
     details: { limit, used, resets_at: resetsAt },
+    retryAfterSeconds: (resetsAt - now) / 1000,
   });
+}
+
+function sayReset(at: number): string {
+  return `The next month begins on ${new Date(at).toISOString().slice(0, 10)}, in UTC.`;
 }
 
 function unavailable(message: string, retryAfterSeconds: number): CaptureError {

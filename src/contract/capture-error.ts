@@ -7,6 +7,11 @@
 export const ALLOW_OWN_NETWORK =
   'To capture a page of your own network, start the server with STILLFRAME_ALLOW_DESTINATIONS (--allow-destinations), or run `stillframe capture` on a machine that reaches it.';
 
+/** What callers hear of a name that does not exist, and of one with a private address (decisions.md, Destinations). */
+export function notPublic(host: string): string {
+  return `The host name "${host}" could not be resolved to a public address.`;
+}
+
 /** HTTP status when the error answers a request directly, and whether a retry may help; individual errors may differ (CaptureErrorInit). */
 export const ERROR_TABLE = {
   invalid_request: { status: 400, retriable: false },
@@ -42,7 +47,7 @@ export interface CaptureErrorInit {
   status?: number;
   /** Free-form, shown to the client. */
   details?: ErrorDetails;
-  /** Whole seconds; becomes the `Retry-After` header. */
+  /** Becomes the `Retry-After` header, in whole seconds. */
   retryAfterSeconds?: number;
   /** For the log only. */
   cause?: unknown;

@@ -35,9 +35,14 @@ export function webhookUrlProblem(text: string, allowedOrigins: readonly string[
   if (authorityOf(text).includes('@')) return 'must not carry credentials';
   if (text.includes('#')) return 'must not have a fragment';
   if (allowedOrigins.includes(url.origin)) return null;
-  if (url.protocol !== 'https:') return 'must be HTTPS';
-  if (url.port !== '') return 'must use port 443';
+  if (url.protocol !== 'https:') return `must be HTTPS, ${unlessAllowed(url)}`;
+  if (url.port !== '') return `must use port 443, ${unlessAllowed(url)}`;
   return null;
+}
+
+/** How the operator allows a webhook or upload to an address that is otherwise refused, as the end of a sentence. */
+export function unlessAllowed({ origin }: URL): string {
+  return `unless the server's operator lists ${origin} in STILLFRAME_WEBHOOK_ALLOW`;
 }
 
 /**

@@ -8,21 +8,22 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /**
  * The JSON value of a request: any JSON, but within the size and depth limits, in well-formed Unicode and without `__proto__`.
  *
- * @param bytes of a whole body
+ * @param bytes of a whole body, or of a part of a form
+ * @param what names it in messages
  * @throws CaptureError `invalid_request`
  */
-export function readRequestJson(bytes: Buffer, limitBytes = BODY_LIMIT_BYTES): unknown {
-  if (bytes.length === 0) throw refusedBody('The body is empty. It must be a JSON object, such as {"url": "https://example.com"}.');
-  if (bytes.length > limitBytes) throw bodyTooLarge(limitBytes);
-  refuseShape(bytes);
-  const text = decode(bytes);
-  const value = parse(text);
+export function readRequestJson(bytes: Buffer, limitBytes = BODY_LIMIT_BYTES, what = 'The body'): unknown {
+  if (bytes.length === 0) throw refusedBody(`${what} is empty. It must be a JSON object, such as {"url": "https://example.com"}.`);
+  if (bytes.length > limitBytes) throw bodyTooLarge(limitBytes, what);
+  refuseShape(bytes, what);
+  const text = decode(bytes, what);
+  const value = parse(text, what);
   if (/__proto__|\\u/.test(text)) refuseTrickery(value, []);
   return value;
 }
 
-export function bodyTooLarge(limitBytes = BODY_LIMIT_BYTES): CaptureError {
-  return refusedBody(`The body is larger than ${limitBytes} bytes.`);
+export function bodyTooLarge(limitBytes = BODY_LIMIT_BYTES, what = 'The body'): CaptureError {
+  return refusedBody(`${what} is larger than ${limitBytes} bytes.`);
 }
 
 /** A problem of the body as a whole. */
@@ -39,7 +40,7 @@ const CLOSING = new Set([0x7d, 0x5d]);
 const VALUES_MAX = 2_048;
 
 /** Checked on the bytes, before any recursive code runs; none of these bytes occurs in a multi-byte UTF-8 character. */
-function refuseShape(bytes: Buffer): void {
+function refuseShape(bytes: Buffer, what: string): void {
   let depth = 0;
   let values = 1;
   let inString = false;
@@ -56,9 +57,9 @@ function refuseShape(bytes: Buffer): void {
         i += indexOrEnd(bytes.subarray(i, quote), BACKSLASH, 0) - 1;
       }
     } else if (byte === COMMA) {
-      if (++values > VALUES_MAX) throw refusedBody(`The body has more than ${VALUES_MAX} values.`);
+      if (++values > VALUES_MAX) throw refusedBody(`${what} has more than ${VALUES_MAX} values.`);
     } else if (OPENING.has(byte)) {
-      if (++depth > BODY_DEPTH_LIMIT_LEVELS) throw refusedBody(`The body is nested deeper than ${BODY_DEPTH_LIMIT_LEVELS} levels.`);
+      if (++depth > BODY_DEPTH_LIMIT_LEVELS) throw refusedBody(`${what} is nested deeper than ${BODY_DEPTH_LIMIT_LEVELS} levels.`);
     } else if (CLOSING.has(byte)) depth--;
   }
 }
@@ -68,20 +69,20 @@ function indexOrEnd(bytes: Buffer, byte: number, from: number): number {
   return index === -1 ? bytes.length : index;
 }
 
-function decode(bytes: Buffer): string {
+function decode(bytes: Buffer, what: string): string {
   try {
     return utf8.decode(bytes);
   } catch {
-    throw refusedBody('The body is not valid UTF-8.');
+    throw refusedBody(`${what} is not valid UTF-8.`);
   }
 }
 
-function parse(text: string): unknown {
+function parse(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
     const position = /at position (\d+)/.exec((error as Error).message)?.[1];
-    throw refusedBody(`The body is not valid JSON${position === undefined ? '' : ` (at position ${position})`}.`);
+    throw refusedBody(`${what} is not valid JSON${position === undefined ? '' : ` (at position ${position})`}.`);
   }
 }
 

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { NewPack, type PackSource } from '../artifacts/page-pack.js';
 import { CaptureError } from '../contract/capture-error.js';
+import { isObject } from '../contract/field-rules.js';
 import { BODY_LIMIT_BYTES, PAGE_FILES_MAX, PAGE_FILES_MAX_BYTES } from '../contract/limits.js';
 import {
   DECLARATION_BYTES,
@@ -40,6 +41,7 @@ export interface FormParts<Body> {
 /** Name of the part with the JSON, and of the parts with files. */
 const REQUEST_PART = 'request';
 const FILES_PART = 'files';
+const THE_REQUEST = `The part \`${REQUEST_PART}\``;
 /** Headers of one part: a name of the longest kind, percent-encoded, and some more. */
 const PART_HEADER_MAX_BYTES = 4_096;
 const PART_HEADERS_MAX = 16;
@@ -110,13 +112,16 @@ export class RequestParts implements FormParts<unknown> {
   end(): unknown {
     const problem = pageFilesProblem(this.files.list.map(({ name }) => name));
     if (problem !== null) throw refusedBody(problem);
-    return this.#request === null ? {} : readRequestJson(this.#request);
+    if (this.#request === null) return {};
+    const request = readRequestJson(this.#request, BODY_LIMIT_BYTES, THE_REQUEST);
+    if (!isObject(request)) throw refusedBody(`${THE_REQUEST} must be a JSON object.`);
+    return request;
   }
 
   async #takeRequest(content: Readable): Promise<void> {
     if (this.#request !== null) throw refusedBody(`There is more than one part \`${REQUEST_PART}\`.`);
     this.#request = await readPart(content, BODY_LIMIT_BYTES);
-    if (this.#request === null) throw bodyTooLarge();
+    if (this.#request === null) throw bodyTooLarge(BODY_LIMIT_BYTES, THE_REQUEST);
   }
 }
 

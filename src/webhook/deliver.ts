@@ -4,6 +4,7 @@
  */
 
 import { createHmac } from 'node:crypto';
+import { notPublic } from '../contract/capture-error.js';
 import { toWebhookPayload } from '../contract/delivery.js';
 import type { PublicPlaces } from '../contract/job.js';
 import { webhookUrlProblem } from '../contract/read-url.js';
@@ -101,7 +102,7 @@ async function attempt(deps: DeliverDeps, due: DueDelivery, sending: Sending): P
   } catch (error) {
     if (sending.signal.aborted) return null;
     deps.log.warn({ err: error, delivery_id: due.deliveryId, job_id: due.jobId }, 'webhook delivery attempt failed');
-    return retryOrFail(deps, due, { status: null, error: transportProblem(error), waitMs: 0 });
+    return retryOrFail(deps, due, { status: null, error: transportProblem(error, due.url), waitMs: 0 });
   }
 }
 
@@ -195,11 +196,10 @@ export function sign(secret: string, rawBody: string, now: number): string {
   return `t=${timestamp},v1=${digest}`;
 }
 
-const NOT_PUBLIC = 'The host name could not be resolved to a public address.';
+const UNRESOLVED = /^(?:ENOTFOUND|EAI_|ENODATA|ESERVFAIL|EREFUSED|ENONAME)/;
 
 /** Public messages by the error codes of sockets, TLS and the HTTP client. */
 const PROBLEMS: readonly (readonly [RegExp, string])[] = [
-  [/^(?:ENOTFOUND|EAI_|ENODATA|ESERVFAIL|EREFUSED|ENONAME)/, NOT_PUBLIC],
   [/TIMEOUT|TIMEDOUT|TimeoutError|AbortError/, 'The receiver did not answer in time.'],
   [/^ECONNREFUSED$/, 'The receiver refused the connection.'],
   [/CERT|SIGNATURE|ISSUER|TLS|SSL|^EPROTO$/, 'The TLS connection to the receiver failed.'],
@@ -209,11 +209,11 @@ const PROBLEMS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * Returns the public message for an attempt without a response, from a fixed set. A refused address and a missing name get the same
+ * Returns the public message for an attempt to reach `url` without a response, from a fixed set. A refused address and a missing name get the same
  * message, so that callers cannot map the network (decisions.md, Destinations); the log has the details.
  */
-export function transportProblem(error: unknown): string {
-  if (error instanceof EgressRefused) return NOT_PUBLIC;
+export function transportProblem(error: unknown, url: string): string {
+  if (error instanceof EgressRefused) return notPublic(new URL(url).hostname);
   // The innermost cause says most. An AggregateError (several addresses) counts as its first error.
   const codes: string[] = [];
   for (let at: unknown = error; at instanceof Error && codes.length < 8; ) {
@@ -221,6 +221,7 @@ export function transportProblem(error: unknown): string {
     codes.unshift(typeof code === 'string' ? code : at.name);
     at = at.cause ?? (at instanceof AggregateError ? at.errors[0] : undefined);
   }
+  if (codes.some((code) => UNRESOLVED.test(code))) return notPublic(new URL(url).hostname);
   const [problem] = codes.flatMap((code) => PROBLEMS.find(([pattern]) => pattern.test(code))?.[1] ?? []);
   return problem ?? 'The connection to the receiver failed.';
 }

@@ -103,6 +103,6 @@ async function attempt(
   } catch (error) {
     signal.throwIfAborted();
     log.warn({ err: error, ...requester }, 'upload attempt failed');
-    return { status: null, error: transportProblem(error), retryMs: 0 };
+    return { status: null, error: transportProblem(error, url), retryMs: 0 };
   }
 }

@@ -45,7 +45,7 @@ type World = Awaited<ReturnType<typeof aWorld>>;
 async function aWorld() {
   const { store, dataDir, [Symbol.asyncDispose]: close } = await aStore();
   const artifacts: Artifacts & { isFailing: boolean } = await openArtifactDirectory({ dir: `${dataDir}/artifacts`, log: silentLog() });
-  const { keyId, accountId } = await aCaller(store);
+  const { keyId, accountId, accountName } = await aCaller(store);
   const principal = { keyId, accountId, scopes: [] };
   const [signals, ended] = [new FinishSignals(), [] as EndedJob[]];
   const shared = { store, artifacts, log: silentLog(), now: Date.now };
@@ -66,7 +66,7 @@ async function aWorld() {
   };
   const run = (job: ClaimedJob, render: Render, stop = signal) => runJob({ ...running, render }, job, stop);
   return {
-    ...{ store, artifacts, ended, uploads, claim, run, signals, principal },
+    ...{ store, artifacts, ended, uploads, claim, run, signals, principal, accountName },
     submit: (body: Record<string, unknown>, idempotencyKey: string | null = null, over: Partial<SubmitDeps> = {}) =>
       submit(
         { ...shared, ...rules, egress: PERMISSIVE, ...over },
@@ -453,6 +453,13 @@ describe('submitting', () => {
     const refused = world.submit({ proxy: { server: 'http://10.0.0.1' } }, null, { egress });
     const details = { reason: 'blocked_destination', issues: [{ path: 'url' }, { path: 'proxy.server' }] };
     await expect(refused).rejects.toMatchObject({ code: 'invalid_request', details });
+  });
+
+  it('names the end of the month, in Retry-After too, when the quota does not cover a capture', async () => {
+    await world.store.setQuota(world.accountName, 0);
+    const refused = await world.submit({}, null, { now: () => Date.UTC(2026, 10, 30, 23, 59) }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: 'quota_exceeded', status: 429, retriable: false, retryAfterSeconds: 60 });
+    expect(refused).toMatchObject({ message: expect.stringContaining('2026-12-01') });
   });
 
   it('answers 503 with Retry-After when the queue is full, and once the server is draining', async () => {

@@ -170,7 +170,10 @@ describe('GET /v1/render', () => {
     expect((await fetch(url)).status).toBe(200);
     const answer = await fetch(at({ ...SMALL, url: `${base}/other` }));
     expect(answer.status).toBe(429);
-    expect(await answer.json()).toMatchObject({ error: { code: 'quota_exceeded', retriable: false, details: { limit: 1, used: 1 } } });
+    const { error } = (await answer.json()) as { error: { details: { resets_at: number } } };
+    expect(error).toMatchObject({ code: 'quota_exceeded', retriable: false, details: { limit: 1, used: 1 } });
+    const waitMs = Number(answer.headers.get('retry-after')) * 1000;
+    expect(Math.abs(Date.now() + waitMs - error.details.resets_at)).toBeLessThan(10_000);
     expect(requests()).toBe(1);
     expect((await own.post({ ...SMALL, url: `${base}/own` })).status).toBe(200);
   });

@@ -146,9 +146,9 @@ test('a refused address and a missing name are tried again with the same message
   const notFound = Object.assign(new Error('getaddrinfo ENOTFOUND missing.example'), { code: 'ENOTFOUND' });
   const outcomes = [];
   for (const error of [refusedAddress, unresolvable, notFound, new TypeError('fetch failed', { cause: notFound })]) {
-    outcomes.push(await outcomeOf({ egress: failingWith(error) }));
+    outcomes.push(await outcomeOf({ egress: failingWith(error) }, { url: 'https://hooks.example/x?token=1' }));
   }
-  const error = 'The host name could not be resolved to a public address.';
+  const error = 'The host name "hooks.example" could not be resolved to a public address.';
   expect(outcomes).toEqual(Array(4).fill({ kind: 'retry', status: null, error, nextAttemptAt: NOW + 5_000 }));
 });
 

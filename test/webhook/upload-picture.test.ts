@@ -66,7 +66,8 @@ describe('an upload', () => {
     await using receiver = await startUploadReceiver('127.0.0.1');
     await using deps = depsOf('http://127.0.0.1:1');
     expect(await uploadPicture(deps, order(`${receiver.origin}/x?secret`), NEVER)).toEqual({
-      ...{ state: 'failed', url: `${receiver.origin}/x`, bytes: 22, attempts: 0, status: null, error: 'The address must be HTTPS.' },
+      ...{ state: 'failed', url: `${receiver.origin}/x`, bytes: 22, attempts: 0, status: null },
+      error: `The address must be HTTPS, unless the server's operator lists ${receiver.origin} in STILLFRAME_WEBHOOK_ALLOW.`,
     });
     expect(receiver.uploads).toEqual([]);
   });
@@ -77,7 +78,7 @@ describe('an upload', () => {
     const egress = { fetch: () => Promise.reject(new EgressRefused(refusal)) };
     await using deps = depsOf('https://example.com', { egress, log });
     const result = await uploadPicture(deps, order('https://example.com/path-token?signature=f00d'), NEVER);
-    expect(result).toMatchObject({ state: 'failed', attempts: 3, error: 'The host name could not be resolved to a public address.' });
+    expect(result).toMatchObject({ state: 'failed', attempts: 3, error: 'The host name "example.com" could not be resolved to a public address.' });
     expect(JSON.stringify(lines)).toContain('"receiver":"https://example.com"');
     expect(JSON.stringify(lines)).not.toMatch(/path-token|f00d/);
   });
