@@ -1,8 +1,9 @@
-import { constants, createReadStream, type Stats, statSync } from 'node:fs';
+import { constants, createReadStream, type Stats, type StatsFs, statSync } from 'node:fs';
 import { access, mkdir, readdir, readFile, rename, stat, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { CaptureError } from '../contract/capture-error.js';
+import { DISK_FULL } from '../contract/health.js';
 import type { Log } from '../log.js';
 import { isArtifactName, isPackName, isStoredName, newArtifactName, shardOf } from './artifact-name.js';
 import type { Artifacts, OpenArtifact, OpenPack, StoredArtifact } from './artifacts.js';
@@ -20,7 +21,7 @@ export interface ArtifactDirectoryOptions {
 /** Directory of incomplete files. It is inside `dir`, so that the rename stays within one file system. */
 export const UNFINISHED = '.unfinished';
 /** Disk space for a large picture and its database records, in bytes. */
-export const ROOM_BYTES = 4_000_000;
+const ROOM_BYTES = 4_000_000;
 const SHARD_PATTERN = /^[a-z2-7]{2}$/;
 const LIST_BATCH = 200;
 const DIR_MODE = 0o700;
@@ -115,8 +116,8 @@ class ArtifactDirectory implements Artifacts {
     return (await stat(join(this.#dir, UNFINISHED)).catch(nullIfMissing)) !== null;
   }
 
-  isReady(): Promise<boolean> {
-    return hasRoom(join(this.#dir, UNFINISHED));
+  async isReady(): Promise<boolean> {
+    return (await diskProblem(join(this.#dir, UNFINISHED))) === null;
   }
 
   async *list(before: number): AsyncIterable<string[]> {
@@ -188,13 +189,17 @@ function nullIfMissing(error: unknown): null {
   throw error;
 }
 
-/** Returns whether a directory can be written to, and its disk has space for the next picture. Never rejects. */
-export async function hasRoom(dir: string): Promise<boolean> {
+/** Returns why the next picture cannot be stored in a directory; null if it can be. Never rejects. */
+export async function diskProblem(dir: string): Promise<string | null> {
   try {
     await access(dir, constants.W_OK);
-    const { bavail, bsize } = await statfs(dir);
-    return bavail * bsize >= ROOM_BYTES;
+    return isFull(await statfs(dir)) ? DISK_FULL : null;
   } catch {
-    return false;
+    return 'The data directory cannot be written to. `stillframe doctor` says what the operator has to do.';
   }
+}
+
+/** Whether a file system lacks space for the next picture, or has no more inodes. Those without a fixed number of inodes report 0 files. */
+export function isFull({ bavail, bsize, files, ffree }: StatsFs): boolean {
+  return bavail * bsize < ROOM_BYTES || (files > 0 && ffree === 0);
 }

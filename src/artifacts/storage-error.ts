@@ -1,4 +1,7 @@
 import { CaptureError } from '../contract/capture-error.js';
+import { DISK_FULL } from '../contract/health.js';
+
+const DISK_FULL_CODES = new Set(['ENOSPC', 'EDQUOT']);
 
 /**
  * Turns a failure of the disk or the directory into a temporary server error, 503; the path is only logged. A too large file stays
@@ -10,7 +13,9 @@ export function asStorageError(error: unknown): unknown {
   return new CaptureError({
     code: 'internal_error',
     status: 503,
-    message: 'The server could not store the picture: its storage cannot be written to at the moment. Try again later.',
+    message: DISK_FULL_CODES.has(code)
+      ? DISK_FULL
+      : 'The server could not store the picture: its storage cannot be written to. Try again later.',
     retryAfterSeconds: 30,
     cause: error,
   });

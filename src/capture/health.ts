@@ -12,8 +12,8 @@ export interface HealthDeps {
   ownNode: string;
   /** Whether renderers run in Chromium's sandbox. */
   sandboxed(): boolean;
-  /** Whether the database's disk has room for another picture's records. */
-  hasRoom(): Promise<boolean>;
+  /** Why the database's disk does not take another picture's records; null if it does. */
+  diskProblem(): Promise<string | null>;
   /** Whether another picture can be stored. */
   canStore(): Promise<boolean>;
   /** The storage's refusal, as in Artifacts. */
@@ -33,21 +33,22 @@ export interface Health {
 /** Reads the data of the health endpoint (decisions.md, Health). Never throws: a failing store is reported as `unavailable`. */
 export async function checkHealth(deps: HealthDeps): Promise<Health> {
   const ownBrowsers = deps.readyBrowsers();
+  // On a full disk a ping may still fit into the last page of the write-ahead log, while jobs and pictures do not.
+  const diskProblem = await deps.diskProblem();
   try {
     await deps.store.ping();
     const others = await otherCapturers(deps.store, deps.ownNode);
     const readyBrowsers = others.reduce((sum, other) => sum + other.readyBrowsers, ownBrowsers);
-    // On a full disk a ping may still fit into the last page of the write-ahead log, while jobs and pictures do not.
-    const [hasRoom, canStore, descriptors] = await Promise.all([deps.hasRoom(), deps.canStore(), deps.descriptors()]);
-    const database = hasRoom ? 'ready' : 'unavailable';
+    const [canStore, descriptors] = await Promise.all([deps.canStore(), deps.descriptors()]);
+    const database = diskProblem === null ? 'ready' : 'unavailable';
     const storage = canStore ? 'ready' : 'unavailable';
     const [queue, settlement, webhooks] = await Promise.all([
       deps.store.queueStatus(),
       deps.store.settlement(deps.now()),
       deps.store.webhookTotals(),
     ]);
-    const refusal = canStore ? null : deps.storageRefusal();
-    const hasMeans = hasRoom && canStore && !isShortOfDescriptors({ descriptors });
+    const problem = diskProblem ?? (canStore ? null : deps.storageRefusal());
+    const hasMeans = diskProblem === null && canStore && !isShortOfDescriptors({ descriptors });
     const ready = (ownBrowsers > 0 || !deps.rendersHere) && hasMeans && !queue.paused && !deps.draining();
     return {
       ready,
@@ -55,7 +56,7 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
         redis: 'ready',
         database,
         storage,
-        ...(refusal === null ? {} : { problem: refusal }),
+        ...(problem === null ? {} : { problem }),
         ...workers(readyBrowsers, isSandboxed(deps, others)),
         ...(descriptors === undefined ? {} : { descriptors }),
         queue: { ...queue, total_pending: queue.waiting + queue.prioritized + queue.delayed + queue.active },
@@ -69,8 +70,9 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
       },
     };
   } catch (error) {
-    const problem = error instanceof CaptureError ? { problem: error.message } : {};
-    return { ready: false, data: { ...UNAVAILABLE, ...workers(ownBrowsers, deps.sandboxed()), ...problem } };
+    const problem = diskProblem ?? (error instanceof CaptureError ? error.message : null);
+    const told = problem === null ? {} : { problem };
+    return { ready: false, data: { ...UNAVAILABLE, ...workers(ownBrowsers, deps.sandboxed()), ...told } };
   }
 }
 

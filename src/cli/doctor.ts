@@ -6,7 +6,7 @@ import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import type { BucketOptions } from '../artifacts/bucket.js';
 import { BucketError } from '../artifacts/bucket-error.js';
-import { artifactsDirOf, ROOM_BYTES, UNFINISHED } from '../artifacts/directory.js';
+import { artifactsDirOf, isFull, UNFINISHED } from '../artifacts/directory.js';
 import { type Config, readTracing } from '../config.js';
 import { ConfigError } from '../contract/config-error.js';
 import { CLOCK_ADVICE, describeLead, GAP_MS, type KeptClock } from '../contract/kept-clock.js';
@@ -196,8 +196,11 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
     return store.shared ? [database] : [database, checkClock(new Date(store.now()), await store.newestJobAt(), await store.keptClock())];
   } catch (error) {
     if (error instanceof DriverMissing) return [fail('SQLite driver', error.found, error.advice)];
-    // The message about a database that cannot be opened already ends with advice.
-    const advice = error instanceof StoreError ? '' : `If the database is locked, stop the process that locks it. ${RESTORE_ADVICE}`;
+    // A message about a database that is missing or cannot be opened already has advice.
+    const advice =
+      error instanceof StoreError || error instanceof OperatorError
+        ? ''
+        : `If the database is locked, stop the process that locks it. ${RESTORE_ADVICE}`;
     return [fail('Database', (error as Error).message, advice)];
   }
 }
@@ -214,12 +217,12 @@ function checkClock(now: Date, newestJobAt: number | null, kept: KeptClock | nul
 }
 
 async function checkDisk({ dataDir, maxStorageMb }: Config): Promise<Finding> {
-  const { bavail, bsize } = await statfs(existsSync(dataDir) ? dataDir : join(dataDir, '..'));
-  const free = bavail * bsize;
+  const disk = await statfs(existsSync(dataDir) ? dataDir : join(dataDir, '..'));
+  const free = disk.bavail * disk.bsize;
   const found = `${gigabytes(free)} free; pictures may use up to ${gigabytes(maxStorageMb * 1e6)}`;
-  if (free >= LOW_DISK_BYTES) return ok('Disk', found);
   const advice = 'Free some space, or lower STILLFRAME_MAX_STORAGE_MB. On a full disk, submissions are rejected with 503.';
-  return (free < ROOM_BYTES ? fail : warn)('Disk', found, advice);
+  if (isFull(disk)) return fail('Disk', `the disk is full: ${found}`, advice);
+  return free >= LOW_DISK_BYTES ? ok('Disk', found) : warn('Disk', found, advice);
 }
 
 function gigabytes(bytes: number): string {

@@ -1338,7 +1338,7 @@ export interface CaptureError {
     code: "invalid_request" | "idempotency_conflict" | "unauthorized" | "forbidden" | "quota_exceeded" | "rate_limited" | "render_timeout" | "render_incomplete" | "navigation_failed" | "blocked_by_target" | "target_error" | "render_crashed" | "internal_error" | "unsupported_option" | "egress_unavailable" | "egress_mismatch";
     /**
      * for people; may change
-     * @example The host name could not be resolved to a public address.
+     * @example The host name "nowhere.example" could not be resolved to a public address.
      */
     message: string;
     /**
@@ -1402,7 +1402,7 @@ export interface ErrorEnvelope {
      * what went wrong
      * @example {
      *       "code": "invalid_request",
-     *       "message": "The host name could not be resolved to a public address.",
+     *       "message": "The host name \"nowhere.example\" could not be resolved to a public address.",
      *       "retriable": false,
      *       "request_id": "req_01K9Z8Y7X6W5V4T3S2R1Q0P9N8",
      *       "docs_url": "https://shots.example.com/docs#navigation_failed",
@@ -1490,7 +1490,7 @@ export interface CaptureRequest {
      */
     reduce_motion?: boolean;
     /**
-     * format of the picture. Default: `webp`.
+     * format of the picture; `jpg` is jpeg. Default: `webp`.
      * @example webp
      * @enum {string}
      */
@@ -2244,7 +2244,7 @@ export interface CaptureRequest {
         optional?: boolean;
     }[];
     /**
-     * JavaScript expression that must become true before the capture
+     * JavaScript expression that must become true before the capture; if it throws, the capture fails at once
      * @example window.chartReady === true
      */
     wait_for_function?: string;
@@ -2407,7 +2407,7 @@ export interface CaptureRequest {
          */
         padding?: number;
         /**
-         * default: the request's
+         * `jpg` is jpeg; default: the request's
          * @example png
          * @enum {string}
          */
@@ -3177,7 +3177,7 @@ export interface JobSnapshot {
          * what went wrong
          * @example {
          *       "code": "invalid_request",
-         *       "message": "The host name could not be resolved to a public address.",
+         *       "message": "The host name \"nowhere.example\" could not be resolved to a public address.",
          *       "retriable": false,
          *       "request_id": "req_01K9Z8Y7X6W5V4T3S2R1Q0P9N8",
          *       "docs_url": "https://shots.example.com/docs#navigation_failed",
@@ -3808,7 +3808,7 @@ export interface CaptureFailedEvent {
      * what went wrong
      * @example {
      *       "code": "invalid_request",
-     *       "message": "The host name could not be resolved to a public address.",
+     *       "message": "The host name \"nowhere.example\" could not be resolved to a public address.",
      *       "retriable": false,
      *       "request_id": "req_01K9Z8Y7X6W5V4T3S2R1Q0P9N8",
      *       "docs_url": "https://shots.example.com/docs#navigation_failed",

@@ -175,6 +175,8 @@ interface ConvertedOptions {
    * Null but for requests of doors. Orders of older versions lack it.
    */
   document: DocumentOption | null;
+  /** Absent unless the caller's `url` had no scheme. */
+  schemeAdded?: true;
 }
 
 export type DocumentOption = 'response' | 'html';
@@ -295,6 +297,12 @@ export function isAtReservedOrigin(options: OwnDocument & Pick<CaptureOptions, '
 /** `url` of a job: without its query and fragment, which may hold secrets. */
 export function jobUrl(options: OwnDocument & Pick<CaptureOptions, 'url'>): string {
   return isOwnDocument(options) ? HTML_JOB_URL : (options.url.split(/[?#]/, 1)[0] ?? '');
+}
+
+/** An address of the page as callers see it. */
+export function shownAddress(url: string, options: OwnDocument & Pick<CaptureOptions, 'baseUrl'>): string {
+  const isOwn = isAtReservedOrigin(options) && url.startsWith(HTML_DOCUMENT_URL);
+  return isOwn ? `${HTML_JOB_URL}${new URL(url).hash}` : url;
 }
 
 /** `url` of CaptureData. */

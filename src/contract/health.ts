@@ -47,6 +47,9 @@ export const healthSchema = z
 
 export type WireHealth = z.output<typeof healthSchema>;
 
+/** What clients and operators hear of a full disk. */
+export const DISK_FULL = "The server's disk is full. The operator has to free some space, or lower STILLFRAME_MAX_STORAGE_MB.";
+
 /** Above nine tenths of the limit, a capture may find none for its connections. */
 const DESCRIPTORS_SHARE = 0.9;
 

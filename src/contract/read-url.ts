@@ -68,6 +68,11 @@ const BAD_PORTS = new Set([
 
 const TOO_LONG: TargetUrl = { problem: `must be at most ${URL_MAX_BYTES} bytes` };
 
+/** Whether an address begins with `http:` or `https:`. */
+export function hasWebScheme(text: string): boolean {
+  return WEB_SCHEME.test(text);
+}
+
 /** A bare host name gets https. Rejects other schemes than http and https, credentials, and ports that browsers block. Keeps the fragment. */
 export function normalizeTargetUrl(text: string): TargetUrl {
   const trimmed = text.trim();
@@ -75,15 +80,15 @@ export function normalizeTargetUrl(text: string): TargetUrl {
   if (AMBIGUOUS.test(trimmed)) {
     return { problem: 'must not contain spaces, control characters or backslashes (percent-encode them)' };
   }
-  const hasWebScheme = WEB_SCHEME.test(trimmed);
-  if (hasWebScheme && !/^https?:\/\/[^/]/i.test(trimmed)) {
+  const hasScheme = hasWebScheme(trimmed);
+  if (hasScheme && !/^https?:\/\/[^/]/i.test(trimmed)) {
     return { problem: 'must have exactly two slashes after the scheme, and a host: https://example.com/' };
   }
-  if (!hasWebScheme && ANY_SCHEME.test(trimmed) && !HOST_AND_PORT.test(trimmed)) {
+  if (!hasScheme && ANY_SCHEME.test(trimmed) && !HOST_AND_PORT.test(trimmed)) {
     return { problem: 'must be an http or https URL' };
   }
-  if (!hasWebScheme && /^[/?#.]/.test(trimmed)) return { problem: 'must begin with a host name or with https://' };
-  return parse(hasWebScheme ? trimmed : `https://${trimmed}`);
+  if (!hasScheme && /^[/?#.]/.test(trimmed)) return { problem: 'must begin with a host name or with https://' };
+  return parse(hasScheme ? trimmed : `https://${trimmed}`);
 }
 
 function parse(text: string): TargetUrl {

@@ -700,7 +700,7 @@ export const requestFields = {
     .optional()
     .meta({
       group: 'Waiting',
-      description: 'JavaScript expression that must become true before the capture',
+      description: 'JavaScript expression that must become true before the capture; if it throws, the capture fails at once',
       example: 'window.chartReady === true',
       links: false,
       ...EXTENSION,

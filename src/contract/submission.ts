@@ -17,7 +17,7 @@ import { FIELD_LIST, findField } from './field-list.js';
 import { camelName, isObject, plainFormat } from './field-rules.js';
 import { meantField, nearestName } from './meant-field.js';
 import type { PageFilesOption } from './page-files.js';
-import { webhookUrlProblem } from './read-url.js';
+import { hasWebScheme, webhookUrlProblem } from './read-url.js';
 import { TOLERATED_CODES, type ToleratedCode } from './request-fields.js';
 
 /** A parsed capture request: what to render, how to respond, and two strings that identify equal requests. */
@@ -77,7 +77,7 @@ export function parseSubmission(given: unknown, rules: SubmissionRules): Submiss
   issues.push(...invalid);
   if (issues.length > 0 || !parsed.success) throw invalidRequest([...issues, ...unsupported].slice(0, ISSUES_MAX));
   refuse(unsupported);
-  const submission = toSubmission(parsed.data, rules);
+  const submission = toSubmission(parsed.data, rules, body);
   refuse(animationProblems(submission.options, { mp4: rules.mp4 ?? true }));
   const several = severalIssues(submission.options);
   if (several.length > 0) throw invalidRequest(several);
@@ -123,7 +123,7 @@ export function invalidField(path: string, message: string): CaptureError {
   return invalidRequest([{ path, message }]);
 }
 
-function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules): Submission {
+function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules, body: unknown): Submission {
   const mode: ExecutionMode = rules.forceAsync || !wire.sync ? 'async' : 'sync';
   const asked = toCaptureOptions(wire);
   const options = {
@@ -132,6 +132,7 @@ function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules): Submiss
     explain: rules.explain === true || wire.inspect_page,
     files: rules.files ?? null,
     document: rules.document ?? null,
+    ...(lacksScheme(body) ? { schemeAdded: true as const } : {}),
   };
   const files = options.files === null ? {} : { files: contentsOf(options.files) };
   // A repeated request stays equal even if the operator has changed a default since.
@@ -150,6 +151,11 @@ function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules): Submiss
   };
 }
 
+/** Only for messages, and so no part of a request's identity. */
+function lacksScheme(body: unknown): boolean {
+  return isObject(body) && typeof body.url === 'string' && !hasWebScheme(body.url.trim());
+}
+
 function callbackIssues(body: unknown, rules: SubmissionRules): RequestIssue[] {
   return ['webhook', 'upload'].flatMap((name) => {
     const url = (body as Record<string, { url?: unknown } | undefined> | null)?.[name]?.url;
@@ -160,7 +166,7 @@ function callbackIssues(body: unknown, rules: SubmissionRules): RequestIssue[] {
 }
 
 /** Compared as `contentsOf`, or not at all. */
-const NOT_RENDERED = new Set(['timeout', 'upload', 'files']);
+const NOT_RENDERED = new Set(['timeout', 'upload', 'files', 'schemeAdded']);
 
 /** The names and contents of files, in any order, as part of a request's identity. */
 function contentsOf({ list }: PageFilesOption): string[][] {

@@ -3,7 +3,7 @@
 import { animationGraceMs } from '../contract/animation.js';
 import type { CaptureChanges, CaptureWarning, Inspection } from '../contract/capture-data.js';
 import { CaptureError } from '../contract/capture-error.js';
-import { type ArtifactFormat, type CaptureOptions, HTML_DOCUMENT_URL, isAtReservedOrigin } from '../contract/capture-request.js';
+import { type ArtifactFormat, type CaptureOptions, shownAddress } from '../contract/capture-request.js';
 import { TIMEOUT_MS } from '../contract/limits.js';
 import { type PageLoad, pageLoadsOf } from '../contract/page-loads.js';
 import type { LocalPassage } from '../egress/egress.js';
@@ -29,7 +29,7 @@ import {
   edit,
   emulateOrigin,
   keepsNavigating,
-  navigate,
+  navigateToTarget,
   restoreLogin,
   verifyEgress,
   waitUntil,
@@ -294,7 +294,7 @@ async function captureIn(session: PageSession, running: Running): Promise<Render
   const page = openPage(session, deadlines, order);
   const [guard, egressCountry] = await prepare(session, running);
   times.enter('navigate', 15);
-  await navigate(page, options.url, options.referer);
+  await navigateToTarget(page, options);
   await waitUntil(page, options.waitUntil);
   if (options.customJs !== null) await whileTimePasses(page, runCustomJs(page, options.customJs));
   if (options.steps.length > 0) await carryOut({ ...running, page, guard });
@@ -539,9 +539,7 @@ async function loadInRealTime(page: OpenPage, shown: DocumentState): Promise<nev
 /** The document's current address, including changes by scripts and the fragment. */
 function finalUrl(session: PageSession, shown: DocumentState, options: CaptureOptions): string {
   const current = session.page.url();
-  const url = /^https?:/.test(current) ? current : shown.url;
-  const ownAddress = isAtReservedOrigin(options) && url.startsWith(HTML_DOCUMENT_URL);
-  return ownAddress ? `about:html${new URL(url).hash}` : url;
+  return shownAddress(/^https?:/.test(current) ? current : shown.url, options);
 }
 
 /** Marks a crash in a dedicated browser as final, so that it is not retried. Other errors, such as a full disk, are unchanged. */

@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { issueFirstKey } from '../account/issue-key.js';
 import { RateLimits } from '../account/rate-limits.js';
-import { hasRoom } from '../artifacts/directory.js';
+import { diskProblem } from '../artifacts/directory.js';
 import { compare, findPicture } from '../capture/compare.js';
 import { otherCapturers } from '../capture/health.js';
 import { ModelViews } from '../capture/model-view.js';
@@ -353,7 +353,7 @@ export class Service implements AsyncDisposable {
       rendersHere: this.hasRole('capture'),
       ownNode: STARTING.name,
       sandboxed: () => this.renderer?.sandboxed ?? false,
-      hasRoom: () => hasRoom(this.config.dataDir),
+      diskProblem: () => diskProblem(this.config.dataDir),
       canStore: () => artifacts.isReady(),
       storageRefusal: () => artifacts.refusal,
       descriptors: readDescriptors,

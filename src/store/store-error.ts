@@ -1,4 +1,5 @@
 import { CaptureError } from '../contract/capture-error.js';
+import { DISK_FULL } from '../contract/health.js';
 
 /** An error for a store that cannot be opened or copied, with a one-line message that says what the operator can do. */
 export class StoreError extends Error {
@@ -13,10 +14,11 @@ const UNAVAILABLE = /^SQLITE_(FULL|IOERR|BUSY|LOCKED|READONLY|CANTOPEN|NOMEM|COR
  * Turns environment errors of SQLite (full disk, lock) into `internal_error` 503; other errors (bugs, broken invariants) stay unchanged.
  */
 export function translateEngineError(error: unknown): unknown {
-  if (!UNAVAILABLE.test(engineCodeOf(error))) return error;
+  const code = engineCodeOf(error);
+  if (!UNAVAILABLE.test(code)) return error;
   return new CaptureError({
     code: 'internal_error',
-    message: 'The database cannot be written to at the moment. Try again shortly.',
+    message: code === 'SQLITE_FULL' ? DISK_FULL : 'The database cannot be written to at the moment. Try again shortly.',
     status: 503,
     retryAfterSeconds: UNAVAILABLE_RETRY_S,
     cause: error,

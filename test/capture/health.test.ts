@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { checkHealth, type HealthDeps } from '../../src/capture/health.js';
+import { DISK_FULL } from '../../src/contract/health.js';
 import type { NodeFacts } from '../../src/store/store.js';
 
 /** The health of a server with other servers beside it. */
@@ -19,7 +20,7 @@ function deps(given: Partial<HealthDeps>, others: Partial<NodeFacts>[]): HealthD
     ownNode: 'this',
     readyBrowsers: () => 0,
     sandboxed: () => false,
-    hasRoom: async () => true,
+    diskProblem: async () => null,
     canStore: async () => true,
     storageRefusal: () => null,
     descriptors: async () => undefined,
@@ -56,6 +57,16 @@ test('health gives the reason why the storage refuses pictures, and none once it
   const refusing = await checkHealth(deps({ ...here, storageRefusal, canStore: async () => false }, []));
   expect(refusing).toMatchObject({ ready: false, data: { storage: 'unavailable', problem: storageRefusal() } });
   expect((await checkHealth(deps({ ...here, storageRefusal }, []))).data).not.toHaveProperty('problem');
+});
+
+test.each([
+  ['and the database answers', async () => {}],
+  ['and the database does not', () => Promise.reject(new Error('SQLITE_IOERR_SHMSIZE'))],
+])('health says that the disk is full %s', async (_, ping) => {
+  const { store } = deps({}, []);
+  const { ready, data } = await checkHealth(deps({ ...here, store: { ...store, ping }, diskProblem: async () => DISK_FULL }, []));
+  expect(ready).toBe(false);
+  expect(data).toMatchObject({ database: 'unavailable', problem: DISK_FULL });
 });
 
 test.each([

@@ -59,6 +59,12 @@ describe('a capture request', () => {
     expect(refusal({ ...URL_ONLY, viewport: { device_scale_factor: 2 } }).message).toContain('`deviceScaleFactor`');
   });
 
+  it('remembers that an address had no scheme, for messages only', () => {
+    const [bare, full] = [parse({ url: ' example.com ' }), parse({ url: 'https://example.com' })];
+    expect([bare.options.schemeAdded, full.options.schemeAdded]).toEqual([true, undefined]);
+    expect([bare.identity, bare.cacheIdentity]).toEqual([full.identity, full.cacheIdentity]);
+  });
+
   it('takes `jpg` for jpeg, in the rules for other fields and in the identity of the request too', () => {
     const request = (format: string) => ({ ...URL_ONLY, format, captures: [{ selector_all: 'a', format }] });
     expect(parse(request('jpg'))).toEqual(parse(request('jpeg')));

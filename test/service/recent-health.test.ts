@@ -15,7 +15,7 @@ function aRecentHealth() {
     ownNode: 'this',
     readyBrowsers: () => seen.looks,
     sandboxed: () => true,
-    hasRoom: async () => true,
+    diskProblem: async () => null,
     canStore: async () => true,
     storageRefusal: () => null,
     descriptors: async () => undefined,

@@ -127,7 +127,9 @@ it('ignore_https_errors accepts an unknown certificate, only where the operator 
     const url = `https://127.0.0.2:${(secure.address() as AddressInfo).port}/`;
     const asked = { ...SMALL, url, fail_if_content_missing: ['script ran'] };
     expect((await service.post({ ...asked, ignore_https_errors: true })).status).toBe(200);
-    expect((await service.post(asked)).body.error).toMatchObject({ code: 'navigation_failed' });
+    const { error } = (await service.post(asked)).body;
+    expect(error).toMatchObject({ code: 'navigation_failed', details: { net_error: 'ERR_CERT_AUTHORITY_INVALID' } });
+    expect(error.message).toMatch(/`ignore_https_errors`.+STILLFRAME_ALLOW_INSECURE_TLS/);
     await using strict = await startService();
     const refused = await strict.post({ ...asked, ignore_https_errors: true });
     expect(refused.body.error).toMatchObject({ code: 'unsupported_option', details: { issues: [{ path: 'ignore_https_errors' }] } });

@@ -79,12 +79,13 @@ async function fillData(site: Site, options: typeof AS_PROMISED, expectThat: Exp
     }
     expectThat(`round ${round}: nothing was refused on a full disk`, refused > 0);
     await pause(Math.max(0, HEALTH_MS - (performance.now() - filledAt)));
-    const { status } = await health(at);
-    expectThat(`round ${round}: health answers ${status} on a full disk`, status === 503);
+    const { status, body } = await health(at);
+    const problem = body.data?.problem;
+    expectThat(`round ${round}: health answers ${status} on a full disk: ${problem}`, status === 503 && /disk is full/.test(problem));
     if (round === 0) {
       const { out } = await runCommand(['doctor', '--json', '--data-dir', dataDir]);
-      const found = (JSON.parse(out) as { check: string; state: string; advice: string }[]).find(({ check }) => check === 'Disk');
-      expectThat(`doctor says of the full disk: ${found?.state} ${found?.advice}`, found?.state === 'fail' && found.advice !== '');
+      const disk = (JSON.parse(out) as { check: string; state: string; found: string }[]).find(({ check }) => check === 'Disk');
+      expectThat(`doctor says of the full disk: ${disk?.state} ${disk?.found}`, disk?.state === 'fail' && /disk is full/.test(disk.found));
     }
     free(dataDir);
     const from = performance.now();

@@ -27,7 +27,7 @@ const ZONE = {
 const SMALL = { viewport: { width: 320, height: 240, deviceScaleFactor: 1 }, cache_ttl: 0 };
 const AT_ONCE = 2;
 const NOWHERE = 'http://nx.stub.example.com/';
-const NOT_PUBLIC = 'The host name could not be resolved to a public address.';
+const NOT_PUBLIC = /^The host name "[^"]*" could not be resolved to a public address\.$/;
 
 interface World {
   service: TestService;
@@ -87,7 +87,7 @@ async function judgeTarget(world: World, row: Vector): Promise<string> {
 async function judgeName(world: World, row: Vector): Promise<string> {
   const answer = await submitThroughProxy(world, row.url);
   const { code, message } = answer.body.error;
-  if (code === 'navigation_failed' && message === NOT_PUBLIC && world.proxy.asked.length === 0) return 'blocked';
+  if (code === 'navigation_failed' && NOT_PUBLIC.test(message) && world.proxy.asked.length === 0) return 'blocked';
   return reachedProxy(world, row.url, answer);
 }
 
@@ -134,7 +134,7 @@ async function judgeRedirect({ service, site, canary }: World, row: Vector): Pro
   const path = redirectPath(kind, Number(searchParams.get('n') ?? 1), end.href);
   const answer = await service.post({ url: `http://public.stub.example.com:${site.port}${path}`, ...SMALL, delay: 1_000 });
   const { code, message } = answer.body.error ?? {};
-  return code === 'navigation_failed' && message === NOT_PUBLIC ? 'blocked' : said(answer);
+  return code === 'navigation_failed' && NOT_PUBLIC.test(message) ? 'blocked' : said(answer);
 }
 
 /** A page that goes direct, whose pictures are on hosts that the row would have us go to directly as well. */

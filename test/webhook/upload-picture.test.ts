@@ -78,7 +78,11 @@ describe('an upload', () => {
     const egress = { fetch: () => Promise.reject(new EgressRefused(refusal)) };
     await using deps = depsOf('https://example.com', { egress, log });
     const result = await uploadPicture(deps, order('https://example.com/path-token?signature=f00d'), NEVER);
-    expect(result).toMatchObject({ state: 'failed', attempts: 3, error: 'The host name "example.com" could not be resolved to a public address.' });
+    expect(result).toMatchObject({
+      state: 'failed',
+      attempts: 3,
+      error: 'The host name "example.com" could not be resolved to a public address.',
+    });
     expect(JSON.stringify(lines)).toContain('"receiver":"https://example.com"');
     expect(JSON.stringify(lines)).not.toMatch(/path-token|f00d/);
   });

@@ -16,7 +16,7 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     meaning:
       'The request is malformed or not permitted: a field that is out of bounds or unknown, invalid JSON, a body that is too large or nested too deeply, an unknown path or job, a destination that is not public, a CSS selector or script that the browser rejects.',
     advice:
-      'Read details.issues: it names every field with a problem and what is allowed. With details.reason "blocked_destination" the target is a private address: see "Capturing localhost or an intranet" below. A redelivery that is refused has details.reason delivery_unavailable, delivery_pending or generation_changed.',
+      'Read details.issues: it names every field with a problem and what is allowed. With details.reason "blocked_destination" the target is a private address: see "Capturing localhost or an intranet" below; for a webhook or upload, an operator can list its origin in STILLFRAME_WEBHOOK_ALLOW. A redelivery that is refused has details.reason delivery_unavailable, delivery_pending or generation_changed.',
   },
   unsupported_option: {
     statuses: '400',
@@ -47,7 +47,7 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     retriable: 'no',
     meaning: 'The account, or the limit of a key for its signed links, does not have enough credits left for this capture in this month.',
     advice:
-      'details holds quota, used, reserved and resets_at; for a signed link whose key is over its limit, limit, used and resets_at. An operator changes the quota with "stillframe accounts quota NAME CREDITS", the limit with "stillframe keys links-limit ID CREDITS".',
+      'Retry-After has the seconds until the next month. details holds quota, used, reserved and resets_at; for a signed link whose key is over its limit, limit, used and resets_at. An operator changes the quota with "stillframe accounts quota NAME CREDITS", the limit with "stillframe keys links-limit ID CREDITS".',
   },
   rate_limited: {
     statuses: '429',
@@ -59,13 +59,14 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     statuses: '451',
     retriable: 'no',
     meaning: 'The target blocks the visitor: it answered 401, 403, 407, 429 or 451, or showed a bot wall or CAPTCHA.',
-    advice: 'See details.status and details.vendor. If you own the target, give captures access with a header or cookie in headers.',
+    advice: 'See details.status and details.vendor. If you own the target, give captures access with a header or cookie in headers. To capture what it shows, add blocked_by_target to tolerate; an operator sets the default of a server with STILLFRAME_TOLERATE.',
   },
   target_error: {
     statuses: '502',
     retriable: 'yes when the target answered 5xx, else no',
     meaning: 'The target answered with an error page (details.status).',
-    advice: 'Check the address. Retry later if error.retriable is true.',
+    advice:
+      'Check the address. Retry later if error.retriable is true. To capture the error page, add target_error to tolerate; an operator sets the default of a server with STILLFRAME_TOLERATE.',
   },
   navigation_failed: {
     statuses: '502',
@@ -73,13 +74,13 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     meaning:
       'The page could not be opened: its host has no public address or does not respond, TLS fails, it redirects endlessly or to a private address, or it is a download, an unsupported type, malformed XML or an image that cannot be decoded.',
     advice:
-      'details.net_error holds the browser\'s name for the failure, details.content_type an unsupported type, details.parse_error the problem with the XML. For a host on your own machine or network see "Capturing localhost or an intranet" below.',
+      'details.net_error holds the browser\'s name for the failure, details.content_type an unsupported type, details.parse_error the problem with the XML. A message about a redirect names both addresses. ignore_https_errors accepts an invalid certificate where STILLFRAME_ALLOW_INSECURE_TLS allows it. An address without a scheme is opened with https: write http:// for a host without it. For a host on your own machine or network see "Capturing localhost or an intranet" below.',
   },
   render_incomplete: {
     statuses: '502',
     retriable: 'yes',
     meaning: 'A check that the request asked for failed: fail_if_…, min_capture_…, or the selector never became visible.',
-    advice: 'details names the check and what was found. Give the page more time with wait_for_selector, wait_for_content or delay.',
+    advice: 'details names the check and what was found. Give the page more time with wait_for_selector, wait_for_content or delay. To capture a page that is blank, add render_incomplete to tolerate.',
   },
   egress_mismatch: {
     statuses: '502',

@@ -4,7 +4,7 @@
  */
 
 import sharp from 'sharp';
-import { ALLOW_OWN_NETWORK, CaptureError } from '../../contract/capture-error.js';
+import { ALLOW_OWN_NETWORK, CaptureError, notPublic } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { readUrl } from '../../contract/read-url.js';
 import { chromiumNetError } from '../../egress/dial.js';
@@ -13,11 +13,10 @@ import { monotonicNow, TIMED_OUT } from '../budgets.js';
 import type { Sight } from '../in-page/blank.js';
 import { type Encoded, isAllWhite, WHITE_MIN } from '../picture/encode.js';
 import type { Picture } from '../picture/region-picture.js';
-import { type DocumentState, type OpenPage, QUIET_MS } from './open-page.js';
+import { type DocumentState, type OpenPage, placeOf, QUIET_MS } from './open-page.js';
 import { WALL_SIGNS, type WallSigns } from './wall-signs.js';
 
-/** The same message covers a missing name and one with a special-purpose address (decisions.md, Destinations). */
-const NOT_PUBLIC_MESSAGE = 'The host name could not be resolved to a public address.';
+const ACCEPT_CERTIFICATE = 'Set `ignore_https_errors` to accept it; on a server, STILLFRAME_ALLOW_INSECURE_TLS must allow that.';
 
 /** The proxy's records that a verdict is based on. */
 type ProxyRecord = Pick<CaptureProxy, 'refusals' | 'proxyFailure' | 'failures'>;
@@ -35,7 +34,9 @@ const TRANSPORT_ERRORS =
 /** Errors of Chromium with their meanings; the first that matches applies. */
 const MEANINGS: [RegExp, string][] = [
   [/^ERR_TOO_MANY_REDIRECTS/, 'it redirects too many times'],
-  [/^ERR_(CERT_|SSL_|BAD_SSL)/, 'its TLS certificate or handshake is not valid'],
+  [/^ERR_CERT_/, 'its TLS certificate is not valid'],
+  [/^ERR_SSL_PROTOCOL_ERROR/, 'it does not speak TLS on this port, and may need http://'],
+  [/^ERR_(SSL_|BAD_SSL)/, 'the TLS handshake with it failed'],
   [/^ERR_(UNSAFE_REDIRECT|UNKNOWN_URL_SCHEME|DISALLOWED_URL_SCHEME|UNSAFE_PORT)/, 'it leads to an address that is not captured'],
   [/TIMED_OUT/, 'the connection timed out'],
   [/REFUSED/, 'the connection was refused'],
@@ -49,8 +50,9 @@ const MEANINGS: [RegExp, string][] = [
  * @throws CaptureError navigation_failed, egress_unavailable
  */
 export function judgeDocument(shown: DocumentState, captureProxy: ProxyRecord): void {
-  if (shown.unreachableUrl !== null) throw failedNavigation(shown.unreachableUrl, shown.failure ?? 'net::ERR_FAILED', captureProxy);
-  if (shown.failure !== null) throw failedNavigation(shown.url, shown.failure, captureProxy);
+  const { unreachableUrl, lead, failure } = shown;
+  if (unreachableUrl !== null) throw failedNavigation({ url: unreachableUrl, lead, error: failure ?? 'net::ERR_FAILED' }, captureProxy);
+  if (failure !== null) throw failedNavigation({ url: shown.url, lead: null, error: failure }, captureProxy);
   if (!/^(https?|blob|data):/.test(shown.url)) throw nothingShown();
 }
 
@@ -66,11 +68,11 @@ export function judgeContent({ response, mimeType }: DocumentState): void {
   if (/^(application\/pdf|video\/|audio\/)/.test(type)) throw notAPage(type);
 }
 
-/**
- * The error for a navigation without a document, based on the proxy's records.
- * @param error Chromium's `net::ERR_…`
- */
-export function failedNavigation(url: string, error: string, captureProxy: ProxyRecord): CaptureError {
+/** The error for a navigation without a document, based on the proxy's records. */
+export function failedNavigation(
+  { url, lead, error }: NonNullable<OpenPage['main']['lastFailure']>,
+  captureProxy: ProxyRecord,
+): CaptureError {
   const { proxyFailure, refusals, failures } = captureProxy;
   if (proxyFailure !== null) return proxyUnavailable(proxyFailure);
   // The proxy has cut all connections since the limit was exceeded.
@@ -78,15 +80,16 @@ export function failedNavigation(url: string, error: string, captureProxy: Proxy
     return navigationFailed('The page transfers more data than this service allows for one capture.');
   // Chromium accepts hosts that URL parsers reject, such as `a b`; the proxy refuses them.
   const target = readUrl(url);
-  if (target === null) return notPublic(null);
-  const refusal = lastFor(refusals, target);
-  if (refusal !== null || error.includes('ERR_NAME_NOT_RESOLVED')) return notPublic(refusal);
+  const refusal = target === null ? null : lastFor(refusals, target);
+  if (target === null || refusal !== null || error.includes('ERR_NAME_NOT_RESOLVED')) return unresolved({ url, lead }, refusal);
   const failure = lastFor(failures, target);
   if (failure?.code === 'PROXY_REFUSED') return proxyUnavailable('it refused the target');
   const name = failure === null ? error.replace(/^net::/, '') : chromiumNetError(failure.code);
   if (name === 'ERR_UNEXPECTED_PROXY_AUTH') return blockedByTarget(407, null);
   const meaning = MEANINGS.find(([pattern]) => pattern.test(name))?.[1];
-  const message = `The target could not be loaded: ${meaning} (${name}).`;
+  const subject = lead === null ? 'The target' : `${lead} to ${placeOf(url)}, which`;
+  const way = name.startsWith('ERR_CERT_') ? ` ${ACCEPT_CERTIFICATE}` : '';
+  const message = `${subject} could not be loaded: ${meaning} (${name}).${way}`;
   return navigationFailed(message, { retriable: TRANSPORT_ERRORS.test(name), details: { net_error: name } });
 }
 
@@ -148,11 +151,18 @@ function navigationFailed(
   return new CaptureError({ code: 'navigation_failed', message, retriable: false, ...more });
 }
 
-function notPublic(refusal: Refusal | null): CaptureError {
-  return navigationFailed(NOT_PUBLIC_MESSAGE, {
+/** Tells no more of the target of a redirect than the redirect itself does. */
+function unresolved({ url, lead }: { url: string; lead: string | null }, refusal: Refusal | null): CaptureError {
+  const message = notPublic(hostOf(url));
+  return navigationFailed(lead === null ? message : `${lead} to ${placeOf(url)}, which is refused. ${message}`, {
     details: { net_error: 'ERR_NAME_NOT_RESOLVED', hint: ALLOW_OWN_NETWORK },
     ...(refusal === null ? {} : { cause: new Error(`${refusal.host}:${refusal.port} was refused: ${refusal.reason}`) }),
   });
+}
+
+/** The host of a URL, also of one that only Chromium can read. */
+function hostOf(url: string): string {
+  return readUrl(url)?.hostname ?? /^[^:]*:[/\\]*([^/\\?#]{0,100})/.exec(url)?.[1] ?? '';
 }
 
 /** The newest entry about a URL's host and port. */

@@ -76,8 +76,7 @@ async function attempt(
       throw error;
     },
   );
-  if (thrown === null || (thrown !== TIMED_OUT && !/execution was terminated|Script execution timed out/i.test(describe(thrown))))
-    return thrown;
+  if (thrown === null || (thrown !== TIMED_OUT && !isTimeout(thrown))) return thrown;
   throw new CaptureError({
     code: 'render_timeout',
     message: `\`${field}\` did not end within \`timeout\` (${deadlines.timeout} ms).`,
@@ -86,10 +85,9 @@ async function attempt(
 }
 
 /**
- * Whether an expression is true in the main world now. Awaits a promise. An exception counts as false, since what the
- * expression reads may not exist yet.
+ * Whether an expression is true in the main world now. Awaits a promise.
  * @param field the field of the request that has the expression
- * @throws CaptureError invalid_request if it is no expression
+ * @throws CaptureError invalid_request if it is no expression, or throws, as in Playwright
  */
 export async function isTrue({ session, deadlines }: AskedPage, code: string, field: string): Promise<boolean> {
   const expression = `${MAIN_WORLD_MARK} (async () => Boolean(await (\n${code}\n)))()`;
@@ -97,13 +95,26 @@ export async function isTrue({ session, deadlines }: AskedPage, code: string, fi
   const answer = await session.cdp
     .send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true, timeout })
     .catch((error: unknown) => {
-      if (isTooLong(error, 'exception') || isGone(error) || (error instanceof Error && /terminated/i.test(error.message))) return null;
+      if (isTooLong(error, 'exception')) return { exceptionDetails: UNREADABLE };
+      if (isGone(error) || (error instanceof Error && /terminated/i.test(error.message))) return null;
       throw error;
     });
-  const thrown: Thrown | undefined = answer?.exceptionDetails;
-  if (thrown === undefined || !isUncompiled(thrown)) return answer?.result.value === true;
-  const message = `is not a JavaScript expression: ${describe(thrown)}`;
-  throw invalidRequest([{ path: field, message }]);
+  if (answer === null || !('exceptionDetails' in answer) || answer.exceptionDetails === undefined)
+    return answer !== null && 'result' in answer && answer.result.value === true;
+  const thrown: Thrown = answer.exceptionDetails;
+  if (isTimeout(thrown)) return false;
+  throw invalidRequest([
+    {
+      path: field,
+      message: isUncompiled(thrown) ? `is not a JavaScript expression: ${describe(thrown)}` : `threw ${describe(thrown)}. ${GUARD}`,
+    },
+  ]);
+}
+
+const GUARD = 'If what it reads may not exist yet, guard it with `?.`, as in `document.querySelector("main")?.isConnected`.';
+
+function isTimeout(thrown: Thrown): boolean {
+  return /execution was terminated|Script execution timed out/i.test(describe(thrown));
 }
 
 /** Whether the error is a syntax error of the script itself, which has no stack of its own. */

@@ -18,7 +18,7 @@ import {
   refusedBy,
   typeOf,
 } from './check-page.js';
-import { type DocumentState, groupPending, type OpenPage, type PendingRequest } from './open-page.js';
+import { type DocumentState, groupPending, type OpenPage, type PendingRequest, placeOf } from './open-page.js';
 
 /** The part of the budget left when the check of the country times out, so that the capture fails with its own error. */
 const SPARE_MS = 200;
@@ -180,6 +180,7 @@ const GROUPS_NAMED = 4;
 export async function navigate(page: OpenPage, url: string, referrer: string | null = null): Promise<void> {
   const { session, main, deadlines } = page;
   const before = main.current;
+  main.asked = url;
   const from = referrer === null ? {} : { referrer, referrerPolicy: 'unsafeUrl' as const };
   // Chromium gives up only after minutes, so the budget limits a silent target.
   const outcome = await deadlines.withinBudget(session.cdp.send('Page.navigate', { url, ...from }));
@@ -190,6 +191,24 @@ export async function navigate(page: OpenPage, url: string, referrer: string | n
   const committed = main.until(() => main.current !== before);
   if ((await deadlines.withinBudget(committed)) === TIMED_OUT) throw noResponse(page, url);
   await classify(page);
+}
+
+/** Navigates to the page of the request. @throws CaptureError as `navigate` */
+export async function navigateToTarget(page: OpenPage, { url, referer, schemeAdded }: CaptureOptions): Promise<void> {
+  try {
+    await navigate(page, url, referer);
+  } catch (error) {
+    if (schemeAdded === true && page.main.lastResponse === null && isWithoutAnswer(error))
+      error.message += ` https was tried, since you gave no scheme; try ${placeOf(url).replace('https:', 'http:')}`;
+    throw error;
+  }
+}
+
+/** Whether a host that may speak http did not speak https. */
+function isWithoutAnswer(error: unknown): error is CaptureError {
+  if (!(error instanceof CaptureError)) return false;
+  const netError = error.details?.net_error;
+  return error.code === 'render_timeout' || (typeof netError === 'string' && !/^ERR_(NAME|CERT)_/.test(netError));
 }
 
 /**
@@ -257,12 +276,12 @@ function failureOf({ session, main }: OpenPage, url: string, error: string): Cap
   if (error === 'net::ERR_ABORTED' && answer !== null) {
     if (answer.status >= 400) return refusedBy(answer.status, null);
     // The redirect leads to another program, such as a mail client.
-    if (answer.status >= 300) return failedNavigation(url, 'net::ERR_UNKNOWN_URL_SCHEME', session.captureProxy);
+    if (answer.status >= 300) return failedNavigation({ url, lead: null, error: 'net::ERR_UNKNOWN_URL_SCHEME' }, session.captureProxy);
     if (answer.status === 204 || answer.status === 205) return nothingShown(answer.status);
     return notAPage(typeOf(answer.headers) || 'application/octet-stream');
   }
   // After redirects, the last request is the one that failed.
-  return failedNavigation(main.lastFailure?.url ?? url, error, session.captureProxy);
+  return failedNavigation({ url, lead: null, ...main.lastFailure, error }, session.captureProxy);
 }
 
 /** Checks the caller's proxy first: if it does not respond, no target can. */

@@ -46,7 +46,7 @@ export function openPage(
     main,
     network,
     world: session.world,
-    tolerance: new Tolerance(options.tolerate),
+    tolerance: new Tolerance(options),
     realTime: options.realTime,
     held: options.animate !== null,
     debug,
@@ -75,7 +75,7 @@ export function dismissDialogs(session: Pick<PageSession, 'page'>, { leaves = fa
 class Tolerance {
   readonly warnings: CaptureWarning[] = [];
 
-  constructor(private readonly codes: CaptureOptions['tolerate']) {}
+  constructor(private readonly options: Pick<CaptureOptions, 'tolerate' | 'document'>) {}
 
   /**
    * Records a tolerated failure, once.
@@ -83,10 +83,18 @@ class Tolerance {
    */
   orThrow(error: unknown): void {
     if (!(error instanceof CaptureError)) throw error;
-    const code = this.codes.find((one) => one === error.code);
-    if (code === undefined) throw error;
+    const code = this.options.tolerate.find((one) => one === error.code);
+    if (code === undefined) throw this.#withAdvice(error);
     const { message } = error;
     if (!this.warnings.some((warning) => warning.message === message)) this.warnings.push({ code, message });
+  }
+
+  /** A check that the request asked for needs no advice; a door has no field `tolerate`. */
+  #withAdvice(error: CaptureError): CaptureError {
+    const isAskedFor = error.code === 'render_incomplete' && error.details?.check !== 'blank';
+    if (isAskedFor || (this.options.document ?? null) !== null) return error;
+    error.message += ` To capture it all the same, add ${error.code} to \`tolerate\`; STILLFRAME_TOLERATE is the default of a server.`;
+    return error;
   }
 }
 
@@ -168,6 +176,8 @@ export interface DocumentState {
   readonly mimeType: string;
   /** For the browser's error page, the URL that could not be shown; else null. */
   readonly unreachableUrl: string | null;
+  /** What led to that URL, as of a DocumentRequest. */
+  readonly lead: string | null;
   readonly response: MainResponse | null;
   /** Chromium's `net::ERR_…` of an interrupted body, or of the failure that this error page reports. */
   failure: string | null;
@@ -183,6 +193,13 @@ interface MainResponse {
   headers: Record<string, string>;
 }
 
+/** A request of the main frame for a document. */
+interface DocumentRequest {
+  url: string;
+  /** The redirect or the page that led to it, as the beginning of a sentence; null if the capture itself asked for it. */
+  lead: string | null;
+}
+
 /** Tracks which document the main frame shows. Runs nothing in the page, so that a hostile one cannot interfere. */
 class MainDocument {
   current: DocumentState | null = null;
@@ -192,10 +209,12 @@ class MainDocument {
   requested = false;
   lastResponse: MainResponse | null = null;
   /** The failure of the last request, as Chromium's `net::ERR_…`, if no document was shown for it. */
-  lastFailure: { url: string; error: string } | null = null;
+  lastFailure: (DocumentRequest & { error: string }) | null = null;
+  /** The URL that the capture itself has asked for. */
+  asked = '';
   readonly #waiting = new Waiters();
-  /** The URLs of the main frame's requests for documents that have not ended, by id. A redirect keeps the id. */
-  readonly #requests = new Map<string, string>();
+  /** The main frame's requests for documents that have not ended, by id. A redirect keeps the id. */
+  readonly #requests = new Map<string, DocumentRequest>();
   #latestId = '';
   #shownId = '';
 
@@ -218,7 +237,8 @@ class MainDocument {
     });
     cdp.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId, type, request, redirectResponse }) => {
       if (redirectResponse !== undefined) this.#onResponse(requestId, redirectResponse);
-      if (frameId === mainFrameId && requestId === loaderId && type === 'Document') this.#onRequest(requestId, withFragment(request));
+      if (frameId === mainFrameId && requestId === loaderId && type === 'Document')
+        this.#onRequest(requestId, { url: withFragment(request), redirectedBy: redirectResponse?.url });
     });
     cdp.on('Network.responseReceived', ({ requestId, response }) => this.#onResponse(requestId, response));
     cdp.on('Network.loadingFinished', ({ requestId }) => this.#requests.delete(requestId));
@@ -238,6 +258,7 @@ class MainDocument {
       url: withFragment(frame),
       mimeType: frame.mimeType,
       unreachableUrl,
+      lead: unreachableUrl === null ? null : (this.lastFailure?.lead ?? null),
       response: unreachableUrl === null && /^https?:/.test(frame.url) ? this.lastResponse : null,
       failure: unreachableUrl === null ? null : (this.lastFailure?.error ?? 'net::ERR_FAILED'),
       parsed: false,
@@ -260,10 +281,17 @@ class MainDocument {
     this.#markParsed();
   }
 
-  #onRequest(id: string, url: string): void {
+  #onRequest(id: string, { url, redirectedBy }: { url: string; redirectedBy: string | undefined }): void {
     // Links to other programs (mailto:) are requests too, and never end.
     if (!/^https?:/.test(url)) return;
-    this.#requests.set(id, url);
+    const shown = this.current?.url;
+    const lead =
+      redirectedBy !== undefined
+        ? `${placeOf(redirectedBy)} redirects`
+        : shown !== undefined && url !== this.asked
+          ? `The page at ${placeOf(shown)} leads`
+          : null;
+    this.#requests.set(id, { url, lead });
     this.#latestId = id;
     this.navigating = true;
     this.requested = false;
@@ -276,12 +304,12 @@ class MainDocument {
   }
 
   #onFailed(id: string, error: string): void {
-    const url = this.#requests.get(id);
-    if (url === undefined) return;
+    const request = this.#requests.get(id);
+    if (request === undefined) return;
     this.#requests.delete(id);
     const aborted = error === 'net::ERR_ABORTED';
     // The previous document is reported as aborted after the navigation that it started has failed.
-    if (!aborted || id !== this.#shownId) this.lastFailure = { url, error };
+    if (!aborted || id !== this.#shownId) this.lastFailure = { ...request, error };
     if (id === this.#shownId) {
       // After an interruption of the body, neither DOMContentLoaded nor load fires. An abort is caused by the page itself.
       if (this.current !== null && !aborted) this.current.failure ??= error;
@@ -291,6 +319,14 @@ class MainDocument {
     }
     this.#waiting.notify();
   }
+}
+
+const PLACE_MAX_CHARS = 200;
+
+/** A URL for messages: without its query and fragment, which may hold secrets. */
+export function placeOf(url: string): string {
+  const [place = '', ...rest] = url.slice(0, PLACE_MAX_CHARS).split(/[?#]/, 2);
+  return rest.length > 0 || url.length > PLACE_MAX_CHARS ? `${place}…` : place;
 }
 
 /** The protocol reports the fragment of a URL separately. */

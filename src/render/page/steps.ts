@@ -6,8 +6,8 @@
 import type { Locator } from 'playwright-core';
 import sharp from 'sharp';
 import { CaptureError } from '../../contract/capture-error.js';
-import type { CaptureOptions } from '../../contract/capture-request.js';
-import { OPTIONAL_STEP_MS } from '../../contract/limits.js';
+import { type CaptureOptions, shownAddress } from '../../contract/capture-request.js';
+import { OPTIONAL_STEP_MS, URL_MAX_BYTES } from '../../contract/limits.js';
 import type { Step, StepAction } from '../../contract/step-schema.js';
 import { matchesPattern } from '../../contract/url-pattern.js';
 import { monotonicNow, TIMED_OUT } from '../budgets.js';
@@ -51,6 +51,7 @@ const AFTER_REQUESTS_MS = 300;
 /** The real time that requests may hold the clock at each check, in ms. */
 const HOLD_MAX_MS = 1_000;
 const SHOWN_MAX_CHARS = 200;
+const URL_SHOWN_CHARS = 500;
 
 /** Why a step has failed, by what is found in Playwright's log of the action. */
 const REASONS: [RegExp, reason: string, message: string][] = [
@@ -102,7 +103,7 @@ export async function runSteps(page: OpenPage, how: StepsHow): Promise<void> {
 
 /**
  * Waits until the JavaScript expression of `wait_for_function` is true.
- * @throws CaptureError render_timeout, invalid_request if it is no expression
+ * @throws CaptureError render_timeout, invalid_request if it is no expression or throws
  */
 export async function waitForFunction(page: OpenPage, expression: string): Promise<void> {
   const { deadlines } = page;
@@ -373,22 +374,37 @@ async function failed(page: OpenPage, { index, step, problem, typed, options }: 
   const picture = await failurePicture(page, options, typed);
   const own = problem instanceof CaptureError ? withoutSecrets(problem.details, typed) : { reason: problem.reason };
   const message = problem instanceof CaptureError ? withoutSecrets(problem.message, typed) : problem.message;
+  const at = action === 'wait_for' ? addressOf(page, options, typed) : null;
   return new CaptureError({
     code: problem.code,
-    message: `\`steps.${index}\` (${what}) failed: ${message}${message.endsWith('.') ? '' : '.'}`,
-    details: { ...own, step: index, action },
+    message: `\`steps.${index}\` (${what}) failed: ${message}${message.endsWith('.') ? '' : '.'}${at === null ? '' : ` The page is at ${at}.`}`,
+    details: { ...own, step: index, action, ...(at === null ? {} : { page_url: at }) },
     ...(problem instanceof CaptureError ? { retriable: problem.retriable, status: problem.status } : {}),
     ...(picture === null ? {} : { picture }),
     cause: problem,
   });
 }
 
-/** The same strings, in which each secret is replaced. */
+/** Where the page is, without the secrets that a form may have written into its address. */
+function addressOf({ session }: OpenPage, options: CaptureOptions, typed: readonly string[]): string {
+  const url = shownAddress(session.page.url().slice(0, URL_MAX_BYTES), options);
+  return withoutSecrets(url, typed).slice(0, URL_SHOWN_CHARS);
+}
+
+/** The same strings, in which each secret is replaced, also as forms and scripts write it into addresses. */
 function withoutSecrets<T>(value: T, typed: readonly string[]): T {
-  if (typeof value === 'string') return typed.reduce((text, secret) => text.replaceAll(secret, '…'), value as string) as T;
+  if (typeof value === 'string') {
+    return typed.flatMap(spellingsOf).reduce((text, secret) => text.replaceAll(secret, '…'), value as string) as T;
+  }
   if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, typed)) as T;
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutSecrets(item, typed)])) as T;
+}
+
+function spellingsOf(secret: string): string[] {
+  // encodeURI throws for a lone surrogate, which no address contains.
+  const text = Buffer.from(secret).toString();
+  return [secret, encodeURIComponent(text), encodeURI(text), String(new URLSearchParams([[text, '']])).slice(0, -1)];
 }
 
 const PICTURE_MAX_MS = 5_000;

@@ -1,5 +1,5 @@
-import { chmodSync, closeSync, openSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, closeSync, openSync, statfsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { engineCodeOf, StoreError } from '../store-error.js';
 import { prepareDirectory, unwritable } from './data-directory.js';
 import { Database, type Db, DriverMissing, isDriverMissing } from './driver.js';
@@ -15,6 +15,7 @@ const RUNNING_BUSY_MS = 5;
 /** The operating system caches the file's pages as well, so the driver's default of 16 MB would hold them twice. */
 const CACHE_KIB = 4_096;
 const WAL_KEPT_BYTES = 64 * 1024 * 1024;
+const SHARED_MEMORY_BYTES = 32 * 1024;
 
 /** Makes the data directory (0700) and opens its database (0600), ready to migrate. @throws StoreError */
 export function connect(dataDir: string): Db {
@@ -59,15 +60,22 @@ export function guardOpening<T>(file: string, step: () => T): T {
   } catch (error) {
     const code = engineCodeOf(error);
     if (code === '') throw isDriverMissing(error) ? new DriverMissing(error) : error;
-    throw new StoreError(`${file} ${adviceFor(code, error as Error)}`, { cause: error });
+    throw new StoreError(`${file} ${adviceFor(code, error as Error, file)}`, { cause: error });
   }
 }
 
-function adviceFor(code: string, error: Error): string {
+function adviceFor(code: string, error: Error, file: string): string {
   if (/BUSY|LOCKED/.test(code)) return 'is locked by another process: stop that process, then start again.';
   if (/NOTADB|CORRUPT/.test(code)) return `is damaged (${error.message}): restore it from a backup.`;
-  if (/FULL/.test(code)) return 'cannot grow because the disk is full: free some space, then start again.';
+  // Without space for its shared memory file, SQLite reports an I/O error.
+  if (/FULL/.test(code) || (/IOERR/.test(code) && !hasSharedMemoryRoom(file)))
+    return 'cannot grow because the disk is full: free some space, then start again.';
   return `cannot be used (${error.message}): check that its directory is writable and on a local disk.`;
+}
+
+function hasSharedMemoryRoom(file: string): boolean {
+  const { bavail, bsize } = statfsSync(dirname(file));
+  return bavail * bsize >= SHARED_MEMORY_BYTES;
 }
 
 function openDatabase(file: string, mayBeNew: boolean): Db {

@@ -272,7 +272,11 @@ describe('the interface of Gotenberg', () => {
 
   it.each<[headers: Fields, fields: Fields, message: string]>([
     [{ 'gotenberg-webhook-error-url': '' }, {}, 'Gotenberg-Webhook-Error-Url is required'],
-    [{ 'gotenberg-webhook-url': 'http://a.example/' }, {}, 'Gotenberg-Webhook-Url must be HTTPS, unless the server\'s operator lists http://a.example in STILLFRAME_WEBHOOK_ALLOW'],
+    [
+      { 'gotenberg-webhook-url': 'http://a.example/' },
+      {},
+      "Gotenberg-Webhook-Url must be HTTPS, unless the server's operator lists http://a.example in STILLFRAME_WEBHOOK_ALLOW",
+    ],
     [{ 'gotenberg-webhook-method': 'DELETE' }, {}, 'Gotenberg-Webhook-Method must be one of'],
     [{ 'gotenberg-webhook-events-url': 'https://a.example/' }, {}, 'Gotenberg-Webhook-Events-Url is not supported'],
     [{ 'gotenberg-webhook-extra-http-headers': '{"Host":"x"}' }, {}, "has 'Host', which cannot be set"],

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CaptureError } from '../../../src/contract/capture-error.js';
 import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/capture-request.js';
+import { hasWebScheme } from '../../../src/contract/read-url.js';
 import { openEgress } from '../../../src/egress/open-egress.js';
 import { silentLog } from '../../../src/log.js';
 import { EncodeQueue, MemoryBudget } from '../../../src/render/budgets.js';
@@ -71,7 +72,8 @@ export async function openRig(given: Partial<RenderDeps> & RigMachine = {}): Pro
       ...wish,
     });
     const onProgress = (value: number) => progress.push(value);
-    return capture(deps, { options: toCaptureOptions(wire), id: 'job', onProgress, debug }, signal);
+    const options = { ...toCaptureOptions(wire), ...(hasWebScheme(url) ? {} : { schemeAdded: true as const }) };
+    return capture(deps, { options, id: 'job', onProgress, debug }, signal);
   };
   return {
     deps,

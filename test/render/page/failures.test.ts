@@ -7,7 +7,11 @@ import { siteAndRig } from './capture-rig.js';
 
 const { site, rig, serve } = await siteAndRig();
 
-const NOT_PUBLIC = { code: 'navigation_failed', message: 'The host name could not be resolved to a public address.', retriable: false };
+const NOT_PUBLIC = {
+  code: 'navigation_failed',
+  message: expect.stringContaining('could not be resolved to a public address.'),
+  retriable: false,
+};
 const BLANK = { code: 'render_incomplete', details: { check: 'blank' } };
 /** The path of a page that leads to a URL. */
 const leading = (way: string, target: string) => `${way}?to=${encodeURIComponent(target)}`;
@@ -71,11 +75,21 @@ describe.concurrent('the connection to the target', () => {
     expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, details });
   });
 
+  it('an address without a scheme that is reached by http only says that https was tried', async () => {
+    const bare = site.url('/only-http?a=b').replace('http://', '');
+    const sentence = `https was tried, since you gave no scheme; try http://${bare.split('?')[0]}`;
+    expect((await rig.failure(bare)).message).toContain(sentence);
+    expect((await rig.failure(`https://${bare}`)).message).not.toContain('https was tried');
+    expect((await rig.failure('no-such-name.test')).message).not.toContain('https was tried');
+  });
+
   it('a missing name and one with an internal address get the same error', async () => {
     const told = [];
     for (const url of ['http://no-such-name.test/', 'https://no-such-name.test/', 'http://10.0.0.1/', 'https://[::1]/']) {
       const { code, message, retriable, details, status } = await rig.failure(url);
-      told.push({ code, message, retriable, details, status });
+      const host = `"${new URL(url).hostname}"`;
+      expect(message).toContain(host);
+      told.push({ code, message: message.replace(host, 'it'), retriable, details, status });
     }
     expect(told[0]).toMatchObject(NOT_PUBLIC);
     for (const other of told) expect(other).toEqual(told[0]);
@@ -96,12 +110,35 @@ describe.concurrent('a page that navigates elsewhere', () => {
     expect(await rig.failure(site.url(leading(way, target)))).toMatchObject({ ...NOT_PUBLIC, details });
   });
 
+  it.each([
+    ['/redirect/302', 'http://10.0.0.1/admin', (at: string) => `${at} redirects to http://10.0.0.1/admin, which is refused.`],
+    ['/redirect/302', 'http://no-such-name.test/', (at: string) => `${at} redirects to http://no-such-name.test/, which is refused.`],
+    ['/meta', 'http://10.0.0.1/?a=b', (at: string) => `The page at ${at} leads to http://10.0.0.1/…, which is refused.`],
+    ['/script-to', 'http://127.0.0.1:65001/', (at: string) => `The page at ${at} leads to http://127.0.0.1:65001/, which could not be`],
+  ])('names %s and the address %s that it leads to', async (way, target, sentence) => {
+    expect((await rig.failure(site.url(leading(way, target)))).message).toContain(sentence(`${site.url(way)}…`));
+  });
+
   it.each(['/redirect/302', '/meta', '/late-to'])('is judged by the document that %s leads to', async (way) => {
     expect(await rig.failure(site.url(leading(way, '/status/404')))).toMatchObject({ code: 'target_error', details: { status: 404 } });
   });
 
   it.each(['/late-to?to=/static', '/refresh-header', '/refresh-header-late'])('is captured at the final document of %s', async (path) => {
     expect(new URL((await rig.capture(site.url(path))).finalUrl).pathname).toBe('/static');
+  });
+
+  it.each([
+    ['/status/404', 'target_error'],
+    ['/status/403', 'blocked_by_target'],
+    ['/empty', 'render_incomplete'],
+  ])('%s names the option that captures it all the same, and the setting of the operator', async (path, code) => {
+    const { message } = await rig.failure(site.url(path), { timeout: 60_000 });
+    expect(message).toContain(`add ${code} to \`tolerate\`; STILLFRAME_TOLERATE`);
+  });
+
+  it('is not advised against a check that the request itself asked for', async () => {
+    const { message } = await rig.failure(site.url('/static'), { fail_if_content_missing: ['no such words'] });
+    expect(message).not.toContain('tolerate');
   });
 
   it.each(['/refresh-nowhere', '/refresh-to-nothing', '/refresh-itself'])(
@@ -167,6 +204,6 @@ it.each(['text/html', 'text/plain', 'image/webp', 'image/svg+xml', 'application/
 it('exceeding the byte limit is reported as such, whichever connection exceeded it', () => {
   const refusals = [{ host: 'pictures.example.com', port: 443, reason: 'over_limit' as const }];
   const captureProxy = { refusals, failures: [], proxyFailure: null };
-  const error = failedNavigation('https://www.example.com/', 'net::ERR_CONNECTION_RESET', captureProxy);
+  const error = failedNavigation({ url: 'https://www.example.com/', lead: null, error: 'net::ERR_CONNECTION_RESET' }, captureProxy);
   expect(error).toMatchObject({ code: 'navigation_failed', retriable: false, message: expect.stringContaining('more data') });
 });

@@ -47,7 +47,9 @@ it('a Refresh header is interpreted as browsers do', () => {
 it('a URL with a million characters as its host is handled in no time', () => {
   const url = `https://xn--${'a9'.repeat(500_000)}.example/`;
   const record = { refusals: [], proxyFailure: null, failures: [] };
-  expect(within(() => failedNavigation(url, 'net::ERR_FAILED', record)).code).toBe('navigation_failed');
+  expect(within(() => failedNavigation({ url, lead: `${url} redirects`, error: 'net::ERR_FAILED' }, record)).code).toBe(
+    'navigation_failed',
+  );
   expect(within(() => groupPending([{ kind: 'image', url, startedAt: 0, answered: false }]))).toEqual([
     { kind: 'image', host: '', count: 1 },
   ]);

@@ -194,7 +194,7 @@ it.concurrent.each<[step: object, code: string, details: object, message?: strin
   [click('nonsense=x'), 'invalid_request', { reason: 'invalid_selector' }],
   [press('Nokey'), 'invalid_request', { reason: 'unknown_key' }],
   [waitFor({ url: '*/nowhere' }), 'render_timeout', { reason: 'not_yet' }],
-  [waitFor({ expression: 'window.none.such' }), 'render_timeout', { reason: 'not_yet' }],
+  [waitFor({ expression: 'window.none.such' }), 'invalid_request', { issues: [{ path: 'steps.0.expression' }] }],
   [waitFor({ expression: 'if (' }), 'invalid_request', { issues: [{ path: 'steps.0.expression' }] }],
   [evaluate('throw new Error("broken")'), 'invalid_request', { issues: [{ path: 'steps.0.script' }] }],
   [goTo('http://127.0.0.3:8080/'), 'navigation_failed', { action: 'go_to' }],
@@ -261,6 +261,26 @@ it.concurrent('wait_for_function waits on the page’s clock, and fails by its n
   await rig.capture(late, { wait_for_function: 'go.disabled === false' });
   const error = await rig.failure(form, { wait_for_function: 'window.never', timeout: 2_000 });
   expect(error).toMatchObject({ code: 'render_timeout', details: { waited_for: 'function' } });
+});
+
+it.concurrent('wait_for_function that throws fails at once with the exception, even if its promise does', async () => {
+  const began = performance.now();
+  for (const expression of ['window.none.such', '(async () => window.none.such)()']) {
+    const error = await rig.failure(form, { wait_for_function: expression, timeout: 60_000 });
+    expect(error).toMatchObject({ code: 'invalid_request', details: { issues: [{ path: 'wait_for_function' }] } });
+    expect(error.message).toMatch(/^`wait_for_function` threw TypeError: Cannot read properties of undefined.+`\?\.`/);
+  }
+  expect(performance.now() - began).toBeLessThan(30_000);
+});
+
+it.concurrent('a wait_for step that fails says where the page is, without the secrets of a form', async () => {
+  const login = page('<form><input id="name" name="name"><button>Go</button></form>');
+  const secret = { action: 'type', selector: '#name', secret: "sword fish'é" };
+  const steps = [secret, click('button'), waitFor({ url: '*/nowhere' })];
+  const { message, details } = await rig.failure(login, { steps, timeout: 4_000 });
+  const at = `${login}?name=…`;
+  expect(message).toBe(`\`steps.2\` (wait_for) failed: the page is at another address. The page is at ${at}.`);
+  expect(details).toMatchObject({ reason: 'not_yet', page_url: at });
 });
 
 it.concurrent('a page in a busy loop fails the step that meets it within the limits', async () => {
