@@ -1,6 +1,6 @@
 import { ALLOW_OWN_NETWORK, CaptureError, notPublic } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
-import { unlessAllowed } from '../contract/read-url.js';
+import { UNLESS_ALLOWED } from '../contract/read-url.js';
 import { invalidRequest, type RequestIssue } from '../contract/submission.js';
 import type { Egress, Requester } from '../egress/egress.js';
 
@@ -15,13 +15,12 @@ export async function checkWebhookHost(
   { path, url }: { path: string; url: string },
   allowedOrigins: readonly string[],
 ): Promise<void> {
-  const read = new URL(url);
-  const { origin, hostname, protocol, port } = read;
+  const { origin, hostname, protocol, port } = new URL(url);
   if (allowedOrigins.includes(origin)) return;
   const verdict = await egress.judgeHost(hostname, Number(port) || (protocol === 'https:' ? 443 : 80));
   if (verdict.ok) return;
   // The same for a missing name, a private address and a failed look-up (decisions.md, Destinations).
-  const message = `must be on a host with a public address, ${unlessAllowed(read)}. ${notPublic(hostname)}`;
+  const message = `must be on a host with a public address, ${UNLESS_ALLOWED}. ${notPublic(hostname)}`;
   throw blockedDestination([{ path, message }]);
 }
 

@@ -21,6 +21,9 @@ export function readUrl(text: string): URL | null {
   }
 }
 
+/** The end of a sentence about the address of a webhook or upload, which may hold a secret and is not repeated. */
+export const UNLESS_ALLOWED = "unless the server's operator lists its origin in STILLFRAME_WEBHOOK_ALLOW";
+
 /**
  * Checks the syntax of a webhook URL (interface.md, CaptureRequest.webhook.url); egress/ decides whether its host is public.
  *
@@ -35,14 +38,9 @@ export function webhookUrlProblem(text: string, allowedOrigins: readonly string[
   if (authorityOf(text).includes('@')) return 'must not carry credentials';
   if (text.includes('#')) return 'must not have a fragment';
   if (allowedOrigins.includes(url.origin)) return null;
-  if (url.protocol !== 'https:') return `must be HTTPS, ${unlessAllowed(url)}`;
-  if (url.port !== '') return `must use port 443, ${unlessAllowed(url)}`;
+  if (url.protocol !== 'https:') return `must be HTTPS, ${UNLESS_ALLOWED}`;
+  if (url.port !== '') return `must use port 443, ${UNLESS_ALLOWED}`;
   return null;
-}
-
-/** How the operator allows a webhook or upload to an address that is otherwise refused, as the end of a sentence. */
-export function unlessAllowed({ origin }: URL): string {
-  return `unless the server's operator lists ${origin} in STILLFRAME_WEBHOOK_ALLOW`;
 }
 
 /**

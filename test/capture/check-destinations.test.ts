@@ -42,7 +42,7 @@ test('a private host, a missing one and a failed look-up get the same refusal', 
     status: 400,
     retriable: false,
     details: { reason: 'blocked_destination', issues: [{ path: 'webhook.url' }] },
-    message: expect.stringMatching(/lists https:\/\/intranet\.example in STILLFRAME_WEBHOOK_ALLOW\..*"intranet\.example"/),
+    message: expect.stringMatching(/lists its origin in STILLFRAME_WEBHOOK_ALLOW\..*"intranet\.example"/),
   });
 });
 

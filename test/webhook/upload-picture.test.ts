@@ -67,7 +67,7 @@ describe('an upload', () => {
     await using deps = depsOf('http://127.0.0.1:1');
     expect(await uploadPicture(deps, order(`${receiver.origin}/x?secret`), NEVER)).toEqual({
       ...{ state: 'failed', url: `${receiver.origin}/x`, bytes: 22, attempts: 0, status: null },
-      error: `The address must be HTTPS, unless the server's operator lists ${receiver.origin} in STILLFRAME_WEBHOOK_ALLOW.`,
+      error: "The address must be HTTPS, unless the server's operator lists its origin in STILLFRAME_WEBHOOK_ALLOW.",
     });
     expect(receiver.uploads).toEqual([]);
   });

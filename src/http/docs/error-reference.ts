@@ -59,7 +59,8 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     statuses: '451',
     retriable: 'no',
     meaning: 'The target blocks the visitor: it answered 401, 403, 407, 429 or 451, or showed a bot wall or CAPTCHA.',
-    advice: 'See details.status and details.vendor. If you own the target, give captures access with a header or cookie in headers. To capture what it shows, add blocked_by_target to tolerate; an operator sets the default of a server with STILLFRAME_TOLERATE.',
+    advice:
+      'See details.status and details.vendor. If you own the target, give captures access with a header or cookie in headers. To capture what it shows, add blocked_by_target to tolerate; an operator sets the default of a server with STILLFRAME_TOLERATE.',
   },
   target_error: {
     statuses: '502',
@@ -80,7 +81,8 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     statuses: '502',
     retriable: 'yes',
     meaning: 'A check that the request asked for failed: fail_if_…, min_capture_…, or the selector never became visible.',
-    advice: 'details names the check and what was found. Give the page more time with wait_for_selector, wait_for_content or delay. To capture a page that is blank, add render_incomplete to tolerate.',
+    advice:
+      'details names the check and what was found. Give the page more time with wait_for_selector, wait_for_content or delay. To capture a page that is blank, add render_incomplete to tolerate.',
   },
   egress_mismatch: {
     statuses: '502',

@@ -275,7 +275,7 @@ describe('the interface of Gotenberg', () => {
     [
       { 'gotenberg-webhook-url': 'http://a.example/' },
       {},
-      "Gotenberg-Webhook-Url must be HTTPS, unless the server's operator lists http://a.example in STILLFRAME_WEBHOOK_ALLOW",
+      "Gotenberg-Webhook-Url must be HTTPS, unless the server's operator lists its origin in STILLFRAME_WEBHOOK_ALLOW",
     ],
     [{ 'gotenberg-webhook-method': 'DELETE' }, {}, 'Gotenberg-Webhook-Method must be one of'],
     [{ 'gotenberg-webhook-events-url': 'https://a.example/' }, {}, 'Gotenberg-Webhook-Events-Url is not supported'],
