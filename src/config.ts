@@ -66,6 +66,10 @@ const destinations = listOf('a comma-separated list', (item) => item);
 const origins = listOf('a comma-separated list of origins, such as http://127.0.0.1:4000', (item) =>
   /^https?:\/\/[^/?#@\\]+\/?$/i.test(item) && URL.canParse(item) ? new URL(item).origin : undefined,
 );
+/** Without a port: whichever it is, the name is the same. */
+const hostNames = listOf('a comma-separated list of host names without scheme and port, such as stillframe,shots.internal', (item) =>
+  /^[a-z0-9_]([a-z0-9._-]{0,251}[a-z0-9])?$/i.test(item) ? item.toLowerCase() : undefined,
+);
 const nameServers = listOf('a comma-separated list of ip[:port], such as 127.0.0.1:5353', (item) => {
   const [, host = item, port = '53'] = /^(\[[^\]]*\]|[^:]*):(\d{1,5})$/.exec(item) ?? [];
   const isAddress = host.startsWith('[') ? isIPv6(host.slice(1, -1)) : isIP(host) !== 0;
@@ -122,6 +126,11 @@ const SERVER = {
     argument: '<url>',
     help: 'public base URL; cdn_url and docs_url begin with it',
     defaultText: 'http://HOST:PORT',
+  }),
+  allowedHosts: hostNames.default([]).meta({
+    argument: '<list>',
+    help: 'comma-separated names by which clients reach this server, besides localhost, IP addresses and the host of the base URL, such as the name of its service in a compose file',
+    note: 'Requests without a key of their own (`STILLFRAME_DOOR_KEY`) and those to the console are refused under any other name, which a visited page could have had resolved to this server.',
   }),
   console: oneOf(['loopback', 'on', 'off']).default('loopback').meta({
     argument: '<who>',

@@ -119,6 +119,8 @@ export interface AppConfig {
   artifactMaxAgeSeconds: number;
   /** False for a server that leaves the API to others: it has health and metrics only. */
   servesApi: boolean;
+  /** STILLFRAME_ALLOWED_HOSTS. */
+  allowedHosts: readonly string[];
   /** STILLFRAME_DOORS. */
   doors: readonly DoorName[];
   /** STILLFRAME_DOOR_KEY. Secret. */

@@ -24,7 +24,7 @@ export function localUrl({ host, port }: { host: string; port: number }): string
 /** Headers that a reverse proxy adds. */
 const PROXY_HEADER = /^(forwarded|via|x-forwarded(-.*)?|x-real-ip|x-client-ip|cf-connecting-ip|true-client-ip)$/;
 /** Loopback names; a name used for DNS rebinding is none of these. */
-export const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
+const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
 
 /** Whether the request comes from this machine, with a loopback Host, and not through a proxy. */
 export function isLoopback(incoming: Pick<IncomingMessage, 'socket' | 'headers'>): boolean {

@@ -323,6 +323,7 @@ export class Service implements AsyncDisposable {
         allowInsecureTls: config.allowInsecureTls,
         mp4: config.ffmpeg !== null,
         artifactMaxAgeSeconds: Math.floor((config.artifactTtlH * HOUR_MS) / 1000),
+        allowedHosts: config.allowedHosts,
         doors: config.doors,
         doorKey: config.doorKey,
         gotenbergUpstream: config.gotenbergUpstream,

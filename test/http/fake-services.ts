@@ -202,6 +202,7 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
       allowInsecureTls: false,
       mp4: false,
       artifactMaxAgeSeconds: 604_800,
+      allowedHosts: [],
       doors: [],
       doorKey: null,
       gotenbergUpstream: null,

@@ -16,6 +16,7 @@ import { CaptureError, notFound, type StoredError } from '../../contract/capture
 import type { AppEnv, AppServices, ConsoleServices } from '../app-services.js';
 import { noteError } from '../exchange.js';
 import { failureOf, refuseOtherMethods } from '../guard.js';
+import { refuseForeignPage } from '../own-site.js';
 import { ARTIFACT_NAME, openArtifact, sendArtifact } from '../send-artifact.js';
 import { accountsPage, createAccount, setQuota } from './accounts.js';
 import { capturePage, previewPicture, showSnippets, takePicture } from './capture.js';
@@ -217,14 +218,10 @@ function setCookie({ c }: Pick<Request, 'c'>, secret: string, maxAgeSeconds: num
     `${COOKIE}=${secret}; HttpOnly; SameSite=Strict; Max-Age=${maxAgeSeconds}${isSecure ? '; Secure' : ''}`;
 }
 
-/** @throws CaptureError `forbidden` for a form that a page of another origin sends */
+/** @throws CaptureError `forbidden` for a form that a page of another origin sends, or no page */
 function refuseForeignForm({ services, c }: Request): void {
-  const { origin = '', host = '', 'sec-fetch-site': site = 'same-origin' } = c.env.incoming.headers;
-  if (site !== 'same-origin' || !URL.canParse(origin)) throw foreignForm();
-  const { protocol, host: from, origin: normalized } = new URL(origin);
-  // The public address, or the Host of the request, which the gate has judged. A proxy may have taken TLS off.
-  const isOwn = normalized === new URL(services.places.baseUrl).origin || (/^https?:$/.test(protocol) && from === host.toLowerCase());
-  if (!isOwn) throw foreignForm();
+  refuseForeignPage(services, c);
+  if (c.env.incoming.headers.origin === undefined) throw foreignForm();
 }
 
 function foreignForm(): CaptureError {

@@ -16,6 +16,7 @@ import { invalidRequest, parseSubmission, type RequestIssue } from '../../contra
 import type { AppEnv, AppServices } from '../app-services.js';
 import { noteError } from '../exchange.js';
 import { enforceLimits, failureOf, SUBMISSIONS } from '../guard.js';
+import { refuseForeignHost, refuseForeignPage } from '../own-site.js';
 import type { SubmittableForm } from '../receive-form.js';
 import type { Route } from '../route.js';
 import { refuseWhenDraining, submitAndWait } from '../submit-and-wait.js';
@@ -59,7 +60,12 @@ export function doorRoute({ method, path, keyOf, handle, refuse }: DoorRoute): R
     access: null,
     handle: (services) => async (c) => {
       try {
-        await authenticate(services, c, keyOf(c) ?? services.config.doorKey);
+        const key = keyOf(c);
+        if (key === null) {
+          refuseForeignHost(services, c);
+          refuseForeignPage(services, c);
+        }
+        await authenticate(services, c, key ?? services.config.doorKey);
         refuseWhenDraining(services);
         return await handle(services, c);
       } catch (thrown) {

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { CaptureError, notFound } from '../../contract/capture-error.js';
 import { isLoopback } from '../client-address.js';
+import { refuseForeignPage } from '../own-site.js';
 import type { Route } from '../route.js';
 
 /** Requires its own token; without one, it is served to this machine only. API keys are not accepted. */
@@ -15,7 +16,10 @@ export const readMetrics: Route = {
     if (metricsToken !== null && !isToken(incoming.headers.authorization, metricsToken)) {
       throw new CaptureError({ code: 'unauthorized', message: 'The metrics token is missing or wrong.' });
     }
-    if (metricsToken === null && !isLoopback(incoming)) throw notFound('No such path');
+    if (metricsToken === null) {
+      if (!isLoopback(incoming)) throw notFound('No such path');
+      refuseForeignPage(services, c);
+    }
     const { headers } = c.var.exchange;
     headers['content-type'] = 'text/plain; version=0.0.4; charset=utf-8';
     return new Response(await services.metrics(), { headers });
