@@ -70,7 +70,7 @@ export async function readForm<Body>(
 ): Promise<ReceivedForm<Body>> {
   return await packFiles(dir, async (files) => {
     const parts = partsFor(files);
-    await parse(incoming, parts);
+    await readParts(incoming, parts, tooLarge);
     return await parts.end();
   });
 }
@@ -210,8 +210,16 @@ function tooLarge(): CaptureError {
   return refusedBody(`The files are larger than ${PAGE_FILES_MAX_BYTES} bytes together.`);
 }
 
-/** Gives the parts of a body to `parts`, one after the other. */
-async function parse(incoming: IncomingMessage, parts: Pick<FormParts<unknown>, 'take'>): Promise<void> {
+/**
+ * Gives the parts of a body to `parts`, one after the other.
+ * @param tooLarge the error for a body that is larger than files and fields may be
+ * @throws CaptureError `invalid_request`
+ */
+export async function readParts(
+  incoming: IncomingMessage,
+  parts: Pick<FormParts<unknown>, 'take'>,
+  tooLarge: () => CaptureError,
+): Promise<void> {
   const { Busboy } = await import('@fastify/busboy');
   const limits = { headerPairs: PART_HEADERS_MAX, headerSize: PART_HEADER_MAX_BYTES, parts: PAGE_FILES_MAX + FIELDS_MAX };
   let form: InstanceType<typeof Busboy>;

@@ -3,13 +3,15 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingHttpHeaders, type IncomingMessage, request as sendHttp } from 'node:http';
 import { request as sendHttps } from 'node:https';
-import type { Readable } from 'node:stream';
+import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
 import { CaptureError } from '../../contract/capture-error.js';
 import { PAGE_FILES_MAX_BYTES } from '../../contract/limits.js';
+import { invalidField } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
+import { isForm, readParts } from '../read-form.js';
 
 /** How long a request may stay without a byte in either direction. */
 const TIMEOUT_MS = 120_000;
@@ -19,17 +21,63 @@ const NOT_PASSED_ON = new Set([
   ...['upgrade', 'expect', 'host', 'authorization', 'cookie', 'set-cookie'],
 ]);
 
+/** Gotenberg's own headers that are passed on. With the others, which are refused, it would send requests to addresses of the caller's. */
+const OWN_HEADERS = new Set(['gotenberg-output-filename', 'gotenberg-trace']);
+/** Headers of the caller's body, which is written anew. */
+const BODY_HEADERS = new Set(['content-length', 'content-encoding', 'content-type']);
+/** In lower case. */
+const DOWNLOADS_PART = 'downloadfrom';
+const NAME_SHOWN_CHARS = 60;
+
 /**
- * Passes a request on, and its answer back.
- * @throws CaptureError `invalid_request` (413) for more than 50 MB, `egress_unavailable` for an upstream that does not answer
+ * Passes a form on, and its answer back. What would have the upstream send requests to addresses of the caller's is refused by name.
+ * @throws CaptureError `invalid_request`, with 413 for more than 50 MB and 415 for no form; `egress_unavailable` for an upstream that does
+ *   not answer
  */
 export async function passOn(services: AppServices, c: Context<AppEnv>, upstream: string): Promise<Response> {
   const { incoming } = c.env;
   const { pathname, search } = new URL(c.req.url);
   // The request target itself could be absolute, or leave the path of the setting.
   const url = new URL(`${upstream.replace(/(?<!\/)\/+$/, '')}${pathname}${search}`);
+  for (const name of Object.keys(incoming.headers)) {
+    if (name.startsWith('gotenberg-') && !OWN_HEADERS.has(name))
+      throw invalidField(titleCase(name), 'is not supported here: wait for the answer instead');
+  }
+  if (!isForm(incoming))
+    throw new CaptureError({ code: 'invalid_request', status: 415, message: 'The content type must be multipart/form-data.' });
   if (Number(incoming.headers['content-length']) > PAGE_FILES_MAX_BYTES) throw tooLarge();
-  return await exchange(services, c, { url, headers: passedOn(incoming.headers), body: incoming });
+  const kept = Object.entries(passedOn(incoming.headers)).filter(([name]) => !BODY_HEADERS.has(name));
+  const boundary = randomUUID();
+  const headers = { ...Object.fromEntries(kept), 'content-type': `multipart/form-data; boundary=${boundary}` };
+  return await exchange(services, c, { url, headers, body: rewritten(incoming, boundary) });
+}
+
+function titleCase(name: string): string {
+  return name.slice(0, NAME_SHOWN_CHARS).replace(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
+}
+
+/** The parts of a form in a form of our own, so that the upstream reads in it exactly what has been judged here. */
+function rewritten(incoming: IncomingMessage, boundary: string): Readable {
+  const body = new PassThrough();
+  const take = async (part = '', fileName = '', content: Readable) => {
+    if (part.trim().toLowerCase() === DOWNLOADS_PART)
+      throw invalidField('downloadFrom', 'is not supported here: send the files themselves');
+    body.write(partHead(boundary, part, fileName));
+    await pipeline(content, body, { end: false });
+    body.write('\r\n');
+  };
+  readParts(incoming, { take }, tooLarge).then(
+    () => body.end(`--${boundary}--\r\n`),
+    (error: Error) => body.destroy(error),
+  );
+  return body;
+}
+
+/** The head of a part. A part without a file name is a field. */
+function partHead(boundary: string, name: string, fileName = ''): string {
+  const quoted = (text: string) => `"${text.replace(/["\\\r\n\0]/g, (mark) => encodeURIComponent(mark))}"`;
+  const file = fileName === '' ? '' : `; filename=${quoted(fileName)}\r\ncontent-type: application/octet-stream`;
+  return `--${boundary}\r\ncontent-disposition: form-data; name=${quoted(name)}${file}\r\n\r\n`;
 }
 
 /** Has a PDF converted, such as to PDF/A. @throws CaptureError as `passOn` */
@@ -40,9 +88,8 @@ export async function convertAtUpstream(
 ): Promise<Response> {
   const { upstream, pdf, fields, disposition } = order;
   const boundary = randomUUID();
-  const part = (name: string) => `--${boundary}\r\ncontent-disposition: form-data; name="${name}"`;
-  const written = Object.entries(fields).map(([name, value]) => `${part(name)}\r\n\r\n${value}\r\n`);
-  const head = Buffer.from(`${written.join('')}${part('files')}; filename="page.pdf"\r\ncontent-type: application/pdf\r\n\r\n`);
+  const written = Object.entries(fields).map(([name, value]) => `${partHead(boundary, name)}${value}\r\n`);
+  const head = Buffer.from(`${written.join('')}${partHead(boundary, 'files', 'page.pdf')}`);
   const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
   const content = await pdf.read();
   async function* body() {

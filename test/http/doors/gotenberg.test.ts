@@ -4,6 +4,7 @@ import { text as readText } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import type { CaptureOptions } from '../../../src/contract/capture-request.js';
 import { aFailedJob, ask, KEYS, serveApp, servicesWithDoor } from '../fake-services.js';
+import { RawClient } from '../raw-client.js';
 
 type Fields = Record<string, string>;
 type Files = Record<string, string>;
@@ -308,6 +309,16 @@ async function startUpstream(answer: { status: number; body: string }) {
   };
 }
 
+/** Sends a form to a route that is passed on, in these pieces. */
+async function sendRaw(port: number, lines: readonly string[], pieces: readonly string[]) {
+  const head = ['POST /forms/libreoffice/convert HTTP/1.1', 'Host: localhost', `Authorization: ${KEY.authorization}`, ...lines];
+  const client = new RawClient(port).send(`${[...head, 'Transfer-Encoding: chunked'].join('\r\n')}\r\n\r\n`);
+  for (const piece of pieces) client.send(`${piece.length.toString(16)}\r\n${piece}\r\n`);
+  const answer = await client.send('0\r\n\r\n').answer();
+  client.socket.destroy();
+  return answer;
+}
+
 describe('the Gotenberg behind the interface', () => {
   it('gets other routes, and no key', async () => {
     await using upstream = await startUpstream({ status: 201, body: 'office' });
@@ -327,14 +338,72 @@ describe('the Gotenberg behind the interface', () => {
     await using served = await serveApp(upstream.by);
     const statusOf = (path: string) =>
       new Promise((resolve, reject) => {
-        const sent = request(served.url, { method: 'POST', path, headers: KEY }, (answer) => resolve(answer.resume().statusCode));
-        sent.on('error', reject).end();
+        const headers = { ...KEY, 'content-type': 'multipart/form-data; boundary=b' };
+        const sent = request(served.url, { method: 'POST', path, headers }, (answer) => resolve(answer.resume().statusCode));
+        sent.on('error', reject).end('--b--\r\n');
       });
     for (const path of ['/../forms/a', '/%2e%2e/forms/a', 'http://other.example/forms/a']) expect(await statusOf(path)).toBe(200);
     expect(new Set(upstream.passed.map(({ path }) => path))).toEqual(new Set(['/base/forms/a']));
     const chromium = ['/forms//chromium/convert/url', '/forms/chromium%2fconvert', '/forms/Chromium'];
     for (const path of ['/forms/../x', '/forms/..%2fx', '/forms/', ...chromium]) expect([path, await statusOf(path)]).toEqual([path, 404]);
     expect(upstream.passed).toHaveLength(3);
+  });
+
+  it('gets each part as it has been read here, whatever the form looked like', async () => {
+    await using upstream = await startUpstream({ status: 200, body: '' });
+    await using served = await serveApp(upstream.by);
+    const parts = [
+      'content-disposition: form-data; name="files"; filename="..\\\\a;\\"b\\\\"\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n=41\r\n',
+      "CONTENT-DISPOSITION: form-data;\r\n name*=utf-8''m%22erge\r\n\r\ntrue\r\n",
+    ];
+    const type = 'multipart/form-data; boundary="b"';
+    const sent = await sendRaw(
+      served.port,
+      [`Content-Type: ${type}`, 'Content-Encoding: gzip'],
+      [...parts.map((part) => `--b\r\n${part}`), '--b--\r\n'],
+    );
+    expect(sent.status).toBe(200);
+    const { headers, body } = upstream.passed[0] ?? expect.fail();
+    const boundary = /boundary=(.+)$/.exec(headers['content-type'] ?? '')?.[1];
+    const file = 'name="files"; filename="..%5Ca;%22b%5C"\r\ncontent-type: application/octet-stream\r\n\r\n=41';
+    const written = [file, 'name="m%22erge"\r\n\r\ntrue'].map((part) => `--${boundary}\r\ncontent-disposition: form-data; ${part}\r\n`);
+    expect([body, headers['content-encoding']]).toEqual([`${written.join('')}--${boundary}--\r\n`, undefined]);
+  });
+
+  it.each([
+    'name="downloadFrom"',
+    'name=downloadFrom',
+    'name="DOWNLOADfrom"; filename="a.json"',
+    "name*=utf-8''download%46rom",
+    'name=" downloadFrom "',
+    'filename="a"; name="downloadFrom"',
+    '\r\n\tname="downloadFrom"',
+  ])('does not get a form with a part %j, in whichever pieces it arrives', async (named) => {
+    await using upstream = await startUpstream({ status: 200, body: '' });
+    await using served = await serveApp(upstream.by);
+    const form = `--b\r\ncontent-disposition: form-data; ${named}\r\n\r\n[{"url":"http://10.0.0.1/"}]\r\n--b--\r\n`;
+    for (const pieces of [[form], [...form]]) {
+      const { status, body } = await sendRaw(served.port, ['Content-Type: multipart/form-data; boundary=b'], pieces);
+      expect([status, body]).toEqual([400, expect.stringContaining('downloadFrom is not supported here')]);
+    }
+    expect(upstream.passed).toEqual([]);
+  });
+
+  it.each([
+    ['gotenberg-webhook-url: http://10.0.0.1/'],
+    ['GOTENBERG-WEBHOOK-ERROR-URL: http://10.0.0.1/'],
+    ['Gotenberg-Webhook-Url:', 'Gotenberg-Webhook-Url: http://10.0.0.1/'],
+    ['Gotenberg-Webhook-Url:\r\n http://10.0.0.1/'],
+    ['Connection: gotenberg-webhook-url', 'Gotenberg-Webhook-Url: http://10.0.0.1/'],
+    ['Gotenberg-Webhook-Events-Url: https://a.example/'],
+    ['Gotenberg-Later-Callback: https://a.example/'],
+    ['Gotenberg-Webhook-Url : http://10.0.0.1/'],
+  ])('does not get the headers %j %j', async (...lines) => {
+    await using upstream = await startUpstream({ status: 200, body: '' });
+    await using served = await serveApp(upstream.by);
+    const { status, body } = await sendRaw(served.port, ['Content-Type: multipart/form-data; boundary=b', ...lines], ['--b--\r\n']);
+    expect([status, body]).toEqual([400, expect.stringMatching(/Gotenberg-\S+ is not supported here|not valid HTTP/)]);
+    expect(upstream.passed).toEqual([]);
   });
 
   it.each([
@@ -349,7 +418,7 @@ describe('the Gotenberg behind the interface', () => {
     expect([answer.status, answer.text, answer.headers.get('content-disposition')]).toEqual([status, 'archived', disposition]);
     const body = upstream.passed[0]?.body ?? '';
     expect(upstream.passed[0]?.path).toBe('/base/forms/pdfengines/convert');
-    for (const part of ['name="pdfa"\r\n\r\nPDF/A-2b\r\n', 'name="pdfua"\r\n\r\ntrue\r\n', 'application/pdf\r\n\r\npicture\r\n--'])
+    for (const part of ['name="pdfa"\r\n\r\nPDF/A-2b\r\n', 'name="pdfua"\r\n\r\ntrue\r\n', 'filename="page.pdf"', '\r\n\r\npicture\r\n--'])
       expect(body).toContain(part);
   });
 
@@ -360,7 +429,8 @@ describe('the Gotenberg behind the interface', () => {
     await using served = await serveApp(upstream.by);
     const chunk = new Uint8Array(1_000_000);
     const endless = new ReadableStream({ pull: (controller) => controller.enqueue(chunk) });
-    const init = { method: 'POST', headers: KEY, body: endless, duplex: 'half' } as RequestInit;
+    const headers = { ...KEY, 'content-type': 'multipart/form-data; boundary=b' };
+    const init = { method: 'POST', headers, body: endless, duplex: 'half' } as RequestInit;
     const answer = await fetch(`${served.url}/forms/x`, init).catch(() => null);
     expect([413, undefined]).toContain(answer?.status);
     expect(upstream.passed).toEqual([]);
