@@ -23,6 +23,8 @@ export interface HealthDeps {
   webhooksActive(): boolean;
   draining(): boolean;
   now(): number;
+  /** How many ms have passed since a time of `now`, whatever jumps it has made. */
+  since(time: number): number;
 }
 
 export interface Health {
@@ -42,9 +44,10 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
     const [canStore, descriptors] = await Promise.all([deps.canStore(), deps.descriptors()]);
     const database = diskProblem === null ? 'ready' : 'unavailable';
     const storage = canStore ? 'ready' : 'unavailable';
+    const now = deps.now();
     const [queue, settlement, webhooks] = await Promise.all([
       deps.store.queueStatus(),
-      deps.store.settlement(deps.now()),
+      deps.store.settlement(now),
       deps.store.webhookTotals(),
     ]);
     const problem = diskProblem ?? (canStore ? null : deps.storageRefusal());
@@ -64,7 +67,7 @@ export async function checkHealth(deps: HealthDeps): Promise<Health> {
           pending: settlement.pending,
           settled: settlement.settled,
           released: settlement.released,
-          oldest_pending_ms: settlement.oldestPendingMs,
+          oldest_pending_ms: settlement.pending === 0 ? 0 : deps.since(now - settlement.oldestPendingMs),
         },
         webhooks: { ...webhooks, active: deps.webhooksActive() },
       },

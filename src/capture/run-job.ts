@@ -53,6 +53,8 @@ export interface RunJobDeps {
   releases?: Map<string, number>;
   log: Log;
   now(): number;
+  /** How many ms have passed since a time of `now`, whatever jumps it has made. */
+  since(time: number): number;
 }
 
 /**
@@ -62,6 +64,7 @@ export interface RunJobDeps {
  */
 export async function runJob(deps: RunJobDeps, job: ClaimedJob, stop: AbortSignal): Promise<void> {
   let startedAt = performance.now();
+  const queuedMs = deps.since(job.enqueuedAt);
   const claim = claimOf(job);
   const options = { ...job.options, timeout: remainingTimeout(job) };
   using limit = timeLimit(options);
@@ -85,7 +88,7 @@ export async function runJob(deps: RunJobDeps, job: ClaimedJob, stop: AbortSigna
       const progress = { onBegin, onProgress: lease.progress, onStages };
       const order: RenderOrder = { id: job.id, account: job.accountId, options, files, ...progress, kept };
       const rendering = await deps.render(order, AbortSignal.any([limit.signal, stop]));
-      conclusion = await traceStore(trace, storeRendering(deps, job, { rendering, startedAt, stop, onStored: resolveKept }));
+      conclusion = await traceStore(trace, storeRendering(deps, job, { rendering, startedAt, queuedMs, stop, onStored: resolveKept }));
     }
   } catch (error) {
     conclusion = await recordFailure(deps, job, { error, stop, spentMs: performance.now() - startedAt, timeoutMs: options.timeout });
@@ -105,13 +108,9 @@ interface Conclusion {
 
 const LOST: Conclusion = { state: 'lost', code: null };
 
-function beginTrace({ traces }: RunJobDeps, job: ClaimedJob): AttemptTrace | null {
+function beginTrace({ traces, since }: RunJobDeps, job: ClaimedJob): AttemptTrace | null {
   const { id, mode, attempt, options, traceparent } = job;
-  return traces?.attempt({ jobId: id, mode, attempt, queuedMs: queuedMs(job, job.dueAt ?? job.enqueuedAt), options, traceparent }) ?? null;
-}
-
-function queuedMs({ claimedAt }: ClaimedJob, since: number): number {
-  return Math.max(0, claimedAt - since);
+  return traces?.attempt({ jobId: id, mode, attempt, queuedMs: since(job.dueAt ?? job.enqueuedAt), options, traceparent }) ?? null;
 }
 
 async function traceStore(trace: AttemptTrace | null, storing: Promise<Conclusion>): Promise<Conclusion> {
@@ -177,9 +176,9 @@ class LostClaim extends Error {}
 async function storeRendering(
   deps: RunJobDeps,
   job: ClaimedJob,
-  done: { rendering: Rendering; startedAt: number; stop: AbortSignal; onStored: () => void },
+  done: { rendering: Rendering; startedAt: number; queuedMs: number; stop: AbortSignal; onStored: () => void },
 ): Promise<Conclusion> {
-  const { rendering, startedAt, stop, onStored } = done;
+  const { rendering, startedAt, queuedMs, stop, onStored } = done;
   const storeStart = performance.now();
   const claim = claimOf(job);
   const waiting = { log: deps.log, jobId: job.id, stop };
@@ -208,7 +207,7 @@ async function storeRendering(
   const uploadMs = performance.now() - uploadStart;
   const now = deps.now();
   const data = toCaptureData(rendering, { options: job.options, artifact: artifact.name, artifacts: names, durationMs });
-  const capture = { data, artifact, ...upload, ...(further.length === 0 ? {} : { further }) };
+  const capture = { data, artifact, tookMs: deps.since(job.enqueuedAt), ...upload, ...(further.length === 0 ? {} : { further }) };
   const ended = await retryWhileUnavailable(waiting, () => deps.store.complete(claim, capture, now));
   // Nothing was committed: another worker has the job, or an earlier try of this step succeeded although it seemed to fail.
   if (ended.length === 0) {
@@ -216,7 +215,7 @@ async function storeRendering(
     for (const name of names) if (!kept.has(name)) await deps.artifacts.remove(name);
   }
   const timings = {
-    queue: queuedMs(job, job.enqueuedAt),
+    queue: queuedMs,
     ...rendering.timings,
     store: Math.round(performance.now() - storeStart - uploadMs),
   };
@@ -254,7 +253,8 @@ async function uploadStored(deps: RunJobDeps, job: ClaimedJob, picture: StoredPi
   const { name, content, stop } = picture;
   const upload = await uploadTo(deps, job, { url: job.options.upload?.url ?? '', name, content, stop });
   const waiting = { log: deps.log, jobId: job.id, stop };
-  const ended = await retryWhileUnavailable(waiting, () => deps.store.complete(claimOf(job), { stored: name, upload }, deps.now()));
+  const uploaded = { stored: name, upload, tookMs: deps.since(job.enqueuedAt) };
+  const ended = await retryWhileUnavailable(waiting, () => deps.store.complete(claimOf(job), uploaded, deps.now()));
   await reportEnded(deps, ended, { facts: { attempt: job.attempt, bytes: content.length }, timings: {}, waiting });
   return ended.length === 0 ? LOST : { state: 'completed', code: null };
 }
@@ -378,7 +378,7 @@ async function recordFailure(deps: RunJobDeps, job: ClaimedJob, failure: Failure
     return { state: 'released', code: null };
   }
   const artifact = error instanceof CaptureError && error.picture !== undefined ? await keepPicture(deps, job, error.picture) : null;
-  const shown = artifact === null ? stored : { ...stored, details: { ...details, artifact } };
+  const shown = { ...(artifact === null ? stored : { ...stored, details: { ...details, artifact } }), tookMs: deps.since(job.enqueuedAt) };
   const ended = await retryWhileUnavailable(waiting, () => deps.store.fail(claim, shown, deps.now()));
   const failed = { ...facts, message: stored.message, duration_ms: Math.round(spentMs) };
   await reportEnded(deps, ended, { facts: failed, timings: {}, waiting });

@@ -15,6 +15,8 @@ export interface LoopRules {
   /** Aborted when the shutdown can no longer wait for running tasks. */
   shutdown: AbortSignal;
   now(): number;
+  /** As in RunJobDeps. */
+  since(time: number): number;
   onError(error: unknown): void;
 }
 
@@ -25,16 +27,16 @@ export interface JobLoopOptions extends LoopRules {
   concurrency: number;
   /** STILLFRAME_KEEP_SLOTS. */
   keepSlots: number;
-  deps: Omit<RunJobDeps, 'store' | 'leaseMs' | 'retryDelayMs' | 'now'> & {
+  deps: Omit<RunJobDeps, 'store' | 'leaseMs' | 'retryDelayMs' | 'now' | 'since'> & {
     store: RunJobDeps['store'] & Pick<JobStore, 'claimNextJobs' | 'nextDueAt'>;
   };
 }
 
 /** Creates the loop that claims jobs and runs them; each slot is a worker with its own name. */
-export function jobLoop({ concurrency, keepSlots, pollMs, deps, shutdown, now, onError }: JobLoopOptions): Loop<ClaimedJob> {
+export function jobLoop({ concurrency, keepSlots, pollMs, deps, shutdown, now, since, onError }: JobLoopOptions): Loop<ClaimedJob> {
   const { store, artifacts } = deps;
   const worker = `${hostname()}-${process.pid}`;
-  const runJobDeps = { ...deps, leaseMs: LEASE_MS, retryDelayMs: RETRY_DELAY_MS, releases: new Map<string, number>(), now };
+  const runJobDeps = { ...deps, leaseMs: LEASE_MS, retryDelayMs: RETRY_DELAY_MS, releases: new Map<string, number>(), now, since };
   return new Loop<ClaimedJob>({
     concurrency,
     claim: async (slots) => {

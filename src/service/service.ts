@@ -238,7 +238,8 @@ export class Service implements AsyncDisposable {
   }
 
   private loopRules(): LoopRules {
-    return { pollMs: POLL_MS, shutdown: this.shutdown.signal, now: this.foundations.clock.now, onError: this.onLoopError };
+    const { now, since } = this.foundations.clock;
+    return { pollMs: POLL_MS, shutdown: this.shutdown.signal, now, since, onError: this.onLoopError };
   }
 
   private makeJobLoop(): Loop<ClaimedJob> {
@@ -361,6 +362,7 @@ export class Service implements AsyncDisposable {
       webhooksActive: () => this.hasRole('webhook') && !this.draining,
       draining: () => this.draining,
       now: this.foundations.clock.now,
+      since: this.foundations.clock.since,
     });
   }
 

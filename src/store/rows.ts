@@ -1,8 +1,9 @@
 /** Rows of jobs: how both engines read them, and what clients see of them. */
 import type { CaptureData } from '../contract/capture-data.js';
+import type { StoredError } from '../contract/capture-error.js';
 import { jobUrl } from '../contract/capture-request.js';
 import type { JobResult, JobSnapshot, WebhookEvent } from '../contract/job.js';
-import type { FinishedCapture, NewJob, UploadedPicture } from './store.js';
+import type { FinishedCapture, NewJob, Took, UploadedPicture } from './store.js';
 
 /** A row of `jobs`, in both engines. Times are Unix ms. */
 export interface JobRow {
@@ -125,15 +126,19 @@ export interface Picture {
  * that differ; in rows of older versions it has all fields.
  */
 
-/** Value of `data` for the job that rendered the picture. */
-export const RENDERED_DATA = JSON.stringify({ cached: false });
-/** Value of `data` for a job that was answered with another job's picture. */
-export const SHARED_DATA = JSON.stringify({ cached: true });
+/** Value of `data` for a job that was answered with a stored picture. */
+const STORED_DATA = JSON.stringify({ cached: true });
 
-/** Value of `data` for a job that ends with this capture. */
+/** Value of `data` for a job that ends with this capture. `tookMs` is no field of the capture. */
 export function ownData(capture: FinishedCapture | UploadedPicture): string {
-  if (capture.upload === undefined) return RENDERED_DATA;
-  return JSON.stringify({ cached: 'stored' in capture, upload: capture.upload });
+  const { upload, tookMs } = capture;
+  return JSON.stringify({ cached: 'stored' in capture, upload, tookMs });
+}
+
+/** Value of `data` for a job that shares the render of another one. */
+export function sharedData({ data }: Pick<JobRow, 'data'>): string {
+  const { tookMs } = JSON.parse(data ?? '{}') as Took;
+  return JSON.stringify({ cached: true, tookMs });
 }
 
 /** The source of a new job's picture: a stored picture, the render of another job, or (neither) its own render. */
@@ -178,7 +183,7 @@ export function newJobRow(job: NewJob, digests: Digests, { kept, leaderId }: Sou
     endedAt: kept === null ? null : job.enqueuedAt,
     renderedAt: null,
     artifactName: kept?.artifactName ?? null,
-    data: kept === null ? null : SHARED_DATA,
+    data: kept === null ? null : STORED_DATA,
     error: null,
     traceparent: job.traceparent,
     url: jobUrl(job.options),
@@ -199,13 +204,20 @@ export function toSnapshot(row: Omit<FoundJob, 'seq'>): JobSnapshot {
 /** Builds the result. Its `durationMs` spans the job, from submission to end; the duration of the render is in `data`. */
 function toResult(row: Omit<FoundJob, 'seq'>): JobResult | null {
   if (row.endedAt === null) return null;
-  const data = (): CaptureData => ({ ...JSON.parse(row.keptData ?? '{}'), ...JSON.parse(row.data ?? '{}') });
+  const { tookMs, ...own } = JSON.parse(row.data ?? row.error ?? '{}') as Took & object;
+  const data = (): CaptureData => ({ ...JSON.parse(row.keptData ?? '{}'), ...own });
   return {
-    outcome: row.data === null ? { ok: false, error: JSON.parse(row.error ?? '{}') } : { ok: true, data: data() },
-    durationMs: Math.max(0, row.endedAt - row.enqueuedAt),
+    outcome: row.data === null ? { ok: false, error: own as StoredError } : { ok: true, data: data() },
+    durationMs: durationOf(row, row.endedAt, tookMs),
     completedAt: row.endedAt,
     workerId: row.workerId ?? '',
   };
+}
+
+/** The clock may have jumped between the times of the row. A job without an attempt has shared the render of one that is older than it. */
+function durationOf({ enqueuedAt, attemptsMade }: Pick<JobRow, 'enqueuedAt' | 'attemptsMade'>, endedAt: number, tookMs?: number): number {
+  if (tookMs !== undefined && attemptsMade > 0) return tookMs;
+  return Math.max(0, Math.min(endedAt - enqueuedAt, tookMs ?? Number.POSITIVE_INFINITY));
 }
 
 /**

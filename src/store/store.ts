@@ -191,7 +191,13 @@ export interface Claim {
   attempt: number;
 }
 
-export interface FinishedCapture {
+/** How a job ended. */
+export interface Took {
+  /** From the submission of the job to its end, in ms, by a clock that does not jump; absent where nobody has measured it. */
+  tookMs?: number;
+}
+
+export interface FinishedCapture extends Took {
   data: CaptureData;
   artifact: StoredFile;
   /** The pictures after the first, which are kept and deleted together with it; absent if there are none. */
@@ -206,7 +212,7 @@ export interface StoredFile {
 }
 
 /** A stored picture that a job has uploaded. */
-export interface UploadedPicture {
+export interface UploadedPicture extends Took {
   /** Name of the artifact. */
   stored: string;
   upload: UploadResult;
@@ -264,7 +270,7 @@ export interface JobStore {
    */
   complete(claim: Claim, capture: FinishedCapture | UploadedPicture, now: number): Promise<EndedJob[]>;
   /** Fails a job, like `complete`. Followers with a longer timeout than this job continue on their own. */
-  fail(claim: Claim, error: StoredError, now: number): Promise<EndedJob[]>;
+  fail(claim: Claim, error: StoredError & Took, now: number): Promise<EndedJob[]>;
   /**
    * Ends some more followers of an ended job with its result, in a separate transaction.
    * @returns null if none is left

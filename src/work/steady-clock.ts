@@ -4,6 +4,18 @@ import { GAP_MS, type KeptClock } from '../contract/kept-clock.js';
 const TOLERANCE_MS = 60_000;
 /** After a jump, the wall clock is trusted again once it has run evenly for this long. */
 const TRUSTED_AFTER_MS = 24 * 3_600_000;
+/** Between two calls, `now` goes on by the monotonic clock but for so much, or has jumped. */
+const EVEN_MS = 50;
+/** How many jumps of `now` are remembered. */
+const STRETCHES_MAX = 100;
+
+/** The times that `now` has returned between two of its jumps. */
+interface Stretch {
+  first: number;
+  last: number;
+  /** Difference to the monotonic clock, in ms. */
+  offset: number;
+}
 
 /**
  * Unix time that withstands jumps of the wall clock: the monotonic clock carries it on from an earlier wall time. It is unknown which of
@@ -14,6 +26,8 @@ export class SteadyClock {
   #offset: number;
   /** A jump that is not trusted yet. */
   #jump: { offset: number; since: number } | null = null;
+  /** The newest last. */
+  readonly #stretches: Stretch[] = [];
 
   /** @param kept state of the last run; a wall clock that is far from it is treated like one that has just jumped */
   constructor(
@@ -45,7 +59,24 @@ export class SteadyClock {
   }
 
   /** The time for dates and leases: the later of the two, so that nothing created now looks old once the wall clock is right again. */
-  readonly now = (): number => Math.round(Math.max(this.wall(), this.#steady()));
+  readonly now = (): number => {
+    const now = Math.round(Math.max(this.wall(), this.#steady()));
+    const offset = now - this.monotonic();
+    const latest = this.#stretches.at(-1);
+    if (latest !== undefined && Math.abs(offset - latest.offset) <= EVEN_MS)
+      Object.assign(latest, { last: Math.max(now, latest.last), offset });
+    else this.#stretches.push({ first: now, last: now, offset });
+    if (this.#stretches.length > STRETCHES_MAX) this.#stretches.shift();
+    return now;
+  };
+
+  /** How many ms have passed since a time that `now` has returned, by the monotonic clock: jumps of the wall clock do not count. */
+  readonly since = (time: number): number => {
+    const now = this.now();
+    const [oldest = { offset: now - this.monotonic() }] = this.#stretches;
+    const stretch = this.#stretches.findLast(({ first, last }) => first <= time && time <= last) ?? oldest;
+    return Math.max(0, Math.round(this.monotonic() + stretch.offset - time));
+  };
 
   /** The time for expiry: the earlier of the two, so that nothing is deleted early. */
   readonly cautious = (): number => Math.round(Math.min(this.wall(), this.#steady()));

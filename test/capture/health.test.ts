@@ -27,6 +27,7 @@ function deps(given: Partial<HealthDeps>, others: Partial<NodeFacts>[]): HealthD
     webhooksActive: () => true,
     draining: () => false,
     now: () => 0,
+    since: (time) => -time,
     ...given,
   };
 }

@@ -58,7 +58,15 @@ async function aWorld() {
     ended.push(job);
     signals.announce(job.id);
   };
-  const running = { ...shared, uploads, onEnded, leaseMs: LEASE_MS, retryDelayMs: 0, releases: new Map<string, number>() };
+  const running = {
+    ...shared,
+    uploads,
+    onEnded,
+    leaseMs: LEASE_MS,
+    retryDelayMs: 0,
+    releases: new Map<string, number>(),
+    since: (time: number) => Date.now() - time,
+  };
   const claim = async () => {
     const job = await claimOne(store, { workerId: 'worker-0', now: Date.now(), leaseMs: LEASE_MS });
     if (job === null) throw new Error('nothing to claim');

@@ -22,6 +22,7 @@ function aRecentHealth() {
     webhooksActive: () => true,
     draining: () => false,
     now: () => seen.now,
+    since: (time: number) => seen.now - time,
   };
   return { health: new RecentHealth(deps), seen };
 }

@@ -63,3 +63,20 @@ test('followers with a longer timeout continue behind one of them after a failur
   expect(await store.queueStatus()).toMatchObject({ failed: 66, completed: 65, waiting: 0 });
   expect(await store.usage(user.accountId, NOON)).toMatchObject({ credits: 65, reserved: 0 });
 });
+
+test('a job took what was measured, and a follower no longer than its leader, although the clock has jumped', async ({ store, user }) => {
+  const jumped = NOON + 2 * 3_600_000;
+  for (const fails of [true, false]) {
+    const leader = await aLeader(store, user, 1);
+    const claim = claimOf(await claimNext(store));
+    if (fails) await store.fail(claim, { ...FAILURE, tookMs: 900 }, jumped);
+    else await store.complete(claim, { ...aCapture(), tookMs: 900 }, jumped);
+    const { jobs } = await store.listJobs(user.keyId, { state: fails ? 'failed' : 'completed', before: null, limit: 10 });
+    expect(jobs.map(({ result }) => [result?.durationMs, result?.completedAt])).toEqual([
+      [900, jumped],
+      [900, jumped],
+    ]);
+    const { outcome } = (await store.findJob(leader.id))?.result ?? expect.fail();
+    expect(outcome).toEqual(fails ? { ok: false, error: FAILURE } : { ok: true, data: expect.not.objectContaining({ tookMs: 900 }) });
+  }
+});

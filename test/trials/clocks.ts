@@ -1,6 +1,6 @@
 /**
  * Trial "clocks": the server's clock jumps 31 days ahead and back, twice each way, while captures run and house is kept. No render is done
- * twice or void, and no picture or job is deleted. Jumps are days from the true time, `holdMs` apart: two sweeps and more. Then it is started
+ * twice or void, no picture or job is deleted, and no job takes longer than it took. Jumps are days from the true time, `holdMs` apart: two sweeps and more. Then it is started
  * with a clock a year ahead, and a year behind: nothing is deleted, the log and `stillframe doctor` say why, and after `stillframe clock accept`
  * what is too old by the new clock goes.
  *
@@ -13,7 +13,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { buildProgram } from '../fixtures/build-program.js';
 import { startSite } from '../fixtures/site/site.js';
 import { startReceiver } from '../fixtures/webhook-receiver.js';
-import { callApi, SECRET, SMALL, submit, untilIdle } from './call-api.js';
+import { callApi, SECRET, SMALL, submit, untilEnded, untilIdle } from './call-api.js';
 import { auditBooks, damageOf, openCopy, readJobs } from './ledger.js';
 import { aTrialDir, runCommand, startServerProcess } from './server-process.js';
 import { type TrialResult, until } from './trial-result.js';
@@ -27,6 +27,8 @@ const ACCEPTED_WITHIN_MS = 60_000;
 /** A capture that a jump and a sweep (every 5 s) meet under way. */
 const SLOW_MS = 8_000;
 const QUICK_JOBS = 4;
+/** Far longer than any job takes, and far shorter than the jumps. */
+const LONGEST_MS = 600_000;
 
 export async function run({ jumps = JUMPS_DAYS, holdMs = HOLD_MS, starts = STARTS_DAYS.length } = {}): Promise<TrialResult> {
   await using site = await startSite({ host: '127.0.0.2' });
@@ -42,6 +44,7 @@ export async function run({ jumps = JUMPS_DAYS, holdMs = HOLD_MS, starts = START
   const problems: string[] = [];
   const expectThat = (problem: string, holds: boolean) => void (holds || problems.push(problem));
   const ids: string[] = [];
+  const took: number[] = [];
   const pictures = (which: 'IS NULL' | 'IS NOT NULL') => {
     using copy = openCopy(dir.dataDir);
     return Number(copy.db.prepare(`SELECT count(*) FROM artifacts WHERE gone_at ${which}`).pluck().get());
@@ -69,12 +72,14 @@ export async function run({ jumps = JUMPS_DAYS, holdMs = HOLD_MS, starts = START
     }
     await untilIdle(at);
     await receiver.received(ids.length);
+    for (const id of ids) took.push((await untilEnded(at, `jobs/${id}`)).result.duration_ms);
   } finally {
     await server[Symbol.asyncDispose]();
   }
   using copy = openCopy(dir.dataDir);
   const jobs = readJobs(copy.db);
   const known = new Set(jobs.map((job) => job.id));
+  const longest_ms = Math.max(...took);
   const figures: TrialResult<number>['figures'] = {
     jobs: jobs.length,
     jobs_deleted: ids.filter((id) => !known.has(id)).length,
@@ -82,7 +87,9 @@ export async function run({ jumps = JUMPS_DAYS, holdMs = HOLD_MS, starts = START
     rendered_again: jobs.filter((job) => job.attempts > 1).length + server.said.filter((line) => line.includes('jobs recovered')).length,
     failed: jobs.filter((job) => job.state !== 'completed').length,
     callbacks: receiver.requests.length,
+    longest_ms,
   };
+  expectThat(`a job took ${longest_ms} ms`, longest_ms <= LONGEST_MS && took.every((ms) => ms > 0));
   problems.push(...damageOf(copy.db), ...auditBooks(copy.db, dir.dataDir));
   for (const name of ['jobs_deleted', 'pictures_deleted', 'rendered_again', 'failed'])
     expectThat(`${name}: ${figures[name]}`, figures[name] === 0);

@@ -55,7 +55,7 @@ const artifacts = {
 };
 
 const loop: Loop<ClaimedJob> = jobLoop({
-  ...{ concurrency: CONCURRENCY, keepSlots: 0, pollMs: 500, shutdown: cut.signal, now: clock.now, onError: report },
+  ...{ concurrency: CONCURRENCY, keepSlots: 0, pollMs: 500, shutdown: cut.signal, now: clock.now, since: clock.since, onError: report },
   deps: {
     store,
     artifacts,

@@ -4,6 +4,7 @@ import { SteadyClock } from '../../src/work/steady-clock.js';
 
 const NOON = Date.UTC(2026, 10, 15, 12);
 const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
 const MONTH_MS = 31 * DAY_MS;
 
 /** A clock with two hands that the test moves. */
@@ -87,4 +88,30 @@ test('an accepted clock is trusted at once', () => {
   const { clock, hands } = nextRun(aClock().clock.keep(), MONTH_MS);
   clock.accept();
   expect([clock.now(), clock.cautious(), clock.keep()]).toEqual([hands.wall, hands.wall, { trusted: hands.wall, doubt: null }]);
+});
+
+test('it measures how long something took, whichever jumps are between, before and after', () => {
+  const { hands, clock, pass } = aClock();
+  const first = clock.now();
+  pass(1_000);
+  hands.wall += 2 * HOUR_MS;
+  const [ahead, took] = [clock.now(), clock.since(first)];
+  expect([ahead, took]).toEqual([NOON + 1_000 + 2 * HOUR_MS, 1_000]);
+  pass(500);
+  expect([clock.since(first), clock.since(ahead)]).toEqual([1_500, 500]);
+  hands.wall -= 2 * HOUR_MS;
+  pass(250);
+  const back = clock.now();
+  pass(250);
+  hands.wall -= 2 * HOUR_MS;
+  expect([clock.since(first), clock.since(ahead), clock.since(back)]).toEqual([2_000, 1_000, 250]);
+});
+
+test('it measures from before its start by the wall clock', () => {
+  const { hands, clock, pass } = aClock();
+  pass(1_000);
+  expect(clock.since(NOON - 5_000)).toBe(6_000);
+  hands.wall += MONTH_MS;
+  expect(clock.since(NOON - 5_000)).toBe(6_000);
+  expect(clock.since(clock.now() + 1)).toBe(0);
 });

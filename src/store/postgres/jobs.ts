@@ -1,6 +1,6 @@
 import { eventOf } from '../../contract/job.js';
 import { periodOf } from '../../contract/pricing.js';
-import { IN_FLIGHT, IS_HELD, JOB_COLUMNS, type JobRow, ownData, type Queries, SHARED_DATA } from '../rows.js';
+import { IN_FLIGHT, IS_HELD, JOB_COLUMNS, type JobRow, ownData, type Queries, sharedData } from '../rows.js';
 import { IS_HELD_DELIVERY, MAX_DELIVERY_AGE_MS } from '../rules/deliveries.js';
 import {
   CRASHED,
@@ -466,7 +466,7 @@ function endSlice(database: Database, leader: JobRow): Promise<EndedRow[]> {
   const ending = state === 'completed' ? state : 'failed';
   return database.all<EndedRow>(END_FOLLOWERS, [
     ...[id, workerId ?? '', timeoutMs, state, now, periodOf(now), outcomeOf(ending, error)],
-    ...[ending === 'completed' ? SHARED_DATA : null, artifactName, error],
+    ...[ending === 'completed' ? sharedData(leader) : null, artifactName, error],
   ]);
 }
 

@@ -1,6 +1,6 @@
 import { eventOf } from '../../contract/job.js';
 import { periodOf } from '../../contract/pricing.js';
-import { IS_HELD, JOB_COLUMNS, type JobRow, SHARED_DATA } from '../rows.js';
+import { IS_HELD, JOB_COLUMNS, type JobRow, sharedData } from '../rows.js';
 import { IS_HELD_DELIVERY, MAX_DELIVERY_AGE_MS } from '../rules/deliveries.js';
 import { CRASHED, HORIZON_MS, outcomeOf, RENEWED_MS, SLICE_FOLLOWERS, toClaimedJob, toEnded, UNREADABLE } from '../rules/jobs.js';
 import type { Claim, ClaimedJob, EndedJob, JobClaim, JobStore, OwnClaims } from '../store.js';
@@ -213,7 +213,7 @@ function endedEarlier(sql: Sql, { id, workerId, attempt }: Claim, ending: Ending
 export function endFollowers(sql: Sql, leader: JobRow): EndedJob[] {
   const { state, endedAt, artifactName, error } = leader;
   if ((state !== 'completed' && state !== 'failed') || endedAt === null) return [];
-  const ending: Ending = { state, now: endedAt, artifactName, error, data: state === 'completed' ? SHARED_DATA : null };
+  const ending: Ending = { state, now: endedAt, artifactName, error, data: state === 'completed' ? sharedData(leader) : null };
   const ended: EndedJob[] = [];
   const deadline = performance.now() + SLICE_MS;
   for (const follower of followersOf(sql, leader.id, SLICE_FOLLOWERS)) {
