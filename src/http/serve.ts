@@ -49,9 +49,12 @@ const MAX_CONNECTIONS = 4_096;
 const MAX_STREAMS = 240;
 /** An invalid host: a request without a Host header, which HTTP/1.1 forbids, is rejected like any other bad Host. */
 const MISSING_HOST = ' ';
-/** How much of an unread body is still received and discarded, so that the client can read the response. */
+/**
+ * How much of an unread body is still received and discarded, and for how long: many clients send everything before they read, and lose the
+ * response if the connection is closed meanwhile.
+ */
 const DISCARD_BYTES = 1024 * 1024;
-const DISCARD_MS = 500;
+const DISCARD_MS = 5_000;
 /** While a server stops. Before the first time, what clients have sent already arrives. */
 const CLOSE_IDLE_EVERY_MS = 50;
 /** A stopping server waits this long for a turn of the event loop in which it answers nobody. */
@@ -155,6 +158,7 @@ function discardRestOf(incoming: IncomingMessage, outgoing: ServerResponse): voi
   if (incoming.method === 'GET' || incoming.method === 'HEAD') return;
   outgoing.once('finish', () => {
     if (incoming.complete || incoming.destroyed) return;
+    // Node itself discards a body of which nothing was read, without events (`_dump` in _http_incoming.js): only the time limits it.
     let left = DISCARD_BYTES;
     const cut = () => {
       incoming.off('data', onData).pause();

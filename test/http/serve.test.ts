@@ -1,9 +1,13 @@
 import { createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
+import { CaptureError } from '../../src/contract/capture-error.js';
 import { aJob, fakeServices, gate, KEYS, serveApp } from './fake-services.js';
 import { RawClient } from './raw-client.js';
 
 const PICTURE = 'abcdefghijklmnopqrstuvwxyz234567.png';
+/** How long the rest of a body is on its way. */
+const SLOW_MS = 1_500;
 const PATIENT = { timeout: 4_000, interval: 5 };
 
 const head = (path: string, extra = '') => `GET ${path} HTTP/1.1\r\nhost: x\r\n${extra}\r\n`;
@@ -33,6 +37,23 @@ describe('startHttp', () => {
     const envelope = { ok: false, request_id: answer.headers['x-request-id'], error: { code: 'invalid_request' } };
     expect(JSON.parse(answer.body)).toMatchObject(envelope);
     client.socket.destroy();
+  });
+
+  it('receives all of a large body that it refuses at its first byte, so that the client can read the answer', async () => {
+    const services = fakeServices();
+    services.comparisons.enter = () => {
+      throw new CaptureError({ code: 'internal_error', status: 503, message: 'The disk is full.' });
+    };
+    await using served = await serveApp(services);
+    const half = 'x'.repeat(11_000_000);
+    const lines = [`content-length: ${2 * half.length}`, 'content-type: application/json', `authorization: Bearer ${KEYS.full}`];
+    const client = new RawClient(served.port);
+    client.send(`POST /v1/compare HTTP/1.1\r\nhost: x\r\n${lines.join('\r\n')}\r\n\r\n${half}`);
+    expect((await client.answer()).status).toBe(503);
+    await pause(SLOW_MS);
+    client.send(`${half}${head('/livez', 'connection: close\r\n')}`);
+    // A connection that was closed before its end would answer nothing further.
+    expect((await client.closed).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 503', 'HTTP/1.1 200']);
   });
 
   it('cuts off who sends nothing, or headers or a body too slowly', async () => {
