@@ -1,5 +1,5 @@
-import sharp from 'sharp';
 import type { Box, ComparisonOptions } from '../contract/comparison.js';
+import { sharp } from '../sharp.js';
 import type { Changes } from './changed-regions.js';
 
 /** A decoded picture with four bytes per pixel. */

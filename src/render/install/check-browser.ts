@@ -1,6 +1,6 @@
 import type { CDPSession } from 'playwright-core';
-import sharp from 'sharp';
 import { VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
+import { sharp } from '../../sharp.js';
 import { ChromiumProcess, withTimeout } from '../launch/chromium-process.js';
 import type { Executable } from '../launch/executable.js';
 import { type LaunchMode, launchSandboxed, type SandboxSetting } from '../launch/launch-mode.js';

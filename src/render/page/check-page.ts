@@ -3,12 +3,12 @@
  * something, and that page and picture are what the request expects.
  */
 
-import sharp from 'sharp';
 import { ALLOW_OWN_NETWORK, CaptureError, notPublic } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { readUrl } from '../../contract/read-url.js';
 import { chromiumNetError } from '../../egress/dial.js';
 import type { CaptureProxy, Failure, Refusal } from '../../egress/egress.js';
+import { sharp } from '../../sharp.js';
 import { monotonicNow, TIMED_OUT } from '../budgets.js';
 import type { Sight } from '../in-page/blank.js';
 import { type Encoded, isAllWhite, WHITE_MIN } from '../picture/encode.js';

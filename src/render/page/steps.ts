@@ -4,12 +4,12 @@
  */
 
 import type { Locator } from 'playwright-core';
-import sharp from 'sharp';
 import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureOptions, shownAddress } from '../../contract/capture-request.js';
 import { OPTIONAL_STEP_MS, URL_MAX_BYTES } from '../../contract/limits.js';
 import type { Step, StepAction } from '../../contract/step-schema.js';
 import { matchesPattern } from '../../contract/url-pattern.js';
+import { sharp } from '../../sharp.js';
 import { monotonicNow, TIMED_OUT } from '../budgets.js';
 import { refOf, resolveRef } from '../inspect/element-ref.js';
 import { isGone } from '../page-session.js';

@@ -1,7 +1,7 @@
-import sharp from 'sharp';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { MASK_MAX_BOXES } from '../../contract/limits.js';
 import { invalidRequest } from '../../contract/submission.js';
+import { sharp } from '../../sharp.js';
 import type { ElementBox } from '../in-page/boxes.js';
 import type { BoundedPage } from '../page-session.js';
 

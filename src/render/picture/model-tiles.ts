@@ -1,4 +1,3 @@
-import sharp from 'sharp';
 import { CaptureError } from '../../contract/capture-error.js';
 import {
   MODEL_ANSWER_MAX_BYTES,
@@ -9,6 +8,7 @@ import {
   type TileOrder,
 } from '../../contract/model-tiles.js';
 import { invalidRequest } from '../../contract/submission.js';
+import { sharp } from '../../sharp.js';
 import type { EncodeQueue } from '../budgets.js';
 
 /** Output px per CSS px that suffice for text. More only cost tokens. */

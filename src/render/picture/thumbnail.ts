@@ -1,4 +1,4 @@
-import sharp from 'sharp';
+import { sharp } from '../../sharp.js';
 
 /** A thumbnail is at most this wide; of a picture that is taller than 16:9 it shows the top. */
 const THUMBNAIL = { width: 320, height: 180 };
