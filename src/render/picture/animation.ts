@@ -42,7 +42,7 @@ export async function takeAnimation(timed: OpenPage, options: CaptureOptions, or
   const { view, resize } = options;
   await setDensity(page, view, { scale: view.deviceScaleFactor });
   const region = await regionOf({ ...timed, options, page, deadline, encodes, begun });
-  await using store = await FrameStore.open(session.temporaryDir, { resize, debug: timed.debug });
+  await using store = await FrameStore.open(session.temporaryDir, { resize, count: frameCount(animate), debug: timed.debug });
   await takeFrames(timed, { page, animate, deadline }, (at) => captureShot(page, FAST, region?.clip).then((png) => store.add(png, at)));
   const frames = await store.frames(animate.duration);
   const taken = performance.now();

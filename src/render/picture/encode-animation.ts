@@ -6,9 +6,9 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import sharp from 'sharp';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { AnimationFormat, ResizeOption } from '../../contract/capture-request.js';
+import { sharp } from '../../sharp.js';
 import { monotonicNow } from '../budgets.js';
 import { killProcess } from '../launch/process-table.js';
 import type { DebugSink } from '../page-session.js';
@@ -23,23 +23,27 @@ export interface Frames {
 
 /** The PNGs of one animated picture. Photographs and noise need the most. */
 const STORED_MAX_BYTES = 500_000_000;
+/** Frames from which on the bytes of all are foreseen; the fewer there are, the less is expected. */
+const FORESEEN_FROM_FRAMES = 4;
 
 /** The frames of one animated picture, on disk, so that a long one costs no memory. Removed on disposal. */
 export class FrameStore implements AsyncDisposable {
   readonly #frames: { path: string; atMs: number }[] = [];
   #last: Buffer | null = null;
   #bytes = 0;
+  #added = 0;
   #size = { width: 0, height: 0 };
   #written: Promise<void> = Promise.resolve();
 
   private constructor(
     readonly folder: string,
-    private readonly how: { resize: ResizeOption | null; debug?: DebugSink | undefined },
+    private readonly how: { resize: ResizeOption | null; count: number; debug?: DebugSink | undefined },
   ) {}
 
   /**
    * @param dir created if only the last folder is missing
    * @param how.resize scales each frame down
+   * @param how.count of frames that will be added, equal ones included
    * @throws CaptureError internal_error 503 if the directory is not writable
    */
   static async open(dir: string, how: FrameStore['how']): Promise<FrameStore> {
@@ -48,14 +52,17 @@ export class FrameStore implements AsyncDisposable {
 
   /**
    * Adds the frame that begins at this time, in ms, if it differs from the one before. It is written in the background.
-   * @throws CaptureError unsupported_option if all frames together are too large
+   * @throws CaptureError unsupported_option if all frames together are too large, or will be if they go on like this
    */
   async add(png: Buffer, atMs: number): Promise<void> {
+    this.#added++;
     if (this.#last?.equals(png) === true) return;
     this.#last = png;
     this.#bytes += png.length;
-    if (this.#bytes > STORED_MAX_BYTES)
-      throw tooLarge(`The frames have more than ${STORED_MAX_BYTES / 1_000_000} MB together, which is the limit of an animated picture.`);
+    if (this.#expected(png.length) > STORED_MAX_BYTES)
+      throw tooLarge(
+        `The frames would have more than ${STORED_MAX_BYTES / 1_000_000} MB together, which is the limit of an animated picture.`,
+      );
     this.how.debug?.picture(png);
     const path = join(this.folder, `${this.#frames.length}.png`);
     this.#frames.push({ path, atMs });
@@ -75,6 +82,13 @@ export class FrameStore implements AsyncDisposable {
     const starts = [...this.#frames.map(({ atMs }) => atMs), endMs].map(Math.round);
     const shown = this.#frames.map(({ path }, at) => ({ path, ms: (starts[at + 1] ?? 0) - (starts[at] ?? 0) }));
     return { shown, ...this.#size };
+  }
+
+  /** The bytes of all frames, if those to come are as large as the latest one or the mean. @param latest of the latest frame */
+  #expected(latest: number): number {
+    if (this.#added < FORESEEN_FROM_FRAMES) return this.#bytes;
+    const sure = this.#added / (this.#added + FORESEEN_FROM_FRAMES);
+    return this.#bytes + (this.how.count - this.#added) * Math.min(latest, this.#bytes / this.#added) * sure;
   }
 
   async #write(path: string, png: Buffer): Promise<void> {

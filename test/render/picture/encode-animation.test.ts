@@ -23,7 +23,7 @@ async function store(
   fps: number,
   resize: { width: number; height: number | null; fit: 'inside' } | null = null,
 ): Promise<Frames> {
-  const frames = await FrameStore.open(dir, { resize });
+  const frames = await FrameStore.open(dir, { resize, count: colours.length });
   for (const [at, colour] of colours.entries()) await frames.add(await still(colour), at * (1_000 / fps));
   return await frames.frames(colours.length * (1_000 / fps));
 }
@@ -61,6 +61,36 @@ describe('the frames', () => {
   });
 });
 
+describe('frames that are too large together', () => {
+  const png = (at: number) => Buffer.concat([PNG_HEAD, Buffer.alloc(5_000_000, at)]);
+  /** A png of which only the size is read. */
+  const PNG_HEAD = Buffer.concat([Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), Buffer.from([0, 0, 0, 9, 0, 0, 0, 9])]);
+
+  async function addAll(count: number, isLarge: (at: number) => boolean): Promise<number> {
+    await using frames = await FrameStore.open(dir, { resize: null, count });
+    for (let at = 0; at < count; at++) {
+      const adding = frames.add(isLarge(at) ? png(at) : png(0).subarray(0, 1_000 + at), at);
+      const problem = await adding.then(
+        () => null,
+        (error: Error) => error,
+      );
+      if (problem !== null) {
+        expect(problem).toMatchObject({ code: 'unsupported_option', message: expect.stringContaining('more than 500 MB together') });
+        return at;
+      }
+    }
+    return count;
+  }
+
+  it('are refused after the first of them', async () => {
+    expect(await addAll(300, () => true)).toBe(3);
+  });
+
+  it('are not refused for some large ones at the beginning', async () => {
+    expect(await addAll(300, (at) => at < 3)).toBe(300);
+  });
+});
+
 describe('the times of the frames', () => {
   it.each([
     ['webp', [33, 34, 33, 33, 34, 33]],
@@ -87,7 +117,7 @@ describe('an encoding', () => {
       Uint8Array.from({ length: 8_191 }, (_, at) => (at * at * 7_919) >> 3),
     );
     const noise = sharp(pixels, { raw: { width: 1_600, height: 1_200, channels: 3 } });
-    const frames = await FrameStore.open(dir, { resize: null });
+    const frames = await FrameStore.open(dir, { resize: null, count: 30 });
     for (let at = 0; at < 30; at++) {
       const hue = noise.clone().linear(1, at + 1);
       await frames.add(await hue.png({ compressionLevel: 0 }).toBuffer(), at * 100);
