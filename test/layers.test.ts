@@ -17,13 +17,15 @@ const LAW: Record<string, string[]> = {
   store: [],
   artifacts: [],
   egress: [],
-  compare: [],
+  'sharp.ts': [],
+  'thread.ts': [],
+  compare: ['sharp.ts', 'thread.ts'],
   tracing: ['tracing-config.ts'],
   account: ['store'],
-  render: ['egress'],
+  render: ['egress', 'sharp.ts', 'thread.ts'],
   webhook: ['store', 'egress', 'tracing'],
   capture: ['store', 'artifacts', 'compare', 'egress', 'account', 'render', 'webhook', 'tracing'],
-  http: ['account', 'webhook', 'capture', 'artifacts', 'tracing'],
+  http: ['account', 'webhook', 'capture', 'artifacts', 'tracing', 'thread.ts'],
 };
 
 /** Wiring: may import anything. */
@@ -39,7 +41,7 @@ const FENCES: Record<string, RegExp> = {
   '@hono/zod-openapi': /^http\//,
   '@modelcontextprotocol/sdk': /^http\/mcp\//,
   'playwright-core': /^render\//,
-  sharp: /^(render|compare)\//,
+  sharp: /^sharp\.ts$/,
   '@blazediff/core': /^compare\//,
   pdfkit: /^render\//,
   'p-queue': /^work\//,

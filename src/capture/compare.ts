@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import type { Principal } from '../account/authenticate.js';
 import type { Artifacts, OpenArtifact } from '../artifacts/artifacts.js';
-import { memoryOf, readSizes } from '../compare/compare-pictures.js';
+import { memoryOf, readSide, readSizes } from '../compare/compare-pictures.js';
 import type { CompareQueue } from '../compare/compare-queue.js';
 import { CaptureError } from '../contract/capture-error.js';
 import type { Comparison, ComparisonOptions, PictureSource } from '../contract/comparison.js';
@@ -37,7 +37,10 @@ export async function findPicture(
   { side, source }: { side: Side; source: Exclude<PictureSource, { kind: 'capture' }> },
   principal: Principal,
 ): Promise<FoundPicture> {
-  if (source.kind === 'given') return source;
+  if (source.kind === 'given') {
+    readSide(source.content, side);
+    return source;
+  }
   const name = source.kind === 'artifact' ? source.name : artifactOf(side, await lookupJob(deps.store, source.jobId, principal));
   await open(deps, side, name);
   return { kind: 'artifact', name };
@@ -45,18 +48,19 @@ export async function findPicture(
 
 /**
  * Compares two pictures and stores the picture of their differences, which expires like every other.
+ * @param who.signal aborts when nobody waits for the comparison any more
  * @returns the comparison, and the name of that artifact
  * @throws CaptureError `invalid_request` if they cannot be compared; `render_timeout`; `internal_error` (503)
  */
 export async function compare(
   deps: CompareDeps,
   { before, after, options }: { before: FoundPicture; after: FoundPicture; options: ComparisonOptions },
-  principal: Principal,
+  { principal, signal }: { principal: Principal; signal: AbortSignal },
 ): Promise<{ comparison: Comparison; artifact: string | null }> {
-  const { picture, ...comparison } = await deps.queue.compare(async () => {
+  const { picture, ...comparison } = await deps.queue.compare({ account: principal.accountId, signal }, async () => {
     const pictures = { before: await read(deps, 'before', before), after: await read(deps, 'after', after) };
-    const sizes = await readSizes(pictures.before, pictures.after);
-    const memory = await reserve(deps, memoryOf(sizes) + pictures.before.length + pictures.after.length);
+    const sizes = readSizes(pictures.before, pictures.after);
+    const memory = await reserve(deps, memoryOf(sizes) + pictures.before.length + pictures.after.length, signal);
     return { ...pictures, options, [Symbol.dispose]: () => memory?.[Symbol.dispose]() };
   });
   if (picture === null) return { comparison, artifact: null };
@@ -65,10 +69,11 @@ export async function compare(
   return { comparison, artifact: stored.name };
 }
 
-async function reserve({ reserveMemory }: CompareDeps, bytes: number): Promise<Disposable | null> {
+async function reserve({ reserveMemory }: CompareDeps, bytes: number, signal: AbortSignal): Promise<Disposable | null> {
   try {
-    return reserveMemory === null ? null : await reserveMemory(bytes, AbortSignal.timeout(MEMORY_WAIT_MS));
+    return reserveMemory === null ? null : await reserveMemory(bytes, AbortSignal.any([signal, AbortSignal.timeout(MEMORY_WAIT_MS)]));
   } catch (cause) {
+    signal.throwIfAborted();
     const message = 'The captures that are running leave no memory for a comparison. Try again shortly.';
     throw new CaptureError({ code: 'rate_limited', message, retryAfterSeconds: 5, cause });
   }

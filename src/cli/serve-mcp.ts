@@ -3,7 +3,7 @@ import { newId } from '../contract/ids.js';
 import type { McpBackend } from '../http/mcp/backend.js';
 import { serveStdio } from '../http/mcp/server.js';
 import { createLog, type Log } from '../log.js';
-import { packageVersion } from '../package-files.js';
+import { builtFile, packageVersion } from '../package-files.js';
 import { EncodeQueue } from '../render/budgets.js';
 import { guardProcess } from '../service/guard-process.js';
 import { IdleEngine, LocalCaptures } from './local-captures.js';
@@ -38,7 +38,7 @@ export async function serveMcp(config: Config): Promise<void> {
 
 /** Creates a backend in which the machine's own user may do everything, at no price. */
 function localBackend(captures: LocalCaptures, log: Log): McpBackend {
-  const encodes = new EncodeQueue();
+  const encodes = new EncodeQueue(builtFile('picture-thread.js'));
   return {
     admitCapture: () => undefined,
     admitRead: () => undefined,

@@ -1,11 +1,12 @@
 /** Compares two pictures pixel by pixel, in one pass over rows, so that memory is bounded by the two decoded pictures. */
 
 import { diff } from '@blazediff/core';
-import sharp from 'sharp';
 import { CaptureError } from '../contract/capture-error.js';
 import type { Box, Comparison, ComparisonOptions } from '../contract/comparison.js';
+import { sharp } from '../sharp.js';
 import { type Changes, changedRegions } from './changed-regions.js';
 import { CANVAS_MAX_PIXELS, drawDifferences, type Pixels } from './draw-differences.js';
+import { decodable, type PictureHead, readHead } from './given-picture.js';
 
 /** Each picture is decoded whole, with four bytes per pixel. */
 export const COMPARED_MAX_PIXELS = 50_000_000;
@@ -15,7 +16,8 @@ const STRIP_ROWS = 256;
 const MARGIN_ROWS = 2;
 /** The colour in which the library marks a changed pixel, as it is read by `Uint32Array` on a little-endian machine. */
 const MARK = { rgb: [255, 0, 0] as [number, number, number], word: 0xff0000ff };
-const DECODED = ['png', 'jpeg', 'webp', 'gif'];
+/** The time for decoding one picture, which takes about a second on a fast machine. */
+const DECODE_SECONDS = 20;
 
 /**
  * Compares two pictures. Areas that only one of them has count as changed.
@@ -27,11 +29,11 @@ export async function comparePictures(
   after: Buffer,
   options: ComparisonOptions,
 ): Promise<Comparison & { picture: Buffer | null }> {
-  const sizes = await readSizes(before, after);
+  const sizes = readSizes(before, after);
   const { before: beforeSize, after: afterSize } = sizes;
   if (before.equals(after)) return { same: true, share: 0, pixels: 0, regions: [], ...sizes, picture: null };
-  const old = await decode(before, beforeSize, 'before');
-  const current = await decode(after, afterSize, 'after');
+  const old = await decode(before, readSide(before, 'before'), 'before');
+  const current = await decode(after, readSide(after, 'after'), 'after');
   const changes = compareSharedArea(old, current, options);
   const shared = changes.width * changes.height;
   const outside = area(beforeSize) + area(afterSize) - 2 * shared;
@@ -44,9 +46,13 @@ export async function comparePictures(
 
 type Sizes = Pick<Comparison, 'before' | 'after'>;
 
-/** Reads the sizes of two pictures. @throws CaptureError `invalid_request` if one of them is not a picture, or too large */
-export async function readSizes(before: Buffer, after: Buffer): Promise<Sizes> {
-  return { before: await readSize(before, 'before'), after: await readSize(after, 'after') };
+/**
+ * Reads the sizes of two pictures, in a time that does not depend on them.
+ * @throws CaptureError `invalid_request` if one of them is not a picture, or too large
+ */
+export function readSizes(before: Buffer, after: Buffer): Sizes {
+  const sizeOf = ({ width, height }: PictureHead) => ({ width, height });
+  return { before: sizeOf(readSide(before, 'before')), after: sizeOf(readSide(after, 'after')) };
 }
 
 /** The memory in bytes that a comparison of pictures of these sizes takes at most, besides the encoded pictures. */
@@ -54,13 +60,12 @@ export function memoryOf({ before, after }: Sizes): number {
   return 5 * (area(before) + area(after)) + 3 * CANVAS_MAX_PIXELS;
 }
 
-async function readSize(content: Buffer, side: 'before' | 'after'): Promise<{ width: number; height: number }> {
-  const { format, width, height } = await sharp(content, { limitInputPixels: false })
-    .metadata()
-    .catch(() => ({ format: 'unknown', width: 0, height: 0 }));
-  if (!DECODED.includes(format)) throw invalid(side, `must be a picture: ${DECODED.join(', ')}`);
-  if (width * height > COMPARED_MAX_PIXELS) throw invalid(side, `must have at most ${COMPARED_MAX_PIXELS / 1e6} million pixels`);
-  return { width, height };
+/** Reads the first bytes of a picture. @throws CaptureError `invalid_request` if it is not one, or too large */
+export function readSide(content: Buffer, side: 'before' | 'after'): PictureHead {
+  const head = readHead(content);
+  if (head === null) throw invalid(side, 'must be a picture: png, jpeg, webp, gif');
+  if (area(head) > COMPARED_MAX_PIXELS) throw invalid(side, `must have at most ${COMPARED_MAX_PIXELS / 1e6} million pixels`);
+  return head;
 }
 
 function invalid(side: 'before' | 'after', message: string, cause?: unknown): CaptureError {
@@ -68,13 +73,19 @@ function invalid(side: 'before' | 'after', message: string, cause?: unknown): Ca
   return new CaptureError({ code: 'invalid_request', message: `\`${side}\` ${message}.`, details, cause });
 }
 
-async function decode(content: Buffer, size: { width: number; height: number }, side: 'before' | 'after'): Promise<Pixels> {
-  const decoding = sharp(content, { limitInputPixels: COMPARED_MAX_PIXELS }).toColourspace('srgb').ensureAlpha().raw();
+async function decode(content: Buffer, head: PictureHead, side: 'before' | 'after'): Promise<Pixels> {
+  const { width, height } = head;
+  const damaged = (cause?: unknown) => invalid(side, 'is damaged and cannot be decoded', cause);
+  const picture = decodable(content, head);
+  if (picture === null) throw damaged();
+  const decoding = sharp(picture, { limitInputPixels: COMPARED_MAX_PIXELS }).timeout({ seconds: DECODE_SECONDS });
   try {
-    return { ...size, data: await decoding.toBuffer() };
+    const { data, info } = await decoding.toColourspace('srgb').ensureAlpha().raw().toBuffer({ resolveWithObject: true });
+    if (info.width === width && info.height === height && data.length === width * height * 4) return { width, height, data };
   } catch (cause) {
-    throw invalid(side, 'is damaged and cannot be decoded', cause);
+    throw damaged(cause);
   }
+  throw damaged();
 }
 
 function compareSharedArea(before: Pixels, after: Pixels, options: ComparisonOptions): Changes {

@@ -1,20 +1,27 @@
-import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
 import { CaptureError } from '../contract/capture-error.js';
 import type { Comparison } from '../contract/comparison.js';
 import { Places } from '../contract/places.js';
-import type { CompareAnswer, CompareTask } from './compare-thread.js';
+import { Turns } from '../contract/turns.js';
+import { runInThread } from '../thread.js';
+import type { CompareTask } from './compare-thread.js';
 
 /** Comparisons that run, wait, or are being received. */
-const PLACES = { all: 4, ofAccount: 2, message: 'Too many pictures are being compared at the moment. Try again shortly.' };
+const PLACES = { all: 8, ofAccount: 2, message: 'Too many pictures are being compared at the moment. Try again shortly.' };
 /** Two pictures of the largest size take about 5 s on a slow machine. */
 const TIMEOUT_MS = 30_000;
 const THREAD_MEMORY_MB = 256;
 
+/** Who compares: accounts take turns. */
+export interface Comparer {
+  account: string;
+  /** Aborted when nobody waits for the comparison any more, which then ends. */
+  signal: AbortSignal;
+}
+
 /** Makes comparisons in a thread, one at a time, since each holds two decoded pictures. */
 export class CompareQueue {
   readonly #places = new Places(PLACES);
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns(1);
 
   /** @param thread URL of the bundled compare-thread */
   constructor(private readonly thread: URL) {}
@@ -29,39 +36,22 @@ export class CompareQueue {
 
   /**
    * @param load reads the pictures once it is their turn, and reserves memory for them
-   * @throws CaptureError `invalid_request` as comparePictures, `render_timeout`; whatever `load` throws
+   * @throws CaptureError `invalid_request` as comparePictures, `render_timeout`; whatever `load` throws; the signal's reason
    */
-  async compare(load: () => Promise<CompareTask & Disposable>): Promise<Comparison & { picture: Uint8Array | null }> {
-    const comparing = this.#last.then(async () => {
-      using task = await load();
-      return await this.#run(task);
+  async compare(
+    { account, signal }: Comparer,
+    load: () => Promise<CompareTask & Disposable>,
+  ): Promise<Comparison & { picture: Uint8Array | null }> {
+    using _turn = await this.#turns.take(account, signal);
+    using loaded = await load();
+    const { before, after, options } = loaded;
+    return await runInThread({
+      file: this.thread,
+      task: { before, after, options },
+      memoryMb: THREAD_MEMORY_MB,
+      timeoutMs: TIMEOUT_MS,
+      signal,
+      failed: (cause) => new CaptureError({ code: 'render_timeout', message: 'The pictures could not be compared in time.', cause }),
     });
-    this.#last = comparing.catch(() => undefined);
-    return await comparing;
   }
-
-  async #run({ before, after, options }: CompareTask): Promise<Comparison & { picture: Uint8Array | null }> {
-    const task: CompareTask = { before: ownBytes(before), after: ownBytes(after), options };
-    const worker = new Worker(this.thread, {
-      workerData: task,
-      transferList: [task.before.buffer as ArrayBuffer, task.after.buffer as ArrayBuffer],
-      resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
-      name: 'compare',
-    });
-    try {
-      const [answer] = (await once(worker, 'message', { signal: AbortSignal.timeout(TIMEOUT_MS) })) as [CompareAnswer];
-      if ('error' in answer) throw new CaptureError(answer.error);
-      return answer.comparison;
-    } catch (error) {
-      if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
-      throw new CaptureError({ code: 'render_timeout', message: 'The pictures could not be compared in time.', cause: error });
-    } finally {
-      void worker.terminate();
-    }
-  }
-}
-
-/** The bytes in a buffer of their own, which can be moved to the thread. */
-function ownBytes(bytes: Uint8Array): Uint8Array {
-  return bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
 }

@@ -142,7 +142,7 @@ export interface ComparisonOrder {
   failAbove: number;
 }
 
-const givenSource = z.union([givenPicture(), z.record(z.string(), z.unknown())]);
+const givenSource = z.union([z.instanceof(Uint8Array), givenPicture(), z.record(z.string(), z.unknown())]);
 /** Capture requests are parsed by `parseSubmission`, which names their problems. */
 const parsedSchema = compareRequestSchema.extend({
   before: givenSource,
@@ -150,7 +150,7 @@ const parsedSchema = compareRequestSchema.extend({
 });
 
 /**
- * Reads the body of a comparison.
+ * Reads the body of a comparison. A picture may be its bytes, if a thread has read its base64.
  * @throws CaptureError `invalid_request`, with every problem in `details.issues`; `unsupported_option` as parseSubmission
  */
 export function parseComparison(body: unknown, rules: Omit<SubmissionRules, 'forceAsync' | 'explain'>): ComparisonOrder {
@@ -177,10 +177,15 @@ function base64Of(given: string): string | null {
 
 function readSource(
   side: 'before' | 'after',
-  given: string | Record<string, unknown>,
+  given: Uint8Array | string | Record<string, unknown>,
   rules: Omit<SubmissionRules, 'forceAsync'>,
 ): PictureSource {
-  if (typeof given !== 'string') return { kind: 'capture', submission: readCapture(side, given, rules) };
+  if (given instanceof Uint8Array) return { kind: 'given', content: Buffer.from(given.buffer, given.byteOffset, given.byteLength) };
+  return typeof given === 'string' ? readText(side, given) : { kind: 'capture', submission: readCapture(side, given, rules) };
+}
+
+/** Reads a picture that is named or given in a text. @throws CaptureError `invalid_request` */
+export function readText(side: string, given: string): Exclude<PictureSource, { kind: 'capture' }> {
   if (isId('job', given)) return { kind: 'job', jobId: given };
   const name = given.length > URL_MAX_BYTES ? undefined : ARTIFACT_PATH.exec(given)?.[1];
   if (name !== undefined) return { kind: 'artifact', name };

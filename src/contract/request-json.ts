@@ -44,29 +44,17 @@ function refuseShape(bytes: Buffer, what: string): void {
   let depth = 0;
   let values = 1;
   let inString = false;
-  // The next quote from there on, which is looked for once, however many backslashes are before it.
-  let quote = -1;
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i] as number;
     if (byte === QUOTE) inString = !inString;
     else if (inString) {
       if (byte === BACKSLASH) i++;
-      else {
-        // Long strings, such as pictures, are skipped at once.
-        if (quote < i) quote = indexOrEnd(bytes, QUOTE, i);
-        i += indexOrEnd(bytes.subarray(i, quote), BACKSLASH, 0) - 1;
-      }
     } else if (byte === COMMA) {
       if (++values > VALUES_MAX) throw refusedBody(`${what} has more than ${VALUES_MAX} values.`);
     } else if (OPENING.has(byte)) {
       if (++depth > BODY_DEPTH_LIMIT_LEVELS) throw refusedBody(`${what} is nested deeper than ${BODY_DEPTH_LIMIT_LEVELS} levels.`);
     } else if (CLOSING.has(byte)) depth--;
   }
-}
-
-function indexOrEnd(bytes: Buffer, byte: number, from: number): number {
-  const index = bytes.indexOf(byte, from);
-  return index === -1 ? bytes.length : index;
 }
 
 function decode(bytes: Buffer, what: string): string {

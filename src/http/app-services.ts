@@ -16,6 +16,7 @@ import type { ModelTiles, TileOrder } from '../contract/model-tiles.js';
 import type { Places } from '../contract/places.js';
 import type { ToleratedCode } from '../contract/request-fields.js';
 import type { Submission } from '../contract/submission.js';
+import type { Turns } from '../contract/turns.js';
 import type { Log } from '../log.js';
 import type { SubmissionTrace, Traces } from '../tracing/traces.js';
 
@@ -50,12 +51,14 @@ export interface AppServices {
     enter(accountId: string): Disposable;
     /** Finds a picture, so that what cannot be compared is refused before anything is captured for it. @throws CaptureError */
     find(asked: { side: Side; source: Exclude<PictureSource, { kind: 'capture' }> }, principal: Principal): Promise<FoundPicture>;
-    /** Compares two pictures. @returns the comparison, and the name of the artifact that shows the changes. @throws CaptureError */
+    /** Compares two pictures until `signal` aborts. @returns the comparison, and the name of the artifact that shows the changes. @throws CaptureError */
     compare(
       order: { before: FoundPicture; after: FoundPicture; options: ComparisonOptions },
-      principal: Principal,
+      who: { principal: Principal; signal: AbortSignal },
     ): Promise<{ comparison: Comparison; artifact: string | null }>;
   };
+  /** Turns of the threads that read what callers send. */
+  threads: Pick<Turns, 'take'>;
   /** Requests with files. */
   uploads: {
     places: Pick<Places, 'enter'>;

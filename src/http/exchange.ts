@@ -32,6 +32,16 @@ export function newExchange(services: Pick<AppServices, 'draining'>, givenId: st
   return { requestId, startedAt: performance.now(), route: '(none)', principal: null, trace: null, headers };
 }
 
+/** Aborts when the client of a request has gone, so that work for it can end. */
+export function clientOf(c: Context<AppEnv>): AbortSignal {
+  const { signal } = c.req.raw;
+  const gone = new AbortController();
+  const leave = () => gone.abort(new CaptureError({ code: 'invalid_request', message: 'The client has closed the connection.' }));
+  if (signal.aborted) leave();
+  else signal.addEventListener('abort', leave, { once: true });
+  return gone.signal;
+}
+
 function closeExchange(services: AppServices, exchange: Exchange, answer: { method: string; status: number }): void {
   const ms = performance.now() - exchange.startedAt;
   const { route, requestId, principal } = exchange;

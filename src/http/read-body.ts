@@ -29,6 +29,11 @@ export function requireJson({ headers }: Pick<IncomingMessage, 'headers'>): void
  * @param tooLarge the error for a larger body
  */
 export async function readBytes(incoming: IncomingMessage, limit: number, tooLarge: () => CaptureError): Promise<Buffer> {
+  return Buffer.concat(await readChunks(incoming, limit, tooLarge));
+}
+
+/** As `readBytes`, but not joined, which would block other requests if the body is large. */
+export async function readChunks(incoming: IncomingMessage, limit: number, tooLarge: () => CaptureError): Promise<Buffer[]> {
   const chunks: Buffer[] = [];
   let length = 0;
   try {
@@ -41,5 +46,5 @@ export async function readBytes(incoming: IncomingMessage, limit: number, tooLar
   } catch (thrown) {
     throw thrown instanceof CaptureError ? thrown : refusedBody('The body is incomplete.');
   }
-  return Buffer.concat(chunks, length);
+  return chunks;
 }

@@ -272,6 +272,9 @@ const BIG_PIXELS = 12_000_000;
 
 /** Encodes big pictures one at a time per process. Small ones do not wait. */
 export class EncodeQueue {
+  /** @param thread URL of the bundled picture-thread */
+  constructor(readonly thread: URL) {}
+
   #last: Promise<unknown> = Promise.resolve();
 
   async run<Result>(pixels: number, encode: () => Promise<Result>): Promise<Result> {

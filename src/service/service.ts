@@ -18,6 +18,7 @@ import { CompareQueue } from '../compare/compare-queue.js';
 import type { Config, Role } from '../config.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
 import { Places } from '../contract/places.js';
+import { Turns } from '../contract/turns.js';
 import { createApp } from '../http/app.js';
 import type { AppServices, ConsoleServices } from '../http/app-services.js';
 import { type HttpServer, startHttp } from '../http/serve.js';
@@ -50,6 +51,9 @@ const LAST_ANSWERS_MS = 1_000;
 const HOUR_MS = 3_600_000;
 /** Requests with files that are being received. */
 const UPLOAD_PLACES = { all: 8, ofAccount: 4, message: 'Too many files are being received at the moment. Try again shortly.' };
+
+/** Threads that parse large bodies and convert Markdown at the same time: one, so that captures have the other processors. */
+const READING_THREADS = 1;
 
 /** Facts about this server while it is starting. */
 const STARTING: Omit<NodeFacts, 'roles'> = {
@@ -288,7 +292,7 @@ export class Service implements AsyncDisposable {
     };
     const open = (name: string) => openPicture(deps, name);
     const queue = new CompareQueue(builtFile('compare-thread.js'));
-    const encodes = new EncodeQueue();
+    const encodes = new EncodeQueue(builtFile('picture-thread.js'));
     const views = new ModelViews({ openPicture: open, encodes });
     const thumbnails = new Thumbnails({ openPicture: open, encodes, reserveMemory: () => this.memoryOfCaptures() });
     return {
@@ -301,9 +305,9 @@ export class Service implements AsyncDisposable {
       comparisons: {
         enter: (accountId) => queue.enter(accountId),
         find: (asked, principal) => findPicture({ store, openPicture: open }, asked, principal),
-        compare: (order, principal) =>
-          compare({ ...deps, openPicture: open, queue, reserveMemory: this.memoryOfCaptures() }, order, principal),
+        compare: (order, who) => compare({ ...deps, openPicture: open, queue, reserveMemory: this.memoryOfCaptures() }, order, who),
       },
+      threads: new Turns(READING_THREADS),
       uploads: { places: new Places(UPLOAD_PLACES), dir: join(config.dataDir, 'uploads') },
       modelView: (name, order) => views.view(name, order),
       onDeliveryDue: () => this.deliveries.wake(),

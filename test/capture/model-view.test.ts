@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
 import { ModelViews } from '../../src/capture/model-view.js';
+import { builtFile } from '../../src/package-files.js';
 import { EncodeQueue } from '../../src/render/budgets.js';
 import { encodeStrips } from '../../src/render/picture/encode.js';
 
@@ -14,7 +15,7 @@ test('a model is shown a BMP as well', async () => {
   const { content } = await encodeStrips({ pngs: [png], width: 90, height: 50 }, { ...encoding, palette });
   const read = async () => Readable.from([content], { objectMode: false });
   const openPicture = async () => ({ bytes: content.length, modifiedAt: 0, read, lend: () => null, link: null });
-  const views = new ModelViews({ openPicture, encodes: new EncodeQueue() });
+  const views = new ModelViews({ openPicture, encodes: new EncodeQueue(builtFile('picture-thread.js')) });
   const { tiles } = await views.view('a.bmp', { from: 1, density: 1 });
   expect(tiles.map(({ top, bottom }) => [top, bottom])).toEqual([[0, 50]]);
   const { dominant } = await sharp(tiles[0]?.content).stats();

@@ -5,6 +5,7 @@ import type { OpenArtifact } from '../../src/artifacts/artifacts.js';
 import { Thumbnails } from '../../src/capture/thumbnails.js';
 import { defaultOptions } from '../../src/contract/capture-request.js';
 import type { PaletteOption } from '../../src/contract/palette.js';
+import { builtFile } from '../../src/package-files.js';
 import { EncodeQueue } from '../../src/render/budgets.js';
 import { encodeStrips, encodingOf } from '../../src/render/picture/encode.js';
 
@@ -26,7 +27,11 @@ function aGallery(reserve: ((bytes: number) => Promise<Disposable>) | null = nul
     };
     return { bytes: content.length, modifiedAt: 0, read, lend: () => null, link: null };
   };
-  return { files, reads, thumbnails: new Thumbnails({ openPicture, encodes: new EncodeQueue(), reserveMemory: () => reserve }) };
+  return {
+    files,
+    reads,
+    thumbnails: new Thumbnails({ openPicture, encodes: new EncodeQueue(builtFile('picture-thread.js')), reserveMemory: () => reserve }),
+  };
 }
 
 test('a thumbnail is made once, also for those who ask at the same time', async () => {

@@ -13,6 +13,7 @@ import { newId } from '../../src/contract/ids.js';
 import type { JobSnapshot } from '../../src/contract/job.js';
 import { Places } from '../../src/contract/places.js';
 import type { Submission } from '../../src/contract/submission.js';
+import { Turns } from '../../src/contract/turns.js';
 import { createApp } from '../../src/http/app.js';
 import type { AppServices, RateMeter } from '../../src/http/app-services.js';
 import { type HttpServer, type Listening, startHttp } from '../../src/http/serve.js';
@@ -145,6 +146,7 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
     ...shelves,
     store: { ...fakeStore(shelves), ...store },
     limits: limitsOf({}),
+    threads: new Turns(1),
     uploads: { places: new Places({ all: 4, ofAccount: 4, message: 'full' }), dir: UPLOADS_DIR },
     findLinkPicture: async () => ({ picture: null, inFlight: false }),
     submit: async (submission, context) => {

@@ -4,6 +4,7 @@ import { BLOCK_PATTERN_MAX_CHARS, DELAY_MS, TIMEOUT_MS } from '../../contract/li
 import { cookieDomainProblem } from '../../contract/login-schema.js';
 import { readUrl } from '../../contract/read-url.js';
 import { RESOURCE_TYPES } from '../../contract/request-fields.js';
+import { readRequestJson } from '../../contract/request-json.js';
 import { bool, type DoorField, type Draft, field, keep, newDraft, num, object, put, readFields, refused } from './door.js';
 import * as scripts from './page-scripts.js';
 
@@ -266,7 +267,7 @@ const QUERY: Record<string, DoorField<Wanted>> = {
 
 function readLaunch(given: string): unknown {
   try {
-    return JSON.parse(given.startsWith('{') ? given : Buffer.from(given, 'base64').toString());
+    return readRequestJson(Buffer.from(given, given.startsWith('{') ? 'utf8' : 'base64'));
   } catch {
     return null;
   }

@@ -1,24 +1,21 @@
 /** The REST interface of browserless: `POST /screenshot`, `/pdf` and `/content`. */
-import { once } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { Worker } from 'node:worker_threads';
 import type { Context } from 'hono';
 import type { CaptureData } from '../../contract/capture-data.js';
-import { CaptureError, notFound, type StoredError } from '../../contract/capture-error.js';
+import { notFound, type StoredError } from '../../contract/capture-error.js';
 import { isObject } from '../../contract/field-rules.js';
 import { BODY_LIMIT_BYTES, HTML_MAX_BYTES, PAGE_FILES_MAX_BYTES } from '../../contract/limits.js';
-import { bodyTooLarge, readRequestJson, refusedBody } from '../../contract/request-json.js';
+import { refusedBody } from '../../contract/request-json.js';
 import type { AppEnv, AppServices } from '../app-services.js';
 import { principalOf } from '../guard.js';
-import { readBytes, requireJson } from '../read-body.js';
+import { readLargeJson } from '../large-json.js';
 import { packFiles } from '../read-form.js';
 import type { SubmittableForm } from '../receive-form.js';
 import type { Route } from '../route.js';
 import { answerPicture, openPictureOf } from '../send-artifact.js';
 import { type Endpoint, readAsked } from './browserless-fields.js';
 import { answerFailure, captureAs, type Draft, doorRoute } from './door.js';
-import type { JsonAnswer } from './json-thread.js';
 import { LATE } from './page-scripts.js';
 
 const ENDPOINTS: Endpoint[] = ['screenshot', 'pdf', 'content'];
@@ -33,9 +30,6 @@ const REFUSED = {
 const NO_SOCKETS = 'No browser can be connected to here: use POST /screenshot, /pdf or /content, or the `steps` of POST /v1/screenshot.';
 const SOCKETS = ['/chromium', '/chrome', '/chromium/playwright', '/chrome/playwright', '/playwright/chromium', '/playwright/chrome'];
 const RESPONSE_URL_CHARS = 1_000;
-/** A megabyte of HTML takes about 15 ms to parse, which would hold up other requests. */
-const PARSED_HERE_BYTES = 1024 * 1024;
-
 /** Fields of its requests by those of a capture. */
 const NAMES: Record<string, string> = {
   http_credentials: 'authenticate',
@@ -95,8 +89,11 @@ function keyOf(c: Context<AppEnv>): string | null {
 /** @throws CaptureError `invalid_request`, `rate_limited` */
 async function orderOf(services: AppServices, c: Context<AppEnv>, endpoint: Endpoint) {
   using body = await readDoorBody(services, c);
-  const { draft, html, base64 } = readAsked(endpoint, new URL(c.req.url).searchParams, body.fields);
-  const content = body.html ?? html;
+  const { html: given, ...others } = body.fields;
+  const bytes = given instanceof Uint8Array && given.length > 0 ? given : null;
+  const fields = bytes === null ? body.fields : { ...others, html: 'x' };
+  const { draft, html, base64 } = readAsked(endpoint, new URL(c.req.url).searchParams, fields);
+  const content = bytes ?? html;
   const isLarge = content !== null && Buffer.byteLength(content) > HTML_MAX_BYTES;
   if (content !== null && !isLarge) draft.html = Buffer.from(content).toString();
   const form = isLarge ? await documentForm(services, content) : undefined;
@@ -137,42 +134,27 @@ function refuse(error: StoredError, c: Context<AppEnv>): Response {
   return answerFailure(error.details?.check === 'selector' ? { ...error, status: 400 } : error, c);
 }
 
-/** A JSON object, and the bytes of its `html` if the body is large. Disposal gives up the place among the uploads. */
+/** A JSON object, whose `html` may be bytes. Disposal gives up the place among the uploads. */
 interface DoorBody extends Disposable {
   fields: Record<string, unknown>;
-  /** In place of `fields.html`, whose value is then not that of the request. */
-  html: Uint8Array | null;
 }
 
 /**
  * Reads a JSON object, whose member `html` may be large.
  * @throws CaptureError `invalid_request`; `rate_limited` when too many large requests are being received
  */
-async function readDoorBody({ uploads, config }: AppServices, c: Context<AppEnv>): Promise<DoorBody> {
-  const { incoming } = c.env;
-  requireJson(incoming);
-  const isSmall = Number(incoming.headers['content-length']) <= BODY_LIMIT_BYTES;
-  const place = isSmall ? null : uploads.places.enter(principalOf(c).accountId);
+async function readDoorBody(services: AppServices, c: Context<AppEnv>): Promise<DoorBody> {
+  const isSmall = Number(c.env.incoming.headers['content-length']) <= BODY_LIMIT_BYTES;
+  const place = isSmall ? null : services.uploads.places.enter(principalOf(c).accountId);
   const dispose = () => place?.[Symbol.dispose]();
   try {
-    const bytes = await readBytes(incoming, PAGE_FILES_MAX_BYTES, () => bodyTooLarge(PAGE_FILES_MAX_BYTES));
-    const { value, html } =
-      bytes.length > PARSED_HERE_BYTES
-        ? await parseInThread(config.jsonThread, bytes)
-        : { value: readRequestJson(bytes, PAGE_FILES_MAX_BYTES), html: null };
-    if (!isObject(value)) throw refusedBody('The body must be a JSON object.');
-    return { fields: value, html, [Symbol.dispose]: dispose };
+    const fields = await readLargeJson(services, c, { limitBytes: PAGE_FILES_MAX_BYTES, long: { html: 'text' } });
+    if (!isObject(fields)) throw refusedBody('The body must be a JSON object.');
+    return { fields, [Symbol.dispose]: dispose };
   } catch (error) {
     dispose();
     throw error;
   }
-}
-
-async function parseInThread(thread: URL, bytes: Buffer): Promise<Exclude<JsonAnswer, { error: unknown }>> {
-  const worker = new Worker(thread, { workerData: bytes, transferList: [bytes.buffer as ArrayBuffer], name: 'json' });
-  const [answer] = (await once(worker, 'message')) as [JsonAnswer];
-  if ('error' in answer) throw new CaptureError(answer.error);
-  return answer;
 }
 
 /** A document as the file of a capture. Disposal is repeatable. */

@@ -1,6 +1,7 @@
 /** The fields of Gotenberg 8, and the capture request that they make. Values are texts, as Gotenberg parses them. */
 import { z } from 'zod';
 import { CSS_PX_PER_INCH } from '../../contract/pdf-schema.js';
+import { readRequestJson } from '../../contract/request-json.js';
 import { invalidField } from '../../contract/submission.js';
 import { type DoorField, type Draft, durationMs, field, newDraft, put, readFields, refused } from './door.js';
 import type { GotenbergForm, Source } from './gotenberg-form.js';
@@ -264,7 +265,7 @@ function parsed<Value>(form: string, parse: (text: string) => Value | undefined)
 export function json<Value>(schema: z.ZodType<Value>, form: string): z.ZodType<Value> {
   return parsed(form, (given) => {
     try {
-      return schema.safeParse(JSON.parse(given)).data;
+      return schema.safeParse(readRequestJson(Buffer.from(given))).data;
     } catch {
       return undefined;
     }

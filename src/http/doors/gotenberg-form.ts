@@ -1,10 +1,13 @@
-import { once } from 'node:events';
 import type { Readable } from 'node:stream';
-import { Worker } from 'node:worker_threads';
+import type { Context } from 'hono';
 import { CaptureError } from '../../contract/capture-error.js';
 import { BODY_LIMIT_BYTES, PDF_TEMPLATE_MAX_CHARS } from '../../contract/limits.js';
 import { INDEX_FILE } from '../../contract/page-files.js';
 import { invalidField } from '../../contract/submission.js';
+import { runInThread } from '../../thread.js';
+import type { AppEnv, AppServices } from '../app-services.js';
+import { clientOf } from '../exchange.js';
+import { principalOf } from '../guard.js';
 import { type FormParts, type PackedFiles, readPart } from '../read-form.js';
 import type { MarkdownAnswer, MarkdownForm } from './markdown-form-thread.js';
 
@@ -22,7 +25,8 @@ export interface GotenbergForm {
 const OTHER_FILES = new Set(['embeds', 'watermark', 'stamp', 'facturxXml']);
 /** index.html and the Markdown files of a form together. */
 const MARKDOWN_MAX_BYTES = 1_048_576;
-const MARKDOWN_TIMEOUT_MS = 10_000;
+/** A megabyte of ordinary Markdown takes half a second; what takes longer is made to. */
+const MARKDOWN_TIMEOUT_MS = 5_000;
 const MARKDOWN_MEMORY_MB = 128;
 /** Room is left for the style that goes before a template. */
 const TEMPLATE_MAX_BYTES = PDF_TEMPLATE_MAX_CHARS - 256;
@@ -36,10 +40,10 @@ export class GotenbergParts implements FormParts<GotenbergForm> {
   #fieldBytes = 0;
   #textBytes = 0;
 
-  /** @param markdownThread URL of the bundled markdown-form-thread */
+  /** @param how.convert as `convertMarkdown` */
   constructor(
     private readonly files: PackedFiles,
-    private readonly how: { source: Source; markdownThread: URL },
+    private readonly how: { source: Source; convert: (form: MarkdownForm) => Promise<MarkdownAnswer> },
   ) {}
 
   async take(part = '', fileName = '', content: Readable): Promise<void> {
@@ -91,27 +95,24 @@ export class GotenbergParts implements FormParts<GotenbergForm> {
     const files = new Map([...this.#texts].filter(([name]) => /\.md$/i.test(name)));
     if (template === undefined) return;
     if (files.size === 0) throw refusedPart('*.md', 'is required: there is no file with the extension .md');
-    const answer = await fillTemplate(this.how.markdownThread, { template, files });
+    const answer = await this.how.convert({ template, files });
     if ('problem' in answer) throw invalidField('', answer.problem);
     await this.files.add(INDEX_FILE, [Buffer.from(answer.html)]);
   }
 }
 
 /** @throws CaptureError `invalid_request` for Markdown that takes too long */
-async function fillTemplate(thread: URL, form: MarkdownForm): Promise<MarkdownAnswer> {
-  const worker = new Worker(thread, {
-    workerData: form,
-    resourceLimits: { maxOldGenerationSizeMb: MARKDOWN_MEMORY_MB },
-    name: 'markdown-form',
+export async function convertMarkdown({ threads, config }: AppServices, c: Context<AppEnv>, task: MarkdownForm): Promise<MarkdownAnswer> {
+  const signal = clientOf(c);
+  using _turn = await threads.take(principalOf(c).accountId, signal);
+  return await runInThread({
+    file: config.markdownFormThread,
+    task,
+    memoryMb: MARKDOWN_MEMORY_MB,
+    timeoutMs: MARKDOWN_TIMEOUT_MS,
+    signal,
+    failed: (cause) => new CaptureError({ code: 'invalid_request', message: 'The Markdown could not be converted.', cause }),
   });
-  try {
-    const [answer] = (await once(worker, 'message', { signal: AbortSignal.timeout(MARKDOWN_TIMEOUT_MS) })) as [MarkdownAnswer];
-    return answer;
-  } catch (error) {
-    throw new CaptureError({ code: 'invalid_request', message: 'The Markdown could not be converted.', cause: error });
-  } finally {
-    void worker.terminate();
-  }
 }
 
 /** The part of a path after the last slash or backslash, as Gotenberg names files. */

@@ -16,9 +16,10 @@ import { answerPicture, openPictureOf } from '../send-artifact.js';
 import { submitAndWait } from '../submit-and-wait.js';
 import { capture, type DoorRoute, doorRoute } from './door.js';
 import { type Checks, type GotenbergOrder, needsFacts, type Output, readGotenberg } from './gotenberg-fields.js';
-import { GotenbergParts, type Source } from './gotenberg-form.js';
+import { convertMarkdown, GotenbergParts, type Source } from './gotenberg-form.js';
 import { dispositionOf, outputName, readTrace, readWebhook, type Webhook } from './gotenberg-headers.js';
 import { convertAtUpstream, passOn } from './gotenberg-upstream.js';
+import type { MarkdownForm } from './markdown-form-thread.js';
 
 /** The newest version whose fields are known here. */
 const GOTENBERG_VERSION = '8.36.0';
@@ -44,7 +45,7 @@ export const GOTENBERG_ROUTES: readonly Route[] = [
 
 function chromiumRoute(output: Output, source: Source): Route {
   const handle: DoorRoute['handle'] = async (services, c) => {
-    const { gotenbergUpstream: upstream, markdownFormThread: markdownThread } = services.config;
+    const { gotenbergUpstream: upstream } = services.config;
     const { headers } = c.env.incoming;
     const trace = readTrace(headers) ?? randomUUID();
     c.var.exchange.headers[TRACE] = trace;
@@ -52,7 +53,8 @@ function chromiumRoute(output: Output, source: Source): Route {
     const webhook = readWebhook(headers, { allowed: services.config.webhookAllow, trace, name });
     if (!isForm(c.env.incoming))
       throw new CaptureError({ code: 'invalid_request', status: 415, message: 'The content type must be multipart/form-data.' });
-    await using form = await receiveForm(services, c, (files) => new GotenbergParts(files, { source, markdownThread }));
+    const convert = (markdown: MarkdownForm) => convertMarkdown(services, c, markdown);
+    await using form = await receiveForm(services, c, (files) => new GotenbergParts(files, { source, convert }));
     const order = readGotenberg(form.body, { output, source, archives: upstream !== null });
     if (webhook !== null) return await submitForWebhook(services, c, { order, form, webhook });
     const data = await capture(services, c, { draft: order.draft, form });

@@ -1,6 +1,6 @@
 /** The thread that puts Markdown files into an HTML template, since a hostile one would block the event loop. A separate bundle entry. */
-import { parentPort, workerData } from 'node:worker_threads';
 import { marked } from 'marked';
+import { answerTask } from '../../thread.js';
 
 export interface MarkdownForm {
   template: string;
@@ -16,7 +16,7 @@ const ACTION = /\{\{-?([^{}]*)\}\}/g;
 const TO_HTML = /^\s*toHTML\s+(?:"([^"\\]*)"|`([^`]*)`)\s*(?:-\s*)?$/;
 const SHOWN_CHARS = 60;
 
-parentPort?.postMessage(fillTemplate(workerData as MarkdownForm));
+await answerTask(fillTemplate);
 
 function fillTemplate({ template, files }: MarkdownForm): MarkdownAnswer {
   const problems: string[] = [];

@@ -4,6 +4,7 @@ import { requireScope } from '../../account/authenticate.js';
 import { lookupJob } from '../../capture/lookup.js';
 import { parseSubmission } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
+import { clientOf } from '../exchange.js';
 import { enforceLimits, principalOf, SUBMISSIONS } from '../guard.js';
 import { refuseWhenDraining, submitAndWait } from '../submit-and-wait.js';
 import type { McpBackend } from './backend.js';
@@ -48,7 +49,7 @@ function httpBackend(services: AppServices, c: Context<AppEnv>): McpBackend {
       const find = (side: 'before' | 'after', jobId: string) =>
         services.comparisons.find({ side, source: { kind: 'job', jobId } }, principal);
       const pictures = { before: await find('before', before), after: await find('after', after) };
-      const { comparison, artifact } = await services.comparisons.compare({ ...pictures, options }, principal);
+      const { comparison, artifact } = await services.comparisons.compare({ ...pictures, options }, { principal, signal: clientOf(c) });
       return { comparison, tiles: artifact === null ? null : await services.modelView(artifact, { from: 1, density: 1 }) };
     },
     report: (thrown) => services.log.error({ request_id: requestId, route, err: thrown }, 'tool failed'),

@@ -15,9 +15,9 @@ import { IDEMPOTENCY_KEY_PATTERN } from '../../contract/limits.js';
 import { EXTENSION } from '../../contract/request-fields.js';
 import type { Submission } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
-import { answerData } from '../exchange.js';
+import { answerData, clientOf } from '../exchange.js';
 import { principalOf, SUBMISSIONS } from '../guard.js';
-import { readJson } from '../read-body.js';
+import { readLargeJson } from '../large-json.js';
 import type { Description, Route } from '../route.js';
 import { CAPTURE_FAILURES, refuseWhenDraining, submitAndWait } from '../submit-and-wait.js';
 import { readIdempotencyKey } from './submit-screenshot.js';
@@ -35,7 +35,7 @@ export const comparePictures: Route = {
     const idempotencyKey = readIdempotencyKey(c.env.incoming.headers['idempotency-key']);
     refuseWhenDraining(services);
     using _place = services.comparisons.enter(principalOf(c).accountId);
-    const body = await readJson(c.env.incoming, COMPARE_BODY_MAX_BYTES);
+    const body = await readLargeJson(services, c, { limitBytes: COMPARE_BODY_MAX_BYTES, long: { before: 'picture', after: 'picture' } });
     const { comparison } = await compareFor(services, c, { body, idempotencyKey });
     return answerData(c, comparison);
   },
@@ -73,7 +73,10 @@ export async function compareFor(services: AppServices, c: Context<AppEnv>, { bo
       return await capture(services, c, { side, submission: source.submission, idempotencyKey: key, jobIds });
     });
     const [before, after] = (await settled(capturing)) as [FoundPicture, FoundPicture];
-    const { comparison, artifact } = await services.comparisons.compare({ before, after, options: order.options }, principal);
+    const { comparison, artifact } = await services.comparisons.compare(
+      { before, after, options: order.options },
+      { principal, signal: clientOf(c) },
+    );
     const passed = comparison.share <= order.failAbove;
     const url = artifact === null ? null : `${services.places.baseUrl}/artifacts/${artifact}`;
     return { comparison: { ...comparison, passed, picture_url: url }, pictures: { before, after } };

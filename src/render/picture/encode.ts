@@ -2,17 +2,15 @@
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import sharp, { type Sharp } from 'sharp';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions, ImageFormat, ResizeOption } from '../../contract/capture-request.js';
 import type { PaletteOption } from '../../contract/palette.js';
+import { type Sharp, sharp } from '../../sharp.js';
+import { runInThread, viewOf } from '../../thread.js';
+import { type Deadlines, monotonicNow } from '../budgets.js';
 import type { DebugSink } from '../page-session.js';
 import { ownedName } from '../pool/profile-dir.js';
 import { encodeBmp, encodePalette, isAllWhitePixels, type Size, turned, wholePicture } from './whole-picture.js';
-
-// Caching or several threads would only use memory: no picture is read twice, and several are encoded at once.
-sharp.cache(false);
-sharp.concurrency(1);
 
 /** Above this size, webp is encoded with the least effort, which takes two thirds of the time for a file of about the same size. */
 const WEBP_QUICK_PIXELS = 8_000_000;
@@ -65,7 +63,7 @@ export async function readFinal(content: Buffer): Promise<Encoded> {
  * @param rows the part to encode, in px; by default, all
  */
 export async function encodeStrips({ pngs, width, height }: Strips, encoding: Encoding, rows = { top: 0, height }): Promise<Encoded> {
-  const { format, transparent, resize, rotate, palette } = encoding;
+  const { format, transparent, resize } = encoding;
   const open = { limitInputPixels: false, sequentialRead: true };
   const [only = '', ...others] = pngs;
   // Joined strips all get the height of the tallest, so the surplus of the last one is cut off.
@@ -74,7 +72,7 @@ export async function encodeStrips({ pngs, width, height }: Strips, encoding: En
   const shown = transparent ? image : image.removeAlpha();
   const size = { width, height: rows.height };
   const sized = resize === null ? shown : scaledDown(shown, { resize, transparent, size });
-  if (format === 'bmp' || rotate !== null || palette !== null) {
+  if (format === 'bmp' || isWhole(encoding)) {
     const whole = await wholePicture(sized, size, encoding);
     const encoded = await encodeWhole(turned(whole, encoding), size, encoding);
     const isWhite = await isAllWhitePixels(whole, WHITE_MIN);
@@ -83,6 +81,35 @@ export async function encodeStrips({ pngs, width, height }: Strips, encoding: En
   const encoded = await encodeImage(sized, size, { ...encoding, format });
   // The picture before resizing is judged, since scaling averages thin content away, and `cover` cuts it off.
   return resize === null ? encoded : { ...encoded, wasWhite: (await isAllWhite(encoded)) && (await areWhite(pngs)) };
+}
+
+/** All pixels of one picture, which are in memory outside of the heap. */
+const THREAD_MEMORY_MB = 256;
+
+/**
+ * Encodes a picture. One whose pixels are read here, not by sharp, is encoded in a thread, which ends with its capture.
+ * @throws CaptureError as `encodeStrips`, `render_timeout`; the reason of the capture's end
+ */
+export async function encodeAside(
+  strips: Strips,
+  encoding: Encoding,
+  { thread: file, deadlines }: { thread: URL; deadlines: Deadlines },
+): Promise<Encoded> {
+  if (!isWhole(encoding)) return await encodeStrips(strips, encoding);
+  const { content, ...encoded } = await runInThread<Omit<Encoded, 'content'> & { content: Uint8Array }>({
+    file,
+    task: { strips, encoding },
+    memoryMb: THREAD_MEMORY_MB,
+    timeoutMs: Math.max(1, deadlines.endsAt - monotonicNow()),
+    signal: deadlines.signal,
+    failed: (cause) => new CaptureError({ code: 'render_timeout', message: 'The picture was not encoded in time.', cause }),
+  });
+  return { ...encoded, content: viewOf(content) };
+}
+
+/** Whether all pixels are read, and kept in memory. */
+function isWhole({ format, rotate, palette }: Encoding): boolean {
+  return format === 'bmp' || rotate !== null || palette !== null;
 }
 
 async function encodeWhole(image: Sharp, size: Size, encoding: Encoding): Promise<Encoded> {

@@ -4,6 +4,7 @@
  * transitions start.
  */
 
+import { setImmediate } from 'node:timers/promises';
 import type { RenderDiagnostics } from '../../contract/capture-data.js';
 import type { CaptureOptions, ImageFormat, View } from '../../contract/capture-request.js';
 import { FORMAT_MAX_SIDE_PX } from '../../contract/limits.js';
@@ -18,7 +19,7 @@ import {
   cropped,
   type Encoded,
   type Encoding,
-  encodeStrips,
+  encodeAside,
   joinedAcross,
   pngSize,
   readFinal,
@@ -163,7 +164,20 @@ export async function captureShot(
     ...(quality === undefined ? {} : { quality }),
     ...(clip === undefined ? {} : clipOf(clip)),
   });
-  return Buffer.from(data, 'base64');
+  return await fromBase64(data);
+}
+
+/** Characters of base64 after which others get a turn: about 1 ms. */
+const TURN_CHARS = 4_000_000;
+
+async function fromBase64(text: string): Promise<Buffer> {
+  if (text.length <= TURN_CHARS) return Buffer.from(text, 'base64');
+  const content = Buffer.allocUnsafeSlow(Buffer.byteLength(text, 'base64'));
+  for (let at = 0, written = 0; at < text.length; at += TURN_CHARS) {
+    written += content.write(text.slice(at, at + TURN_CHARS), written, 'base64');
+    await setImmediate();
+  }
+  return content;
 }
 
 function clipOf({ isBeyond = false, ...clip }: ShotClip) {
@@ -313,7 +327,7 @@ async function takeFastShot(order: PictureOrder, part?: ShotPart): Promise<Buffe
 
 /** Encodes what was captured. */
 export async function encodeShots(
-  { encodes, begun, onShot }: PictureOrder,
+  { encodes, begun, onShot, deadlines }: PictureOrder,
   shots: Buffer | Strips,
   encoding: Encoding,
 ): Promise<Omit<Picture, 'diagnostics'>> {
@@ -321,7 +335,7 @@ export async function encodeShots(
   onShot?.();
   const encoded = Buffer.isBuffer(shots)
     ? await readFinal(shots)
-    : await encodes.run(shots.width * shots.height, () => encodeStrips(shots, encoding));
+    : await encodes.run(shots.width * shots.height, () => encodeAside(shots, encoding, { thread: encodes.thread, deadlines }));
   return { ...encoded, timings: { begun, shoot: taken - begun, encode: performance.now() - taken } };
 }
 

@@ -6,12 +6,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { crc32, deflate } from 'node:zlib';
-import sharp, { type Matrix3x3, type Sharp } from 'sharp';
 import type { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions, ImageFormat, ResizeOption } from '../../contract/capture-request.js';
 import { WHOLE_PICTURE_MAX_PIXELS } from '../../contract/limits.js';
 import { type PaletteOption, paletteColors } from '../../contract/palette.js';
 import { invalidRequest } from '../../contract/submission.js';
+import { type Matrix3x3, type Sharp, sharp } from '../../sharp.js';
 
 interface Raw {
   data: Buffer;

@@ -6,11 +6,11 @@ import { captureRequestSchema, toCaptureOptions } from '../../../src/contract/ca
 import { hasWebScheme } from '../../../src/contract/read-url.js';
 import { openEgress } from '../../../src/egress/open-egress.js';
 import { silentLog } from '../../../src/log.js';
+import { builtFile } from '../../../src/package-files.js';
 import { EncodeQueue, MemoryBudget } from '../../../src/render/budgets.js';
 import { capture, type RenderDeps, type Rendering } from '../../../src/render/capture.js';
 import type { Executable } from '../../../src/render/launch/executable.js';
 import type { DebugSink } from '../../../src/render/page-session.js';
-
 import { BrowserPool } from '../../../src/render/pool/browser-pool.js';
 import { ofFile } from '../../fixtures/of-file.js';
 import { document, html } from '../../fixtures/site/answer.js';
@@ -55,8 +55,8 @@ export async function openRig(given: Partial<RenderDeps> & RigMachine = {}): Pro
     blocker: { guard: async () => noGuard },
     memory: new MemoryBudget(Number.POSITIVE_INFINITY),
     countries: { observe: async () => 'US' },
-    encodes: new EncodeQueue(),
-    animations: new EncodeQueue(),
+    encodes: new EncodeQueue(builtFile('picture-thread.js')),
+    animations: new EncodeQueue(builtFile('picture-thread.js')),
     ffmpeg: null,
     inspect: async () => ({ markdown: '', accessibleTree: '' }),
     log: silentLog(),

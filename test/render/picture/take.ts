@@ -1,4 +1,5 @@
 import type { Browser } from 'playwright-core';
+import { builtFile } from '../../../src/package-files.js';
 import { Deadlines, EncodeQueue, monotonicNow } from '../../../src/render/budgets.js';
 import { ClockTotal, NetworkTracker } from '../../../src/render/page/open-page.js';
 import { stopPage, type TimedPage } from '../../../src/render/page/page-clock.js';
@@ -33,7 +34,7 @@ export async function take(
   const deadline = monotonicNow() + (budget.pictureMs ?? 240_000);
   await stopPage(session, wanted);
   const events = budget.onEvents === undefined ? null : await watchLayout(session);
-  const picture = await takePicture(page, wanted, { deadline, scroll, encodes: new EncodeQueue() });
+  const picture = await takePicture(page, wanted, { deadline, scroll, encodes: new EncodeQueue(builtFile('picture-thread.js')) });
   if (events !== null) budget.onEvents?.(await events());
   return { ...picture, scroll };
 }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { builtFile } from '../../../src/package-files.js';
 import { Deadlines, EncodeQueue, monotonicNow } from '../../../src/render/budgets.js';
 import { boundedPage } from '../../../src/render/page-session.js';
 import { encodingOf } from '../../../src/render/picture/encode.js';
@@ -28,7 +29,14 @@ it.each([
   using deadlines = new Deadlines({ timeout: 60_000, delay: 0 }, [session.lost]);
   const deadline = monotonicNow() + 60_000;
   const page = boundedPage(session, deadline);
-  const order = { ...timedPage(session, deadlines), page, options: wanted, deadline, begun: 0, encodes: new EncodeQueue() };
+  const order = {
+    ...timedPage(session, deadlines),
+    page,
+    options: wanted,
+    deadline,
+    begun: 0,
+    encodes: new EncodeQueue(builtFile('picture-thread.js')),
+  };
   const encoding = { ...encodingOf(wanted, wanted.format as 'png'), quality: 100 };
   const whole = await takeView(order, encoding);
   const inStrips = await takeView(order, encoding, 640 * 110 * deviceScaleFactor ** 2);
