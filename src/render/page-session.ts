@@ -32,12 +32,6 @@ export interface PageSession {
   readonly lost: AbortSignal;
 }
 
-/** The used parts of `Page.getFrameTree`. */
-export interface FrameTree {
-  frame: { id: string };
-  childFrames?: FrameTree[];
-}
-
 /** Receives the steps and pictures of one capture, for `stillframe capture --debug`. */
 export interface DebugSink {
   /** Records one step of the timeline, as plain data. */

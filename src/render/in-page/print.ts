@@ -1,4 +1,5 @@
 import { adopt, body, documentProperty, eachElement, forceAll, pageScroller, styleOf, trees } from './dom.js';
+import { visitSheet, visitSheets } from './style-sheets.js';
 
 /**
  * Adapts the page to print, where the paper is the viewport: anything that depends on the viewport's height must keep its
@@ -185,35 +186,6 @@ export function fixHeights(): void {
     saveStyle(styleOf(element));
     fixStyle(styleOf(element));
   });
-}
-
-/** @returns whether to visit the rules in it */
-type Visit = (part: CSSStyleSheet | CSSRule) => boolean;
-
-/** Visits the readable style sheets of a tree, those that they import, and their rules. */
-function visitSheets(tree: DocumentOrShadowRoot, visit: Visit): void {
-  for (const sheet of [...tree.styleSheets, ...tree.adoptedStyleSheets]) visitSheet(sheet, visit);
-}
-
-function visitSheet(sheet: CSSStyleSheet, visit: Visit): void {
-  if (visit(sheet) && isReadable(sheet)) visitRules(sheet.cssRules, visit);
-}
-
-function visitRules(rules: CSSRuleList, visit: Visit): void {
-  for (const rule of rules) {
-    if (!visit(rule)) continue;
-    if (rule instanceof CSSImportRule && rule.styleSheet !== null) visitSheet(rule.styleSheet, visit);
-    if ('cssRules' in rule) visitRules(rule.cssRules as CSSRuleList, visit);
-  }
-}
-
-function isReadable(sheet: CSSStyleSheet): boolean {
-  try {
-    return sheet.cssRules !== null;
-  } catch {
-    // A style sheet of another origin cannot be read.
-    return false;
-  }
 }
 
 /** Percentage heights depend on the viewport's height, from the root down. */

@@ -21,6 +21,7 @@ export * as print from './print.js';
 export * as procedural from './procedural.js';
 export * as readiness from './readiness.js';
 export * as clock from './run-clock.js';
+export * as scripting from './scripting.js';
 export * as scroll from './scroll.js';
 export * as scrollers from './scrollers.js';
 export * as secrets from './secrets.js';

@@ -1,4 +1,5 @@
 import pTimeout from 'p-timeout';
+import { runInFrame } from './frame-scripts.js';
 import type { CdpSession } from './pipe-session.js';
 
 /** Scripts that replace the clocks of targets below a page that have sessions of their own. */
@@ -64,18 +65,7 @@ export function dueMs(state: unknown): number {
 
 function clockOfFrame(cdp: CdpSession, { frame }: ClockScripts, frameId: string): StartClock {
   cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: frame }).catch(() => {});
-  return ({ frameExpression }: ChildRun) => runFrameClock(cdp, frameId, frameExpression);
-}
-
-/**
- * Runs the clock of one frame of a target.
- * @returns the clock's own report of its state
- */
-export async function runFrameClock(cdp: CdpSession, frameId: string, expression: string): Promise<unknown> {
-  const { executionContextId: contextId } = await cdp.send('Page.createIsolatedWorld', { frameId, worldName: 'stillframe clock' });
-  // biome-ignore lint/plugin: the context is our own world
-  const { result } = await cdp.send('Runtime.evaluate', { expression, contextId, awaitPromise: true, returnByValue: true });
-  return result.value;
+  return ({ frameExpression }: ChildRun) => runInFrame(cdp, frameId, frameExpression);
 }
 
 /** A worker has no isolated world, so its report is untrusted. At worst, its own clock runs too little or too far. */

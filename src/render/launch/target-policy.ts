@@ -4,6 +4,7 @@ import { emulateUserAgentInWorker, type Identity, identityOf, languagesOf } from
 import { type CdpMessage, CdpPipe } from './cdp-pipe.js';
 import { ChildClock, type ChildRun, type ClockScripts } from './child-clocks.js';
 import { HOST } from './executable.js';
+import { runInFrames } from './frame-scripts.js';
 import { type CdpSession, PipeSession } from './pipe-session.js';
 
 /** Ids of our own commands, which are separate from Playwright's, counted from 1. */
@@ -18,6 +19,8 @@ export const HOLD_SERVICE_WORKERS = 'Stillframe.holdServiceWorkers';
 export const INSTALL_CLOCKS = 'Stillframe.installClocks';
 /** Our own command: runs those clocks (ChildRun). The answer's `dueMs` is ms until something is due, or null for never. */
 export const RUN_CLOCKS = 'Stillframe.runClocks';
+/** Our own command: evaluates its parameter `expression` in the page's frames in other processes, as far as they answer in time. */
+export const RUN_IN_FRAMES = 'Stillframe.runInFrames';
 /** Our own command: answers with the id of the session it is sent on. */
 const GET_SESSION_ID = 'Stillframe.getSessionId';
 /** How long a service worker waits for its rules before it is resumed in any case. */
@@ -155,6 +158,8 @@ export class TargetPolicy implements ConnectOverCDPTransport {
         return {};
       case RUN_CLOCKS:
         return runClocks(context, params as unknown as ChildRun);
+      case RUN_IN_FRAMES:
+        return this.#runInFrames(contextId, String(params.expression));
       // Nothing uses the log, or the console and contexts of workers, so these events are disabled.
       case 'Log.enable':
         return {};
@@ -183,12 +188,25 @@ export class TargetPolicy implements ConnectOverCDPTransport {
         message.params = context.agent.override;
         return null;
       case 'Emulation.setScriptExecutionDisabled':
-        for (const [id, target] of this.#sessions)
-          if (target.contextId === contextId && target.type === 'iframe') this.#command(method, params, id);
+        for (const [id] of this.#framesOf(contextId)) this.#command(method, params, id);
         return null;
       default:
         return null;
     }
+  }
+
+  /** Sessions on frames that have a process of their own. */
+  #framesOf(contextId: string): [id: string, session: Session][] {
+    return [...this.#sessions].filter(([, session]) => session.contextId === contextId && session.type === 'iframe');
+  }
+
+  async #runInFrames(contextId: string, expression: string): Promise<Result> {
+    const running = this.#framesOf(contextId).map(([id, session]) => {
+      session.own ??= this.#ownSession(id);
+      return runInFrames(session.own.asCdpSession(), expression, { root: true });
+    });
+    await Promise.all(running);
+    return {};
   }
 
   #ownSession(sessionId: string): PipeSession {

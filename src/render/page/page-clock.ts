@@ -11,9 +11,11 @@ import { source as clockSource } from '../in-page/page-clock.js?bundled';
 import type { Readiness } from '../in-page/readiness.js';
 import type { RunRequest } from '../in-page/run-clock.js';
 import { source as runSource } from '../in-page/run-clock.js?bundled';
-import { type ClockScripts, dueMs, runFrameClock } from '../launch/child-clocks.js';
-import { RUN_CLOCKS } from '../launch/target-policy.js';
-import { DocumentReplaced, type FrameTree, type PageSession } from '../page-session.js';
+import { source as scriptingSource } from '../in-page/scripting.js?bundled';
+import { type ClockScripts, dueMs } from '../launch/child-clocks.js';
+import { frameIds, runInFrame, runInFrames } from '../launch/frame-scripts.js';
+import { RUN_CLOCKS, RUN_IN_FRAMES } from '../launch/target-policy.js';
+import { DocumentReplaced, type PageSession } from '../page-session.js';
 import { type ClockRun, type DocumentState, FONTS_BUDGET_MS, groupPending, LONG_POLL_AFTER_MS, type OpenPage } from './open-page.js';
 
 /** The page's time between two checks of its requests, in ms. */
@@ -189,7 +191,7 @@ async function runClocks(
   const order: RunRequest = { ask: clockEvent ?? '', ms, frame, draws, held, realMs };
   const frameExpression = `(() => { ${runSource}\nreturn stillframe.runAhead(${JSON.stringify({ ...order, draws: false })}); })()`;
   // A frame that goes away has nothing left to do.
-  const inFrames = (await frames.ids()).map((id) => runFrameClock(cdp, id, frameExpression).then(dueMs, () => NOTHING_DUE));
+  const inFrames = (await frames.ids()).map((id) => runInFrame(cdp, id, frameExpression).then(dueMs, () => NOTHING_DUE));
   // Our connection to the browser handles this command, for workers and frames in other processes; a browser rejects it.
   const inChildren: Promise<{ dueMs: number | null } | null> = cdp
     .send(RUN_CLOCKS as 'Page.enable', { order: { ms, realMs }, frameExpression } as never)
@@ -212,9 +214,7 @@ export class ChildFrames {
     const { length } = this.session.page.frames();
     if (length === this.#count) return this.#ids;
     this.#count = length;
-    const idsIn = ({ frame, childFrames = [] }: FrameTree): string[] => [frame.id, ...childFrames.flatMap(idsIn)];
-    const { frameTree } = await this.session.cdp.send('Page.getFrameTree');
-    this.#ids = idsIn(frameTree as FrameTree).slice(1, 1 + FRAMES_MAX);
+    this.#ids = (await frameIds(this.session.cdp)).slice(1, 1 + FRAMES_MAX);
     return this.#ids;
   }
 }
@@ -235,15 +235,25 @@ async function untilRendererIdle({ session, deadlines, network }: TimedPage, ove
  * Freezes a page, so that consecutive pictures of it are equal: its scripts no longer run, media are paused, and animations
  * stop. The isolated world still works.
  */
-export async function stopPage(
-  { cdp, world }: PageSession,
-  { reduceMotion, fullPage, format, selector, clip }: CaptureOptions,
-): Promise<void> {
-  // Must precede the next command, after which our own timers do not run either.
-  await world.call('readiness.allDecoded');
-  await cdp.send('Emulation.setScriptExecutionDisabled', { value: true });
+export async function stopPage(session: PageSession, { reduceMotion, fullPage, format, selector, clip }: CaptureOptions): Promise<void> {
   const beyondView = fullPage || format === 'pdf' || selector !== null || clip !== null;
-  await world.call('freeze.freezePage', { motion: reduceMotion, beyondView });
+  await stopScripts(session, { beyondView });
+  await session.world.call('freeze.freezePage', { motion: reduceMotion, beyondView });
+}
+
+/** Stops the scripts of a page and its frames, which are laid out as before, although they can run no scripts any more. */
+export async function stopScripts({ cdp, page, world }: PageSession, how: { beyondView: boolean }): Promise<void> {
+  // Must precede the stop, after which our own timers do not run either.
+  await world.call('readiness.allDecoded');
+  await Promise.all([world.call('scripting.keep', how), page.frames().length > 1 ? keepFrames(cdp, how) : null]);
+  await cdp.send('Emulation.setScriptExecutionDisabled', { value: true });
+}
+
+async function keepFrames(cdp: PageSession['cdp'], how: { beyondView: boolean }): Promise<void> {
+  const expression = `(() => { ${scriptingSource}\nreturn stillframe.keep(${JSON.stringify(how)}); })()`;
+  // Our connection to the browser handles this command, for frames in other processes; a browser rejects it.
+  const inOthers = cdp.send(RUN_IN_FRAMES as 'Page.enable', { expression } as never).catch(() => undefined);
+  await Promise.all([inOthers, runInFrames(cdp, expression, { root: false })]);
 }
 
 /** Lets scripts of the page, or of its replacement, run again. */

@@ -18,7 +18,7 @@ import { captureShot, FAST } from '../picture/region-picture.js';
 import { isTrue, runCustomJs } from './main-world.js';
 import { navigate, waitUntilLoaded } from './navigate.js';
 import type { OpenPage } from './open-page.js';
-import { advanceTime, stopPage } from './page-clock.js';
+import { advanceTime, stopPage, stopScripts } from './page-clock.js';
 
 interface StepsHow {
   options: CaptureOptions;
@@ -429,7 +429,7 @@ export async function failurePicture(page: OpenPage, options: CaptureOptions, ty
 async function take({ session, world }: OpenPage, options: CaptureOptions, typed: readonly string[]): Promise<Buffer> {
   const { cdp } = session;
   // A page whose scripts run could show the secrets again.
-  await cdp.send('Emulation.setScriptExecutionDisabled', { value: true });
+  await stopScripts(session, { beyondView: false });
   if (typed.length > 0) await world.call('secrets.hide', [...typed]);
   const masked = isMasked({ options });
   // The boxes of masked elements must not move after the shot.

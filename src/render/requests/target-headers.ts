@@ -1,7 +1,8 @@
 import pTimeout from 'p-timeout';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { readUrl } from '../../contract/read-url.js';
-import type { FrameTree, PageSession } from '../page-session.js';
+import type { FrameTree } from '../launch/frame-scripts.js';
+import type { PageSession } from '../page-session.js';
 import type { RequestTarget } from './child-targets.js';
 
 /** The used parts of `Fetch.requestPaused`. */

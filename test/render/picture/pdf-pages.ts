@@ -131,3 +131,13 @@ export async function pdfNames(pdf: Uint8Array): Promise<{ title: string | undef
     .filter((alt) => alt !== undefined);
   return { title: document.getTitle(), language: text(document.catalog.get(PDFName.of('Lang'))), alts };
 }
+
+/** The colours with which anything in a PDF is filled, as Chromium writes them (`1 0 0`), also in its frames. */
+export async function fillsOf(pdf: Uint8Array): Promise<string[]> {
+  const document = await PDFDocument.load(pdf);
+  return document.context.enumerateIndirectObjects().flatMap(([, object]) => {
+    if (!(object instanceof PDFRawStream) || /DCTDecode|\/Subtype \/Image/.test(String(object.dict))) return [];
+    const marks = Buffer.from(decodePDFRawStream(object).decode()).toString('latin1');
+    return Array.from(marks.matchAll(/([\d.]+ [\d.]+ [\d.]+) rg/g), ([, fill = '']) => fill);
+  });
+}
