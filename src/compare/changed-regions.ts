@@ -8,11 +8,11 @@ export interface Changes {
 }
 
 /** Changed pixels closer than one or two cells, in px, belong to the same region. */
-const CELL_PX = 16;
+export const CELL_PX = 16;
 const REGIONS_MAX = 100;
 
 /** The bounding box of changed pixels, with exclusive ends. */
-interface Bounds {
+export interface Bounds {
   left: number;
   top: number;
   right: number;
@@ -23,21 +23,36 @@ interface Bounds {
 export function changedRegions(changes: Changes): Box[] {
   const columns = Math.ceil(changes.width / CELL_PX);
   const cells = boundsByCell(changes, columns);
-  const regions: Bounds[] = [];
-  for (const first of cells.keys()) {
+  const regions = joinedCells(new Set(cells.keys()), columns).map((joined) => {
     const region = { left: Number.POSITIVE_INFINITY, top: Number.POSITIVE_INFINITY, right: 0, bottom: 0 };
-    const open = [first];
-    for (let cell = open.pop(); cell !== undefined; cell = open.pop()) {
-      const bounds = cells.get(cell);
-      if (bounds === undefined) continue;
-      cells.delete(cell);
-      extend(region, bounds);
-      open.push(...neighbours(cell, columns));
-    }
-    regions.push(region);
-  }
+    for (const cell of joined) extend(region, cells.get(cell) ?? region);
+    return region;
+  });
   const boxes = regions.map(({ left, top, right, bottom }) => ({ x: left, y: top, width: right - left, height: bottom - top }));
   return boxes.sort((a, b) => b.width * b.height - a.width * a.height).slice(0, REGIONS_MAX);
+}
+
+/** Groups cells that touch each other, and empties the set. */
+export function joinedCells(cells: Set<number>, columns: number): number[][] {
+  const groups: number[][] = [];
+  for (const first of cells) {
+    const group: number[] = [];
+    const open = [first];
+    for (let cell = open.pop(); cell !== undefined; cell = open.pop()) {
+      if (!cells.delete(cell)) continue;
+      group.push(cell);
+      open.push(...neighbours(cell, columns));
+    }
+    groups.push(group);
+  }
+  return groups;
+}
+
+/** The cells around a cell, of which some may lie outside the picture. */
+export function neighbours(cell: number, columns: number): number[] {
+  const column = cell % columns;
+  const sideways = [0, ...(column > 0 ? [-1] : []), ...(column < columns - 1 ? [1] : [])];
+  return [-columns, 0, columns].flatMap((rows) => sideways.map((step) => cell + rows + step)).filter((other) => other !== cell);
 }
 
 function boundsByCell({ width, changed }: Changes, columns: number): Map<number, Bounds> {
@@ -51,12 +66,6 @@ function boundsByCell({ width, changed }: Changes, columns: number): Map<number,
     else extend(bounds, pixel);
   }
   return cells;
-}
-
-function neighbours(cell: number, columns: number): number[] {
-  const column = cell % columns;
-  const sideways = [0, ...(column > 0 ? [-1] : []), ...(column < columns - 1 ? [1] : [])];
-  return [-columns, 0, columns].flatMap((rows) => sideways.map((step) => cell + rows + step)).filter((other) => other !== cell);
 }
 
 function extend(region: Bounds, { left, top, right, bottom }: Bounds): void {

@@ -6,6 +6,7 @@ import type { Box, Comparison, ComparisonOptions } from '../contract/comparison.
 import { sharp } from '../sharp.js';
 import { type Changes, changedRegions } from './changed-regions.js';
 import { CANVAS_MAX_PIXELS, drawDifferences, type Pixels } from './draw-differences.js';
+import { markEvenChanges } from './even-changes.js';
 import { decodable, type PictureHead, readHead } from './given-picture.js';
 
 /** Each picture is decoded whole, with four bytes per pixel. */
@@ -106,7 +107,9 @@ function compareSharedArea(before: Pixels, after: Pixels, options: ComparisonOpt
     });
     if (differing > 0) copyMarks(strip, changed, { width, top, bottom, from: rows.from });
   }
-  return { width, height, changed };
+  const changes = { width, height, changed };
+  markEvenChanges(before, after, { changes, threshold: options.threshold });
+  return changes;
 }
 
 /** The first `width` pixels of some rows, copied only if the picture is wider. */

@@ -65,10 +65,48 @@ describe('comparePictures', () => {
     expect(await result([{ x: 90, y: 90, width: 30, height: 60 }])).toMatchObject({ pixels: 20 * 40 });
   });
 
-  it('ignores a difference of colour below the threshold', async () => {
-    const after = await picture([{ x: 0, y: 0, width: 100, height: 100 }], { colour: '#f8f8f8' });
+  it('ignores a difference of color below the threshold in a small area', async () => {
+    const after = await picture([{ x: 0, y: 0, width: 40, height: 40 }], { colour: '#f8f8f8' });
     expect(await comparePictures(await picture(), after, DEFAULTS)).toMatchObject({ same: true });
-    expect(await comparePictures(await picture(), after, { ...DEFAULTS, threshold: 0 })).toMatchObject({ pixels: 10_000 });
+    expect(await comparePictures(await picture(), after, { ...DEFAULTS, threshold: 0 })).toMatchObject({ pixels: 1_600 });
+  });
+
+  it('counts a large area that changes its color a little, with its edges, unless the threshold is high', async () => {
+    const area = { x: 70, y: 203, width: 150, height: 190 };
+    const after = await picture([area], { colour: '#f5f5f5' });
+    expect(await comparePictures(await picture(), after, DEFAULTS)).toMatchObject({ same: false, pixels: 150 * 190, regions: [area] });
+    expect(await comparePictures(await picture(), after, { ...DEFAULTS, threshold: 0.5 })).toMatchObject({ same: true });
+  });
+
+  const text = Array.from({ length: 30 }, (_, line) => `<text x="10" y="${20 + line * 19}">harbour lantern meadow orchard copper granite</text>`);
+  const lines = (background: string, move = 0) =>
+    sharp(
+      Buffer.from(
+        `<svg xmlns="http://www.w3.org/2000/svg" width="400" height="600" font-size="16"><rect width="400" height="600" fill="${background}"/><g transform="translate(${move})">${text.join('')}</g></svg>`,
+      ),
+    )
+      .png()
+      .toBuffer();
+
+  it('counts the background of a page of text that changes a little, and not the antialiasing of its text', async () => {
+    const before = await lines('#ffffff');
+    const { share, regions } = await comparePictures(before, await lines('#f4f6fa'), DEFAULTS);
+    expect(share).toBeGreaterThan(0.7);
+    expect(regions).toEqual([{ x: 0, y: 0, ...SIZE }]);
+    const moved = await lines('#ffffff', 0.1);
+    expect(await comparePictures(before, moved, { ...DEFAULTS, threshold: 0 })).toMatchObject({ same: false });
+    expect(await comparePictures(before, moved, DEFAULTS)).toMatchObject({ same: true });
+  });
+
+  it('ignores noise, such as that of lossy formats', async () => {
+    const noise = { type: 'gaussian' as const, mean: 128, sigma: 40 };
+    const photo = await sharp({ create: { ...SIZE, channels: 3, background: '#808080', noise } })
+      .blur(3)
+      .png()
+      .toBuffer();
+    const again = await sharp(photo).jpeg({ quality: 85 }).toBuffer();
+    expect(await comparePictures(photo, again, { ...DEFAULTS, threshold: 0.02 })).toMatchObject({ same: false });
+    expect(await comparePictures(photo, again, DEFAULTS)).toMatchObject({ same: true });
   });
 
   it('ignores antialiasing unless it is asked for', async () => {
