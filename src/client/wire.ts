@@ -180,7 +180,7 @@ export interface CaptureData {
          */
         final_url_cut?: true;
         /**
-         * failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)
+         * failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `resources_failed` (images, styles, scripts or fonts of the page could not be loaded), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)
          * @example [
          *       {
          *         "code": "target_error",
@@ -194,7 +194,7 @@ export interface CaptureData {
              * @example target_error
              * @enum {string}
              */
-            code: "target_error" | "blocked_by_target" | "render_incomplete" | "pdf_without_text" | "density_lowered" | "scaled_to_fit" | "missing_file" | "redirected_to_login" | "loaded_in_real_time" | "content_cut_right" | "content_cut_left" | "content_missing";
+            code: "target_error" | "blocked_by_target" | "render_incomplete" | "pdf_without_text" | "density_lowered" | "scaled_to_fit" | "missing_file" | "resources_failed" | "redirected_to_login" | "loaded_in_real_time" | "content_cut_right" | "content_cut_left" | "content_missing";
             /**
              * for people; may change
              * @example The target answered with status 404.
@@ -259,17 +259,17 @@ export interface CaptureData {
              */
             blocked: {
                 /**
-                 * the option whose filter lists block the request
+                 * the option that blocks the request; `destinations` if the server may not reach it, or its name has no address
                  * @example block_trackers
                  */
                 option: string;
                 /**
-                 * without its query
+                 * without its query; only host and port for `destinations`
                  * @example https://metrics.example/collect.js
                  */
                 url: string;
                 /**
-                 * the filter rule
+                 * the filter rule, or the value of the option; empty for `destinations`
                  * @example ||metrics.example^$3p
                  */
                 rule: string;
@@ -566,7 +566,7 @@ export interface CaptureData {
             truncated: boolean;
         };
         /**
-         * failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)
+         * failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `resources_failed` (images, styles, scripts or fonts of the page could not be loaded), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)
          * @example [
          *       {
          *         "code": "target_error",
@@ -580,7 +580,7 @@ export interface CaptureData {
              * @example target_error
              * @enum {string}
              */
-            code: "target_error" | "blocked_by_target" | "render_incomplete" | "pdf_without_text" | "density_lowered" | "scaled_to_fit" | "missing_file" | "redirected_to_login" | "loaded_in_real_time" | "content_cut_right" | "content_cut_left" | "content_missing";
+            code: "target_error" | "blocked_by_target" | "render_incomplete" | "pdf_without_text" | "density_lowered" | "scaled_to_fit" | "missing_file" | "resources_failed" | "redirected_to_login" | "loaded_in_real_time" | "content_cut_right" | "content_cut_left" | "content_missing";
             /**
              * for people; may change
              * @example The target answered with status 404.

@@ -14,6 +14,7 @@ export const WARNING_CODES = [
   'density_lowered',
   'scaled_to_fit',
   'missing_file',
+  'resources_failed',
   'redirected_to_login',
   'loaded_in_real_time',
   'content_cut_right',
@@ -93,9 +94,9 @@ const elements = (description: string, example: string) => z.array(elementName).
 
 const changesSchema = z.object({
   blocked: list('the first 50 blocked requests', {
-    option: text('the option whose filter lists block the request', 'block_trackers'),
-    url: text('without its query', 'https://metrics.example/collect.js'),
-    rule: text('the filter rule', '||metrics.example^$3p'),
+    option: text('the option that blocks the request; `destinations` if the server may not reach it, or its name has no address', 'block_trackers'),
+    url: text('without its query; only host and port for `destinations`', 'https://metrics.example/collect.js'),
+    rule: text('the filter rule, or the value of the option; empty for `destinations`', '||metrics.example^$3p'),
     list: text('the filter list that has the rule; empty if it is not known', 'easyprivacy'),
   }),
   banner: object('what became of a consent banner', {
@@ -142,7 +143,7 @@ const renderDiagnosticsSchema = z.object({
 });
 
 const warningsSchema = list(
-  'failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)',
+  'failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `resources_failed` (images, styles, scripts or fonts of the page could not be loaded), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)',
   {
     code: z.enum(WARNING_CODES).meta({ description: 'the problem that was tolerated' }),
     message: text('for people; may change', 'The target answered with status 404.'),

@@ -6,13 +6,14 @@ import { FULL_WIDTH_MAX_PX } from '../contract/limits.js';
 import { fileNameOf, requestPath } from '../contract/page-files.js';
 import { TIMED_OUT } from './budgets.js';
 import type { PageChanges } from './in-page/changes.js';
-import type { OpenPage } from './page/open-page.js';
+import type { OpenPage, PendingGroup } from './page/open-page.js';
 import type { PageSession } from './page-session.js';
 import type { Picture } from './picture/region-picture.js';
 
 const LOOK_MAX_MS = 500;
 const FILES_NAMED_MAX = 5;
 const FILE_MAX_CHARS = 100;
+const HOSTS_NAMED_MAX = 3;
 const CHANGES_MAX_MS = 1_000;
 const LISTED_MAX = 50;
 const NO_CHANGES: PageChanges = { hidden: [], expanded: [], pinned: [], scrollUnlocked: false };
@@ -71,6 +72,7 @@ export async function warningsOf(
   const warnings = [
     ...pictureWarnings(picture, options),
     missingFiles(missing, options),
+    resourcesFailed(page.network.failedResources()),
     (await asksForPassword(page, options)) ? REDIRECTED_TO_LOGIN : null,
     page.realTime && !options.realTime ? LOADED_IN_REAL_TIME : null,
   ];
@@ -140,6 +142,22 @@ function missingFiles(missing: ReadonlySet<string>, { files }: CaptureOptions): 
       ? `\`html\` refers to files that it does not contain: ${names}. Set \`base_url\` to the address that has them, or embed them as data URLs.`
       : `The page refers to files that were not sent with it: ${names}.`;
   return { code: 'missing_file', message };
+}
+
+const KIND_NAMES: Record<string, string> = { image: 'image', stylesheet: 'style sheet', script: 'script', font: 'font' };
+
+function resourcesFailed(failed: readonly PendingGroup[]): CaptureWarning | null {
+  if (failed.length === 0) return null;
+  const counts = Object.entries(KIND_NAMES).flatMap(([kind, name]) => {
+    const count = failed.filter((group) => group.kind === kind).reduce((sum, group) => sum + group.count, 0);
+    return count === 0 ? [] : [`${count} ${name}${count === 1 ? '' : 's'}`];
+  });
+  const hosts = [...new Set(failed.map(({ host }) => host))].filter((host) => host !== '');
+  const named = hosts.slice(0, HOSTS_NAMED_MAX).map((host) => host.slice(0, FILE_MAX_CHARS));
+  const rest = hosts.length > named.length ? ` and ${hosts.length - named.length} more` : '';
+  const from = named.length === 0 ? '' : ` (${named.join(', ')}${rest})`;
+  const message = `The page could not load ${counts.join(', ')}${from}, so it may look different from what was intended. \`inspect_page\` lists the failed requests.`;
+  return { code: 'resources_failed', message };
 }
 
 const LOADED_IN_REAL_TIME: CaptureWarning = {

@@ -218,6 +218,30 @@ describe('explain', () => {
   });
 });
 
+describe('resources that cannot be loaded', () => {
+  const warningsOf = async (body: string, wish: Record<string, unknown> = {}) => {
+    const viewport = { width: 800, height: 600, deviceScaleFactor: 1 };
+    const options = toCaptureOptions(captureRequestSchema.parse({ url: serve(`<h1>Words</h1>${body}`), viewport, ...wish }));
+    return (await capture(rig.deps, { options, id: 'job', onProgress: () => {} }, new AbortController().signal)).warnings;
+  };
+
+  it('are counted in a warning, by kind, with their hosts', async () => {
+    const body = `<img src="/none.png"><img src="/other.png"><img src="/image/9x9/ff0000.png"><link rel="stylesheet" href="/none.css">
+      <script src="http://127.0.0.1:1/refused.js"></script><style>@font-face{font-family:F;src:url(/none.woff2)}p{font-family:F}</style><p>Words</p>`;
+    const [warning, ...others] = await warningsOf(body);
+    expect(others).toEqual([]);
+    expect(warning).toMatchObject({
+      code: 'resources_failed',
+      message: expect.stringMatching(/^The page could not load 2 images, 1 style sheet, 1 script, 1 font \(127\.0\.0\.1:\d+, 127\.0\.0\.1:1\)/),
+    });
+  });
+
+  it('are none if all has loaded, if the page has cancelled them, or if something else failed', async () => {
+    const cancelled = '<img id="i" src="/image/9x9/ff0000.png?wait=900"><script>setTimeout(() => { i.src = "/image/9x9/008000.png" }, 50)</script>';
+    expect(await warningsOf(`<img src="/image/9x9/ff0000.png">${cancelled}<script>fetch("/none.json")</script>`)).toEqual([]);
+  });
+});
+
 it('a repeated capture that finds a full disk reports that, and not a failed browser start', () => {
   const full = new CaptureError({ code: 'internal_error', status: 503, message: 'The disk is full.' });
   expect(crashedAgain(full)).toBe(full);

@@ -18,6 +18,8 @@ export interface PageGuardParts {
   log: Log;
 }
 
+/** The maximum number of blocked requests in a report. */
+const BLOCKED_MAX = 50;
 /** The maximum length of a URL or rule in a report, in characters. */
 const REPORT_CHARS = 300;
 /** The time limit of answerBanners. */
@@ -92,17 +94,27 @@ export class PageGuard {
     }
   }
 
-  /** Reports the requests blocked and the banner declined so far. */
+  /** Reports the requests that `blocked_requests` counts, and the banner declined so far. */
   async explain(): Promise<Pick<CaptureChanges, 'blocked' | 'banner'>> {
-    const refused = this.#interception?.firstBlocked ?? [];
+    const first = this.#interception?.firstBlocked ?? [];
+    const refused = first.filter((request) => 'category' in request);
     const lists = await this.parts.listsOf(refused);
-    const blocked = refused.map(({ category, url, filter }, nth) => ({
-      option: OPTION_OF[category],
-      url: (url.split(/[?#]/, 1)[0] ?? '').slice(0, REPORT_CHARS),
-      rule: (filter?.toString() ?? '').slice(0, REPORT_CHARS),
-      list: lists[nth] ?? '',
+    const byRules = first.map((request) => {
+      const byList = 'category' in request;
+      return {
+        option: byList ? OPTION_OF[request.category] : request.option,
+        url: (request.url.split(/[?#]/, 1)[0] ?? '').slice(0, REPORT_CHARS),
+        rule: (byList ? (request.filter?.toString() ?? '') : request.rule).slice(0, REPORT_CHARS),
+        list: byList ? (lists[refused.indexOf(request)] ?? '') : '',
+      };
+    });
+    const byDestination = this.session.captureProxy.refusals.map(({ host, port }) => ({
+      option: 'destinations',
+      url: `${host}:${port}`.slice(0, REPORT_CHARS),
+      rule: '',
+      list: '',
     }));
-    return { blocked, banner: this.#banner };
+    return { blocked: [...byRules, ...byDestination].slice(0, BLOCKED_MAX), banner: this.#banner };
   }
 
   async #answer() {

@@ -2,7 +2,7 @@
 
 import type { CaptureChanges, CaptureWarning } from '../../contract/capture-data.js';
 import { CaptureError } from '../../contract/capture-error.js';
-import type { CaptureOptions } from '../../contract/capture-request.js';
+import { type CaptureOptions, HTML_DOCUMENT_URL } from '../../contract/capture-request.js';
 import { lowerCaseNames } from '../../contract/field-rules.js';
 import { readUrl } from '../../contract/read-url.js';
 import type { Deadlines } from '../budgets.js';
@@ -340,6 +340,11 @@ const IGNORED = new Set(['eventsource', 'websocket', 'media', 'signedexchange', 
 const PIXELS = new Set(['image', 'prefetch', 'manifest', 'texttrack', 'other']);
 /** Kinds that delay a page's load event. */
 const LOAD_BLOCKERS = new Set(['document', 'frame', 'stylesheet', 'script', 'image', 'font']);
+/** Kinds without which a page looks different. */
+const RESOURCES = new Set(['image', 'stylesheet', 'script', 'font']);
+/** Failures by a rule: ours, the caller's, or the page's own policy. */
+const NO_FAILURES = new Set(['inspector', 'csp', 'net::ERR_BLOCKED_BY_CLIENT', 'net::ERR_ABORTED']);
+const FAILED_MAX = 1_000;
 /** Kinds requested by the page's scripts. */
 const SCRIPTED = new Set(['fetch', 'xhr']);
 const REFUSALS = new Set([401, 403]);
@@ -376,7 +381,7 @@ export interface PendingRequest {
   answered: boolean;
 }
 
-interface PendingGroup {
+export interface PendingGroup {
   kind: string;
   host: string;
   count: number;
@@ -396,6 +401,7 @@ export class NetworkTracker {
   readonly #asked = new Map<string, number>();
   #polls = false;
   #imageAt = Number.NEGATIVE_INFINITY;
+  readonly #failed = new Map<string, PendingRequest>();
   /** How far the page's clock has run ahead, in ms. */
   clockMs = 0;
   /** Whether a script's request was refused after the clock ran ahead, possibly because its time is in the future. */
@@ -414,6 +420,8 @@ export class NetworkTracker {
     });
     cdp.on('Network.loadingFailed', (event) => {
       log?.failed(event);
+      const { requestId, errorText, canceled, blockedReason = '' } = event;
+      if (canceled !== true && !NO_FAILURES.has(blockedReason) && !NO_FAILURES.has(errorText)) this.#noteFailure(requestId);
       this.#end(event.requestId);
     });
     cdp.on('Network.webSocketCreated', ({ requestId }) => this.#talks.add(requestId));
@@ -489,11 +497,24 @@ export class NetworkTracker {
     return performance.now() - this.#imageAt < ms;
   }
 
+  /** The document's images, styles, scripts and fonts that could not be loaded, except those that a rule blocks. */
+  failedResources(): PendingGroup[] {
+    return groupPending([...this.#failed.values()]);
+  }
+
+  #noteFailure(requestId: string): void {
+    const flight = this.#flights.get(requestId);
+    // Files that a document of the request lacks have a warning of their own.
+    if (flight === undefined || !RESOURCES.has(flight.kind) || flight.url.startsWith(HTML_DOCUMENT_URL)) return;
+    if (this.#failed.size < FAILED_MAX) this.#failed.set(requestId, flight);
+  }
+
   /** Drops the state of an earlier document, since Chromium does not report the end of all requests that it cancels. */
   forgetBefore(documentUrl: string): void {
     this.#talks.clear();
     this.#asked.clear();
     this.#polls = false;
+    this.#failed.clear();
     this.log?.documentCommitted();
     const own = this.pending().findLast(({ kind, url }) => kind === 'document' && url.split('#', 1)[0] === documentUrl);
     if (own === undefined) return;
@@ -517,6 +538,7 @@ export class NetworkTracker {
 
   #onResponse(requestId: string, { mimeType, status }: { mimeType: string; status: number }): void {
     this.log?.responded(requestId, { status });
+    if (status >= 400) this.#noteFailure(requestId);
     const flight = this.#flights.get(requestId);
     if (flight === undefined) return;
     if (this.clockMs > 0 && SCRIPTED.has(flight.kind) && REFUSALS.has(status)) this.refusedAhead = true;

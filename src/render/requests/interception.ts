@@ -61,12 +61,20 @@ const REPLACEMENTS: Record<string, { type: string; body: string }> = {
   Document: { type: 'text/html', body: base64('<!doctype html><title></title>') },
 };
 
+interface CallersRule {
+  option: 'block_requests' | 'block_resources';
+  rule: string;
+}
+
+/** A request that was blocked by a filter rule, or by a rule of the caller's. */
+export type BlockedRequest = (Refusal | CallersRule) & { url: string };
+
 /** Filters every request of a page, its frames and its workers before it leaves the browser. */
 export class Interception {
   /** The number of blocked requests by category. */
   readonly blocked: Record<Category, number> = { ads: 0, trackers: 0, chats: 0, cookies: 0 };
-  /** The first blocked requests. */
-  readonly firstBlocked: (Refusal & { url: string })[] = [];
+  /** The first requests that filter lists or the caller's own rules have blocked. */
+  readonly firstBlocked: BlockedRequest[] = [];
   /** The document URL by frame, which decides what is third-party. */
   readonly #documents = new Map<string, string>();
   readonly #headers: TargetHeaders;
@@ -114,8 +122,10 @@ export class Interception {
       this.#documents.set(frameId, matchedPart(url));
       return await this.#answerDocument(paused, target);
     }
-    if (this.#isBlockedByCaller(paused)) {
+    const byCaller = this.#callersRule(paused);
+    if (byCaller !== null) {
       this.blockedByCaller += 1;
+      if (this.firstBlocked.length < BLOCKED_KEPT) this.firstBlocked.push({ ...byCaller, url: matchedPart(url) });
       return this.#block(paused, target);
     }
     const refused = this.#judge(paused, isDocument);
@@ -155,16 +165,16 @@ export class Interception {
     return refused;
   }
 
-  #isBlockedByCaller({ request, resourceType }: Paused): boolean {
+  #callersRule({ request, resourceType }: Paused): CallersRule | null {
     const { blockRequests, blockResources } = this.plan.options;
     const kind = KINDS[resourceType] ?? resourceType.toLowerCase();
-    if (blockResources.some((blocked) => blocked === kind)) return true;
-    if (blockRequests.length === 0 || this.#matchingMs > MATCHING_MAX_MS) return false;
+    if (blockResources.some((blocked) => blocked === kind)) return { option: 'block_resources', rule: kind };
+    if (blockRequests.length === 0 || this.#matchingMs > MATCHING_MAX_MS) return null;
     const began = performance.now();
     const url = request.url.slice(0, MATCHED_URL_CHARS);
-    const matches = blockRequests.some((pattern) => matchesPattern(url, pattern, { anchored: false }));
+    const rule = blockRequests.find((pattern) => matchesPattern(url, pattern, { anchored: false }));
     this.#matchingMs += performance.now() - began;
-    return matches;
+    return rule === undefined ? null : { option: 'block_requests', rule };
   }
 
   #block({ requestId, resourceType }: Paused, target: RequestTarget): void {

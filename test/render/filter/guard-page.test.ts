@@ -46,6 +46,16 @@ describe('requests', () => {
     });
   });
 
+  it('are reported by rules of the caller as well', async () => {
+    web.page(PAGE, '<img src="http://images.test/a.gif?who=me"><link rel="stylesheet" href="/own.css">');
+    await using visited = await visit(PAGE, { block_requests: ['*://images.test/*'], block_resources: ['stylesheet'] });
+    expect(visited.guard.blockedRequests).toBe(2);
+    const { blocked } = await visited.guard.explain();
+    expect(blocked).toHaveLength(2);
+    expect(blocked).toContainEqual({ option: 'block_requests', url: 'http://images.test/a.gif', rule: '*://images.test/*', list: '' });
+    expect(blocked).toContainEqual(expect.objectContaining({ option: 'block_resources', rule: 'stylesheet' }));
+  });
+
   it('for the main document are never blocked, even if a rule matches its exact URL', async () => {
     const url = 'http://page.test/upload/crm/site_button/loader_1.js';
     web.page(url, `<h1>shown</h1><iframe src="${url}?frame"></iframe>`);

@@ -19,7 +19,7 @@ import { commonSyntax } from '../../../src/render/filter/list-syntax.js';
 import type { PageSession } from '../../../src/render/page-session.js';
 import { ofFile } from '../../fixtures/of-file.js';
 import { launchAnyBrowser, QUIET_FLAGS } from '../install/any-browser.js';
-import { sessionOfPage } from '../picture/a-page-session.js';
+import { closedProxy, sessionOfPage } from '../picture/a-page-session.js';
 import { builtForTests } from './built.js';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => unknown;
@@ -122,7 +122,7 @@ export async function aPageSession(
   refuses: PageSession['captureProxy']['refuses'] = () => false,
 ): Promise<PageSession & AsyncDisposable> {
   const page = await (await browser.newContext()).newPage();
-  return await sessionOfPage(page, { clockEvent: null, captureProxy: { refuses } as PageSession['captureProxy'] });
+  return await sessionOfPage(page, { clockEvent: null, captureProxy: { ...closedProxy(), refuses } });
 }
 
 /** All options off, except the given ones. */
