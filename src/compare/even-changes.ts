@@ -37,8 +37,7 @@ export function markEvenChanges(before: Pixels, after: Pixels, { changes, thresh
   }
   for (let cell = marked.indexOf(1); cell !== -1; cell = marked.indexOf(1, cell + 1)) {
     const { left, top, right, bottom } = boundsOf(cell);
-    for (let y = top; y < bottom; y++)
-      for (let x = left; x < right; x++) if (differenceAt(pair, x, y) > limit) changed[y * width + x] = 1;
+    for (let y = top; y < bottom; y++) for (let x = left; x < right; x++) if (differenceAt(pair, x, y) > limit) changed[y * width + x] = 1;
   }
 }
 

@@ -94,7 +94,10 @@ const elements = (description: string, example: string) => z.array(elementName).
 
 const changesSchema = z.object({
   blocked: list('the first 50 blocked requests', {
-    option: text('the option that blocks the request; `destinations` if the server may not reach it, or its name has no address', 'block_trackers'),
+    option: text(
+      'the option that blocks the request; `destinations` if the server may not reach it, or its name has no address',
+      'block_trackers',
+    ),
     url: text('without its query; only host and port for `destinations`', 'https://metrics.example/collect.js'),
     rule: text('the filter rule, or the value of the option; empty for `destinations`', '||metrics.example^$3p'),
     list: text('the filter list that has the rule; empty if it is not known', 'easyprivacy'),

@@ -78,7 +78,10 @@ describe('comparePictures', () => {
     expect(await comparePictures(await picture(), after, { ...DEFAULTS, threshold: 0.5 })).toMatchObject({ same: true });
   });
 
-  const text = Array.from({ length: 30 }, (_, line) => `<text x="10" y="${20 + line * 19}">harbour lantern meadow orchard copper granite</text>`);
+  const text = Array.from(
+    { length: 30 },
+    (_, line) => `<text x="10" y="${20 + line * 19}">harbour lantern meadow orchard copper granite</text>`,
+  );
   const lines = (background: string, move = 0) =>
     sharp(
       Buffer.from(

@@ -232,12 +232,15 @@ describe('resources that cannot be loaded', () => {
     expect(others).toEqual([]);
     expect(warning).toMatchObject({
       code: 'resources_failed',
-      message: expect.stringMatching(/^The page could not load 2 images, 1 style sheet, 1 script, 1 font \(127\.0\.0\.1:\d+, 127\.0\.0\.1:1\)/),
+      message: expect.stringMatching(
+        /^The page could not load 2 images, 1 style sheet, 1 script, 1 font \(127\.0\.0\.1:\d+, 127\.0\.0\.1:1\)/,
+      ),
     });
   });
 
   it('are none if all has loaded, if the page has cancelled them, or if something else failed', async () => {
-    const cancelled = '<img id="i" src="/image/9x9/ff0000.png?wait=900"><script>setTimeout(() => { i.src = "/image/9x9/008000.png" }, 50)</script>';
+    const cancelled =
+      '<img id="i" src="/image/9x9/ff0000.png?wait=900"><script>setTimeout(() => { i.src = "/image/9x9/008000.png" }, 50)</script>';
     expect(await warningsOf(`<img src="/image/9x9/ff0000.png">${cancelled}<script>fetch("/none.json")</script>`)).toEqual([]);
   });
 });
