@@ -9,10 +9,10 @@ COPY . .
 RUN npm run build && npm prune --omit=dev
 
 FROM node:24-bookworm-slim
-# Debian's archive keeps only the newest version: raise this one when the build cannot find it.
-ARG CHROMIUM_VERSION=156.0.8078.79-1~deb12u1
+# Empty: the newest. Debian's archive has no older ones, so a version here serves builds from an archive of your own.
+ARG CHROMIUM_VERSION=
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends chromium-headless-shell=$CHROMIUM_VERSION fontconfig fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji tini \
+    && apt-get install -y --no-install-recommends chromium-headless-shell${CHROMIUM_VERSION:+=$CHROMIUM_VERSION} fontconfig fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji tini \
     && rm -rf /var/lib/apt/lists/*
 RUN useradd --uid 10001 --home-dir /data --no-create-home --shell /usr/sbin/nologin stillframe \
     && install -d -o stillframe -g stillframe -m 0700 /data

@@ -1,12 +1,17 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { SETTINGS } from '../../src/config.js';
+import { ROOT } from '../fixtures/documents.js';
 
-const ROOT = resolve(import.meta.dirname, '../..');
 const read = (name: string) => readFileSync(join(ROOT, name), 'utf8');
+const COMPOSE_FILES = [
+  'compose.yaml',
+  ...readdirSync(join(ROOT, 'deploy')).flatMap((name) => (/compose.*\.ya?ml$/.test(name) ? [`deploy/${name}`] : [])),
+];
 const manifest = JSON.parse(read('package.json')) as { version: string; engines: { node: string }; bin: { stillframe: string } };
-const FILES = ['Dockerfile', 'compose.yaml', 'deploy/compose.cluster.yaml', 'deploy/stillframe.service', 'docs/running.md'];
+const FILES = ['Dockerfile', ...COMPOSE_FILES, 'deploy/stillframe.service', 'docs/running.md'];
 /** The instructions of the Dockerfile; those of its last image. */
 const instructions = [
   ...read('Dockerfile')
@@ -77,5 +82,15 @@ describe('the deployment files', () => {
     const unit = Number(/TimeoutStopSec=(\d+)/.exec(read('deploy/stillframe.service'))?.[1]);
     const compose = Number(/stop_grace_period: (\d+)s/.exec(read('compose.yaml'))?.[1]);
     for (const seconds of [unit, compose]) expect(seconds).toBeGreaterThan(drainSeconds);
+  });
+
+  it('name a version of each image', () => {
+    const images = COMPOSE_FILES.flatMap((file) => {
+      const { services } = parse(read(file), { merge: true }) as { services: Record<string, { image?: string }> };
+      return Object.entries(services).flatMap(([service, { image }]) => (image === undefined ? [] : [`${file} ${service} ${image}`]));
+    });
+    const bases = instructions.flatMap(({ name, text }) => (name === 'FROM' ? [`Dockerfile FROM ${text.split(' ')[0]}`] : []));
+    expect(images.length).toBeGreaterThan(4);
+    expect([...images, ...bases].filter((image) => !/:\D*\d[\w.-]*$/.test(image))).toEqual([]);
   });
 });
