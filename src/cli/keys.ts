@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { issueKey, newSigningSecret } from '../account/issue-key.js';
 import { LINKS_SCOPE, SCOPES, type Scope } from '../contract/api-key.js';
-import { OperatorError, printable, say } from './operator-error.js';
+import { OperatorError, printable, say, UsageError } from './operator-error.js';
 import {
   addStoreCommand,
   credits,
@@ -113,23 +113,59 @@ function addRevoke(keys: Command): void {
     );
 }
 
+interface SigningOptions extends Json {
+  rotate?: boolean;
+  oldUntil?: number;
+  endOlder?: boolean;
+}
+
 function addSigningSecret(keys: Command): void {
   addStoreCommand(keys, {
     name: 'signing-secret',
-    description: "create or rotate a key's signing secret, which signs links; it is shown only once",
-    json: 'print {signing_secret}',
-    example: 'keys signing-secret key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8 --old-until 2030-01-31T00:00:00Z',
+    description: "create a key's signing secret, which signs links, or replace it with --rotate; it is shown only once",
+    json: 'print {signing_secret, old_until}',
+    example: 'keys signing-secret key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8 --rotate --old-until 2030-01-31T00:00:00Z',
   })
     .argument('<id>', 'key_… id')
-    .option('--old-until <time>', 'when links signed with the previous secret stop working, ISO 8601 (default: at once)', instant)
+    .option('--rotate', 'replace the signing secret that the key has')
+    .option(
+      '--old-until <time>',
+      'with --rotate, when links signed with the old secret stop working: ISO 8601, or now (default: in 30 days)',
+      instant,
+    )
+    .option('--end-older', 'with --rotate, also end the links of an even older secret that is still valid')
     .action(
-      onStore(async (store, id: string, { json, oldUntil = 0 }: Json & { oldUntil?: number }) => {
+      onStore(async (store, id: string, { json, rotate, oldUntil, endOlder }: SigningOptions) => {
+        if (!rotate && (oldUntil !== undefined || endOlder)) throw new UsageError('--old-until and --end-older need --rotate.');
+        const now = Date.now();
+        const key = await store.findKey(id);
+        if (key === null) throw unknownKey(id);
+        if (key.revokedAt !== null) throw new OperatorError(`The key ${id} is revoked, so its links do not work. Use another key.`);
+        const [current, older] = await store.signingSecrets(id, now);
+        if (current !== undefined && !rotate) throw new OperatorError(HAS_SECRET);
+        if (older !== undefined && !endOlder) throw new OperatorError(HAS_OLDER_SECRET);
         const secret = newSigningSecret();
-        if (!(await store.rotateSigningSecret(id, secret, oldUntil))) throw unknownKey(id);
-        print(json, { signing_secret: secret }, () => secret);
-        if (!json) say('Keep the signing secret above: it is not shown again.');
+        // Links of a secret that another command makes at this moment stay valid too.
+        const until = oldUntil ?? now + OLD_SECRET_MS;
+        if (!(await store.rotateSigningSecret(id, secret, until))) throw unknownKey(id);
+        print(json, { signing_secret: secret, old_until: current === undefined ? null : until }, () => secret);
+        if (json) return;
+        say('Keep the signing secret above: it is not shown again.');
+        if (current !== undefined) say(describeOld(until, now));
       }),
     );
+}
+
+const OLD_SECRET_MS = 30 * 86_400_000;
+
+const HAS_SECRET =
+  'The key has a signing secret already, and keeps it. To replace it, add --rotate: links signed with the old one then work for 30 more days, or until the time of --old-until.';
+const HAS_OLDER_SECRET =
+  'Links of the secret before the current one still work, and would stop working now: a key has at most two valid secrets. Rotate later, or add --end-older.';
+
+function describeOld(until: number, now: number): string {
+  if (until <= now) return 'Links signed with the old secret do not work any longer.';
+  return `Links signed with the old secret work until ${new Date(until).toISOString()}. Sign them again before then.`;
 }
 
 function addLinksLimit(keys: Command): void {
@@ -154,8 +190,8 @@ function unknownKey(id: string): OperatorError {
 
 /** Parses a time to Unix ms. */
 function instant(text: string): number {
-  const time = Date.parse(text);
-  if (!Number.isFinite(time)) throw new InvalidArgumentError('It must be a time such as 2030-01-31T00:00:00Z.');
+  const time = text === 'now' ? Date.now() : Date.parse(text);
+  if (!Number.isFinite(time)) throw new InvalidArgumentError('It must be a time such as 2030-01-31T00:00:00Z, or now.');
   return time;
 }
 

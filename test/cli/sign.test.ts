@@ -1,4 +1,8 @@
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { silentLog } from '../../src/log.js';
+import { STORE_FILES } from '../../src/package-files.js';
+import { openStore } from '../../src/store/sqlite/open-store.js';
 import { runCommand } from '../fixtures/run-command.js';
 import { folderOfFile } from '../fixtures/temporary-folder.js';
 
@@ -41,4 +45,30 @@ it('`keys` makes a key for links only, and limits their monthly cost', async () 
   expect(unknown).toMatchObject({ status: 1, stderr: expect.stringContaining('keys list') });
   const both = await command('keys', 'create', '--label', 'x', '--links-only', '--scope', 'jobs:read');
   expect(both).toMatchObject({ status: 2, stdout: '' });
+});
+
+it('`keys signing-secret` replaces a secret only with --rotate, keeps old links for 30 days, and says so', async () => {
+  const { id } = JSON.parse((await command('keys', 'create', '--label', 'rotated', '--json')).stdout) as { id: string };
+  const secretOf = (...flags: string[]) => command('keys', 'signing-secret', id, ...flags);
+  const early = await secretOf('--old-until', 'now');
+  expect(early).toMatchObject({ status: 2, stderr: expect.stringContaining('need --rotate') });
+  const first = await secretOf();
+  expect(first).toMatchObject({ status: 0, stdout: expect.stringMatching(/^sf_sign_/), stderr: expect.not.stringContaining('old') });
+  expect(await secretOf()).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('add --rotate') });
+  const second = await secretOf('--rotate');
+  const until = /work until (\S+)\. Sign/.exec(second.stderr)?.[1] ?? '';
+  expect(Math.abs(Date.parse(until) - Date.now() - 30 * 86_400_000)).toBeLessThan(600_000);
+  const third = await secretOf('--rotate', '--old-until', 'now');
+  expect(third).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('--end-older') });
+  const valid = async (at: number) => {
+    await using store = await openStore({ ...STORE_FILES, dataDir: join(dir, 'data'), migrates: 'no', log: silentLog() });
+    return await store.signingSecrets(id, at);
+  };
+  expect(await valid(Date.parse(until) - 1)).toEqual([second.stdout.trim(), first.stdout.trim()]);
+  expect(await valid(Date.parse(until))).toEqual([second.stdout.trim()]);
+  const last = await secretOf('--rotate', '--old-until', 'now', '--end-older');
+  expect(last).toMatchObject({ status: 0, stderr: expect.stringContaining('do not work any longer') });
+  expect(await valid(Date.now())).toEqual([last.stdout.trim()]);
+  await command('keys', 'revoke', id);
+  expect(await secretOf('--rotate')).toMatchObject({ status: 1, stderr: expect.stringContaining('revoked') });
 });

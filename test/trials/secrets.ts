@@ -43,7 +43,9 @@ export async function run({ rounds = 10 } = {}): Promise<TrialResult<number>> {
   /** Rotates the signing secret; the former one holds for another hour. */
   const rotate = async (): Promise<string> => {
     const until = new Date(Date.now() + 3_600_000).toISOString();
-    const { signing_secret: secret } = JSON.parse(await command('keys', 'signing-secret', keyId, '--old-until', until, '--json'));
+    const { signing_secret: secret } = JSON.parse(
+      await command('keys', 'signing-secret', keyId, '--rotate', '--old-until', until, '--json'),
+    );
     plants.add(secret);
     return secret;
   };

@@ -215,7 +215,7 @@ function Use({ apiKey, formToken, now }: { apiKey: ApiKey; formToken: string; no
             name="hours"
             id={`hours-${apiKey.id}`}
             label="Links of the previous one, if any, work"
-            choices={Object.entries(PREVIOUS_WORKS)}
+            choices={Object.entries(PREVIOUS_WORKS).reverse()}
           />
           <button type="submit">
             Create a signing secret<span class="unseen"> for {apiKey.label}</span>
