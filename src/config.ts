@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP, isIPv6 } from 'node:net';
 import { availableParallelism, homedir, totalmem } from 'node:os';
-import { join, resolve } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { isApiKey } from './contract/api-key.js';
 import { ConfigError } from './contract/config-error.js';
@@ -459,6 +459,25 @@ export function ownLocale(env: NodeJS.ProcessEnv = process.env): string {
   const isNone = named === undefined ? process.platform === 'linux' : /^(C|POSIX)(\.|$)/i.test(named);
   if (isNone) return 'und';
   return named === undefined ? Intl.DateTimeFormat().resolvedOptions().locale : named.split(/[.@]/, 1).join('').replace('_', '-');
+}
+
+/** How npm has started this process, or a process before it. */
+export interface NpmStart {
+  /** The command line that npm has given to its shell. */
+  script: string;
+  /** What `npx --package=` names. */
+  package: string | null;
+}
+
+/** Returns null if npm has started no process before this one. */
+export function npmStart(env: NodeJS.ProcessEnv = process.env): NpmStart | null {
+  if (env.npm_lifecycle_script === undefined) return null;
+  return { script: env.npm_lifecycle_script, package: env.npm_config_package || null };
+}
+
+/** The folders in which a shell looks for commands. */
+export function searchPath(env: NodeJS.ProcessEnv = process.env): string[] {
+  return (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
 }
 
 /** Whether GitHub runs this program, and reads workflow commands from what it prints. */

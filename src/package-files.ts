@@ -2,14 +2,15 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const PACKAGE_ROOT = new URL('../', import.meta.url);
+const ROOT_URL = new URL('../', import.meta.url);
 
-export const MIGRATIONS_DIR = fileURLToPath(new URL('drizzle/', PACKAGE_ROOT));
-export const PG_MIGRATIONS_DIR = fileURLToPath(new URL('drizzle-pg/', PACKAGE_ROOT));
+export const PACKAGE_ROOT = fileURLToPath(ROOT_URL);
+export const MIGRATIONS_DIR = fileURLToPath(new URL('drizzle/', ROOT_URL));
+export const PG_MIGRATIONS_DIR = fileURLToPath(new URL('drizzle-pg/', ROOT_URL));
 
 /** A file that the build puts into dist/, where unbundled sources find it too. */
 export function builtFile(name: string): URL {
-  return new URL(`dist/${name}`, PACKAGE_ROOT);
+  return new URL(`dist/${name}`, ROOT_URL);
 }
 
 /** The files of the package that the store uses. */
@@ -17,6 +18,6 @@ export const STORE_FILES = { migrationsDir: MIGRATIONS_DIR, checkpointThread: bu
 
 /** The version in package.json. */
 export function packageVersion(): string {
-  const content: unknown = JSON.parse(readFileSync(new URL('package.json', PACKAGE_ROOT), 'utf8'));
+  const content: unknown = JSON.parse(readFileSync(new URL('package.json', ROOT_URL), 'utf8'));
   return (content as { version: string }).version;
 }

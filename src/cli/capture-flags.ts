@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureOptions } from '../contract/capture-request.js';
@@ -22,6 +22,12 @@ const SHORT: Readonly<Record<string, string>> = {
   go_to: 'url',
 };
 
+/** The member that follows the selector in the short form: `type=#q=words`. */
+const SHORT_SECOND: Readonly<Record<string, string>> = { type: 'text', select: 'value' };
+/** A selector, to the first `=` outside of brackets and quotes that does not belong to the name of one of Playwright's engines. */
+const SELECTOR_THEN =
+  /^((?:(?:css|text|xpath|id|role|label|placeholder|data-test(?:-?id)?)=)?(?:[^=[\]"']|"[^"]*"|'[^']*'|\[(?:[^\]"']|"[^"]*"|'[^']*')*\])+)=(.*)$/s;
+
 interface Flag {
   field: Field;
   option: Option;
@@ -29,13 +35,17 @@ interface Flag {
   isJson: boolean;
 }
 
-/** @param forLinks whether the command makes signed links, or else captures without a server */
-export function addCaptureFlags(command: Command, forLinks = false): void {
+/**
+ * @param forLinks whether the command makes signed links, or else captures without a server
+ * @param isHidden whether the help leaves them out
+ */
+export function addCaptureFlags(command: Command, { forLinks = false, isHidden = false } = {}): void {
   const all = flags(forLinks);
   for (const group of FIELD_GROUPS) {
     for (const { field, option } of all.filter((flag) => flag.field.group === group)) {
       const { hidden } = settingsOf(field);
-      command.addOption(option.helpGroup(`${group}:`).hideHelp(hidden === 'always' || (hidden === 'without server' && !forLinks)));
+      const isNever = hidden === 'always' || (hidden === 'without server' && !forLinks);
+      command.addOption(option.helpGroup(`${group}:`).hideHelp(isHidden || isNever));
     }
   }
 }
@@ -129,7 +139,7 @@ function toFlag(field: Field): Flag {
       if (each !== undefined) return { field, option: new Option(`${each} <step>`, help).argParser(readStep), isJson: true };
       if (field.item?.members.length === 0) return plain(option(' <text>', `${help}; repeat for more`).argParser(collect));
   }
-  return { field, option: option(' <json|@file>', help + membersOf(field)).argParser((value) => json(value)), isJson: true };
+  return { field, option: option(' <json|file>', help + membersOf(field)).argParser((value) => json(value)), isJson: true };
 }
 
 function settingsOf({ cli }: Field) {
@@ -185,23 +195,33 @@ function number(value: string): number {
 function readStep(value: string, previous: unknown[] = []): unknown[] {
   if (/^\s*[[{]/.test(value) || value.startsWith('@')) return [...previous, ...[json(value, 'ACTION=ARGUMENT, JSON, ')].flat()];
   const [, action = '', argument = ''] = /^(\w+)=(.*)$/s.exec(value) ?? [];
-  const member = SHORT[action];
-  if (member === undefined)
-    throw new InvalidArgumentError(`It must be ACTION=ARGUMENT with ${Object.keys(SHORT).join(', ')}, or JSON, or a JSON file as @FILE.`);
+  const [member, second] = [SHORT[action], SHORT_SECOND[action]];
+  if (second !== undefined) {
+    const [, selector, text] = SELECTOR_THEN.exec(argument) ?? [];
+    if (selector === undefined)
+      throw new InvalidArgumentError(`It must be ${action}=SELECTOR=${second.toUpperCase()}, such as ${action}=#name=${second}, or JSON.`);
+    return [...previous, { action, selector, [second]: text }];
+  }
+  if (member === undefined) {
+    const actions = Object.keys({ ...SHORT, ...SHORT_SECOND }).join(', ');
+    throw new InvalidArgumentError(`It must be ACTION=ARGUMENT with ${actions}, or JSON, or a JSON file as @FILE.`);
+  }
   const isTime = action === 'wait_for' && /^\d{1,6}$/.test(argument);
   return [...previous, isTime ? { action, ms: Number(argument) } : { action, [member]: argument }];
 }
 
 /**
- * JSON from the argument, or from a file given as `@state.json`. A message does not repeat the text, which may hold a secret.
+ * JSON from the argument, or from a file given as `state.json` or `@state.json`. A message does not repeat the text, which may hold a secret.
  * @param instead what may be given, besides a file
  */
 function json(value: string, instead = 'JSON, '): unknown {
+  const isFile = value.startsWith('@') || (!/^\s*[[{"]/.test(value) && existsSync(value));
   try {
-    return JSON.parse(value.startsWith('@') ? readFileSync(value.slice(1), 'utf8') : value);
+    return JSON.parse(isFile ? readFileSync(value.replace(/^@/, ''), 'utf8') : value);
   } catch (error) {
-    const cause = error instanceof SyntaxError ? 'It must be valid JSON' : `${value} cannot be read`;
-    throw new InvalidArgumentError(`${cause}. Give ${instead}or a JSON file as @FILE.`);
+    if (!(error instanceof SyntaxError)) throw new InvalidArgumentError(`${value} cannot be read. Give ${instead}or a JSON file as @FILE.`);
+    const what = isFile ? `${value} is not valid JSON` : 'It is neither valid JSON nor a file that exists';
+    throw new InvalidArgumentError(`${what}. Give ${instead}or a JSON file as @FILE.`);
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { issueConsoleLink, LINK_MINUTES, SESSION_HOURS } from '../account/console-access.js';
-import type { Config } from '../config.js';
-import { localUrl } from '../http/client-address.js';
+import type { ServerFacts } from '../service/server-file.js';
 import { OperatorError, say } from './operator-error.js';
+import { serverOf } from './running-server.js';
 import { addSettings } from './settings-flags.js';
 import { print, withStore } from './with-store.js';
 
@@ -27,13 +27,13 @@ export function addConsoleCommand(program: Command): void {
         const ended = await store.endConsoleAccess();
         return print(options.json, { ended }, () => `Ended ${ended} ${ended === 1 ? 'session' : 'sessions'}.`);
       }
-      if (config.console === 'off') throw new OperatorError('The console is switched off by STILLFRAME_CONSOLE.');
+      const server = serverOf(own, config);
+      if (server.console === 'off') throw new OperatorError('The console is switched off by STILLFRAME_CONSOLE.');
       const { secret, expiresAt } = await issueConsoleLink(store, store.now());
-      const url = `${consoleBase(config)}/console/enter?token=${secret}`;
+      const url = `${consoleBase(server)}/console/enter?token=${secret}`;
       print(options.json, { url, expires_at: expiresAt }, () => url);
-      const server = localUrl(config);
-      if (!(await answers(server))) {
-        say(`No server answers at ${server}. Start it there, or name its address with --host and --port.`);
+      if (!(await answers(server.url))) {
+        say(`No server answers at ${server.url}. Start it there, or name its address with --host and --port.`);
       }
       if (!options.json) {
         say(`The link works once, within ${LINK_MINUTES} minutes, and opens the console for ${SESSION_HOURS} hours.`);
@@ -51,8 +51,6 @@ async function answers(server: string): Promise<boolean> {
  * Returns the address at which this machine's user reaches the console. If it is for loopback only, that is the server itself, whatever its
  * public address is.
  */
-function consoleBase({ baseUrl, host, port, console: access }: Config): string {
-  if (baseUrl !== null && access === 'on') return baseUrl;
-  if (port === 0) throw new OperatorError('The port is not known: give the one that the server has printed, with --port.');
-  return localUrl({ host, port });
+function consoleBase({ url, base_url: baseUrl, console: access }: ServerFacts): string {
+  return access === 'on' ? baseUrl : url;
 }

@@ -22,6 +22,7 @@ import { StoreError } from '../store/store-error.js';
 import { checkCollector } from '../tracing/open-traces.js';
 import { fontAdvice } from './font-advice.js';
 import { OperatorError } from './operator-error.js';
+import { withOwnCommand } from './own-command.js';
 import { addSettings, BUCKET_SETTINGS, readSettings } from './settings-flags.js';
 import { print, refuseWithoutDatabase } from './with-store.js';
 
@@ -89,7 +90,7 @@ export function addDoctorCommand(program: Command): void {
       ...(await checkTraces()),
       checkMachine(config),
     ];
-    print(options.json, findings, () => findings.map(describeFinding).join('\n'));
+    print(options.json, findings, () => withOwnCommand(findings.map(describeFinding).join('\n')));
     if (findings.some(({ state }) => state === 'fail')) process.exitCode = 1;
   });
 }

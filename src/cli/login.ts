@@ -34,7 +34,7 @@ export function addLoginCommand(program: Command): void {
     .option('--json', 'print {file, cookies, origins}')
     .addHelpText(
       'after',
-      '\nExamples:\n  stillframe login https://example.com/login -o state.json\n  stillframe capture example.com/account --storage-state @state.json',
+      '\nExamples:\n  stillframe login https://example.com/login -o state.json\n  stillframe capture example.com/account --storage-state state.json',
     );
   addSettings(login, ['dataDir', 'chromium', 'sandbox']).action(async (text: string, flags: LoginFlags, command: Command) => {
     const config = readSettings(command);

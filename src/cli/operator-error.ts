@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { CaptureError, type ErrorDetails, type StoredError, toStoredError } from '../contract/capture-error.js';
 import { ConfigError } from '../contract/config-error.js';
+import { withOwnCommand } from './own-command.js';
 
 /** A failure that the operator can fix, with a one-line message that says how. */
 export class OperatorError extends Error {
@@ -29,7 +30,7 @@ export function failing(what: string, Failure: new (message: string) => Operator
 
 /** Prints a line on standard error, where remarks go. */
 export function say(line: string): void {
-  process.stderr.write(`${line}\n`);
+  process.stderr.write(`${withOwnCommand(line)}\n`);
 }
 
 const EXPECTED = new Set([
@@ -51,6 +52,11 @@ export function failWith(error: unknown): void {
 
 /** Builds the error object that `--json` prints: that of a CaptureError, or the message of another expected failure. */
 export function toErrorObject(error: unknown): Pick<StoredError, 'code' | 'message' | 'retriable' | 'details'> {
+  // A server's own words about a capture.
+  if (error instanceof Error && error.name === 'StillframeError') {
+    const { code, message, retriable, details } = error as CaptureError;
+    return { code, message, retriable, ...(details === undefined ? {} : { details }) };
+  }
   const { code, message, retriable, details: stored } = toStoredError(error);
   const details = error instanceof UsageError ? error.details : stored;
   const own = isExpected(error) ? error.message : message;

@@ -1,6 +1,8 @@
 import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../package-files.js';
+import { whenNpmEnds } from './npm-watch.js';
 import { failWith } from './operator-error.js';
+import { withOwnCommand } from './own-command.js';
 
 type AddCommand = (program: Command, isDefault: boolean) => void;
 
@@ -72,6 +74,8 @@ export async function runProgram(argv: string[]): Promise<void> {
   // The reader of the output may exit early (`| head`), which must not crash a server.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const words = argv.slice(2);
+  // Commands with listeners watch npm themselves.
+  using _npm = whenNpmEnds(() => process.listenerCount('SIGTERM') === 0 && process.kill(process.pid, 'SIGTERM'));
   try {
     const program = await makeProgram(words[0]);
     await program.parseAsync(isCapture(words[0]) ? ['capture', ...words] : words, { from: 'user' });
@@ -88,7 +92,7 @@ export async function makeProgram(first: string | undefined): Promise<Command> {
     .usage('[command] [options]')
     .version(packageVersion())
     .configureHelp({ commandDescription: (command) => asSentence(command.description()) })
-    .configureOutput({ outputError: (text, write) => write(suggestFlag(text)) })
+    .configureOutput({ outputError: (text, write) => write(withOwnCommand(suggestFlag(text))) })
     .showHelpAfterError('(add --help for usage)')
     .addHelpText('after', '\nExamples:\n  stillframe                  run the service\n  stillframe example.com      capture one page\n')
     .exitOverride();

@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { whenNpmEnds } from './npm-watch.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -6,6 +7,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export class RunSignals implements Disposable {
   readonly #stop = new AbortController();
   #caught: NodeJS.Signals | null = null;
+  readonly #npm = whenNpmEnds(() => this.#caught ?? this.#onSignal('SIGTERM'));
 
   constructor() {
     for (const signal of SIGNALS) process.on(signal, this.#onSignal);
@@ -21,6 +23,7 @@ export class RunSignals implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#npm[Symbol.dispose]();
     for (const signal of SIGNALS) process.off(signal, this.#onSignal);
   }
 

@@ -6,7 +6,9 @@ import { createLog, type Log } from '../log.js';
 import { missingScripts } from '../render/fonts/missing-scripts.js';
 import { guardProcess } from '../service/guard-process.js';
 import { fontAdvice } from './font-advice.js';
+import { whenNpmEnds } from './npm-watch.js';
 import { say } from './operator-error.js';
+import { withOwnCommand } from './own-command.js';
 import { ALL_SETTINGS, addSettings, readSettings } from './settings-flags.js';
 
 /**
@@ -63,7 +65,7 @@ interface Running {
 
 /** Prints the first key and the address. The key is a result, so it goes to standard output, apart from the log. */
 function announce(config: Config, log: Log, service: Running): void {
-  if (service.firstKey !== null) process.stdout.write(`${firstSteps(service.url, service.firstKey)}\n`);
+  if (service.firstKey !== null) process.stdout.write(`${withOwnCommand(firstSteps(service.url, service.firstKey))}\n`);
   if (config.logFormat === 'json') log.info({ url: service.url }, 'ready');
   else say(`${styleText('green', 'stillframe ready', { stream: process.stderr })} on ${service.url}`);
 }
@@ -81,20 +83,25 @@ function firstSteps(url: string, key: string): string {
 }
 
 /**
- * Resolves at the first SIGTERM or SIGINT; a second one exits at once (operation.md, Settings). Listens as soon as it is called, so that a
- * signal during the start is not lost.
+ * Resolves at the first SIGTERM or SIGINT, or when npm, which started the server, has ended; a second signal exits at once (operation.md,
+ * Settings). Listens as soon as it is called, so that a signal during the start is not lost.
  */
 function firstSignal(log: Log): Promise<void> {
   return new Promise((resolve) => {
     let draining = false;
+    const drainFor = (cause: object) => {
+      draining = true;
+      log.info(cause, 'draining: running captures finish, queued jobs stay queued');
+      resolve();
+    };
     const onSignal = (signal: NodeJS.Signals) => {
       if (draining) process.exit(1);
-      draining = true;
-      log.info({ signal }, 'draining: running captures finish, queued jobs stay queued');
-      resolve();
+      drainFor({ signal });
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
+    // npm ends with the signal that has begun the drain.
+    whenNpmEnds(() => draining || drainFor({ cause: 'npm, which started the server, has ended' }));
   });
 }
 

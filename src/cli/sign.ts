@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isId } from '../contract/ids.js';
 import { bodyOf, canonicalQuery, pairsOf, type QueryPair, RENDER_LINK_PATH, signQuery } from '../contract/render-link.js';
-import { localUrl } from '../http/client-address.js';
 import { addCaptureFlags, parseRequest, readCaptureFlags } from './capture-flags.js';
 import { OperatorError } from './operator-error.js';
+import { serverOf } from './running-server.js';
 import { addSettings } from './settings-flags.js';
 import { print, withStore } from './with-store.js';
 
@@ -30,7 +30,7 @@ export function addSignCommand(program: Command): void {
       'after',
       '\nExample:\n  stillframe sign https://example.com --key key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8 --expires-in 30d --full-page',
     );
-  addCaptureFlags(sign, true);
+  addCaptureFlags(sign, { forLinks: true });
   addSettings(sign, ['dataDir', 'baseUrl', 'host', 'port']).action((url: string, options: SignOptions, command: Command) =>
     withStore(command, async (store, config) => {
       if (!isId('key', options.key)) throw new OperatorError(`"${options.key}" is not the id of a key. See: stillframe keys list`);
@@ -41,8 +41,7 @@ export function addSignCommand(program: Command): void {
       const expires = Math.floor(Date.now() / 1000) + options.expiresIn;
       const pairs = linkPairs({ url, ...readCaptureFlags(command, null, true) });
       pairs.push(['key', options.key], ['expires', String(expires)]);
-      const base = config.baseUrl ?? localUrl(config);
-      const link = `${base}${RENDER_LINK_PATH}?${canonicalQuery(pairs)}&signature=${signQuery(pairs, secret)}`;
+      const link = `${serverOf(command, config).base_url}${RENDER_LINK_PATH}?${canonicalQuery(pairs)}&signature=${signQuery(pairs, secret)}`;
       print(options.json, { url: link, expires }, () => link);
     }),
   );

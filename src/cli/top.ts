@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { WireHealth } from '../contract/health.js';
-import { localUrl } from '../http/client-address.js';
 import { OperatorError } from './operator-error.js';
+import { serverOf } from './running-server.js';
 import { addSettings, readSettings } from './settings-flags.js';
 
 const EVERY_MS = 2_000;
@@ -54,13 +54,13 @@ export function addTopCommand(program: Command): void {
   const top = program
     .command('top')
     .description('watch a running server: queue, captures, time by stage')
-    .option('--url <url>', 'base URL of the server (default: from STILLFRAME_HOST and STILLFRAME_PORT)')
+    .option('--url <url>', 'base URL of the server (default: the one that runs on the data directory)')
     .option('--once', 'print one view, of the time since the start of the server, and end')
     .option('--json', 'print JSON, one line per view')
     .addHelpText('after', '\nExample:\n  stillframe top --url http://127.0.0.1:3000');
-  addSettings(top, ['host', 'port']).action(async (options: TopOptions, command: Command) => {
+  addSettings(top, ['host', 'port', 'dataDir']).action(async (options: TopOptions, command: Command) => {
     const config = readSettings(command);
-    const url = (options.url ?? localUrl(config)).replace(/(?<!\/)\/+$/, '');
+    const url = (options.url ?? serverOf(command, config).url).replace(/(?<!\/)\/+$/, '');
     if (!URL.canParse(url)) throw new OperatorError(`"${url}" is not a URL such as http://127.0.0.1:3000.`);
     const read = () => readServer(url, config.metricsToken);
     for (let before: Reading | null = null; ; ) {

@@ -691,7 +691,10 @@ export const requestFields = {
       example: [{ action: 'click', selector: 'text=Menu' }],
       links: false,
       mcp: true,
-      cli: { each: '--step', help: 'action=argument, such as click="text=Menu", or a step as JSON or @file; repeat for more' },
+      cli: {
+        each: '--step',
+        help: 'action=argument, such as click="text=Menu" or type="#q=words", or a step as JSON or @file; repeat for more',
+      },
       ...EXTENSION,
     }),
   wait_for_function: limited(limits.CUSTOM_CODE_MAX_CHARS)

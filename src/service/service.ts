@@ -36,6 +36,7 @@ import { deliveryLoop, jobLoop, type LoopRules, loopErrors } from './loops.js';
 import { Metrics } from './metrics.js';
 import { RecentHealth, RecentTimings } from './recent.js';
 import { Renderer } from './renderer.js';
+import { announceServer } from './server-file.js';
 
 /** How soon a server that starts or ends changes the parts of the others. */
 const RATES_POLL_MS = 5_000;
@@ -94,6 +95,7 @@ export class Service implements AsyncDisposable {
   private readonly shutdown = new AbortController();
   private renderer: Renderer | null = null;
   private http: HttpServer | null = null;
+  private announcement: Disposable | null = null;
   private draining = false;
   /** Whether, while this server drains, other servers capture the jobs that it still accepts. */
   private handsOver = false;
@@ -166,6 +168,8 @@ export class Service implements AsyncDisposable {
     const maxConnections = Math.floor(((await readDescriptors())?.limit ?? Number.POSITIVE_INFINITY) / 4);
     this.http = await startHttp(createApp(services), services, { host, port, maxConnections });
     this.places.baseUrl = this.config.baseUrl ?? this.http.url;
+    const { dataDir, console } = this.config;
+    this.announcement = announceServer(dataDir, { url: this.http.url, base_url: this.places.baseUrl, console }, this.log);
     this.listenToOthers();
     if (this.hasRole('webhook')) this.deliveries.start();
     this.ready = this.hasRole('capture') ? this.openForCaptures(parts) : this.makeFirstKey();
@@ -466,6 +470,7 @@ export class Service implements AsyncDisposable {
       this.housekeeping?.[Symbol.asyncDispose](),
     ]);
     await this.http?.stop(LAST_ANSWERS_MS);
+    this.announcement?.[Symbol.dispose]();
     await this.ready.catch(() => undefined);
     await Promise.all([traces?.[Symbol.asyncDispose](), this.renderer?.[Symbol.asyncDispose]()]);
     for (const part of [egress, artifacts, store]) await part[Symbol.asyncDispose]();

@@ -130,6 +130,7 @@ describe('an invalid capture', () => {
     [['example.com', '-o', 'missing/b.png'], 'there is no directory missing'],
     [['example.com', '--width', '800'], 'Did you mean --viewport-width?'],
     [['capture', 'example.com', '--cookies', 'a=b'], 'Give JSON, or a JSON file as @FILE'],
+    [['capture', 'example.com', '--storage-state', 'missing.json'], 'neither valid JSON nor a file that exists'],
     [['capture', 'example.com', '--html', 'x'], 'Both a URL and --html are given'],
     [['capture', 'example.com', '--base-url', 'https://example.com/'], '--base-url needs --html'],
     [['capture', 'example.com', '--full-pgae'], 'Did you mean --full-page?'],

@@ -34,7 +34,25 @@ describe('--step', () => {
     expect(steps('{"action":"click","selector":"a"}', `@${file}`).map(({ action }) => action)).toEqual(['click', 'type', 'press']);
   });
 
-  it.each(['tap=x', 'type=x', 'click', '{"action":', '@/no/such/file'])('%s is refused', (given) => {
+  it.each<[given: string, selector: string, rest: object]>([
+    ['type=#email=me@example.com', '#email', { action: 'type', text: 'me@example.com' }],
+    ['type=input[name=q]=a = b', 'input[name=q]', { action: 'type', text: 'a = b' }],
+    ['type=input[value="x]=y"] >> nth(0)=', 'input[value="x]=y"] >> nth(0)', { action: 'type', text: '' }],
+    ['type=data-testid=name=Ada', 'data-testid=name', { action: 'type', text: 'Ada' }],
+    ['select=#country=DE', '#country', { action: 'select', value: 'DE' }],
+  ])('%s is a selector and what follows it', (given, selector, rest) => {
+    expect(steps(given)).toMatchObject([{ selector, ...rest }]);
+  });
+
+  it('refuses to type nothing into no field, and takes time in proportion to the text', () => {
+    expect(() => steps('type=x')).toThrow('type=SELECTOR=TEXT');
+    const began = performance.now();
+    expect(() => steps(`type=${'['.repeat(50_000)}`)).toThrow('type=SELECTOR=TEXT');
+    expect(() => steps(`type=${"a'".repeat(50_001)}`)).toThrow('type=SELECTOR=TEXT');
+    expect(performance.now() - began).toBeLessThan(5_000);
+  });
+
+  it.each(['tap=x', 'click', '{"action":', '@/no/such/file'])('%s is refused', (given) => {
     expect(() => steps(given)).toThrow(/ACTION=ARGUMENT/);
   });
 
