@@ -17,6 +17,7 @@ export interface ServerOrder {
   file: string | null;
   force: boolean;
   readStdin(): Promise<Buffer>;
+  signal?: AbortSignal;
 }
 
 /**
@@ -24,12 +25,12 @@ export interface ServerOrder {
  * @throws OperatorError; StillframeError of the server
  */
 export async function captureOnServer(order: ServerOrder): Promise<Picture> {
-  const { server, key, file, force } = order;
+  const { server, key, file, force, signal } = order;
   if (key === null) throw new OperatorError('A server needs an API key: set STILLFRAME_KEY.');
   const { Stillframe } = await import('../client/client.js');
   const client = openClient(() => new Stillframe({ baseUrl: server, apiKey: key }));
-  const picture = await client.capture((await requestOf(order)) as unknown as CaptureRequest);
-  const content = await client.download(picture);
+  const picture = await client.capture((await requestOf(order)) as unknown as CaptureRequest, { signal });
+  const content = await client.download(picture, { signal });
   if (file === null) process.stdout.write(content);
   else await writePicture(file, content, force);
   return picture;

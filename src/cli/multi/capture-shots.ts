@@ -7,14 +7,16 @@ import type { Config } from '../../config.js';
 import { Engine } from '../../library/engine.js';
 import { createLog } from '../../log.js';
 import { allowedOnThisMachine } from '../allowed-here.js';
-import { describeCapture } from '../capture-report.js';
-import { ownPortOf } from '../capture-target.js';
+import { captureOnServer, describePicture } from '../capture-on-server.js';
+import { describeCapture, toJsonReport } from '../capture-report.js';
+import { type CaptureTarget, ownPortOf } from '../capture-target.js';
 import { captureTarget, describeMissing, type LocalNetwork, localPageOf } from '../capture-target-page.js';
 import { describeError, githubAnnotation, printable, say, toErrorObject } from '../operator-error.js';
 import { newPageZone } from '../page-server.js';
 import { writeFurther, writePicture } from '../picture-file.js';
 import { describeCounts, StatusLine } from '../status-line.js';
 import { type Baseline, checkBaselines, compareShots, hasPassed, type ShotComparison } from './compare-shots.js';
+import { writeContactSheet } from './contact-sheet.js';
 import { realPathOf, type Shot, type Shots } from './read-shots.js';
 import { reportOf, type ShotResult, type ShotsReport } from './shots-report.js';
 import { ShotsServer } from './shots-server.js';
@@ -39,6 +41,12 @@ export interface ShotsRun {
   baseline: Baseline | null;
   /** Directory of the report of that comparison. */
   reportDir: string;
+  /** Directory that relative outputs start from. */
+  root: string;
+  /** Path of the page that shows all pictures; null for none. */
+  contactSheet: string | null;
+  /** The server that captures, with the API key for it; null to capture on this machine. */
+  server: { url: string; key: string | null } | null;
 }
 
 /**
@@ -48,7 +56,7 @@ export interface ShotsRun {
 export async function captureShots({ shots, server }: Shots, run: ShotsRun): Promise<ShotsReport> {
   if (run.baseline !== null) {
     const replaced = realPathOf(resolve(picturesOf(run.reportDir)));
-    checkBaselines(shots, { dir: run.baseline.dir, root: process.cwd(), replaced });
+    checkBaselines(shots, { dir: run.baseline.dir, root: run.root, replaced });
   }
   const todo = run.keepExisting ? shots.filter(({ path }) => !existsSync(path)) : shots;
   const results = new Map<Shot, ShotResult>();
@@ -65,9 +73,13 @@ export async function captureShots({ shots, server }: Shots, run: ShotsRun): Pro
   const ended = shots.map(
     (shot) => results.get(shot) ?? { shot, status: todo.includes(shot) ? ('not_run' as const) : ('skipped' as const) },
   );
-  const { baseline } = run;
+  const { baseline, contactSheet } = run;
+  if (contactSheet !== null) {
+    await writeContactSheet(contactSheet, ended);
+    say(`Contact sheet: ${contactSheet}`);
+  }
   if (baseline === null || run.signal.aborted) return reportOf(ended, durationMs, null);
-  const comparisons = await compareShots(ended, baseline, process.cwd());
+  const comparisons = await compareShots(ended, baseline, run.root);
   const report = reportOf(ended, durationMs, comparisons);
   sayComparisons(comparisons, run);
   try {
@@ -94,24 +106,18 @@ function sayComparisons(comparisons: readonly ShotComparison[], run: ShotsRun): 
 
 /** @returns the time from when the browser was ready to the end of the last capture, ms */
 async function captureAll(todo: readonly Shot[], run: ShotsRun, results: Map<Shot, ShotResult>): Promise<number> {
-  const { config, publicOnly, network, signal } = run;
+  const { config, signal } = run;
   const counts = { total: todo.length, done: 0, failed: 0, began: null as number | null };
   using line = new StatusLine(process.stderr, () => describeCounts(counts));
   const say = (text: string) => line.say(text);
   for (const { path, isOutside } of todo) if (isOutside) say(printable(`Outside the working directory: ${path}`));
-  const zone = newPageZone();
-  await using engine = await Engine.open(config, {
-    allowDestinations: allowedOnThisMachine(config, { publicOnly, zone }),
-    log: createLog({ level: 'warn', format: config.logFormat }),
-    say,
-    signal,
-  });
+  await using backend = await openBackend(run, say);
   const began = performance.now();
   counts.began = began;
   const waiting = todo.values();
   const lane = async (): Promise<void> => {
     for (const shot of waiting) {
-      const result = signal.aborted ? null : await captureRepeatedly(shot, { engine, zone, network, signal, say });
+      const result = signal.aborted ? null : await captureRepeatedly(shot, { capture: backend.capture, signal, say });
       if (result === null) return;
       results.set(shot, result);
       counts.done += 1;
@@ -125,7 +131,46 @@ async function captureAll(todo: readonly Shot[], run: ShotsRun, results: Map<Sho
   return performance.now() - began;
 }
 
-interface ShotParts {
+type Captured = Pick<ShotResult & { status: 'captured' }, 'description' | 'facts'>;
+
+interface Repetition {
+  /** Captures a shot, and writes its picture. */
+  capture(shot: Shot): Promise<Captured>;
+  signal: AbortSignal;
+  say(line: string): void;
+}
+
+/** @returns null if the run was ended */
+async function captureRepeatedly(shot: Shot, { capture, signal, say }: Repetition): Promise<ShotResult | null> {
+  for (let left = shot.retries; ; left--) {
+    try {
+      await mkdir(dirname(shot.path), { recursive: true });
+      return { shot, status: 'captured', ...(await capture(shot)) };
+    } catch (error) {
+      if (signal.aborted) return null;
+      if (left === 0 || !toErrorObject(error).retriable) return { shot, status: 'failed', error };
+      say(printable(`${shot.name}: ${describeError(error)} Trying again.`));
+      await pause(RETRY_AFTER_MS * (shot.retries - left + 1), undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+/** Opens a browser on this machine, or nothing if a server captures. */
+async function openBackend(run: ShotsRun, say: LocalParts['say']): Promise<Pick<Repetition, 'capture'> & AsyncDisposable> {
+  const { config, server, publicOnly, network, signal } = run;
+  if (server !== null) return { capture: (shot) => captureThere(shot, server, signal), [Symbol.asyncDispose]: async () => undefined };
+  const zone = newPageZone();
+  const engine = await Engine.open(config, {
+    allowDestinations: allowedOnThisMachine(config, { publicOnly, zone }),
+    log: createLog({ level: 'warn', format: config.logFormat }),
+    say,
+    signal,
+  });
+  const parts = { engine, zone, network, signal, say };
+  return { capture: (shot) => captureHere(shot, parts), [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose]() };
+}
+
+interface LocalParts {
   engine: Engine;
   /** Zone of the local pages' servers. */
   zone: string;
@@ -134,43 +179,38 @@ interface ShotParts {
   say(line: string): void;
 }
 
-async function captureRepeatedly(shot: Shot, parts: ShotParts): Promise<ShotResult | null> {
-  for (let left = shot.retries; ; left--) {
-    const result = await captureShot(shot, parts);
-    const isRetriable = result?.status === 'failed' && toErrorObject(result.error).retriable;
-    if (!isRetriable || left === 0) return result;
-    parts.say(printable(`${shot.name}: ${describeError(result.error)} Trying again.`));
-    await pause(RETRY_AFTER_MS * (shot.retries - left + 1), undefined, { signal: parts.signal }).catch(() => undefined);
-  }
-}
-
-/**
- * Captures a shot, and writes its picture.
- * @returns null if the run was ended
- */
-async function captureShot(shot: Shot, { engine, zone, network, signal, say }: ShotParts): Promise<ShotResult | null> {
-  const { target, name, options, path } = shot;
-  const page = await localPageOf(target, () => Promise.reject(new TypeError('a shot has no standard input')));
+async function captureHere(shot: Shot, { engine, zone, network, signal, say }: LocalParts): Promise<Captured> {
+  const { target, name, options, path, output } = shot;
+  const page = await localPageOf(target, noInput);
   const onMissing = (paths: ReadonlySet<string>) => say(`${name}: ${describeMissing(target, paths)}`);
   const onRefused = (line: string) => say(printable(`${name}: ${line}`));
   const began = performance.now();
-  try {
-    const { content, contents, data } = await captureTarget(
-      engine,
-      { page, name, options, zone, network, onMissing, onRefused },
-      { signal },
-    );
-    await mkdir(dirname(path), { recursive: true });
-    await writePicture(path, content, true);
-    await writeFurther(path, { contents, captures: data.captures ?? [] }, true);
-    return { shot, status: 'captured', data: { ...data, durationMs: Math.round(performance.now() - began) } };
-  } catch (error) {
-    return signal.aborted ? null : { shot, status: 'failed', error };
-  }
+  const parts = { page, name, options, zone, network, onMissing, onRefused };
+  const { content, contents, data } = await captureTarget(engine, parts, { signal });
+  await writePicture(path, content, true);
+  await writeFurther(path, { contents, captures: data.captures ?? [] }, true);
+  const captured = { file: output, data: { ...data, durationMs: Math.round(performance.now() - began) } };
+  return { description: describeCapture(captured), facts: toJsonReport(captured) };
+}
+
+async function captureThere(
+  { target: page, request, options, path, output }: Shot,
+  server: { url: string; key: string | null },
+  signal: AbortSignal,
+) {
+  const target: CaptureTarget = options.html === null ? page : { kind: 'html' };
+  const order = { server: server.url, key: server.key, target, body: request, file: path, force: true, readStdin: noInput, signal };
+  const picture = await captureOnServer(order);
+  const { cdn_url: _where, ...facts } = picture;
+  return { description: describePicture(output, picture), facts };
+}
+
+async function noInput(): Promise<never> {
+  throw new TypeError('a shot has no standard input');
 }
 
 function describeResult(result: ShotResult): string {
-  if (result.status === 'captured') return describeCapture({ file: result.shot.output, data: result.data });
+  if (result.status === 'captured') return result.description;
   const why = result.status === 'failed' ? describeError(result.error) : result.status;
   return `${result.shot.output} (line ${result.shot.line}, ${result.shot.name}): ${why}`;
 }

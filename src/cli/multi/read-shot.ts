@@ -21,8 +21,12 @@ export interface ParsedShot {
   /** Name of its page in messages. */
   name: string;
   options: CaptureOptions;
+  /** The fields of the request, without those that the target decides. */
+  request: Fields;
   /** The output as written, or named after the page. */
   output: string;
+  /** Whether the output is named after the page. */
+  isAutomatic: boolean;
   /** Number of repetitions after an error that may not occur again. */
   retries: number;
 }
@@ -51,13 +55,16 @@ export function readShot(own: Fields, defaults: Fields, tolerate: readonly Toler
   readJsonFiles(request, note);
   if (target !== null) request.url = target.kind === 'url' ? target.url : LOCAL_PAGE;
   else if (own.file !== undefined || issues.some(({ path }) => path === 'url')) request.url = LOCAL_PAGE;
-  const options = readOptions(printedOnPaper(request, ownLocale()), tolerate, issues);
+  const printed = printedOnPaper(request, ownLocale());
+  const options = readOptions(printed, tolerate, issues);
   if (options === null || issues.length > 0 || !isRetries(retries)) return issues;
   if (options.html !== null && typeof output !== 'string') return [{ path: 'output', message: 'is required with `html`' }];
   const page = target ?? { kind: 'url', url: options.url };
   const name = page.kind === 'file' ? page.path : shownUrl(options);
-  const named = typeof output === 'string' ? output : defaultName(page, options.url, options.format);
-  return { target: page, name, options, output: named, retries };
+  const isAutomatic = typeof output !== 'string';
+  const named = isAutomatic ? defaultName(page, options.url, options.format) : output;
+  const { url: _placeholder, ...body } = printed;
+  return { target: page, name, options, request: body, output: named, isAutomatic, retries };
 }
 
 function isRetries(value: unknown): value is number {
@@ -65,7 +72,7 @@ function isRetries(value: unknown): value is number {
 }
 
 /** Merges the defaults: a field of the shot replaces that of the defaults, and null removes it. */
-function withDefaults(own: Fields, defaults: Fields): Fields {
+export function withDefaults(own: Fields, defaults: Fields): Fields {
   const merged = { ...defaults, ...own };
   for (const name of MERGED_FIELDS) {
     const [ownValue, defaultValue] = [own[name], defaults[name]];

@@ -1,10 +1,12 @@
 import { accessSync, constants, realpathSync, type Stats, statSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { isObject } from '../../contract/field-rules.js';
+import { asksForSeveral } from '../../contract/page-loads.js';
 import type { ToleratedCode } from '../../contract/request-fields.js';
-import { type Fields, type ParsedShot, readShot } from './read-shot.js';
+import { type Fields, type ParsedShot, readShot, withDefaults } from './read-shot.js';
 import { ISSUES_MAX, readYaml, ShotsError, type ShotsIssue, type YamlFile } from './read-yaml.js';
 import { readServer, type ServerOrder } from './shots-server.js';
+import { readUrlList } from './url-list.js';
 
 /** One capture of a shots file. */
 export interface Shot extends ParsedShot {
@@ -28,6 +30,12 @@ export interface ShotsRules {
   file: string;
   /** Directory that relative outputs start from. */
   root: string;
+  /** That directory as the user has written it; null for the working directory. */
+  outputDir: string | null;
+  /** Fields of the command line, which precede those that the file has for all shots. */
+  fields: Fields;
+  /** Whether a server captures the shots. */
+  onServer: boolean;
   /** Whether a relative output may lead out of the root. */
   allowOutside: boolean;
   tolerate: readonly ToleratedCode[];
@@ -45,13 +53,15 @@ interface Layout {
 const TOP_FIELDS = ['defaults', 'server', 'shots'];
 
 /**
- * Reads a shots file: a list of shots, or `{defaults, server, shots}`. A list may have an item `{server: …}`, as shot-scraper's files do.
+ * Reads a shots file: a list of shots, `{defaults, server, shots}`, or a URL in each line. A list may have an item `{server: …}`, as
+ * shot-scraper's files do.
  * @throws ShotsError with every problem and its line, before anything is captured
  */
 export function readShots(text: string, rules: ShotsRules): Shots {
-  const yaml = readYaml(text, rules.file);
+  const yaml = readUrlList(text) ?? readYaml(text, rules.file);
   const issues = new Issues(yaml);
   const layout = layoutOf(yaml.value, issues);
+  layout.defaults = withDefaults(rules.fields, layout.defaults);
   const { path: serverPath, value } = layout.server ?? { path: [], value: null };
   const server = value === null ? null : readServer(value, (field, message) => issues.add(serverPath, field, message));
   const shots: Shot[] = [];
@@ -60,7 +70,7 @@ export function readShots(text: string, rules: ShotsRules): Shots {
     const shot = parseShot(item, { defaults: layout.defaults, rules, issues });
     if (shot !== null) shots.push({ ...shot, place: item.path, line: yaml.lineOf(item.path) });
   }
-  refuseSharedOutputs(shots, issues, rules);
+  separateOutputs(shots, issues, rules);
   const found = issues.inOrder();
   if (found.length > 0) throw new ShotsError(rules.file, found);
   return { shots, server };
@@ -100,7 +110,7 @@ class Issues {
 function layoutOf(value: unknown, issues: Issues): Layout {
   const layout: Layout = { shots: [], defaults: {}, server: null };
   if (!Array.isArray(value) && !isObject(value)) {
-    issues.add([], '', 'The file must be a list of shots, or have `shots` with such a list.');
+    issues.add([], '', 'The file must be a list of shots, have `shots` with such a list, or have one URL in each line.');
     return layout;
   }
   const list = Array.isArray(value) ? value : value.shots;
@@ -149,6 +159,7 @@ function parseShot(
     for (const { path: field, message } of shot) issues.add(placeOf(field, value, { path, defaults }), field, message);
     return null;
   }
+  if (rules.onServer && asksForSeveral(shot.options)) issues.add(path, '', 'Several pictures of a shot are not taken from a server.');
   const output = resolveOutput(shot.output, rules);
   if ('path' in output) return { ...shot, ...output };
   issues.add(path, 'output', `is "${shot.output}": it ${output.problem}`);
@@ -161,25 +172,38 @@ function placeOf(field: string, own: Fields, { path, defaults }: { path: string[
   return first in own || !(first in defaults) ? path : ['defaults'];
 }
 
-/** Refuses shared outputs before anything is captured: of two pictures in one file, one would be lost. */
-function refuseSharedOutputs(shots: readonly Shot[], issues: Issues, rules: ShotsRules): void {
+/**
+ * Refuses shared outputs before anything is captured: of two pictures in one file, one would be lost. Those that are named after their pages
+ * get a number instead.
+ */
+function separateOutputs(shots: readonly Shot[], issues: Issues, rules: ShotsRules): void {
   const taken = new Map(rules.taken.map((path) => [sameFileKey(path), 'a file of this command']));
-  for (const shot of shots) {
-    const key = sameFileKey(shot.path);
-    const owner = taken.get(key);
+  const take = (shot: Shot) => void taken.set(sameFileKey(shot.path), `that of the shot in line ${shot.line}`);
+  for (const shot of shots.filter(({ isAutomatic }) => !isAutomatic)) {
+    const owner = taken.get(sameFileKey(shot.path));
     if (owner !== undefined) issues.add(shot.place, 'output', `is "${shot.output}", which is ${owner} as well`);
-    else taken.set(key, `that of the shot in line ${shot.line}`);
+    else take(shot);
+  }
+  const numbers = new Map<string, number>();
+  for (const shot of shots.filter(({ isAutomatic }) => isAutomatic)) {
+    const { output, path } = shot;
+    for (let number = numbers.get(path) ?? 2; taken.has(sameFileKey(shot.path)); number++) {
+      const numbered = (name: string) => `${name.slice(0, name.length - extname(name).length)}-${number}${extname(name)}`;
+      Object.assign(shot, { output: numbered(output), path: numbered(path) });
+      numbers.set(path, number + 1);
+    }
+    take(shot);
   }
 }
 
 type OutputPath =
-  /** `isOutside` says whether the path is outside the root, as the user has requested. */
-  | { path: string; isOutside: boolean }
+  /** `output` begins in the working directory, and `isOutside` says whether the path is outside the root, as the user has requested. */
+  | { path: string; output: string; isOutside: boolean }
   /** The problem, phrased to follow the field's name. */
   | { problem: string };
 
 /** Resolves the path of an output. A relative one stays below the root, whatever links there are, unless leading out is allowed. */
-function resolveOutput(output: string, { root, allowOutside }: Pick<ShotsRules, 'root' | 'allowOutside'>): OutputPath {
+function resolveOutput(output: string, { root, outputDir, allowOutside }: ShotsRules): OutputPath {
   if (output === '-') return { problem: 'must be a file: several pictures cannot share standard output' };
   if (output === '' || output.includes('\0')) return { problem: 'must be the path of a file' };
   const path = resolve(root, output);
@@ -189,10 +213,11 @@ function resolveOutput(output: string, { root, allowOutside }: Pick<ShotsRules, 
   const real = realPathOf(path);
   const isOutside = leadsOut(realpathSync(root), real);
   if (isOutside && !isAbsolute(output) && !allowOutside) {
-    return { problem: `leads out of the working directory, to ${real}. Write the whole path, or add --allow-outside` };
+    return { problem: `leads out of ${outputDir ?? 'the working directory'}, to ${real}. Write the whole path, or add --allow-outside` };
   }
   const obstacle = stat === null ? obstacleIn(dirname(real)) : noWriteTo(real);
-  return obstacle === null ? { path: real, isOutside } : { problem: `cannot be written: ${obstacle}` };
+  if (obstacle !== null) return { problem: `cannot be written: ${obstacle}` };
+  return { path: real, output: outputDir === null || isAbsolute(output) ? output : join(outputDir, output), isOutside };
 }
 
 /** Returns a key that is equal for paths of the same file. */

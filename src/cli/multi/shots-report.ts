@@ -1,12 +1,17 @@
-import type { CaptureData } from '../../contract/capture-data.js';
-import { toJsonReport } from '../capture-report.js';
 import { toErrorObject } from '../operator-error.js';
 import { hasPassed, type ShotComparison } from './compare-shots.js';
 import type { Shot } from './read-shots.js';
 
 /** The result of one shot. */
 export type ShotResult =
-  | { shot: Shot; status: 'captured'; data: Omit<CaptureData, 'artifact'> }
+  | {
+      shot: Shot;
+      status: 'captured';
+      /** The result in a line of text, with further lines for remarks. */
+      description: string;
+      /** The result as JSON, as `stillframe capture --json` prints it. */
+      facts: Record<string, unknown>;
+    }
   | { shot: Shot; status: 'failed'; error: unknown }
   /** Its output existed already. */
   | { shot: Shot; status: 'skipped' }
@@ -52,8 +57,8 @@ function toEntry(result: ShotResult): Record<string, unknown> {
   const entry = { status, line: shot.line, source: shot.name, output: shot.output };
   if (status === 'failed') return { ok: false, ...entry, error: toErrorObject(result.error) };
   if (status !== 'captured') return { ok: status === 'skipped', ...entry };
-  const { ok, file: _output, ...facts } = toJsonReport({ file: shot.output, data: result.data });
-  return { ok, ...entry, ...facts };
+  const { file: _output, ...facts } = result.facts;
+  return { ok: true, ...entry, ...facts };
 }
 
 function toComparison(comparison: ShotComparison | undefined): Record<string, unknown> {

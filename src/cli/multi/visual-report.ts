@@ -130,7 +130,7 @@ ${cases.join('\n')}
 }
 
 /** Text for HTML and XML, without the control characters that XML forbids. */
-function escapeMarkup(text: string): string {
+export function escapeMarkup(text: string): string {
   const plain = text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '');
   return plain.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

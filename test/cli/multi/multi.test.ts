@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
@@ -8,6 +8,7 @@ import { ofFile } from '../../fixtures/of-file.js';
 import { runCommand } from '../../fixtures/run-command.js';
 import { programEnv, type Run } from '../../fixtures/run-program.js';
 import { startSite } from '../../fixtures/site/site.js';
+import { startService } from '../../fixtures/start-service.js';
 import { folderOfTest } from '../../fixtures/temporary-folder.js';
 import { rememberBrowsers } from '../../render/install/any-browser.js';
 
@@ -196,5 +197,55 @@ shots: [{ url: "127.0.0.1:${port}/", output: a.png }, { url: "127.0.0.1:${other}
     expect(stderr).toContain(`http://127.0.0.1:${site.port}/ answers before \`server\` is started.`);
     const elsewhere = await multi('server: sleep 300\nshots: [{ url: example.com, output: a.png }]');
     expect(elsewhere.stderr).toContain('`server` needs `url` or `port`');
+  });
+});
+
+describe('stillframe multi with a list of URLs', () => {
+  const list = (args: string[], env: NodeJS.ProcessEnv = {}) => runCommand(['multi', 'urls.txt', ...args], { cwd: dir, env });
+  const flags = ['--viewport-width', '320', '--viewport-height', '240', '--viewport-device-scale-factor', '1', '--timeout', '60000'];
+
+  it('names the pictures, and shows all of them in a contact sheet', async () => {
+    const url = `${site.origin}/article?<b>"`;
+    writeFileSync(join(dir, 'urls.txt'), `# pages\n${url}\n${site.origin}/status/404\n`);
+    const run = await list(['--output-dir', 'out/pictures', '--format', 'png', ...flags]);
+    expect(run.status, run.stderr).toBe(1);
+    expect(run.stderr).toContain('Contact sheet: out/pictures/index.html');
+    const [picture = ''] = readdirSync(join(dir, 'out/pictures')).filter((name) => name.endsWith('.png'));
+    const sheet = readFileSync(join(dir, 'out/pictures/index.html'), 'utf8');
+    expect(sheet).toContain('<h1>1 of 2 pages</h1>');
+    expect(sheet).toContain(`<img src="${encodeURIComponent(picture)}"`);
+    expect(sheet).toContain('320 × 240 px');
+    expect(sheet).toContain('target_error');
+    expect(sheet).not.toContain('<b>');
+    const again = await list(['--output-dir', 'out/pictures', '--format', 'png', '--no-clobber', ...flags]);
+    expect(again.stderr).toContain('1 kept');
+    expect(readFileSync(join(dir, 'out/pictures/index.html'), 'utf8')).toContain('kept from an earlier run');
+  });
+
+  it('does not replace a page that is no contact sheet', async () => {
+    writeFileSync(join(dir, 'urls.txt'), 'example.com');
+    writeFileSync(join(dir, 'index.html'), '<h1>A site</h1>');
+    const run = await list(['--output-dir', '.']);
+    expect(run).toMatchObject({ status: 2, stderr: expect.stringContaining('index.html is not a contact sheet') });
+    expect(readFileSync(join(dir, 'index.html'), 'utf8')).toBe('<h1>A site</h1>');
+  });
+
+  it('captures on a server, whose errors it reports', async () => {
+    await using service = await startService();
+    // Allowed on this machine, and not to the server.
+    const page = 'http://127.0.0.3:4173/';
+    writeFileSync(join(dir, 'page.html'), '<h1>On disk</h1>');
+    writeFileSync(join(dir, 'urls.txt'), `page.html\n${page}\n`);
+    const args = ['--server', service.url, '--output-dir', 'out', '--json', ...flags];
+    expect(await list(args)).toMatchObject({ status: 1, stderr: expect.stringContaining('set STILLFRAME_KEY') });
+    const run = await list(args, { STILLFRAME_KEY: service.key });
+    expect(run.status, run.stderr).toBe(1);
+    expect(JSON.parse(run.stdout).shots).toMatchObject([
+      { ok: true, output: 'out/page.webp', width: 320, height: 240, format: 'webp' },
+      { ok: false, error: { code: 'invalid_request', details: { reason: 'blocked_destination' } } },
+    ]);
+    expect(existsSync(join(dir, 'out/page.webp'))).toBe(true);
+    const local = await list([...args, '--public-only'], { STILLFRAME_KEY: service.key });
+    expect(local).toMatchObject({ status: 2, stderr: expect.stringContaining('no effect on a server') });
   });
 });

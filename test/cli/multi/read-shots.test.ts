@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readShots, type Shots } from '../../../src/cli/multi/read-shots.js';
+import { readShots, type Shots, type ShotsRules } from '../../../src/cli/multi/read-shots.js';
 import { ShotsError } from '../../../src/cli/multi/read-yaml.js';
 import { folderOfFile, writeFiles } from '../../fixtures/temporary-folder.js';
 
@@ -12,9 +12,10 @@ symlinkSync('..', join(root, 'up'));
 const state = '{"cookies":[{"name":"a","value":"b","domain":"example.com"}]}';
 writeFiles(root, { 'page.html': '<h1>A page</h1>', 'state.json': state, 'broken.json': '{"cookies": s3cret' });
 
-function read(yaml: string, over: { allowOutside?: boolean } = {}): Shots {
+function read(yaml: string, over: Partial<ShotsRules> = {}): Shots {
   const text = yaml.replaceAll('ROOT', root);
-  return readShots(text, { file: 'shots.yml', root, allowOutside: false, tolerate: [], taken: [join(root, 'report')], ...over });
+  const rules = { file: 'shots.yml', root, outputDir: null, allowOutside: false, tolerate: [], fields: {}, onServer: false };
+  return readShots(text, { ...rules, taken: [join(root, 'report')], ...over });
 }
 
 function problems(yaml: string): string {
@@ -129,7 +130,6 @@ describe("each problem of a shots file is reported with its line and the API's m
 describe('outputs', () => {
   it.each([
     ['one path', '- { url: example.com, output: a.png }\n- { url: example.org, output: ./shots/../a.png }', 'that of the shot in line 1'],
-    ['names made of one address', '- { url: example.com }\n- { url: example.com, full_page: true }', 'that of the shot in line 1'],
     ['the report', '- { url: example.com, output: report }', 'a file of this command'],
     ['a directory', '- { url: example.com, output: shots }', 'is a directory: name a file in it'],
     ['standard output', '- { url: example.com, output: "-" }', 'must be a file'],
@@ -145,6 +145,46 @@ describe('outputs', () => {
       read(`- { url: example.com, output: ${output} }`, { allowOutside }).shots[0]?.isOutside;
     expect([isOutside(`${elsewhere}/a.png`), isOutside('../a.png', true), isOutside('new/dir/a.png')]).toEqual([true, true, false]);
   });
+});
+
+describe('a list of URLs', () => {
+  const LIST = '\uFEFF# the site\r\nhttps://example.com/\r\n\n  example.com/prices?a=1#b  \nROOT/page.html\nlocalhost:4173\n';
+
+  it('has a page in each line, named after itself, and takes the fields of the command line', () => {
+    const { shots } = read(LIST, { outputDir: 'pictures', fields: { format: 'png', full_page: true } });
+    expect(shots.map(({ line, output, options }) => [line, output, options.fullPage])).toEqual([
+      [2, 'pictures/example.com.png', true],
+      [4, 'pictures/example.com-prices-a-1.png', true],
+      [5, 'pictures/page.png', true],
+      [6, 'pictures/localhost-4173.png', true],
+    ]);
+    expect(shots[2]?.target).toMatchObject({ kind: 'file' });
+  });
+
+  it('names a page that is there twice with a number, and not like an output that a shot names', () => {
+    const names = (yaml: string) => read(yaml).shots.map(({ output, path }) => [output, path.replace(`${root}/`, '')]);
+    expect(names('example.com/\nhttp://example.com/\nexample.com/').flat()).toEqual(
+      ['example.com.webp', 'example.com-2.webp', 'example.com-3.webp'].flatMap((name) => [name, name]),
+    );
+    expect(names('- { url: example.com }\n- { url: example.org, output: example.com.webp }').map(([name]) => name)).toEqual([
+      'example.com-2.webp',
+      'example.com.webp',
+    ]);
+  });
+
+  it('names the line of a page that is none', () => {
+    expect(problems('example.com\nftp://example.com')).toMatch(/^shots\.yml:2: `url`/);
+    expect(problems('https://example.com/a b\nexample.com')).toContain('one URL in each line');
+  });
+
+  it('has a name for each of 1,000 pages of one address', () => {
+    expect(read('example.com\n'.repeat(1_000)).shots.at(-1)?.output).toBe('example.com-1000.webp');
+  });
+});
+
+it('shots with several pictures are not taken from a server', () => {
+  const several = '- { url: example.com, output: a.png, captures: [{}, { selector: h1 }] }';
+  expect(() => read(several, { onServer: true })).toThrow('not taken from a server');
 });
 
 describe('a very long shots file is refused:', () => {
