@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, expectTypeOf, onTestFinished, vi } from 'vitest';
 import type { deliveries, jobs } from '../../scripts/sqlite-schema.js';
@@ -130,6 +130,33 @@ describe('migrations', () => {
     await (await open(dataDir, MIGRATIONS_DIR))[Symbol.asyncDispose]();
     await using store = await open(dataDir, MIGRATIONS_DIR, 'no');
     await store.ping();
+  });
+
+  test('begin with a copy of the database, with which the version before can go on', async () => {
+    const dataDir = folderOfTest();
+    anOldDatabase(dataDir);
+    const copy = join(dataDir, 'stillframe.db.before-migration');
+    await expect(open(dataDir, MIGRATIONS_DIR, 'no')).rejects.toThrow('made by an older');
+    expect(existsSync(copy)).toBe(false);
+    const older = tablesOf(dataDir);
+    for (let starts = 0; starts < 2; starts++) await (await open(dataDir, MIGRATIONS_DIR))[Symbol.asyncDispose]();
+    expect(statSync(copy).mode & 0o777).toBe(0o600);
+    expect(tablesOf(dataDir)).not.toEqual(older);
+    const restored = folderOfTest();
+    cpSync(copy, join(restored, 'stillframe.db'));
+    expect(tablesOf(restored)).toEqual(older);
+    const fresh = folderOfTest();
+    await (await open(fresh, MIGRATIONS_DIR))[Symbol.asyncDispose]();
+    expect(readdirSync(fresh)).not.toContain('stillframe.db.before-migration');
+  });
+
+  test('are not applied where the copy cannot be written', async () => {
+    const dataDir = folderOfTest();
+    anOldDatabase(dataDir);
+    const before = tablesOf(dataDir);
+    mkdirSync(join(dataDir, 'stillframe.db.before-migration'));
+    await expect(open(dataDir, MIGRATIONS_DIR)).rejects.toThrow('The database was not migrated');
+    expect(tablesOf(dataDir)).toEqual(before);
   });
 
   test('create a new database by any command, with a notice', async () => {

@@ -85,6 +85,14 @@ export function migrate(db: Db, rules: { migrationsDir: string; isAllowed: boole
   return db.transaction(() => apply(db, migrations, isAllowed)).immediate();
 }
 
+/** @returns how many migrations a database has that lacks some of them; null for one that is new or up to date */
+export function outdatedAt(db: Db, migrationsDir: string): number | null {
+  const known = readMigrationFiles({ migrationsFolder: migrationsDir }).length;
+  const hasJournal = db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = '${JOURNAL}'`).get() !== undefined;
+  const applied = hasJournal ? Number(db.prepare(`SELECT count(*) FROM ${JOURNAL}`).pluck().get()) : 0;
+  return applied > 0 && applied < known ? applied : null;
+}
+
 function apply(db: Db, migrations: ReturnType<typeof readMigrationFiles>, isAllowed: boolean): { applied: number; made: boolean } {
   db.exec(`CREATE TABLE IF NOT EXISTS ${JOURNAL} (id INTEGER PRIMARY KEY, hash TEXT NOT NULL, created_at NUMERIC)`);
   const applied = db.prepare<[], string>(`SELECT hash FROM ${JOURNAL}`).pluck().all();

@@ -2,6 +2,7 @@
  * The store in one SQLite file, shared with the other processes of this machine (the commands): nothing is cached, rows are the truth. Must
  * not know HTTP, browsers, sockets or the bytes of artifacts.
  */
+import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { GAP_MS, type KeptClock } from '../../contract/kept-clock.js';
@@ -28,8 +29,8 @@ import { StoreError } from '../store-error.js';
 import { markOf, openOrders, recognises, type Vault, vaultOf } from '../vault.js';
 import { accept, cachedArtifacts, findJob, findLinkAnswer } from './accept.js';
 import { Checkpoints } from './checkpoints.js';
-import { connect, DATABASE_FILE, guardOpening, startRunning } from './connect.js';
-import { backup, Connection, migrate, type Sql } from './connection.js';
+import { connect, DATABASE_FILE, type Db, guardOpening, startRunning } from './connect.js';
+import { backup, Connection, migrate, outdatedAt, type Sql } from './connection.js';
 import { openVault } from './data-directory.js';
 import { claimNextDelivery, expireDeliveries, findDelivery, nextReadyAt, nextReceiver, recordAttempt, redeliver } from './deliveries.js';
 import { DatabaseIntegrity, refuseReplaced } from './integrity.js';
@@ -86,6 +87,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   if (migrates === 'no') refuseReplaced(dataDir);
   const db = connect(dataDir);
   try {
+    if (migrates !== 'no') await copyOutdated(db, { migrationsDir, log });
     const { applied, made } = guardOpening(file, () => migrate(db, { migrationsDir, isAllowed: migrates !== 'no' }));
     if (applied > 0 && !made) log.info({ applied }, 'database migrated');
     if (made && migrates === 'no')
@@ -115,6 +117,26 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   } catch (error) {
     db.close();
     throw error;
+  }
+}
+
+/**
+ * Copies a database that is about to be migrated beside itself, in place of the copy of an earlier migration, so that the version before can
+ * go on with it.
+ * @throws StoreError
+ */
+async function copyOutdated(db: Db, { migrationsDir, log }: Pick<StoreOptions, 'migrationsDir' | 'log'>): Promise<void> {
+  const migrations = guardOpening(db.name, () => outdatedAt(db, migrationsDir));
+  if (migrations === null) return;
+  const copy = `${db.name}.before-migration`;
+  log.info({ copy, migrations }, 'copying the database before its migration');
+  const next = `${copy}.new`;
+  rmSync(next, { force: true });
+  try {
+    await backup(db.name, next);
+    renameSync(next, copy);
+  } catch (error) {
+    throw new StoreError(`The database was not migrated, since it is copied first, and the copy failed. ${(error as Error).message}`);
   }
 }
 
