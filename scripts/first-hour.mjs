@@ -4,7 +4,7 @@
  *
  * Usage: node scripts/first-hour.mjs [--from WAYS] [--browsers NAMES] [NODE:NPM …]   e.g. 20:10 22:11 24:12 (majors of npm's packages)
  *   --from       registry (default): `npm install stillframe`, from a registry on loopback; tarball: the packed file is installed;
- *                clone: `npm start` in a new clone, before and after tests
+ *                npx: `npx --package=FILE stillframe` in an empty directory; clone: `npm start` in a new clone, before and after tests
  *   --browsers   any (default): the one that the program chooses; shell, chromium: those of the system; none: the machine has none, so that
  *                the program installs one (as root, in a mount namespace without the system's browsers)
  * Without pairs: with the Node and npm that run it. Prints a line for each combination; exit code 1 when one fails.
@@ -37,7 +37,7 @@ const HIDDEN_FILES = [
 const HIDDEN_TOOL = '/usr/bin/apt-get';
 /** They depend most on which browser it is. */
 const TESTS_OF_A_CLONE = ['test/render/pool/browser-pool.test.ts', 'test/render/pool/watchdog.test.ts', 'test/cli/npm-start.test.ts'];
-const WAYS = { registry: fromRegistry, tarball: fromTarball, clone: fromClone };
+const WAYS = { registry: fromRegistry, tarball: fromTarball, npx: fromNpx, clone: fromClone };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -138,6 +138,13 @@ async function fromRegistry({ dir, env, tarball }) {
 async function fromTarball({ dir, env, tarball }) {
   await install([tarball], { dir, env });
   return installed(dir);
+}
+
+/** npx installs the package at the first start, into its cache. */
+async function fromNpx({ env, tarball, dir }) {
+  env.npm_config_cache = join(dir, 'npm-cache');
+  const npx = ['npx', '--yes', `--package=${tarball}`, 'stillframe'];
+  return { command: [...npx, 'serve'], keys: npx };
 }
 
 async function install(what, { dir, env }) {

@@ -96,6 +96,7 @@ function writeNode20Driver({ lockfileVersion, packages }, spec) {
   writeFileSync(join(NODE20, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   writeFileSync(join(NODE20, 'lock.json'), `${JSON.stringify(lock, null, 2)}\n`);
   cpSync(join(ROOT, 'scripts/install-node20-driver.mjs'), join(NODE20, 'install.mjs'));
+  cpSync(join(ROOT, 'scripts/run-with-progress.mjs'), join(NODE20, 'run-with-progress.mjs'));
 }
 
 /** Any registry may serve the packages, which their sha512 identifies. */

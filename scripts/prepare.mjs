@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { runWithProgress } from './run-with-progress.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** npm writes it last, at the end of an installation that succeeded. */
@@ -12,17 +13,25 @@ const BUILT = ['dist/main.js', 'dist/client/client.js'].map((name) => join(ROOT,
 const BUILT_FROM = ['docs', 'src', 'scripts', 'package.json', 'tsup.config.ts'];
 
 /** Installs the locked dependencies, dev ones included: a clone builds itself. */
-export function ensureInstalled() {
+export async function ensureInstalled() {
   if (existsSync(INSTALLED) && statSync(INSTALLED).mtimeMs >= statSync(LOCK).mtimeMs) return;
-  say('Installing dependencies (about a minute, once) …');
-  run('npm', ['ci', '--include=dev', '--no-fund', '--no-audit', '--loglevel=error', ...scriptsIfNeeded()], {
+  say(
+    `Installing dependencies (${compiles() ? 'one to five minutes, once, since Node 20 compiles an SQLite driver; Node 22 and newer do not' : 'about a minute, once'}) …`,
+  );
+  const args = ['ci', '--include=dev', '--no-fund', '--no-audit', '--loglevel=error'];
+  const { status, output } = await runWithProgress('npm', [...args, compiles() ? '--foreground-scripts' : '--ignore-scripts'], {
+    cwd: ROOT,
     env: { ...process.env, ...headersAtHand() },
+    what: 'Installing dependencies',
   });
+  if (status === 0) return;
+  say(`${output}\n\`npm ci\` failed (${status}). Its own words are above.`);
+  process.exit(1);
 }
 
 /** Only the SQLite driver for Node 20 needs its install script: newer Nodes load another, and would compile this one for nothing. */
-function scriptsIfNeeded() {
-  return Number.parseInt(process.versions.node, 10) >= 22 ? ['--ignore-scripts'] : [];
+function compiles() {
+  return Number.parseInt(process.versions.node, 10) < 22;
 }
 
 /** Where no prebuilt SQLite can be downloaded it is compiled: against the headers that came with this Node, when they did. */
@@ -33,8 +42,8 @@ function headersAtHand() {
 }
 
 /** Builds dist/ if it is missing or older than its sources. */
-export function ensureBuilt() {
-  ensureInstalled();
+export async function ensureBuilt() {
+  await ensureInstalled();
   const changedAt = newest(BUILT_FROM);
   // `npm run dev` builds the program without the client.
   if (BUILT.every((file) => existsSync(file) && statSync(file).mtimeMs >= changedAt)) return;

@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ensureBuilt } from './prepare.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-ensureBuilt();
+await ensureBuilt();
 const [{ build }, { builtModulesForEsbuild }] = await Promise.all([import('esbuild'), import('./built-modules.mjs')]);
 const [entry, ...rest] = process.argv.slice(2);
 const outfile = join(ROOT, 'node_modules', '.cache', 'stillframe', `program-${process.pid}.mjs`);

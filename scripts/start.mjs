@@ -12,6 +12,6 @@ if (major < MINIMUM[0] || (major === MINIMUM[0] && minor < MINIMUM[1])) {
   );
   process.exit(1);
 }
-ensureBuilt();
+await ensureBuilt();
 process.argv[1] = new URL('../dist/main.js', import.meta.url).pathname;
 await import('../dist/main.js');

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { ensureBuilt, run } from './prepare.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-ensureBuilt();
+await ensureBuilt();
 const CACHE = join(ROOT, 'node_modules', '.cache', 'stillframe');
 // Copies of the program that tests of an earlier build have made.
 const copies = existsSync(CACHE) ? readdirSync(CACHE).filter((name) => name.startsWith('program-')) : [];

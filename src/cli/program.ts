@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../package-files.js';
+import { installDriver } from './node20-driver.js';
 import { whenNpmEnds } from './npm-watch.js';
 import { failWith } from './operator-error.js';
 import { withOwnCommand } from './own-command.js';
@@ -77,6 +78,7 @@ export async function runProgram(argv: string[]): Promise<void> {
   // Commands with listeners watch npm themselves.
   using _npm = whenNpmEnds(() => process.listenerCount('SIGTERM') === 0 && process.kill(process.pid, 'SIGTERM'));
   try {
+    await installDriver(words);
     const program = await makeProgram(words[0]);
     await program.parseAsync(isCapture(words[0]) ? ['capture', ...words] : words, { from: 'user' });
   } catch (error) {

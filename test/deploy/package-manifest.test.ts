@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const SCRIPTS = ['package-manifest.mjs', 'install-node20-driver.mjs'];
+const SCRIPTS = ['package-manifest.mjs', 'install-node20-driver.mjs', 'run-with-progress.mjs'];
 interface Manifest {
   scripts: Record<string, string>;
   dependencies: Record<string, string>;
