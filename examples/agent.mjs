@@ -4,6 +4,10 @@ import { Stillframe } from 'stillframe/client';
 
 const [url, question] = process.argv.slice(2);
 const { STILLFRAME_URL: baseUrl, STILLFRAME_KEY: apiKey, MODEL_URL, MODEL, MODEL_KEY = 'none' } = process.env;
+if (!question || !baseUrl || !apiKey || !MODEL_URL || !MODEL) {
+  console.error('Usage: STILLFRAME_URL=… STILLFRAME_KEY=… MODEL_URL=… MODEL=… node agent.mjs URL QUESTION');
+  process.exit(2);
+}
 const stillframe = new Stillframe({ baseUrl, apiKey });
 const picture = await stillframe.capture({ url, format: 'jpeg', viewport: { deviceScaleFactor: 1 }, inspect_page: true });
 const image = `data:image/jpeg;base64,${Buffer.from(await stillframe.download(picture)).toString('base64')}`;

@@ -6,6 +6,8 @@ def post(address, body, headers={}):
     with urllib.request.urlopen(request, timeout=60) as response:
         return response.status, response.read()
 
+if len(sys.argv) < 2 or not all(os.environ.get(name) for name in ('STILLFRAME_URL', 'STILLFRAME_KEY', 'SLACK_WEBHOOK_URL')):
+    sys.exit('Usage: STILLFRAME_URL=… STILLFRAME_KEY=… SLACK_WEBHOOK_URL=… python3 unfurl.py URL')
 url, status = sys.argv[1], 202
 key = {'Authorization': f"Bearer {os.environ['STILLFRAME_KEY']}", 'Idempotency-Key': str(uuid.uuid4())}
 while status == 202:  # the capture goes on: the same key asks for it again

@@ -6,7 +6,12 @@ import sharp from 'sharp';
 import { Stillframe } from 'stillframe/client';
 
 const [url, baseline] = process.argv.slice(2);
-const stillframe = new Stillframe({ baseUrl: process.env.STILLFRAME_URL, apiKey: process.env.STILLFRAME_KEY });
+const { STILLFRAME_URL: baseUrl, STILLFRAME_KEY: apiKey } = process.env;
+if (!baseline || !baseUrl || !apiKey) {
+  console.error('Usage: STILLFRAME_URL=… STILLFRAME_KEY=… node visual-check.mjs URL BASELINE.png');
+  process.exit(2);
+}
+const stillframe = new Stillframe({ baseUrl, apiKey });
 const viewport = { width: 1280, height: 800, deviceScaleFactor: 1 };
 const picture = await stillframe.capture({ url, viewport, format: 'png', full_page: true, cache_ttl: 0 });
 const now = await stillframe.download(picture);

@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono';
-import { notFound } from '../contract/capture-error.js';
+import { CaptureError } from '../contract/capture-error.js';
 import type { AppEnv, AppServices, ConsoleServices } from './app-services.js';
 import { isLoopback } from './client-address.js';
 import { refuseForeignHost } from './own-site.js';
@@ -13,8 +13,11 @@ export function serveConsole(app: Hono<AppEnv>, services: AppServices, own: Cons
   });
 }
 
-/** Hides the console from everybody but this machine, unless it is configured for others. Throws `invalid_request` (404), `forbidden`. */
+/** Hides the console from everybody but this machine, unless it is configured for others. Throws `forbidden`. */
 function refuseStrangers(services: AppServices, { loopbackOnly }: ConsoleServices, c: Context<AppEnv>): void {
-  if (loopbackOnly && !isLoopback(c.env.incoming)) throw notFound('No such path');
+  if (loopbackOnly && !isLoopback(c.env.incoming)) throw new CaptureError({ code: 'forbidden', message: ONLY_HERE });
   refuseForeignHost(services, c);
 }
+
+const ONLY_HERE =
+  "The console is open on the server's own machine only, at its loopback address. To open it from other machines or through a reverse proxy, the operator starts the server with STILLFRAME_CONSOLE=on and STILLFRAME_BASE_URL, behind HTTPS.";

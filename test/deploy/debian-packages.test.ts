@@ -9,7 +9,8 @@ import { folderOfTest, writeFiles } from '../fixtures/temporary-folder.js';
 const APT = '/usr/bin/apt-get';
 /** As built by default: without the version that an argument may name. */
 const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').replace(/\$\{\w+:\+[^}]*\}/g, '');
-const sources = [dockerfile, ...DOCUMENTS.map(({ text }) => text), fontAdvice((path) => path === APT, true)];
+const ciFiles = ['github', 'gitlab'].map((name) => readFileSync(join(ROOT, `examples/ci/${name}-visual-check.yaml`), 'utf8'));
+const sources = [dockerfile, ...ciFiles, ...DOCUMENTS.map(({ text }) => text), fontAdvice((path) => path === APT, true)];
 const packages = sources
   .flatMap((text) => [...text.matchAll(/apt-get install ([^`|&>\n]*)/g)].flatMap(([, words = '']) => words.trim().split(/\s+/)))
   .filter((word) => /^\w/.test(word));

@@ -75,6 +75,17 @@ async function signatureOf({ method, path, headers }: ReceivedRequest, secretAcc
 const DONE = { status: 0, stderr: '' };
 
 describe('the examples', () => {
+  it.each(readdirSync(EXAMPLES).filter((name) => /\.(mjs|py|sh)$/.test(name) && !(name.endsWith('.py') && MISSING.python3)))(
+    '%s prints its usage without arguments, and without the variables that it needs',
+    async (name) => {
+      for (const given of [run(name, []), run(name, ['https://example.com', 'x.png'], { STILLFRAME_KEY: '' })]) {
+        const { status, stdout, stderr } = await given;
+        expect({ isDone: status === 0, stdout }).toEqual({ isDone: false, stdout: '' });
+        expect(stderr).toMatch(/^Usage: .*STILLFRAME_KEY.*\n$/);
+      }
+    },
+  );
+
   it('og-image.mjs makes a card of the title', async () => {
     expect(await run('og-image.mjs', ['Ends & <means>', 'card.png'])).toMatchObject(DONE);
     const card = sharp(join(dir, 'card.png'));

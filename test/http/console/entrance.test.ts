@@ -107,7 +107,9 @@ test('only this machine sees the console, unless it is configured for others', a
     ...[{ 'x-forwarded-for': '203.0.113.7' }, { forwarded: 'for=203.0.113.7' }],
     ...['shots.example', 'rebound.example'].map((host) => ({ host })),
   ];
-  for (const headers of others) expect((await from(headers)).status).toBe(404);
+  for (const headers of others) {
+    expect(await from(headers)).toMatchObject({ status: 403, text: expect.stringContaining('STILLFRAME_CONSOLE=on') });
+  }
   expect((await from({ host: 'localhost:1' })).status).toBe(200);
 });
 
