@@ -35,17 +35,13 @@ interface Flag {
   isJson: boolean;
 }
 
-/**
- * @param forLinks whether the command makes signed links, or else captures without a server
- * @param isHidden whether the help leaves them out
- */
-export function addCaptureFlags(command: Command, { forLinks = false, isHidden = false } = {}): void {
+/** @param forLinks whether the command makes signed links, or else captures without a server */
+export function addCaptureFlags(command: Command, forLinks = false): void {
   const all = flags(forLinks);
   for (const group of FIELD_GROUPS) {
     for (const { field, option } of all.filter((flag) => flag.field.group === group)) {
       const { hidden } = settingsOf(field);
-      const isNever = hidden === 'always' || (hidden === 'without server' && !forLinks);
-      command.addOption(option.helpGroup(`${group}:`).hideHelp(isHidden || isNever));
+      command.addOption(option.helpGroup(`${group}:`).hideHelp(hidden === 'always' || (hidden === 'without server' && !forLinks)));
     }
   }
 }

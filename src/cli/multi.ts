@@ -28,10 +28,10 @@ interface MultiFlags extends NetworkFlags {
 }
 
 const HELP = `
-The file has a URL in each line, or is a list of shots, or has \`shots\`, \`defaults\` for all of them, and
-\`server\`, a command that runs meanwhile. A shot has \`url\`, \`file\` or \`html\`,
-\`output\`, \`retries\`, for errors that may go away, and any field of a
-capture request:
+The file has a URL in each line, or is a list of shots, or has \`shots\`,
+\`defaults\` for all of them, and \`server\`, a command that runs meanwhile. A shot
+has \`url\`, \`file\` or \`html\`, \`output\`, \`retries\`, for errors that may go away,
+and any field of a capture request:
 
   server: npm run preview
   defaults: { viewport: { width: 1200 }, storage_state: state.json }
@@ -41,8 +41,7 @@ capture request:
 
 Paths are relative to the working directory, and outputs to --output-dir.
 Pictures without an \`output\` are named after their pages. Flags of capture
-requests, such as --full-page, hold for all shots. They are listed by:
-stillframe capture --help
+requests, such as --full-page, hold for all shots.
 
 Examples:
   stillframe multi urls.txt --output-dir pictures --full-page
@@ -71,7 +70,7 @@ export function addMultiCommand(program: Command): void {
     .option('--report-dir <dir>', 'directory of the report: index.html and junit.xml', 'visual-report')
     .addHelpText('after', HELP);
   addComparisonFlags(multi);
-  addCaptureFlags(multi, { isHidden: true });
+  addCaptureFlags(multi);
   addNetworkFlags(multi.optionsGroup('Network:'));
   multi.option('--server <url>', 'capture on this server, with the API key of STILLFRAME_KEY');
   addSettings(multi, [...CAPTURE_SETTINGS, 'concurrency']).action(async (file: string, flags: MultiFlags, command: Command) => {

@@ -30,7 +30,7 @@ export function addSignCommand(program: Command): void {
       'after',
       '\nExample:\n  stillframe sign https://example.com --key key_01K9Z8Y7X6W5V4T3S2R1Q0P9N8 --expires-in 30d --full-page',
     );
-  addCaptureFlags(sign, { forLinks: true });
+  addCaptureFlags(sign, true);
   addSettings(sign, ['dataDir', 'baseUrl', 'host', 'port']).action((url: string, options: SignOptions, command: Command) =>
     withStore(command, async (store, config) => {
       if (!isId('key', options.key)) throw new OperatorError(`"${options.key}" is not the id of a key. See: stillframe keys list`);
