@@ -79,7 +79,7 @@ const STYLE = `
 body { margin: 2rem; }
 main { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 280px), 1fr)); gap: 2rem 1.5rem; }
 figure { margin: 0; overflow-wrap: anywhere; }
-img, video, .file, .failed p { box-sizing: border-box; width: 100%; aspect-ratio: 16 / 10; border: 1px solid #8886; object-fit: cover; object-position: top; }
+img, video, .file, .failed p { box-sizing: border-box; width: 100%; aspect-ratio: 16 / 10; border: 1px solid #8886; object-fit: cover; object-position: top left; }
 .file, .failed p { display: grid; place-items: center; margin: 0; padding: 1rem; overflow: auto; }
 .failed p { border-color: #b3261e; }
 `;
