@@ -117,7 +117,10 @@ describe('the examples', () => {
   });
 
   it.skipIf(MISSING.curl)('nightly-archive.sh fails with the error of a page that cannot be captured', async () => {
-    const failed = await run('nightly-archive.sh', ['http://10.0.0.1/'], { S3_ENDPOINT: outside.origin });
+    const failed = await run('nightly-archive.sh', ['http://10.0.0.1/'], {
+      ...{ S3_ENDPOINT: outside.origin, S3_BUCKET: 'archive', AWS_REGION: 'eu-west-1' },
+      ...{ AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret' },
+    });
     expect(failed.status).toBe(1);
     expect(failed.stderr).toContain('blocked_destination');
   });
@@ -160,9 +163,11 @@ describe('the examples', () => {
 
   it('are all listed in their README, and run here', () => {
     const [readme, tests] = [join(EXAMPLES, 'README.md'), import.meta.filename].map((file) => readFileSync(file, 'utf8'));
-    for (const name of readdirSync(EXAMPLES).filter((file) => file !== 'README.md')) {
+    for (const name of readdirSync(EXAMPLES).filter((file) => !['README.md', 'ci'].includes(file))) {
       expect(readme).toContain(`(${name})`);
       expect(tests).toContain(`run('${name}'`);
     }
+    // ci-files.test.ts runs those.
+    for (const name of readdirSync(join(EXAMPLES, 'ci'))) expect(readme).toContain(`(ci/${name})`);
   });
 });
