@@ -1,18 +1,12 @@
 /** Runs a command that is silent for minutes, and says meanwhile how long it has run. Plain Node: the package has it for its install script. */
 import { spawn } from 'node:child_process';
 
-const TERMINAL_TICK_MS = 1_000;
-const LOG_TICK_MS = 15_000;
+/** On a terminal, and elsewhere, where each is a line of its own. */
+const TICKS_MS = { terminal: 1_000, log: 15_000 };
 const OUTPUT_KEPT_CHARS = 8_192;
 
-/**
- * @param {string} command
- * @param {string[]} args
- * @param {import('node:child_process').SpawnOptions & {what: string, out?: import('node:tty').WriteStream}} options
- *   what it does, and where its progress goes (default: standard error)
- * @returns {Promise<{status: number | null, output: string}>} null: it could not be started; and the end of its output
- */
-export async function runWithProgress(command, args, { what, out = process.stderr, ...options }) {
+/** @returns the exit code, null if the command could not be started or was ended by a signal, and the end of its output */
+export async function runWithProgress(command, args, { what, out = process.stderr, everyMs, ...options }) {
   const began = Date.now();
   const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
@@ -24,10 +18,8 @@ export async function runWithProgress(command, args, { what, out = process.stder
   };
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', onOutput);
   const line = () => `${doing} … ${Math.round((Date.now() - began) / 1_000)} s`;
-  const timer = setInterval(
-    () => out.write(out.isTTY ? `\r\u001b[2K${line()}` : `${line()}\n`),
-    out.isTTY ? TERMINAL_TICK_MS : LOG_TICK_MS,
-  );
+  const show = () => out.write(out.isTTY ? `\r\u001b[2K${line()}` : `${line()}\n`);
+  const timer = setInterval(show, everyMs ?? (out.isTTY ? TICKS_MS.terminal : TICKS_MS.log));
   const status = await new Promise((ended) => {
     child.once('error', (error) => {
       output += error.message;
