@@ -1,7 +1,7 @@
 /**
  * Modules that are made when they are imported:
  *   `import { source } from './program.js?bundled'`       what runs inside pages, as one script
- *   `import { pages } from 'docs/contents.json?rendered'`  the documentation, as HTML
+ *   `import { groups } from 'docs/contents.json?rendered'` the documentation, as HTML
  */
 import { dirname, resolve } from 'node:path';
 import { build } from 'esbuild';
@@ -39,7 +39,7 @@ async function asModule(asked) {
   const file = asked.replace(ASKED, '');
   if (asked.endsWith('?bundled')) return `export const source = ${JSON.stringify(await bundleForPage(file))};`;
   const { renderDocs } = await import('./render-docs.mjs');
-  return `export const pages = ${JSON.stringify(renderDocs(file))};`;
+  return `export const groups = ${JSON.stringify(renderDocs(file))};`;
 }
 
 /** @returns one script that sets `stillframe` to the exports of the entry */

@@ -8,7 +8,7 @@ const HEAD = `# Options of a capture
 These are the fields of the body of \`POST /v1/screenshot\`. They have the same names
 
 - as flags of \`stillframe capture\`, where \`full_page\` is \`--full-page\`, and \`block_ads: false\` is \`--no-block-ads\`,
-- in signed links and in the capture tool for language models (MCP), where the columns say so: a link has \`viewport.width=800\` for a member and repeats the name for a list, and the tool has \`width\` and \`height\` in place of \`viewport\`,
+- in signed links where the option is marked <kbd>link</kbd>, and in the capture tool for language models where it is marked <kbd>MCP</kbd>: a link has \`viewport.width=800\` for a member and repeats the name for a list, and the tool has \`width\` and \`height\` in place of \`viewport\`,
 - in \`shots.yml\` of \`stillframe multi\`, and in the form of the console.
 
 A capture costs 1 credit, unless an option that it uses costs more.
@@ -20,7 +20,7 @@ A capture costs 1 credit, unless an option that it uses costs more.
 export function optionsPage(): string {
   const groups = FIELD_GROUPS.map((group) => {
     const rows = FIELD_LIST.filter((field) => field.group === group).flatMap(rowsOf);
-    return `\n## ${group}\n\n| Option | Value | Default | Meaning | Links | MCP |\n| - | - | - | - | - | - |\n${rows.join('')}`;
+    return `\n## ${group}\n\n| Option | Value | Default | Meaning |\n| - | - | - | - |\n${rows.join('')}`;
   });
   return HEAD + groups.join('');
 }
@@ -28,14 +28,22 @@ export function optionsPage(): string {
 /** A row for the field, and one for each of its members. */
 function rowsOf(field: Field): string[] {
   const { name, description, price, links, mcp, members, item, opaque } = field;
-  const costs = Object.entries(price ?? {}).map(([value, credits]) => `; \`${value}\` costs ${credits} credits`);
-  const meaning = `${description.replace(/\.$/, '')}${costs.join('')}`;
-  const cells = [`\`${name}\``, valuesOf(field), defaultOf(field), meaning, yes(links !== false), yes(mcp !== undefined && mcp !== false)];
+  const costs = costOf(price);
+  const meaning = `${description.replace(/\.$/, '')}${costs}`;
+  const badges = [...(links === false ? [] : ['link']), ...(mcp === undefined || mcp === false ? [] : ['MCP'])];
+  const cells = [[`\`${name}\``, ...badges.map((badge) => `<kbd>${badge}</kbd>`)].join(' '), valuesOf(field), defaultOf(field), meaning];
   const inner = opaque === true ? [] : (item?.members ?? members);
   return [
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`,
     ...inner.flatMap((member) => rowsOf({ ...member, mcp: member.mcp ?? mcp })),
   ];
+}
+
+function costOf(price: Field['price'] = {}): string {
+  const prices = Object.entries(price);
+  const [[, first] = []] = prices;
+  if (prices.length > 1 && prices.every(([, credits]) => credits === first)) return `; costs ${first} credits`;
+  return prices.map(([value, credits]) => `; \`${value}\` costs ${credits} credits`).join('');
 }
 
 function valuesOf({ type, choices, item, min, max, members }: Field): string {
@@ -50,10 +58,6 @@ function valuesOf({ type, choices, item, min, max, members }: Field): string {
 
 function defaultOf({ type, defaultValue = type === 'boolean' ? false : [] }: Field): string {
   return JSON.stringify(defaultValue) === '[]' ? '' : `\`${String(defaultValue)}\``;
-}
-
-function yes(is: boolean): string {
-  return is ? 'yes' : '';
 }
 
 if (process.argv[1]?.endsWith('write-options.ts')) writeFileSync(new URL('../docs/options.md', import.meta.url), optionsPage());

@@ -1353,7 +1353,7 @@ export interface CaptureError {
     request_id: string;
     /**
      * what this code means
-     * @example https://shots.example.com/docs#navigation_failed
+     * @example https://shots.example.com/docs/errors#navigation_failed
      */
     docs_url?: string;
     /**
@@ -1405,7 +1405,7 @@ export interface ErrorEnvelope {
      *       "message": "The host name \"nowhere.example\" could not be resolved to a public address.",
      *       "retriable": false,
      *       "request_id": "req_01K9Z8Y7X6W5V4T3S2R1Q0P9N8",
-     *       "docs_url": "https://shots.example.com/docs#navigation_failed",
+     *       "docs_url": "https://shots.example.com/docs/errors#navigation_failed",
      *       "details": {
      *         "job_id": "job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8"
      *       }
@@ -3180,7 +3180,7 @@ export interface JobSnapshot {
          *       "message": "The host name \"nowhere.example\" could not be resolved to a public address.",
          *       "retriable": false,
          *       "request_id": "req_01K9Z8Y7X6W5V4T3S2R1Q0P9N8",
-         *       "docs_url": "https://shots.example.com/docs#navigation_failed",
+         *       "docs_url": "https://shots.example.com/docs/errors#navigation_failed",
          *       "details": {
          *         "job_id": "job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8"
          *       }
@@ -3811,7 +3811,7 @@ export interface CaptureFailedEvent {
      *       "message": "The host name \"nowhere.example\" could not be resolved to a public address.",
      *       "retriable": false,
      *       "request_id": "req_01K9Z8Y7X6W5V4T3S2R1Q0P9N8",
-     *       "docs_url": "https://shots.example.com/docs#navigation_failed",
+     *       "docs_url": "https://shots.example.com/docs/errors#navigation_failed",
      *       "details": {
      *         "job_id": "job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8"
      *       }

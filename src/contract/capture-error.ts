@@ -106,7 +106,7 @@ export function toStoredError(thrown: unknown): StoredError {
  */
 export function toWireError({ code, message, retriable, details }: StoredError, requestId: string, docsBase: string) {
   return {
-    ...{ code, message, retriable, request_id: requestId, docs_url: `${docsBase}/docs#${code}` },
+    ...{ code, message, retriable, request_id: requestId, docs_url: `${docsBase}/docs/errors#${code}` },
     ...(details === undefined ? {} : { details: toWireDetails(details, docsBase) }),
   };
 }

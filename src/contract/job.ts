@@ -87,7 +87,7 @@ const wireErrorSchema = z
     docs_url: z
       .string()
       .optional()
-      .meta({ description: 'what this code means', example: 'https://shots.example.com/docs#navigation_failed' }),
+      .meta({ description: 'what this code means', example: 'https://shots.example.com/docs/errors#navigation_failed' }),
     details: z
       .record(z.string(), z.unknown())
       .optional()

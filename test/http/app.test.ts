@@ -19,7 +19,7 @@ describe('paths and methods', () => {
       expect(answer.status).toBe(404);
       expect(answer.json).toMatchObject({ ok: false, error: { code: 'invalid_request', retriable: false } });
       expect(answer.json.request_id).toBe(answer.headers.get('x-request-id'));
-      expect(answer.json.error.docs_url).toBe('http://shots.example/docs#invalid_request');
+      expect(answer.json.error.docs_url).toBe('http://shots.example/docs/errors#invalid_request');
     },
   );
 
@@ -84,7 +84,7 @@ describe('look-ups', () => {
           message: 'No such job for this API key',
           retriable: false,
           request_id: 'same',
-          docs_url: 'http://shots.example/docs#invalid_request',
+          docs_url: 'http://shots.example/docs/errors#invalid_request',
         },
       });
     }

@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import axe from 'axe-core';
 import { describe, expect, it } from 'vitest';
 import { describeInterface } from '../../scripts/openapi.js';
 import { ERROR_CODES, ERROR_TABLE } from '../../src/contract/capture-error.js';
@@ -26,6 +27,10 @@ const document = describeInterface(API, '1.2.3', 'http://shots.example') as Json
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
+
+/** The pages below /docs/; `start` is the page at /docs. */
+const files = readdirSync('docs').flatMap((file) => (file.endsWith('.md') ? [file.replace('.md', '')] : []));
+const names = files.filter((name) => name !== 'start');
 
 describe('openapi.json', () => {
   it('is served as the build made it, with the public address of this server', async () => {
@@ -83,14 +88,13 @@ describe('openapi.json', () => {
   });
 });
 
-describe('the reference page', () => {
+describe('the documentation', () => {
   it('has a section for each error code, with its true status', async () => {
-    const { text: page } = await ask(fakeServices(), '/docs');
+    const { text: page } = await ask(fakeServices(), '/docs/errors');
     for (const code of ERROR_CODES) {
       expect(page).toContain(`id="${code}"`);
       expect(ERROR_REFERENCE[code].statuses.split(', ')[0]).toBe(String(ERROR_TABLE[code].status));
     }
-    expect(page).toContain('STILLFRAME_ALLOW_DESTINATIONS');
   });
 
   it('follows the page at /, which says what runs there, with the first command and links', async () => {
@@ -100,12 +104,12 @@ describe('the reference page', () => {
     expect(page).toContain('curl http://shots.example/v1/screenshot');
     const links = [...page.matchAll(/<h2><a href="([^"]+)"|<a href="(docs[^"]*)"/g)].flatMap(([, one, other]) => one ?? other ?? []);
     expect(links).toEqual(
-      expect.arrayContaining(['docs', 'docs/api', 'docs/options', 'docs/library', 'docs/mcp', 'docs/production#the-console']),
+      expect.arrayContaining(['docs', 'docs/api', 'docs/options', 'docs/reference', 'docs/mcp', 'docs/production#the-console']),
     );
   });
 
   it('is a page of its own, with a strict policy and nothing from elsewhere', async () => {
-    for (const path of ['/', '/docs', '/docs/api', '/docs/search?q=webhook']) {
+    for (const path of ['/', '/docs', '/docs/api', '/docs/reference', '/docs/errors', '/docs/search?q=webhook']) {
       const { headers, text } = await ask(fakeServices(), path);
       expect(headers.get('content-type')).toContain('text/html');
       expect(headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'");
@@ -123,14 +127,8 @@ describe('the reference page', () => {
       page.on('request', (request) => asked.push(request.url()));
       page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
       page.on('pageerror', (error) => complaints.push(error.message));
-      await page.goto(`${served.url}/docs#navigation_failed`);
+      await page.goto(`${served.url}/docs/reference`);
       await page.waitForSelector('#operations-captures-submitScreenshot');
-      // The section that the address names comes into view once the endpoints are drawn.
-      await expect
-        .poll(() => page.evaluate("document.getElementById('navigation_failed').getBoundingClientRect().top / innerHeight"), {
-          timeout: 30_000,
-        })
-        .toBeCloseTo(0, 0);
       await page.click('#operations-captures-submitScreenshot .opblock-summary-control');
       await page.waitForSelector('#operations-captures-submitScreenshot .responses-wrapper');
       expect(await page.locator('.opblock').count()).toBeGreaterThanOrEqual(8);
@@ -141,7 +139,7 @@ describe('the reference page', () => {
         await page.setViewportSize({ width, height: 900 });
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
       }
-      for (const path of ['/docs', '/', '/docs/settings', '/docs/coming-from', '/docs/search?q=capture']) {
+      for (const path of ['/docs', '/', '/docs/errors', '/docs/search?q=capture', ...names.map((name) => `/docs/${name}`)]) {
         await page.goto(served.url + path);
         expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(375);
       }
@@ -152,10 +150,20 @@ describe('the reference page', () => {
 });
 
 describe('the pages of docs/', () => {
-  const names = readdirSync('docs')
-    .filter((file) => file.endsWith('.md'))
-    .map((file) => file.replace('.md', ''));
   const HREF = /<a href="([^"]+)"/g;
+
+  it('are each in one group of the contents', () => {
+    const groups = JSON.parse(readFileSync('docs/contents.json', 'utf8')) as Record<string, string[]>;
+    expect(Object.keys(groups)).toEqual(['Start', 'Capture', 'Integrate', 'Operate', 'Reference']);
+    expect(Object.values(groups).flat().sort()).toEqual([...files].sort());
+  });
+
+  it('begin with a page that has a picture, an example that can be copied, and the way to all others', async () => {
+    const { text } = await ask(fakeServices(), '/docs');
+    expect(text).toMatch(/<h1>Start<\/h1>[\s\S]*<img src="data:image\/webp;base64,/);
+    expect(text).toContain('curl -s http://shots.example/v1/screenshot');
+    for (const name of [...names, 'reference', 'errors']) expect(text).toContain(`<h3><a href="docs/${name}">`);
+  });
 
   it('lead to pages and sections that there are', async () => {
     await using served = await serveApp(fakeServices());
@@ -164,7 +172,7 @@ describe('the pages of docs/', () => {
       expect(answer.status, url.href).toBe(200);
       return await answer.text();
     };
-    const found = ['/', '/docs', ...names.map((name) => `/docs/${name}`), '/docs/search?q=capture'].map(
+    const found = ['/', '/docs', '/docs/reference', '/docs/errors', ...names.map((name) => `/docs/${name}`), '/docs/search?q=capture'].map(
       (path) => new URL(path, served.url),
     );
     const pages = new Map(await Promise.all(found.map(async (url) => [url.href, await read(url)] as const)));
@@ -181,14 +189,77 @@ describe('the pages of docs/', () => {
 
   it('are searched, those first whose headings have the words', async () => {
     const search = async (query: string) => (await ask(fakeServices(), `/docs/search?q=${encodeURIComponent(query)}`)).text;
-    const results = (page: string) => [...page.matchAll(/<h2><a href="([^"]+)"/g)].map(([, href]) => href);
-    expect(results(await search('SIGNATURE verify'))[0]).toBe('../docs/webhooks#verify-the-signature');
-    expect(results(await search('navigation_failed'))).toContain('../docs#navigation_failed');
-    expect(results(await search('STILLFRAME_PORT'))).toContain('../docs/settings#server');
+    const results = (page: string) => [...page.matchAll(/<h2><a href="\.\.\/docs\/?([^"]*)"/g)].map(([, href]) => href);
+    const first = async (query: string) => results(await search(query))[0];
+    expect(await first('SIGNATURE verify')).toBe('webhooks#verify-the-signature');
+    expect(await first('navigation_failed')).toBe('errors#navigation_failed');
+    expect(await first('STILLFRAME_PORT')).toBe('settings#STILLFRAME_PORT');
+    expect(await first('pdf footer')).toBe('options#pdf.footer_template');
+    expect(await first('webhooks localhost')).toBe('webhooks#receive-webhooks-on-localhost');
+    expect(await search('quality')).toContain('encoding <mark>quality</mark>');
     expect(results(await search('no-such-word-anywhere'))).toEqual([]);
     const hostile = await search('"><script>alert(1)</script>');
     expect(hostile).not.toContain('<script>alert');
     expect(hostile).toContain('value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"');
+  });
+});
+
+describe('a page in a browser', () => {
+  it('shows what a search has found, in rows whose names are in one piece, with the text before the contents on a phone', async () => {
+    await using served = await serveApp(fakeServices());
+    const browser = await launchAnyBrowser({ args: QUIET_FLAGS });
+    try {
+      const page = await browser.newPage({ permissions: ['clipboard-read', 'clipboard-write'] });
+      await page.goto(`${served.url}/docs`);
+      await page.keyboard.press('/');
+      await page.keyboard.type('prefer css page size');
+      await page.keyboard.press('Enter');
+      await page.click('.found a');
+      const row = page.locator('tr:target');
+      expect(await row.locator('th code').textContent()).toBe('pdf.prefer_css_page_size');
+      expect(await page.evaluate("document.querySelector('tr:target').getBoundingClientRect().top")).toBeLessThan(200);
+      const background = (at: string) => page.locator(at).evaluate((cell) => getComputedStyle(cell).backgroundColor);
+      expect(await background('tr:target td:last-child')).not.toBe(await background('tr:not(:target) td:last-child >> nth=0'));
+      const broken = `[...document.querySelectorAll('.prose tbody th code')].filter((name) => name.getClientRects().length > 1).length`;
+      for (const width of [1280, 768, 390]) {
+        await page.setViewportSize({ width, height: 844 });
+        expect(await page.evaluate(broken), String(width)).toBe(0);
+      }
+      const tops = await page.evaluate("['.prose', '#contents'].map((each) => document.querySelector(each).getBoundingClientRect().top)");
+      expect((tops as number[])[0]).toBeLessThan((tops as number[])[1] ?? 0);
+      await page.goto(`${served.url}/docs`);
+      await page.click('.prose pre button >> nth=0');
+      await expect.poll(() => page.locator('.prose pre button').first().textContent()).toBe('Copied');
+      expect(await page.evaluate('navigator.clipboard.readText()')).toBe('npx stillframe');
+    } finally {
+      await browser.close();
+    }
+  });
+
+  it.each(['/docs', '/docs/options', '/docs/errors', '/docs/search?q=pdf'])('has no violation of WCAG 2.2 AA at %s', async (path) => {
+    await using served = await serveApp(fakeServices());
+    const browser = await launchAnyBrowser({ args: QUIET_FLAGS });
+    try {
+      const page = await browser.newPage();
+      await page.goto(served.url + path);
+      await page.evaluate(axe.source);
+      for (const [colorScheme, width] of [
+        ['light', 390],
+        ['dark', 1280],
+      ] as const) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 800 });
+        const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+        const run = `axe.run(document, { runOnly: { type: 'tag', values: ${JSON.stringify(tags)} } })`;
+        const { violations } = (await page.evaluate(run)) as { violations: { id: string; nodes: { target: string[] }[] }[] };
+        expect(
+          violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`)),
+          colorScheme,
+        ).toEqual([]);
+      }
+    } finally {
+      await browser.close();
+    }
   });
 });
 

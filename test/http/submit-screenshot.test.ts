@@ -95,7 +95,7 @@ describe('POST /v1/screenshot', () => {
         message: 'The target answered 500.',
         retriable: true,
         request_id: 'mine',
-        docs_url: 'http://shots.example/docs#target_error',
+        docs_url: 'http://shots.example/docs/errors#target_error',
         details: { status: 500, job_id: job.id },
       },
     });

@@ -16,7 +16,7 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     meaning:
       'The request is malformed or not permitted: a field that is out of bounds or unknown, invalid JSON, a body that is too large or nested too deeply, an unknown path or job, a destination that is not public, a CSS selector or script that the browser rejects.',
     advice:
-      'Read details.issues: it names every field with a problem and what is allowed. With details.reason "blocked_destination" the target is a private address: see "Capturing localhost or an intranet" below; for a webhook or upload, an operator can list its origin in STILLFRAME_WEBHOOK_ALLOW. A redelivery that is refused has details.reason delivery_unavailable, delivery_pending or generation_changed.',
+      'Read details.issues: it names every field with a problem and what is allowed. With details.reason "blocked_destination" the target is a private address: see "Capture localhost or an intranet" on the page Security; for a webhook or upload, an operator can list its origin in STILLFRAME_WEBHOOK_ALLOW. A redelivery that is refused has details.reason delivery_unavailable, delivery_pending or generation_changed.',
   },
   unsupported_option: {
     statuses: '400',
@@ -75,7 +75,7 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
     meaning:
       'The page could not be opened: its host has no public address or does not respond, TLS fails, it redirects endlessly or to a private address, or it is a download, an unsupported type, malformed XML or an image that cannot be decoded.',
     advice:
-      'details.net_error holds the browser\'s name for the failure, details.content_type an unsupported type, details.parse_error the problem with the XML. A message about a redirect names both addresses. ignore_https_errors accepts an invalid certificate where STILLFRAME_ALLOW_INSECURE_TLS allows it. An address without a scheme is opened with https: write http:// for a host without it. For a host on your own machine or network see "Capturing localhost or an intranet" below.',
+      'details.net_error holds the browser\'s name for the failure, details.content_type an unsupported type, details.parse_error the problem with the XML. A message about a redirect names both addresses. ignore_https_errors accepts an invalid certificate where STILLFRAME_ALLOW_INSECURE_TLS allows it. An address without a scheme is opened with https: write http:// for a host without it. For a host on your own machine or network see "Capture localhost or an intranet" on the page Security.',
   },
   render_incomplete: {
     statuses: '502',

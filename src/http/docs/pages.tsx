@@ -4,11 +4,37 @@
  */
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
-import { pages } from '../../../docs/contents.json?rendered';
+import { groups } from '../../../docs/contents.json?rendered';
 import { ERROR_CODES, type ErrorCode } from '../../contract/capture-error.js';
 import { Shell } from '../console/layout.js';
 import { ERROR_REFERENCE } from './error-reference.js';
 import { searchDocs } from './search.js';
+
+interface Entry {
+  /** Its path below /docs/; empty for the page at /docs. */
+  name: string;
+  title: string;
+  /** HTML of a sentence. */
+  lead: string;
+  /** The sections that a list of contents names. */
+  headings: readonly { id: string; html: string }[];
+}
+
+/** The pages that are not written in docs/. */
+const MADE_HERE: readonly Entry[] = [
+  { name: 'reference', title: 'Endpoints', lead: 'Every endpoint with its parameters and answers, to be tried out here.', headings: [] },
+  {
+    name: 'errors',
+    title: 'Errors',
+    lead: 'What each error code means, and what to do about it.',
+    headings: ERROR_CODES.map((code) => ({ id: code, html: `<code>${code}</code>` })),
+  },
+];
+const CONTENTS: readonly { title: string; pages: readonly Entry[] }[] = groups.map(({ title, pages }) => ({
+  title,
+  pages: title === 'Reference' ? [...MADE_HERE, ...pages] : pages,
+}));
+const ENTRIES = CONTENTS.flatMap(({ pages }) => pages);
 
 export interface DocsPlace {
   version: string;
@@ -78,83 +104,128 @@ function waysFrom({ hasConsole }: DocsPlace): Way[] {
       };
   return [
     console,
+    { to: 'docs', title: 'Documentation', text: 'Start here: all pages about capturing, integrating and operating, with a search.' },
     { to: 'docs/api', title: 'The HTTP API', text: 'How requests, answers, errors, credits and signed links work.' },
     { to: 'docs/options', title: 'Options of a capture', text: 'Devices, full pages, PDFs, waiting, blocking, and everything else.' },
-    { to: 'docs', title: 'Reference', text: 'Every endpoint, to be tried out here, and what each error means.' },
-    { to: 'docs/library', title: 'Use it from a program', text: 'The typed client for JavaScript, and captures without a server.' },
+    { to: 'docs/reference', title: 'Endpoints', text: 'Every endpoint with its parameters and answers, to be tried out here.' },
     { to: 'docs/mcp', title: 'AI assistants', text: 'Let an assistant look at web pages with the tools of this server.' },
   ];
 }
 
-/** The page at `/docs`, with a section for each error code. */
+/** The page at `/docs/reference`: the endpoints. */
 export function referencePage(place: DocsPlace): string {
   return write(
     place,
-    { title: 'Reference', current: '', up: '' },
+    { title: 'Endpoints', current: 'reference', up: '../' },
     <>
-      <section id="start" class="card prose">
-        <h2>First capture</h2>
-        <FirstCapture baseUrl={place.baseUrl} />
-        <p>
-          The response is 200 with <code>data.cdn_url</code>, or 202 with <code>data.poll_url</code> if the capture takes longer than the
-          server lets a request wait. The API as an OpenAPI file: <a href="openapi.json">openapi.json</a>.
-        </p>
-      </section>
+      <p>
+        The interface of this server at <code>{place.baseUrl}</code>, as its schemas say it. For programs:{' '}
+        <a href="../openapi.json">openapi.json</a>.
+      </p>
       <section id="api" class="card">
-        <h2>Endpoints</h2>
         <div id="swagger-ui">
           <noscript>The endpoints are described in openapi.json.</noscript>
         </div>
       </section>
-      <section id="errors" class="card prose">
-        <h2>Errors</h2>
-        <p>
-          Every failure is{' '}
-          <code>{'{"ok": false, "request_id", "error": {"code", "message", "retriable", "request_id", "docs_url", "details"}}'}</code>. Base
-          decisions on <code>code</code> and <code>retriable</code>, never on the message. If <code>details.job_id</code> is present, look
-          that job up before you submit a new capture.
-        </p>
-        {ERROR_CODES.map((code) => (
-          <ErrorSection code={code} />
-        ))}
-      </section>
-      <PrivateDestinations />
-      <script src="docs/swagger-ui-bundle.js" />
-      <script src="docs/start.js" />
+      <script src="swagger-ui-bundle.js" />
+      <script src="start.js" />
     </>,
   );
 }
 
-/** A page of docs/; null if there is none of this name. */
-export function docsPage(place: DocsPlace, name: string): string | null {
-  const page = pages.find((one) => one.name === name);
-  if (page === undefined) return null;
-  return write(place, { title: page.title, current: name, up: '../' }, <article class="card prose">{raw(page.html)}</article>);
-}
-
-/** The sections that contain all words of a query. */
-export function searchPage(place: DocsPlace, query: string): string {
-  const found = searchDocs(query);
+/** The page at `/docs/errors`, with a section for each error code, which `docs_url` of an error leads to. */
+export function errorsPage(place: DocsPlace): string {
   return write(
     place,
-    { title: 'Search', current: null, up: '../', query },
+    { title: 'Errors', current: 'errors', up: '../' },
     <section class="card prose">
-      <p>{found.length === 0 ? 'Nothing was found.' : `Sections found: ${found.length}`}</p>
-      {found.map(({ to, page, heading, excerpt }) => (
-        <>
-          <h2>
-            <a href={`../${to}`}>{heading === page ? page : `${page}: ${heading}`}</a>
-          </h2>
-          <p>{excerpt}</p>
-        </>
+      <p>
+        Every failure is{' '}
+        <code>{'{"ok": false, "request_id", "error": {"code", "message", "retriable", "request_id", "docs_url", "details"}}'}</code>. Base
+        decisions on <code>code</code> and <code>retriable</code>, never on the message. If <code>details.job_id</code> is present, look
+        that job up before you submit a new capture. A private address is refused unless the operator allows it:{' '}
+        <a href="security#capture-localhost-or-an-intranet">Capture localhost or an intranet</a>.
+      </p>
+      {ERROR_CODES.map((code) => (
+        <ErrorSection code={code} />
       ))}
     </section>,
   );
 }
 
+/** A page of docs/; null if there is none of this name. @param name '' for the page at `/docs`, which leads to all others */
+export function docsPage(place: DocsPlace, name: string): string | null {
+  const page = groups.flatMap(({ pages }) => pages).find((one) => one.name === name);
+  if (page === undefined) return null;
+  // Examples can be copied as they are.
+  const html = page.html.replaceAll('http://127.0.0.1:3000/v1/', `${place.baseUrl}/v1/`);
+  return write(
+    place,
+    { title: page.title, current: name, up: name === '' ? '' : '../' },
+    <>
+      <article class="card prose">{raw(html)}</article>
+      {name === '' ? CONTENTS.map(Overview) : null}
+    </>,
+  );
+}
+
+/** The pages of a group, as cards. */
+function Overview({ title, pages }: (typeof CONTENTS)[number]) {
+  return (
+    <section>
+      <h2>{title}</h2>
+      <ul class="cards ways">
+        {pages
+          .filter(({ name }) => name !== '')
+          .map(({ name, title, lead }) => (
+            <li class="card">
+              <h3>
+                <a href={`docs/${name}`}>{title}</a>
+              </h3>
+              <p>{raw(lead)}</p>
+            </li>
+          ))}
+      </ul>
+    </section>
+  );
+}
+
+/** The rows and sections that contain all words of a query. */
+export function searchPage(place: DocsPlace, query: string): string {
+  const found = searchDocs(query);
+  return write(
+    place,
+    { title: 'Search', current: null, up: '../', query },
+    <>
+      <p role="status">
+        {found.length === 0
+          ? `Nothing was found for “${query}”.`
+          : `${found.length === 1 ? '1 place' : `${found.length} places`} for “${query}”`}
+      </p>
+      {found.length === 0 ? (
+        <p>
+          Try fewer or shorter words, or begin at the <a href="../docs">start page</a>.
+        </p>
+      ) : (
+        <ol class="found">
+          {found.map(({ to, page, section, name, isRow, excerpt }) => (
+            <li class="card">
+              <h2>
+                <a href={`../${to}`}>{isRow ? <code>{name}</code> : name}</a>
+              </h2>
+              <p class="hint">{[page, section].filter((part) => part !== '' && part !== name).join(' › ')}</p>
+              <p>{excerpt.map(({ text, isHit }) => (isHit ? <mark>{text}</mark> : text))}</p>
+            </li>
+          ))}
+        </ol>
+      )}
+    </>,
+  );
+}
+
 interface Written {
   title: string;
-  /** Name of the page; '' for the reference. */
+  /** Name of its entry in the contents. */
   current: string | null;
   /** Leads from the page to the root of the server. */
   up: '' | '../';
@@ -168,9 +239,10 @@ function write({ version, hasConsole }: DocsPlace, { title, current, up, query =
   const head = (
     <>
       <link rel="icon" href={`${files}icon.svg?${version}`} type="image/svg+xml" />
-      {current === '' ? <link rel="stylesheet" href={`${files}swagger-ui.css?${version}`} /> : null}
+      {current === 'reference' ? <link rel="stylesheet" href={`${files}swagger-ui.css?${version}`} /> : null}
       <link rel="stylesheet" href={`${files}page.css?${version}`} />
-      {current === '' ? <script src={`${files}theme.js?${version}`} /> : null}
+      {current === 'reference' ? <script src={`${files}theme.js?${version}`} /> : null}
+      <script src={`${files}docs.js?${version}`} defer />
     </>
   );
   const bar = (
@@ -181,40 +253,84 @@ function write({ version, hasConsole }: DocsPlace, { title, current, up, query =
           <button type="submit">Search</button>
         </form>
       </search>
+      {isHome ? null : (
+        <a class="to-contents" href="#contents">
+          All pages
+        </a>
+      )}
       {hasConsole ? <a href={`${up}console`}>Console</a> : null}
     </>
   );
+  const entry = isHome ? undefined : ENTRIES.find(({ name }) => name === current);
   const document = (
     <Shell title={`${title} · stillframe`} icon={`${files}icon.svg?${version}`} version={version} head={head} bar={bar}>
       <div class={isHome ? 'home' : 'docs'}>
-        {isHome ? null : <Contents up={up} current={current} />}
         <div class="stack">
           <h1>{title}</h1>
+          {entry === undefined || entry.headings.length < 3 ? null : (
+            <details class="on-page card">
+              <summary>On this page</summary>
+              <Headings of={entry} />
+            </details>
+          )}
           {body}
+          {entry === undefined ? null : <Neighbours {...{ entry, up }} />}
         </div>
+        {isHome ? null : <Contents up={up} current={current} />}
       </div>
     </Shell>
   );
   return `<!doctype html>\n${String(document)}`;
 }
 
+function addressOf({ name }: Entry, up: Written['up']): string {
+  return name === '' ? `${up}docs` : `${up}docs/${name}`;
+}
+
+/** After the text in the document, so that a phone shows the text first. */
 function Contents({ up, current }: Pick<Written, 'up' | 'current'>) {
-  const entries = [{ name: '', title: 'Reference' }, ...pages];
   return (
-    <nav aria-label="Documentation">
-      <ul>
-        {entries.map((entry) => (
-          <li>
-            <a
-              href={entry.name === '' ? `${up}docs` : `${up}docs/${entry.name}`}
-              aria-current={entry.name === current ? 'page' : undefined}
-            >
-              {entry.title}
-            </a>
-          </li>
-        ))}
-      </ul>
+    <nav id="contents" aria-label="Documentation">
+      {CONTENTS.map(({ title, pages }) => (
+        <>
+          <h2>{title}</h2>
+          <ul>
+            {pages.map((entry) => (
+              <li>
+                <a href={addressOf(entry, up)} aria-current={entry.name === current ? 'page' : undefined}>
+                  {entry.title}
+                </a>
+                {entry.name === current && entry.headings.length > 1 ? <Headings of={entry} /> : null}
+              </li>
+            ))}
+          </ul>
+        </>
+      ))}
     </nav>
+  );
+}
+
+function Headings({ of }: { of: Entry }) {
+  return (
+    <ul>
+      {of.headings.map(({ id, html }) => (
+        <li>
+          <a href={`#${id}`}>{raw(html)}</a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Leads to the pages before and after. */
+function Neighbours({ entry, up }: { entry: Entry; up: Written['up'] }) {
+  const at = ENTRIES.indexOf(entry);
+  const [before, after] = [ENTRIES[at - 1], ENTRIES[at + 1]];
+  return (
+    <p class="neighbours">
+      {before === undefined ? <span /> : <a href={addressOf(before, up)}>← {before.title}</a>}
+      {after === undefined ? null : <a href={addressOf(after, up)}>{after.title} →</a>}
+    </p>
   );
 }
 
@@ -236,9 +352,9 @@ function ErrorSection({ code }: { code: ErrorCode }) {
   const { statuses, retriable, meaning, advice } = ERROR_REFERENCE[code];
   return (
     <article id={code}>
-      <h3>
+      <h2>
         <code>{code}</code>
-      </h3>
+      </h2>
       <dl>
         <dt>Status</dt>
         <dd>{statuses}</dd>
@@ -250,33 +366,5 @@ function ErrorSection({ code }: { code: ErrorCode }) {
         <dd>{advice}</dd>
       </dl>
     </article>
-  );
-}
-
-function PrivateDestinations() {
-  return (
-    <section id="private-destinations" class="card prose">
-      <h2>Capturing localhost or an intranet</h2>
-      <p>
-        Captures reach public addresses only, so that an API key gives no access to the server's own network. Private, loopback, link-local
-        and other special-purpose addresses are refused, whether given as a name or an address, also in redirects and subresources.
-      </p>
-      <p>
-        An operator may allow some of them: <code>STILLFRAME_ALLOW_DESTINATIONS</code> (or <code>--allow-destinations</code>) takes a
-        comma-separated list of addresses, networks, hosts, or hosts with a port:
-      </p>
-      <pre>
-        <code>STILLFRAME_ALLOW_DESTINATIONS=127.0.0.1:8080,10.20.0.0/16,wiki.intranet npx stillframe</code>
-      </pre>
-      <p>
-        Allowed destinations are open only to captures whose own URL is one of them, not to public pages. Cloud metadata addresses stay
-        blocked.
-      </p>
-      <p>
-        The command <code>stillframe capture http://localhost:8080</code> runs on your own machine, and can reach it without any setting.
-        Receivers of webhooks and uploads have their own setting, <code>STILLFRAME_WEBHOOK_ALLOW</code>: a comma-separated list of origins
-        such as <code>http://127.0.0.1:4000</code>.
-      </p>
-    </section>
   );
 }

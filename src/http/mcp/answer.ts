@@ -72,7 +72,7 @@ function errorFacts({ baseUrl }: McpBackend, error: StoredError, requestId: stri
   );
   return {
     ...{ code, message: ERROR_REFERENCE[code].meaning, retriable, request_id: requestId },
-    ...(baseUrl === null ? {} : { docs_url: `${baseUrl}/docs#${code}` }),
+    ...(baseUrl === null ? {} : { docs_url: `${baseUrl}/docs/errors#${code}` }),
     ...(told.length === 0 ? {} : { details: Object.fromEntries(told) }),
   };
 }

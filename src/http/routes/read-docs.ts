@@ -18,21 +18,24 @@ const TYPES: Record<string, string> = { css: 'text/css; charset=utf-8', js: 'tex
 const load = () => import('../docs/pages.js');
 
 /** The small files of the pages. */
-const PAGE_FILE_NAMES = ['page.css', 'icon.svg', 'theme.js', 'start.js'] as const;
+const PAGE_FILE_NAMES = ['page.css', 'icon.svg', 'theme.js', 'start.js', 'docs.js'] as const;
 
 /** Pages for people, and their files. `/docs/:name` comes last: it matches the paths of the others. */
 export const DOCS: readonly Route[] = [
   pageAt('/', (pages, place) => pages.homePage(place)),
-  pageAt('/docs', (pages, place) => pages.referencePage(place)),
+  pageAt('/docs', (pages, place) => existing(pages.docsPage(place, ''))),
+  pageAt('/docs/reference', (pages, place) => pages.referencePage(place)),
+  pageAt('/docs/errors', (pages, place) => pages.errorsPage(place)),
   pageAt('/docs/search', (pages, place, c) => pages.searchPage(place, (c.req.query('q') ?? '').slice(0, QUERY_MAX_CHARS))),
   ...PAGE_FILE_NAMES.map((name) => fileAt(name, async () => (await import('../docs/page-files.js')).PAGE_FILES[name])),
   ...['swagger-ui.css', 'swagger-ui-bundle.js'].map((name) => fileAt(name, () => readSwagger(name))),
-  pageAt('/docs/:name', (pages, place, c) => {
-    const page = pages.docsPage(place, c.req.param('name') ?? '');
-    if (page === null) throw notFound('No such path');
-    return page;
-  }),
+  pageAt('/docs/:name', (pages, place, c) => existing(pages.docsPage(place, c.req.param('name') ?? ''))),
 ];
+
+function existing(page: string | null): string {
+  if (page === null) throw notFound('No such path');
+  return page;
+}
 
 /** The OpenAPI document, which the build makes (scripts/write-openapi.ts). All responses share the bytes. */
 export const readOpenapi: Route = {

@@ -162,7 +162,7 @@ describe('a failure', () => {
     expect({ isError, images }).toEqual({ isError: true, images: [] });
     expect(facts.error).toMatchObject({ code: 'invalid_request', retriable: false, request_id: expect.stringMatching(/^req_/) });
     expect(JSON.parse(insideOf(texts[0]))).toMatchObject(error);
-    expect(facts.error.docs_url).toMatch(/\/docs#invalid_request$/);
+    expect(facts.error.docs_url).toMatch(/\/docs\/errors#invalid_request$/);
   });
 
   it('of the page is that of POST /v1/screenshot, with its job', async () => {
