@@ -1,6 +1,6 @@
 import type { Store } from '../store/store.js';
 
-export type { Account, ApiKey, NodeFacts } from '../store/store.js';
+export type { Account, ApiKey, NodeFacts, RecentJobs } from '../store/store.js';
 
 /** The part of the store that the HTTP layer uses, directly or through functions of account/, capture/ and webhook/. */
 export type AppStore = Pick<
@@ -27,6 +27,7 @@ export type AppStore = Pick<
   | 'listJobs'
   | 'listKeys'
   | 'nodes'
+  | 'recentJobs'
   | 'redeliver'
   | 'revokeKey'
   | 'rotateSigningSecret'

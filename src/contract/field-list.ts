@@ -1,10 +1,13 @@
 import { z } from 'zod';
+import { FIELD_LABELS } from './field-labels.js';
 import { type FieldMeta, requestFields } from './request-fields.js';
 
 /** A field of a capture request, or a member of one, with what its schema and its `.meta()` say. */
 export interface Field extends Partial<FieldMeta> {
   /** Dotted wire name. */
   name: string;
+  /** What people call it. */
+  label: string;
   /** The type of the value in a request: `boolean`, `number`, `string`, `enum`, `array`, `object`, `record` or `union`. */
   type: string;
   description: string;
@@ -68,6 +71,7 @@ function describe(name: string, schema: z.ZodType, inherited: z.GlobalMeta): Fie
   return {
     ...(own as Partial<FieldMeta>),
     name,
+    label: FIELD_LABELS[name] ?? name,
     type: formsOf(inner).every((form) => form instanceof z.ZodLiteral) ? 'number' : inner.def.type,
     description,
     example,

@@ -248,7 +248,7 @@ export const requestFields = {
   format: z
     .enum(['png', 'jpeg', 'webp', 'bmp', 'pdf'])
     .default('webp')
-    .meta({ group: 'Output', description: 'format of the picture; `jpg` is jpeg', price: { pdf: 3 }, cli: { short: '-f' } }),
+    .meta({ group: 'Output', description: 'format of the picture; `jpg` is jpeg', price: { pdf: 3 }, cli: { short: '-f' }, form: 'first' }),
   quality: whole(limits.QUALITY)
     .default(limits.QUALITY.default)
     .meta({ group: 'Output', description: 'encoding quality; jpeg and webp only', cli: { short: '-q' } }),

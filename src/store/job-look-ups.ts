@@ -1,7 +1,7 @@
 /** Reads of jobs for clients and the console, for both engines. */
 import { type JobState, STORED_JOB_STATES, type StoredJobState } from '../contract/job.js';
 import { FOUND_JOB, type FoundJob, JOB_BY_ID, JOB_BY_IDEMPOTENCY_KEY, type Queries, toSnapshot } from './rows.js';
-import type { JobPage, JobPageRequest, JobStore } from './store.js';
+import type { JobPage, JobPageRequest, JobStore, RecentJobs } from './store.js';
 
 /** Number of jobs that one page examines, so that a rare state needs no scan of all jobs. */
 export const EXAMINED_JOBS_MAX = 1_000;
@@ -9,9 +9,13 @@ export const EXAMINED_JOBS_MAX = 1_000;
 /** Limits of a search for earlier pictures of a URL, for which there is no index: jobs of the account examined, and pictures found. */
 const EARLIER = { examined: 5_000, found: 20 };
 
+/** Ended jobs that a history examines, so that a busy server reads as few as an idle one. */
+const RECENT_MAX = 5_000;
+const HOUR_MS = 3_600_000;
+
 export type JobLookUps = Pick<
   JobStore,
-  'findJob' | 'findJobByIdempotencyKey' | 'listJobs' | 'listAllJobs' | 'earlierPictures' | 'newestJobAt'
+  'findJob' | 'findJobByIdempotencyKey' | 'listJobs' | 'listAllJobs' | 'earlierPictures' | 'recentJobs' | 'newestJobAt'
 >;
 
 /** @param bySeqs reads these jobs, newest first */
@@ -27,10 +31,11 @@ export function jobLookUps(queries: Queries, bySeqs: (seqs: readonly number[]) =
     async listAllJobs(page) {
       const [paused, examined] = await Promise.all([
         isPaused(queries),
-        queries.all<ExaminedJob>('SELECT seq, state FROM jobs WHERE seq < $1 ORDER BY seq DESC LIMIT $2', [
-          page.before ?? Number.MAX_SAFE_INTEGER,
-          EXAMINED_JOBS_MAX,
-        ]),
+        queries.all<ExaminedJob>(
+          `SELECT seq, state, lower(coalesce(url, '')) LIKE $3 ESCAPE '!' AND ($4 = '' OR key_id = $4) AS "isFound" FROM jobs WHERE seq < $1
+            ORDER BY seq DESC LIMIT $2`,
+          [page.before ?? Number.MAX_SAFE_INTEGER, EXAMINED_JOBS_MAX, containing(page.found?.address ?? ''), page.found?.keyId ?? ''],
+        ),
       ]);
       const { seqs, next } = chooseJobs(examined, { states: storedStates(page.state, paused), limit: page.limit });
       return { jobs: (await bySeqs(seqs)).map(toSnapshot), next };
@@ -45,9 +50,23 @@ export function jobLookUps(queries: Queries, bySeqs: (seqs: readonly number[]) =
       );
       return found.map(toSnapshot);
     },
+    recentJobs: async (since) => {
+      const rows = await queries.all<RecentJobs>(
+        `SELECT CAST((ended_at - $1) / $2 AS integer) AS hour, state, rendered_at IS NULL AS shared, count(*) AS jobs
+          FROM (SELECT ended_at, state, rendered_at FROM jobs WHERE ended_at IS NOT NULL AND ended_at >= $1 ORDER BY ended_at DESC LIMIT $3) AS latest
+          GROUP BY 1, 2, 3`,
+        [since, HOUR_MS, RECENT_MAX],
+      );
+      return rows.map(({ hour, state, shared, jobs }) => ({ hour: Number(hour), state, shared: Boolean(shared), jobs: Number(jobs) }));
+    },
     newestJobAt: async () =>
       (await queries.one<{ at: number }>('SELECT enqueued_at AS at FROM jobs ORDER BY seq DESC LIMIT 1'))?.at ?? null,
   };
+}
+
+/** A pattern for LIKE. The text may have nothing that is one. */
+function containing(text: string): string {
+  return `%${text.toLowerCase().replace(/[!%_]/g, '!$&')}%`;
 }
 
 /** Reads a page of a key's jobs, newest first. Each state is read through an index, so that a rare one needs no scan of the others. */
@@ -88,6 +107,7 @@ function storedStates(state: JobState | null, paused: boolean): readonly StoredJ
 interface ExaminedJob {
   seq: number;
   state: StoredJobState;
+  isFound: boolean | number;
 }
 
 /**
@@ -99,7 +119,7 @@ export function chooseJobs(
   examined: readonly ExaminedJob[],
   { states, limit }: { states: readonly StoredJobState[]; limit: number },
 ): { seqs: number[]; next: number | null } {
-  const fitting = examined.filter((job) => states.includes(job.state)).map((job) => job.seq);
+  const fitting = examined.filter((job) => job.isFound && states.includes(job.state)).map((job) => job.seq);
   const seqs = fitting.slice(0, limit);
   if (fitting.length > limit) return { seqs, next: seqs.at(-1) ?? null };
   return { seqs, next: examined.length === EXAMINED_JOBS_MAX ? (examined.at(-1)?.seq ?? null) : null };

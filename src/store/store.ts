@@ -236,6 +236,16 @@ export interface JobPageRequest {
   state: JobState | null;
   before: number | null;
   limit: number;
+  /** Of a list of all jobs, those whose address has this text, in any case; and of this key, null for all. */
+  found?: { address: string; keyId: string | null };
+}
+
+export interface RecentJobs {
+  hour: number;
+  state: 'completed' | 'failed';
+  /** Whether the picture was that of another job. */
+  shared: boolean;
+  jobs: number;
 }
 
 /** A page of jobs; `next` is null on the last. */
@@ -312,6 +322,11 @@ export interface JobStore {
   findJobByIdempotencyKey(accountId: string, key: string): Promise<JobSnapshot | null>;
   /** Returns when the next delayed job is due; null if none is. */
   nextDueAt(): Promise<number | null>;
+  /**
+   * Counts the jobs that have ended since a time, by hour, of the latest 5,000.
+   * @returns counts by the number of the hour after `since`, without empty ones
+   */
+  recentJobs(since: number): Promise<RecentJobs[]>;
   /** Returns when the newest job was submitted (Unix ms); null if there are no jobs. */
   newestJobAt(): Promise<number | null>;
   setQueuePaused(paused: boolean): Promise<void>;

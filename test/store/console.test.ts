@@ -82,10 +82,37 @@ test('jobs of all keys are listed, newest first, by state and page by page', asy
   expect((await list({ state: 'waiting' })).ids).toEqual([]);
 });
 
+test('jobs are found by a part of their address, in which nothing is a pattern, and by key', async ({ store }) => {
+  const [one, other] = [await aCaller(store), await aCaller(store)];
+  const at = async (caller: typeof one, path: string) =>
+    (await aQueued(store, caller, { options: someOptions({ url: `https://example.com/${path}` }) })).id;
+  const [blog, percent, foreign] = [await at(one, 'Blog_1'), await at(one, '100%25!'), await at(other, 'blog_1')];
+  const find = async (address: string, keyId: string | null = null) => {
+    const { jobs } = await store.listAllJobs({ state: null, before: null, limit: 10, found: { address, keyId } });
+    return jobs.map(({ id }) => id);
+  };
+  expect(await find('bLOG_')).toEqual([foreign, blog]);
+  expect(await find('blog', one.keyId)).toEqual([blog]);
+  expect(await find('0%2')).toEqual([percent]);
+  expect(await find('25!')).toEqual([percent]);
+  expect([await find('g%1'), await find('blogx1')]).toEqual([[], []]);
+});
+
+test('the jobs that have ended are counted by hour', async ({ store }) => {
+  const caller = await aCaller(store);
+  const since = NOON - 5 * HOUR_MS;
+  for (const endedAt of [since - 1, since, since + HOUR_MS - 1, NOON]) await aCaptured(store, caller, { endedAt });
+  expect((await store.recentJobs(since)).sort((early, late) => early.hour - late.hour)).toEqual([
+    { hour: 0, state: 'completed', shared: false, jobs: 2 },
+    { hour: 5, state: 'completed', shared: false, jobs: 1 },
+  ]);
+});
+
 test('a page examines 1,000 jobs, and says where the next page starts', () => {
   const looked = Array.from({ length: EXAMINED_JOBS_MAX }, (_, i) => ({
     seq: 5_000 - i,
     state: i === 900 ? ('failed' as const) : ('completed' as const),
+    isFound: true,
   }));
   expect(chooseJobs(looked, { states: ['failed'], limit: 20 })).toEqual({ seqs: [4_100], next: 4_001 });
   expect(chooseJobs(looked.slice(1), { states: ['failed'], limit: 20 })).toEqual({ seqs: [4_100], next: null });

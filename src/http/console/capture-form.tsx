@@ -56,8 +56,14 @@ export function CaptureForm({ formToken, keys, form, error, aside }: CaptureForm
     >
       {error === null ? null : <Problems error={error} issues={issues} />}
       <div class="card">
-        <div class="row">
-          {fields(FIRST_FIELDS)}
+        <div class="go">
+          {fields(FIRST_FIELDS.filter(({ name }) => name === 'url'))}
+          <button type="submit" class="primary">
+            Take the picture
+          </button>
+        </div>
+        <div class="row first">
+          {fields(FIRST_FIELDS.filter(({ kind }) => kind === 'choice'))}
           <SelectField
             name="key"
             id={idOf('key')}
@@ -66,9 +72,7 @@ export function CaptureForm({ formToken, keys, form, error, aside }: CaptureForm
             value={form?.value('key')}
             problem={problemOf('key', issues)}
           />
-          <button type="submit" class="primary">
-            Take the picture
-          </button>
+          {fields(FIRST_FIELDS.filter(({ kind }) => kind === 'switch'))}
         </div>
         <p class="presets">
           <span class="hint">Start from</span>
@@ -85,18 +89,24 @@ export function CaptureForm({ formToken, keys, form, error, aside }: CaptureForm
         <p role="status" data-busy-status />
       </div>
       <div class="aside">{aside}</div>
-      <div class="options">
+      <div class="card options">
+        <div class="options-head">
+          <h2>Options</h2>
+          <input type="search" data-find aria-label="Find an option" placeholder="Find an option, such as “margin”" hidden />
+          <p class="hint" role="status" data-set>
+            <SetOptions form={form} />
+          </p>
+        </div>
         {GROUPS.map((group) => (
-          <details class="card" open={isTouched(group.fields, form, issues)}>
+          <details open={isOpen(group.fields, form, issues)}>
             <summary>
-              <h2>{group.heading}</h2>
+              <h3>{group.heading}</h3>
+              <span class="state busy" data-count hidden />
+              <span class="hint">{group.fields.map(({ label }) => label).join(', ')}</span>
             </summary>
             <div class="fields">{fields(group.fields)}</div>
           </details>
         ))}
-        <p>
-          <button type="submit">Take the picture with these options</button>
-        </p>
       </div>
     </PostForm>
   );
@@ -122,12 +132,12 @@ function Problems({ error, issues }: { error: StoredError; issues: readonly Requ
   return (
     <div class="notice bad" role="alert">
       <p>
-        <strong>The request is not valid</strong> (<a href={`../docs#${error.code}`}>{error.code}</a>)
+        <strong>The request is not valid</strong> (<a href={`../docs/errors#${error.code}`}>{error.code}</a>)
       </p>
       <ul>
         {placed.map(({ path, message, id }) => (
           <li>
-            <a href={`#${id}`}>{path}</a> <Marked text={message} />
+            <a href={`#${id}`}>{labelOf(path)}</a> <Marked text={message} />
           </li>
         ))}
       </ul>
@@ -146,14 +156,33 @@ function isAbout({ path }: RequestIssue, name: string): boolean {
   return path !== '' && FORM_FIELDS.find((field) => field.name.startsWith(`${path}.`))?.name === name;
 }
 
-/** Whether a group is open: it has a value, or a problem; of a new form, the group that most pictures need. */
-function isTouched(fields: readonly FormField[], form: Form | null, issues: readonly RequestIssue[]): boolean {
-  if (form === null) return fields[0]?.group === 'Output';
-  return fields.some((field) => {
-    const { name, kind, defaultValue } = field;
-    const isSet = kind === 'switch' ? isOn(field, form) !== (defaultValue ?? false) : form.value(name).trim() !== '';
-    return isSet || problemOf(name, issues) !== null;
-  });
+/** Whether a group is open: it has a value, or a problem. */
+function isOpen(fields: readonly FormField[], form: Form | null, issues: readonly RequestIssue[]): boolean {
+  return fields.some((field) => isSet(field, form) || problemOf(field.name, issues) !== null);
+}
+
+function isSet(field: FormField, form: Form | null): boolean {
+  if (field.kind === 'switch') return isOn(field, form) !== (field.defaultValue ?? false);
+  return form !== null && form.value(field.name).trim() !== '';
+}
+
+/** How many options are set, with links to them. Scripts keep it up to date (in-browser/capture-page.ts). */
+function SetOptions({ form }: { form: Form | null }) {
+  const set = FORM_FIELDS.filter((field) => field.name !== 'url' && isSet(field, form));
+  if (set.length === 0) return <>No options set</>;
+  return (
+    <>
+      {set.length === 1 ? '1 option set: ' : `${set.length} options set: `}
+      {set.map(({ name, label }) => (
+        <a href={`#${idOf(name)}`}>{label}</a>
+      ))}
+    </>
+  );
+}
+
+/** `viewport.width` is the viewport width, `fail_if_content_missing.0` a text of that field. */
+function labelOf(path: string): string {
+  return FORM_FIELDS.find(({ name }) => path === name || path.startsWith(`${name}.`))?.label ?? path;
 }
 
 function idOf(name: string): string {
@@ -162,12 +191,13 @@ function idOf(name: string): string {
 
 /** One field of a capture request, with its description and what is wrong with it. */
 function CaptureField({ field, form, problem }: { field: FormField; form: Form | null; problem: string | null }) {
-  const { name, kind, description, defaultValue, choices } = field;
+  const { name, label, kind, description, defaultValue, choices } = field;
   const id = idOf(name);
   if (kind === 'choices') {
     return (
       <fieldset class="field" id={id} aria-describedby={`h-${id}${problem === null ? '' : ` e-${id}`}`}>
-        <legend>{name}</legend>
+        <legend>{label}</legend>
+        <code class="wire">{name}</code>
         {choices.map((choice) => (
           <span class="choice">
             <input type="checkbox" id={`${id}-${choice}`} name={name} value={choice} checked={form?.values(name).includes(choice)} />
@@ -178,7 +208,8 @@ function CaptureField({ field, form, problem }: { field: FormField; form: Form |
       </fieldset>
     );
   }
-  const shared = { name, id, label: name, hint: description, problem };
+  const isFirst = field.form === 'first';
+  const shared = { name, id, label, wire: isFirst ? '' : name, hint: isFirst ? '' : description, problem };
   if (kind === 'switch') {
     const box = (labelled: Labelled) => (
       <input type="checkbox" value="on" data-default={defaultValue === true ? 'on' : undefined} checked={isOn(field, form)} {...labelled} />

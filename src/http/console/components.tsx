@@ -3,10 +3,10 @@ import type { Child } from 'hono/jsx';
 import type { StoredError } from '../../contract/capture-error.js';
 import type { JobSnapshot } from '../../contract/job.js';
 
-/** Names and values, as a description list, without those whose value is null. */
-export function Facts({ of }: { of: readonly (readonly [name: Child, value: Child | null])[] }) {
+/** Names and values, as a description list, without those whose value is null. @param wide in two columns where there is room */
+export function Facts({ of, wide = false }: { of: readonly (readonly [name: Child, value: Child | null])[]; wide?: boolean }) {
   return (
-    <dl class="facts">
+    <dl class={wide ? 'facts wide-facts' : 'facts'}>
       {of
         .filter(([, value]) => value !== null)
         .map(([name, value]) => (
@@ -74,6 +74,8 @@ interface FieldProps {
   /** Apart from others of the same name on the page. Default: the name. */
   id?: string;
   label: string;
+  /** Name of the field in requests, which stands beside the label. */
+  wire?: string;
   hint?: string | undefined;
   /** The problem of the value. */
   problem?: string | null | undefined;
@@ -84,7 +86,17 @@ interface FieldProps {
 }
 
 /** A control with its label and its notes. */
-export function Field({ name, id = name, label, hint = '', problem = null, class: look = '', labelLast = false, control }: FieldProps) {
+export function Field({
+  name,
+  id = name,
+  label,
+  wire = '',
+  hint = '',
+  problem = null,
+  class: look = '',
+  labelLast = false,
+  control,
+}: FieldProps) {
   const ids = [...(hint === '' ? [] : [`h-${id}`]), ...(problem === null ? [] : [`e-${id}`])].join(' ');
   const shown = control({
     id,
@@ -96,6 +108,7 @@ export function Field({ name, id = name, label, hint = '', problem = null, class
     <div class={`field ${look}`}>
       {labelLast ? shown : null}
       <label for={id}>{label}</label>
+      {wire === '' ? null : <code class="wire">{wire}</code>}
       {labelLast ? null : shown}
       <Notes {...{ id, hint, problem }} />
     </div>
@@ -210,7 +223,7 @@ export function ErrorNotice({ error }: { error: Pick<StoredError, 'code' | 'mess
         </strong>
       </p>
       <p>
-        Error <a href={`../docs#${error.code}`}>{error.code}</a>
+        Error <a href={`../docs/errors#${error.code}`}>{error.code}</a>
       </p>
     </div>
   );

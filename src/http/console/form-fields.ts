@@ -73,8 +73,9 @@ export function readCaptureForm(form: Form): Record<string, unknown> {
   return body;
 }
 
-function readField({ name, kind, type, defaultValue }: FormField, form: Form): unknown {
-  if (kind === 'switch') return form.has(name) === (defaultValue ?? false) ? undefined : form.has(name);
+function readField(field: FormField, form: Form): unknown {
+  const { name, kind, type, defaultValue = false } = field;
+  if (kind === 'switch') return isOn(field, form) === defaultValue ? undefined : isOn(field, form);
   if (kind === 'choices') return form.has(name) ? form.values(name) : undefined;
   const text = form.value(name).trim();
   if (text === '') return undefined;

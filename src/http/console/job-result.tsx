@@ -85,7 +85,7 @@ function Again({ job, outcome, aboveForm }: { job: JobSnapshot; outcome: Ended['
 
 /** Summarises a job for a heading and for announcements. */
 function summaryOf({ state, result, progress }: JobSnapshot): string {
-  if (result?.outcome.ok === true) return 'The picture is ready';
+  if (result?.outcome.ok === true) return `${result.outcome.data.format === 'pdf' ? 'The PDF' : 'The picture'} is ready`;
   if (result !== null) return 'The capture failed';
   return state === 'active' ? `Capturing, ${progress} %` : `Waiting (${state})`;
 }
@@ -104,15 +104,17 @@ function Taken({ data, baseUrl }: { data: CaptureData; baseUrl: string }) {
         viewerOf(data)
       )}
       <Facts
+        wide
         of={[
-          ['Page', data.finalUrl],
-          ['Size', `${amount(data.width)} × ${amount(data.height)} ${format === 'pdf' ? 'CSS px' : 'px'}, ${format}, ${bytes(data.bytes)}`],
-          ['Time', `${duration(data.durationMs)}${data.cached ? ', from the cache' : ''}`],
-          ['Blocked requests', amount(data.blockedRequests)],
-          ['Egress country', data.egressCountry],
-          ['Captured up to', `${diagnostics.stoppedReason}${diagnostics.truncated ? ', truncated' : ''}`],
+          ['Ended at', data.finalUrl === data.url ? null : data.finalUrl],
+          ['Size', `${amount(data.width)} × ${amount(data.height)} ${format === 'pdf' ? 'CSS px' : 'px'}`],
+          ['File', `${format}, ${bytes(data.bytes)}`],
+          ['Shows', `${EXTENTS[diagnostics.stoppedReason]}${diagnostics.truncated ? ': the page is longer' : ''}`],
+          ['Taken in', data.cached ? 'no time: it came from the cache' : duration(data.durationMs)],
+          ['Requests blocked', data.blockedRequests === 0 ? 'none' : amount(data.blockedRequests)],
+          ['Captured from', data.egressCountry],
           ['Upload', uploadOf(data)],
-          ['Address', <code>{`${baseUrl}/artifacts/${data.artifact}`}</code>],
+          ['Link', <code>{`${baseUrl}/artifacts/${data.artifact}`}</code>],
         ]}
       />
       {captures === undefined ? null : <Further captures={captures.slice(1)} />}
@@ -137,6 +139,16 @@ function Taken({ data, baseUrl }: { data: CaptureData; baseUrl: string }) {
     </>
   );
 }
+
+/** What a picture shows, by the reason why it ends where it does. */
+const EXTENTS: Record<CaptureData['diagnostics']['stoppedReason'], string> = {
+  viewport: 'the view',
+  element: 'an element or a part',
+  end_of_page: 'the whole page',
+  max_height: 'the page up to the greatest height',
+  format_limit: 'as much as the format allows',
+  time_limit: 'as much as the time allowed',
+};
 
 function uploadOf({ upload }: CaptureData): string | null {
   if (upload === undefined) return null;

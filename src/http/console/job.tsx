@@ -1,7 +1,8 @@
 import type { ApiKey } from '../../capture/app-store.js';
 import { notFound } from '../../contract/capture-error.js';
-import { type CaptureOptions, defaultOptions, shownUrl } from '../../contract/capture-request.js';
+import { type CaptureOptions, defaultOptions, HTML_JOB_URL, shownUrl } from '../../contract/capture-request.js';
 import { type DeliveryStatus, deliveryEtag } from '../../contract/delivery.js';
+import { FIELD_LABELS } from '../../contract/field-labels.js';
 import { isId } from '../../contract/ids.js';
 import type { JobSnapshot } from '../../contract/job.js';
 import { isLinkField } from '../../contract/render-link.js';
@@ -9,11 +10,11 @@ import { findDelivery, redeliver } from '../../webhook/redeliver.js';
 import { Facts, LiveStatus, State } from './components.js';
 import { JobResult } from './job-result.js';
 import { PostForm } from './layout.js';
-import { duration, instant, When } from './say.js';
-import { BeforeAfter, pictureOf } from './viewer.js';
+import { amount, duration, instant, When } from './say.js';
+import { BeforeAfter, pictureOf, titleOf } from './viewer.js';
 import type { Answer, FormVisit, Visit } from './visit.js';
 
-/** One job's life: request, stages, picture or failure, and callback. */
+/** One job: its picture or failure, its course, stages, callback and request. */
 export async function jobPage({ services, c, formToken }: Visit): Promise<Answer> {
   const { store } = services;
   const job = await findJob(services, c.req.query('id') ?? '');
@@ -25,7 +26,7 @@ export async function jobPage({ services, c, formToken }: Visit): Promise<Answer
   ]);
   const isMoving = job.result === null || delivery?.state === 'pending';
   return {
-    title: 'Job',
+    title: titleOf(job),
     section: 'jobs',
     body: (
       <>
@@ -33,11 +34,15 @@ export async function jobPage({ services, c, formToken }: Visit): Promise<Answer
         <div class="stack">
           <JobResult job={job} baseUrl={services.places.baseUrl} aboveForm={c.req.query('form') !== undefined} />
           {previous === null ? null : <Previous {...{ job, previous }} now={services.now()} />}
-          <Life job={job} keyOf={key} timings={services.timingsOf(job.id)} />
+          <Course job={job} keyOf={key} />
           <div class="cards wide-cards">
+            <Stages timings={services.timingsOf(job.id)} />
             {delivery === null ? null : <Delivery {...{ delivery, formToken }} />}
-            <Options job={job} options={orders.get(job.id)} />
+            <Options options={orders.get(job.id)} />
           </div>
+          {job.result === null ? null : (
+            <p class="hint">The query of the URL and the options of a request are deleted when its job ends.</p>
+          )}
         </div>
       </>
     ),
@@ -97,62 +102,71 @@ function Previous({ job, previous, now }: { job: JobSnapshot; previous: Earlier;
   );
 }
 
-interface LifeProps {
-  job: JobSnapshot;
-  keyOf: ApiKey | null;
-  timings: Record<string, number> | null;
-}
-
-function Life({ job, keyOf, timings }: LifeProps) {
-  const { result } = job;
+/** What became of a job, from its submission to its end. */
+function Course({ job, keyOf }: { job: JobSnapshot; keyOf: ApiKey | null }) {
+  const { result, url } = job;
   return (
-    <section id="life" class="card" data-live={result === null ? `job?id=${job.id}` : undefined}>
-      <h2>Life</h2>
-      <div class="pair">
-        <Facts
-          of={[
-            ['URL', job.url],
-            ['State', <State job={job} />],
-            ['Submitted', instant(job.enqueuedAt)],
-            ['Ended', result && instant(result.completedAt)],
-            ['Took', result && duration(result.durationMs)],
-            ['Attempts', `${job.attemptsMade} of ${job.attemptBudget}`],
-            ['Worker', result?.workerId || null],
-            ['Mode', job.mode],
-            ['Key', keyOf === null ? job.keyId : `${keyOf.label} (${keyOf.accountName})`],
-            ['Request', <code>{job.requestId}</code>],
-            ['Job', <code>{job.id}</code>],
-          ]}
-        />
-        <div>
-          {timings === null ? null : <Stages timings={timings} />}
-          {timings === null && result?.outcome.ok === true && !result.outcome.data.cached ? (
-            <p class="hint">The stages are known only to the server that took the picture, for its latest 1,000 jobs.</p>
-          ) : null}
-        </div>
-      </div>
+    <section id="course" class="card" data-live={result === null ? `job?id=${job.id}` : undefined}>
+      <h2>The job</h2>
+      <Facts
+        wide
+        of={[
+          ['State', <State job={job} />],
+          ['Page asked for', url === HTML_JOB_URL ? 'HTML from the request' : url],
+          ['Submitted', instant(job.enqueuedAt)],
+          ['Ended', result && `${instant(result.completedAt)}, after ${duration(result.durationMs)}`],
+          ['Attempts', attemptsOf(job)],
+          ['The caller', job.mode === 'sync' ? 'waited for the result' : 'did not wait'],
+          ['Charged to', keyOf === null ? job.keyId : `${keyOf.label} (${keyOf.accountName})`],
+          ['Captured by', result?.workerId || null],
+          ['Job', <code>{job.id}</code>],
+          ['Request', <code>{job.requestId}</code>],
+        ]}
+      />
     </section>
   );
+}
+
+function attemptsOf({ attemptsMade, attemptBudget, result }: JobSnapshot): string {
+  const allowed = attemptBudget === 1 ? '1 attempt allowed' : `${attemptBudget} attempts allowed`;
+  if (attemptsMade === 0) return result === null ? allowed : 'none needed: another capture gave the picture';
+  if (attemptsMade > 1) return `${allowed}, ${attemptsMade} made`;
+  return `${allowed}, ${result?.outcome.ok === true ? 'none needed again' : '1 made'}`;
 }
 
 /** As they follow each other; those that are not named come last. */
 const ORDER = ['store', 'encode', 'shoot', 'stop', 'scroll', 'settle', 'run', 'steps', 'navigate', 'open', 'queue'];
 
-/** How long each stage of a capture took. The bars repeat what the table says. */
-function Stages({ timings }: { timings: Record<string, number> }) {
+const STAGES: Record<string, string> = {
+  queue: 'Waiting in the queue',
+  open: 'Opening a page',
+  navigate: 'Loading the page',
+  steps: 'Steps',
+  run: 'Running the page ahead',
+  settle: 'Waiting until it settles',
+  scroll: 'Scrolling',
+  stop: 'Stopping the page',
+  shoot: 'Taking the picture',
+  encode: 'Encoding',
+  store: 'Storing',
+};
+
+/** How long each stage of a capture took, which only the server that took it knows. The bars repeat what the table says. */
+function Stages({ timings }: { timings: Record<string, number> | null }) {
+  if (timings === null) return null;
   const stages = Object.entries(timings)
     .filter(([name]) => name !== 'total')
     .sort(([one], [other]) => ORDER.indexOf(other) - ORDER.indexOf(one));
   const total = stages.reduce((sum, [, ms]) => sum + ms, 0);
   if (total === 0) return null;
   return (
-    <>
-      <h3>Stages</h3>
+    <section class="card">
+      <h2>Where the time went</h2>
       <table class="stages">
         <tbody>
           {stages.map(([name, ms]) => (
             <tr>
-              <th scope="row">{name}</th>
+              <th scope="row">{STAGES[name] ?? name}</th>
               <td class="number">{duration(ms)}</td>
               <td>
                 <progress max={total} value={ms} aria-hidden="true" />
@@ -161,7 +175,7 @@ function Stages({ timings }: { timings: Record<string, number> }) {
           ))}
         </tbody>
       </table>
-    </>
+    </section>
   );
 }
 
@@ -175,11 +189,12 @@ function Delivery({ delivery, formToken }: { delivery: DeliveryStatus; formToken
     <section id="delivery" class="card" data-live={state === 'pending' ? `job?id=${delivery.jobId}` : undefined}>
       <h2>Callback</h2>
       <Facts
+        wide
         of={[
           ['State', <span class={`state ${TONES[state]}`}>{state}</span>],
           ['To', delivery.url],
           ['Attempts', `${delivery.attempts} of ${delivery.maxAttempts}`],
-          ['Generation', String(delivery.generation)],
+          ['Sent again', delivery.generation === 1 ? 'never' : amount(delivery.generation - 1)],
           ['Last status', lastStatus && String(lastStatus)],
           ['Last error', delivery.lastError],
           ['Last attempt', timeOf(lastAttemptAt)],
@@ -198,15 +213,12 @@ function Delivery({ delivery, formToken }: { delivery: DeliveryStatus; formToken
   );
 }
 
-function Options({ job, options }: { job: JobSnapshot; options: CaptureOptions | undefined }) {
-  if (options === undefined) {
-    if (job.result === null) return null;
-    return <p class="hint">The query of the URL and the options of a request are deleted when its job ends.</p>;
-  }
+function Options({ options }: { options: CaptureOptions | undefined }) {
+  if (options === undefined) return null;
   return (
     <section class="card">
       <h2>Request</h2>
-      <Facts of={givenOptions(options).map(([name, text]) => [<code>{name}</code>, text] as const)} />
+      <Facts wide of={givenOptions(options)} />
     </section>
   );
 }
@@ -214,14 +226,14 @@ function Options({ job, options }: { job: JobSnapshot; options: CaptureOptions |
 const LONGEST_CHARS = 500;
 
 /** The options that differ from the defaults; of private ones, only that they are set. */
-function givenOptions(options: CaptureOptions): [name: string, text: string][] {
+function givenOptions(options: CaptureOptions): [label: string, text: string][] {
   const defaults = Object.entries({ ...options, ...defaultOptions() });
   const given = defaults.flatMap(([name, byDefault]): [string, string][] => {
     const value = options[name as keyof CaptureOptions];
     if (name === 'url' || JSON.stringify(value) === JSON.stringify(byDefault)) return [];
     const wire = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     const text = typeof value === 'string' ? value : JSON.stringify(value);
-    return [[wire, isLinkField(wire) ? text.slice(0, LONGEST_CHARS) : 'set, not shown']];
+    return [[FIELD_LABELS[wire] ?? wire, isLinkField(wire) ? text.slice(0, LONGEST_CHARS) : 'set, not shown']];
   });
-  return [['url', shownUrl(options)], ...given];
+  return [['Address', shownUrl(options)], ...given];
 }

@@ -37,7 +37,7 @@ main:focus { outline: none; }
 .bar nav a[aria-current] { background: var(--block); font-weight: 600; box-shadow: inset 0 -2px var(--accent); }
 main { max-width: 80rem; margin: 0 auto; padding: 1.5rem 1rem 3rem; }
 
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 16rem), 1fr)); gap: 1rem; margin-bottom: 1.5rem; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 14rem), 1fr)); gap: 1rem; margin-bottom: 1.5rem; }
 .card { padding: 1rem 1.25rem; background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
 .card > :last-child { margin-bottom: 0; }
 .narrow { max-width: 40rem; }
@@ -50,6 +50,9 @@ main { max-width: 80rem; margin: 0 auto; padding: 1.5rem 1rem 3rem; }
 .facts div { display: flex; justify-content: space-between; gap: 1rem; padding: .2rem 0; }
 .facts dt { flex: none; color: var(--soft); }
 .facts dd { min-width: 0; margin: 0; text-align: right; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+.facts.wide-facts { columns: 2 22rem; column-gap: 3rem; margin-bottom: .75rem; }
+.wide-facts div { display: grid; grid-template-columns: 9rem minmax(0, 1fr); break-inside: avoid; }
+.wide-facts dd { text-align: left; }
 
 button, input, select, textarea { font: inherit; color: inherit; }
 button, .button { display: inline-block; padding: .45rem .9rem; border: 1px solid var(--control); border-radius: 6px; background: var(--card); color: var(--text); text-decoration: none; cursor: pointer; }
@@ -73,12 +76,17 @@ tbody th { overflow-wrap: anywhere; min-width: 12rem; }
 .fields { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 16rem), 1fr)); gap: 1rem 1.5rem; align-items: start; }
 .field { min-width: 0; margin: 0; padding: 0; border: 0; }
 .wide { grid-column: 1 / -1; }
-.field label, .field legend { display: block; margin-bottom: .25rem; padding: 0; font-weight: 600; }
+.field label, .field legend { display: inline-block; margin: 0 .5rem .25rem 0; padding: 0; font-weight: 600; }
+.field legend { float: left; }
+.field legend + .wire { display: inline-block; margin-top: .3rem; }
+.field .choice { clear: left; }
+.wire { color: var(--soft); font-size: .75rem; overflow-wrap: anywhere; }
 .field .hint, .field .problem { margin: .25rem 0 0; }
-.field input[type=text], .field input[type=password], .field select, .field textarea { width: 100%; padding: .45rem .6rem; border: 1px solid var(--control); border-radius: 6px; background: var(--card); color: var(--text); }
+.field input[type=text], .field input[type=password], .field input[type=search], [data-find], .field select, .field textarea { width: 100%; padding: .45rem .6rem; border: 1px solid var(--control); border-radius: 6px; background: var(--card); color: var(--text); }
 .field input[type=text], .field select { min-height: calc(1.5em + .9rem + 2px); }
 .field textarea { resize: vertical; }
 .field ::placeholder { color: var(--soft); opacity: 1; }
+.switch > .wire { grid-column: 2; }
 .switch, .choice { display: grid; grid-template-columns: auto 1fr; gap: 0 .5rem; align-items: baseline; }
 .switch .hint, .switch .problem { grid-column: 2; }
 .switch label, .choice label { margin: 0; }
@@ -90,8 +98,6 @@ summary { cursor: pointer; }
 summary h2 { display: inline; margin: 0; }
 details[open] > summary { margin-bottom: .75rem; }
 
-.result .facts { columns: 26rem; column-gap: 3rem; }
-.result .facts div { break-inside: avoid; }
 .viewer { margin-bottom: .75rem; }
 .tools { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: .25rem 1rem; margin-bottom: .4rem; font-size: .875rem; }
 .zoom { display: flex; align-items: center; gap: .25rem; }
@@ -134,7 +140,22 @@ details[open] > summary { margin-bottom: .75rem; }
 .thumb.none { place-items: center; color: var(--soft); font-size: 1.5rem; font-weight: 600; }
 .thumb.failed { color: var(--bad); background: var(--bad-back); }
 .thumb.busy { color: var(--busy); background: var(--busy-back); }
+.size { margin-left: auto; }
+.others { position: relative; z-index: 1; font-size: .875rem; }
+.others ul { margin: 0; padding: 0 0 0 1.2rem; }
+.others summary { color: var(--link); }
+.shot:has(.others) { box-shadow: 4px 4px 0 -1px var(--card), 4px 4px 0 0 var(--line); }
 .empty { padding: 3rem 1rem; text-align: center; }
+.history { margin-bottom: 1.5rem; }
+.history svg { display: block; width: 100%; height: 8rem; border-bottom: 1px solid var(--control); }
+.history svg .taken { fill: var(--accent); }
+.history svg .shared { fill: var(--control); }
+.history svg .failed { fill: var(--bad); }
+.legend { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; }
+.legend span::before { content: ''; display: inline-block; width: .8rem; height: .8rem; margin-right: .4rem; border-radius: 2px; background: var(--accent); }
+.legend .shared::before { background: var(--control); }
+.legend .failed::before { background: var(--bad); }
+.axis { display: flex; justify-content: space-between; margin: .25rem 0 .5rem; }
 
 .presets { display: flex; flex-wrap: wrap; align-items: center; gap: .4rem; margin: 1rem 0 0; }
 .presets .button { border-color: var(--line); }
@@ -158,7 +179,25 @@ details[open] > summary { margin-bottom: .75rem; }
 #snippet-problem:empty { display: none; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: .75rem 2.5rem; }
 .cards:empty { display: none; }
-.options { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem; min-width: 0; align-content: start; }
+.options { min-width: 0; padding: 0; }
+.options-head { display: flex; flex-wrap: wrap; align-items: baseline; gap: .5rem 1rem; padding: 1rem 1.25rem .75rem; }
+.options-head h2 { margin: 0; }
+[data-find] { flex: 1; min-width: 12rem; }
+.options-head [data-set] { flex-basis: 100%; margin: 0; }
+[data-set] a + a::before { content: ', '; display: inline-block; white-space: pre; }
+.options details { border-top: 1px solid var(--line); }
+.options summary { display: flex; align-items: baseline; gap: .75rem; padding: .6rem 1.25rem; }
+.options summary::before { content: '▸'; color: var(--soft); }
+.options [open] > summary::before { content: '▾'; }
+.options summary:hover { background: var(--block); }
+.options summary h3 { flex: none; margin: 0; }
+.options summary .hint { flex: 1; min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.options [open] > summary .hint { visibility: hidden; }
+.options .fields { padding: .25rem 1.25rem 1.25rem; }
+.go { display: flex; align-items: flex-end; gap: .75rem; }
+.go .field { flex: 1; }
+.go .primary { padding: .55rem 1.2rem; }
+.go input[type=text] { padding: .55rem .75rem; font-size: 1.0625rem; }
 @media (min-width: 64rem) {
   .capture { grid-template-columns: minmax(0, 1fr) 26rem; grid-auto-flow: dense; align-items: start; }
   .capture > :not(.aside, .options) { grid-column: 1 / -1; }
@@ -175,7 +214,10 @@ progress { width: 100%; accent-color: var(--accent); }
 .filter .field, .row .field { flex: 0 1 13rem; }
 .row .wide { flex: 1 1 18rem; }
 .card > .row:first-child { margin: 0; }
-.row button, .row .switch { margin-top: 1.75rem; }
+.row button, .row .switch { margin-top: 1.9rem; }
+.first .field { flex: 0 1 11rem; }
+.first .switch { flex: none; }
+.filter .address { flex: 1 1 16rem; }
 .pages { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.5rem; margin-top: .75rem; }
 .state { display: inline-block; padding: 0 .5rem; border-radius: 1rem; background: var(--block); color: var(--text); font-size: .875rem; white-space: nowrap; }
 .state.good { background: var(--good-back); color: var(--good); }
@@ -199,6 +241,13 @@ tbody td { min-width: 6.5rem; }
   .bar nav ul { justify-content: space-between; gap: 0; }
   .bar nav a { padding: .4rem .3rem; }
   .row button, .row .switch { margin-top: 0; }
+  h1 { font-size: 1.35rem; }
+  .go { flex-wrap: wrap; }
+  .go .field, .go .primary { flex: 1 1 100%; }
+  .row.first .field { flex: 1 1 40%; }
+  .options summary .hint { display: none; }
+  .options summary h3 { flex: 0 1 auto; }
+  .wide-facts div { grid-template-columns: 7.5rem minmax(0, 1fr); }
   .row .field { flex: 1 1 100%; }
   .filter .field { flex: 1 1 7rem; }
   .stacked thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }

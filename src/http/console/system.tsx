@@ -1,4 +1,4 @@
-import type { NodeFacts } from '../../capture/app-store.js';
+import type { NodeFacts, RecentJobs } from '../../capture/app-store.js';
 import { isShortOfDescriptors, type WireHealth } from '../../contract/health.js';
 import { invalidField } from '../../contract/submission.js';
 import { type Column, Facts, LiveStatus, Table } from './components.js';
@@ -9,11 +9,13 @@ import type { Answer, FormVisit, Visit } from './visit.js';
 /** Health, queue, servers, and who else has the console open. */
 export async function systemPage({ services, console, formToken }: Visit): Promise<Answer> {
   const { store, now } = services;
-  const [health, shared, sessions, use] = await Promise.all([
+  const since = (Math.floor(now() / HOUR_MS) - HISTORY_HOURS + 1) * HOUR_MS;
+  const [health, shared, sessions, use, recent] = await Promise.all([
     services.health(),
     store.nodes(),
     store.countConsoleSessions(now()),
     store.storageUse(),
+    store.recentJobs(since),
   ]);
   const { data, ready } = health;
   const { queue, webhooks, settlement } = data;
@@ -22,6 +24,7 @@ export async function systemPage({ services, console, formToken }: Visit): Promi
     section: 'system',
     body: (
       <>
+        <History recent={recent} since={since} />
         <LiveStatus />
         <div id="health" data-live="system" data-summary={ready ? 'The server is ready.' : 'The server is not ready.'}>
           <p class={`notice ${ready ? 'good' : 'bad'}`}>
@@ -132,6 +135,64 @@ function Card({ title, of }: { title: string; of: readonly (readonly [string, st
     <section class="card">
       <h2>{title}</h2>
       <Facts of={of} />
+    </section>
+  );
+}
+
+const HOUR_MS = 3_600_000;
+const HISTORY_HOURS = 24;
+/** How a bar is divided, from below. */
+const KINDS = [
+  ['taken', 'taken'],
+  ['shared', 'from the cache'],
+  ['failed', 'failed'],
+] as const;
+/** Units of the drawing. */
+const BAR = { width: 26, gap: 4, height: 120 };
+
+/** The jobs of the last day by hour, as a drawing and as a table. */
+function History({ recent, since }: { recent: readonly RecentJobs[]; since: number }) {
+  const hours = Array.from({ length: HISTORY_HOURS }, (_, hour) => {
+    const of = (fits: (each: RecentJobs) => boolean) =>
+      recent.filter((each) => each.hour === hour && fits(each)).reduce((sum, { jobs }) => sum + jobs, 0);
+    return {
+      at: new Date(since + hour * HOUR_MS).toISOString().slice(11, 16),
+      taken: of(({ state, shared }) => state === 'completed' && !shared),
+      shared: of(({ state, shared }) => state === 'completed' && shared),
+      failed: of(({ state }) => state === 'failed'),
+    };
+  });
+  const most = Math.max(1, ...hours.map(({ taken, shared, failed }) => taken + shared + failed));
+  const sums = KINDS.map(([kind, text]) => `${amount(hours.reduce((sum, hour) => sum + hour[kind], 0))} ${text}`);
+  const scale = BAR.height / most;
+  return (
+    <section class="card history">
+      <h2>The last {HISTORY_HOURS} hours</h2>
+      <p class="legend">
+        {KINDS.map(([kind], i) => (
+          <span class={kind}>{sums[i]}</span>
+        ))}
+      </p>
+      <svg viewBox={`0 0 ${HISTORY_HOURS * (BAR.width + BAR.gap)} ${BAR.height + 1}`} aria-hidden="true" preserveAspectRatio="none">
+        {hours.map((hour, i) => {
+          let top = BAR.height;
+          return KINDS.map(([kind]) => {
+            top -= hour[kind] * scale;
+            return <rect class={kind} x={i * (BAR.width + BAR.gap)} y={top} width={BAR.width} height={hour[kind] * scale} />;
+          });
+        })}
+      </svg>
+      <p class="axis hint" aria-hidden="true">
+        {hours.map(({ at }, i) => (i % 6 === 0 ? <span>{at}</span> : null))}
+        <span>now</span>
+      </p>
+      <details>
+        <summary>As a table</summary>
+        <Table
+          columns={[{ name: 'Hour (UTC)' }, ...KINDS.map(([, text]) => ({ name: text, number: true as const }))]}
+          rows={hours.map((hour) => [hour.at, ...KINDS.map(([kind]) => amount(hour[kind]))])}
+        />
+      </details>
     </section>
   );
 }

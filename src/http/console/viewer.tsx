@@ -1,5 +1,6 @@
 /** How stored pictures are shown: as thumbnails, large with zoom, and two on top of each other with a slider. */
 import type { CaptureData } from '../../contract/capture-data.js';
+import { HTML_JOB_URL } from '../../contract/capture-request.js';
 import type { JobSnapshot } from '../../contract/job.js';
 
 /** Address of a stored picture, relative to the pages of the console. */
@@ -10,6 +11,13 @@ export function pictureAt(artifact: string): string {
 /** Whether a result is no picture that a page can show. */
 export function isDocument(format: string): boolean {
   return format === 'pdf' || format === 'mp4' || format === 'html';
+}
+
+/** The address that a job is about, as people write it. */
+export function titleOf({ id, url, result }: JobSnapshot): string {
+  if (url === HTML_JOB_URL) return 'HTML document';
+  const shown = result?.outcome.ok === true ? result.outcome.data.url : url;
+  return shown?.replace(/^https?:\/\//, '').replace(/^([^/?#]+)\/$/, '$1') ?? id;
 }
 
 /** The picture of a job; null for a PDF or video, and for a job that has not succeeded. */
@@ -60,7 +68,7 @@ export function Viewer({ src, alt, width, height, density }: ViewerProps) {
           <button type="button" data-zoom="out" aria-label="Zoom out">
             −
           </button>
-          <output aria-live="polite">Fit</output>
+          <output aria-live="polite" />
           <button type="button" data-zoom="in" aria-label="Zoom in">
             +
           </button>

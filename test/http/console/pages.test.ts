@@ -156,7 +156,7 @@ describe('the form of a capture', () => {
   test('shows a failure, which can be tried again with its options, and what may be followed while it runs', async () => {
     it.services.submit = async () => aFailedJob();
     const { text } = await take({ url: 'https://example.com/?id=5', full_page: 'on' });
-    expect(text).toMatch(/The target answered 500\.[\s\S]*href="..\/docs#target_error"/);
+    expect(text).toMatch(/The target answered 500\.[\s\S]*href="..\/docs\/errors#target_error"/);
     expect(text).toContain('<button type="submit" form="capture">Try again</button>');
     expect(text).toContain('value="https://example.com/?id=5"');
     expect(text).toMatch(/checked="" id="f-full_page"/);
@@ -284,10 +284,39 @@ describe('jobs', () => {
     expectInert(text);
     await visitor.get(`/console/jobs?state=failed&key=${key.id}&cursor=Nw&limit=5`);
     expect(asked).toEqual([
-      { state: null, limit: 20, before: null },
+      { state: null, limit: 20, before: null, found: { address: '', keyId: null } },
       { state: 'failed', keyId: key.id, limit: 5, before: 7 },
     ]);
     expect((await visitor.get('/console/jobs?state=odd')).status).toBe(400);
+  });
+
+  test('are found by a part of their address, of all keys or of one', async () => {
+    const key = await aKey(it, 'one');
+    const asked: unknown[] = [];
+    it.services.store.listAllJobs = async ({ found }) => {
+      asked.push(found);
+      return { jobs: [], next: 7 };
+    };
+    const { text } = await visitor.get(`/console/jobs?address=${encodeURIComponent(` ${HOSTILE}\0`)}`);
+    expect(unescaped(text)).toContain(`href="jobs?${new URLSearchParams({ address: HOSTILE, cursor: 'Nw' })}"`);
+    expectInert(text);
+    await visitor.get(`/console/jobs?address=blog&key=${key.id}`);
+    expect(asked).toEqual([
+      { address: HOSTILE, keyId: null },
+      { address: 'blog', keyId: key.id },
+    ]);
+  });
+
+  test('with one picture, or one failure at one address, are shown once, and say when they are from the cache', async () => {
+    const other = `${'o'.repeat(32)}.webp`;
+    const [cached, taken] = [aCompletedJob({}, { cached: true }), aCompletedJob()];
+    const failures = [1, 2, 3].map(() => aFailedJob({ url: 'https://example.com/down' }));
+    const jobs = [cached, failures[0] ?? taken, aCompletedJob({}, { artifact: other }), taken, ...failures.slice(1)];
+    it.services.store.listAllJobs = async () => ({ jobs, next: null });
+    const { text } = await visitor.get('/console/jobs');
+    expect(text.match(/class="card shot"/g)).toHaveLength(3);
+    expect(text).toMatch(new RegExp(`from the cache[\\s\\S]*1 more like it[\\s\\S]*href="job\\?id=${taken.id}"`));
+    expect(text).toContain('2 more like it');
   });
 
   test('a list without jobs leads to the first picture, or to the other jobs', async () => {
@@ -299,11 +328,12 @@ describe('jobs', () => {
     const found: Record<string, Buffer | 'deleted' | 'busy' | 'not shown'> = { a: Buffer.from('webp'), b: 'deleted', c: 'busy' };
     Object.assign(it.services.console ?? {}, { thumbnail: async (name: string) => found[name[0] ?? ''] ?? null });
     const paper = aCompletedJob({}, { format: 'pdf', artifact: `${'p'.repeat(32)}.pdf` });
-    const [picture, banner] = [aCompletedJob(), aCompletedJob({}, { width: 1280, height: 90 })];
+    const artifact = `${'n'.repeat(32)}.webp`;
+    const [picture, banner] = [aCompletedJob(), aCompletedJob({}, { width: 1280, height: 90, artifact })];
     it.services.store.listAllJobs = async () => ({ jobs: [picture, paper, aFailedJob(), banner], next: null });
     const { text } = await visitor.get('/console/jobs');
     const image = `<img src="thumbnails/${aCapture().artifact}" alt="" loading="lazy" decoding="async"/>`;
-    expect(text.split(image)).toHaveLength(3);
+    expect(text.split(image)).toHaveLength(2);
     expect(text).toContain('<span class="thumb part">');
     expect(text).toContain('<span class="thumb none pdf" aria-hidden="true">PDF</span>');
     expect(text).toContain('<span class="thumb none failed"');
@@ -342,10 +372,11 @@ describe('jobs', () => {
     it.services.store.listAllJobs = async () => ({ jobs: [job, html, old], next: null });
     const list = (await visitor.get('/console/jobs')).text;
     expect(unescaped(list)).toContain(`<a href="job?id=${job.id}" title="${job.url}">${job.url?.replace('https://', '')}</a>`);
-    expect(list).toContain(`<a href="job?id=${html.id}" title="about:html">about:html</a>`);
+    expect(list).toContain(`<a href="job?id=${html.id}" title="about:html">HTML document</a>`);
     expect(list).toContain(`<a href="job?id=${old.id}" title="${old.id}">${old.id}</a>`);
     const { text } = await visitor.get(`/console/job?id=${job.id}`);
-    expect(unescaped(text)).toContain(`<dt>URL</dt><dd>${job.url}</dd>`);
+    expect(unescaped(text)).toContain(`<h1>${job.url?.replace('https://', '')}</h1>`);
+    expect(unescaped(text)).toContain(`<dt>Page asked for</dt><dd>${job.url}</dd>`);
     expectInert(list + text);
     const again = /href="(capture\?url=[^"]+)">Try again</.exec(text)?.[1] ?? '';
     const form = (await visitor.get(`/console/${unescaped(again)}`)).text;
@@ -353,7 +384,7 @@ describe('jobs', () => {
     for (const { id } of [html, old]) expect((await visitor.get(`/console/job?id=${id}`)).text).not.toContain('capture?url=');
   });
 
-  test('a job shows its life, and nothing that its page says is markup', async () => {
+  test('a job shows its course in words, and nothing that its page says is markup', async () => {
     it.services.timingsOf = () => ({ queue: 1, navigate: 60, shoot: 40 });
     const box = { x: 0, y: 0, width: 1, height: 1 };
     const elements = [{ ref: 'e1-0000000-0000000', role: 'button', name: HOSTILE, box, selector: HOSTILE }];
@@ -363,7 +394,8 @@ describe('jobs', () => {
     it.services.deliveries.set(job.id, aDelivery({ jobId: job.id, state: 'failed', lastError: HOSTILE }));
     const { text } = await visitor.get(`/console/job?id=${job.id}`);
     for (const shown of ['The picture is ready', 'Elements that can be acted on']) expect(text).toContain(shown);
-    expect(text).toMatch(/navigate<\/th><td class="number">60 ms/);
+    expect(text).toMatch(/Loading the page<\/th><td class="number">60 ms/);
+    expect(text).toContain('2 attempts allowed, none needed again');
     expectInert(text);
     const etag = unescaped(/name="etag" value="([^"]+)"/.exec(text)?.[1] ?? '');
     const again = () => visitor.post('/console/redeliver', { id: job.id, etag });
@@ -384,9 +416,9 @@ describe('jobs', () => {
     const secrets = { headers: { 'x-key': 'SECRET' }, cookies: [{ name: 'a', value: 'SECRET' }], custom_js: '"SECRET"', proxy };
     const text = await shown({ url: 'https://example.com/page', full_page: true, hide_selectors: [HOSTILE], ...secrets });
     expect(text).toContain('https://example.com/page');
-    expect(text).toMatch(/full_page<\/code><\/dt><dd>true/);
-    expect(text).toMatch(/headers<\/code><\/dt><dd>set, not shown/);
-    expect(text).not.toContain('block_ads');
+    expect(text).toMatch(/Full page<\/dt><dd>true/);
+    expect(text).toMatch(/Request headers<\/dt><dd>set, not shown/);
+    expect(text).not.toContain('Block ads');
     const html = await shown({ html: '<p>SECRET</p>' });
     expect(html).toContain('about:html');
     expect(text + html).not.toContain('SECRET');
@@ -501,6 +533,18 @@ test('the system page tells how much storage is used, and which servers run', as
   expect(text).toMatch(/Pictures<\/dt><dd>12\.3 GB</);
   expect(text).toMatch(/Database<\/dt><dd>5\.6 MB, 1\.2 MB of it unused</);
   expect(text).toMatch(/Limit<\/dt><dd>20\.0 GB</);
+});
+
+test('the system page draws the jobs of the last day by hour', async () => {
+  it.services.store.recentJobs = async () => [
+    { hour: 23, state: 'completed', shared: false, jobs: 30 },
+    { hour: 23, state: 'completed', shared: true, jobs: 10 },
+    { hour: 22, state: 'failed', shared: false, jobs: 4 },
+  ];
+  const { text } = await visitor.get('/console/system');
+  for (const sum of ['30 taken', '10 from the cache', '4 failed']) expect(text).toContain(sum);
+  expect(text.match(/height="90"/g)).toHaveLength(1);
+  expect(text).toMatch(/<td data-name="taken" class="number">30<\/td><td data-name="from the cache" class="number">10<\/td>/);
 });
 
 test('a bug is a page without its cause', async () => {

@@ -10,7 +10,13 @@ export function runCapturePage(): void {
   const form = document.querySelector<HTMLFormElement>('form#capture');
   if (form === null) return;
   const preview = previews(form);
-  const changed = followForm(form, preview);
+  const followed = followForm(form, preview);
+  const changed = () => {
+    showSet(form);
+    followed();
+  };
+  form.addEventListener('input', () => showSet(form));
+  addFinder(form);
   for (const link of form.querySelectorAll<HTMLAnchorElement>('a[data-preset]')) {
     link.addEventListener('click', (event) => {
       event.preventDefault();
@@ -27,7 +33,70 @@ export function runCapturePage(): void {
       changed();
     }
   }
+  showSet(form);
   form.addEventListener('submit', () => keep(form));
+}
+
+/** Says how many options are set, in the form and in each group, with links to them. */
+function showSet(form: HTMLFormElement): void {
+  const fields = new Set(
+    optionsOf(form)
+      .filter(isSet)
+      .map((control) => control.closest('.field')),
+  );
+  const set = [...fields].filter((field) => field !== null);
+  const links = set.map((field) => {
+    const label = field.querySelector('label, legend');
+    const link = document.createElement('a');
+    link.href = `#${label?.getAttribute('for') ?? field.id}`;
+    link.textContent = label?.textContent ?? '';
+    return link;
+  });
+  const count = set.length === 1 ? '1 option set: ' : `${set.length} options set: `;
+  form.querySelector('[data-set]')?.replaceChildren(...(set.length === 0 ? ['No options set'] : [count, ...links]));
+  for (const group of form.querySelectorAll('details')) {
+    const badge = group.querySelector<HTMLElement>('[data-count]');
+    const inside = set.filter((field) => group.contains(field)).length;
+    if (badge === null) continue;
+    badge.hidden = inside === 0;
+    badge.textContent = `${inside} set`;
+  }
+}
+
+function isSet(control: Control): boolean {
+  if (control instanceof HTMLInputElement && control.type === 'checkbox') return control.checked !== (control.dataset.default === 'on');
+  return control.value.trim() !== '';
+}
+
+/** Shows only the options whose label, name or description has all words of a query; an empty one shows the groups as they were. */
+function addFinder(form: HTMLFormElement): void {
+  const finder = form.querySelector<HTMLInputElement>('[data-find]');
+  if (finder === null) return;
+  finder.hidden = false;
+  const groups = [...form.querySelectorAll<HTMLDetailsElement>('.options details')];
+  let opened: HTMLDetailsElement[] | null = null;
+  finder.addEventListener('input', (event) => {
+    event.stopPropagation();
+    const words = finder.value
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== '');
+    opened ??= groups.filter(({ open }) => open);
+    for (const group of groups) {
+      const heading = group.querySelector('h3')?.textContent ?? '';
+      const fields = [...group.querySelectorAll<HTMLElement>('.field')];
+      for (const field of fields) {
+        const text = `${heading} ${field.textContent}`.toLowerCase();
+        field.hidden = !words.every((word) => text.includes(word));
+      }
+      group.hidden = fields.every(({ hidden }) => hidden);
+      group.open = words.length > 0 || opened.includes(group);
+    }
+    if (words.length === 0) opened = null;
+  });
+  finder.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter') event.preventDefault();
+  });
 }
 
 function say(form: HTMLFormElement, text: string): void {
@@ -68,10 +137,11 @@ function keep(form: HTMLFormElement): void {
   const kept = new URLSearchParams();
   for (const control of optionsOf(form)) {
     if (isPrivate.has(control.name.split('.')[0] ?? '')) continue;
-    if (control instanceof HTMLInputElement && control.type === 'checkbox') {
-      const byDefault = control.dataset.default === 'on';
-      if (control.checked !== byDefault) kept.append(control.name, control.checked ? control.value : 'off');
-    } else if (control.value !== '') kept.append(control.name, control.value);
+    if (isSet(control))
+      kept.append(
+        control.name,
+        control instanceof HTMLInputElement && control.type === 'checkbox' && !control.checked ? 'off' : control.value,
+      );
   }
   try {
     localStorage.setItem(KEPT, String(kept));

@@ -1,11 +1,11 @@
 /** The scripts of the console's pages, which add to links and forms. Everything works without them, by loading a page again. */
 
 import { runCapturePage } from './capture-page.js';
+import { copyOnClick } from './copy.js';
 import { addSliders, addZoom } from './pictures.js';
 
 const EVERY_MS = 2_000;
 const LONGEST_WAIT_MS = 30_000;
-const SAID_MS = 2_000;
 
 void followServer();
 showBusyForms();
@@ -106,17 +106,7 @@ function showBusyForms(): void {
 /** Buttons that copy the text of another element. */
 function addCopyButtons(): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-copy]')) {
-    const label = button.textContent;
     button.hidden = navigator.clipboard === undefined;
-    button.addEventListener('click', async () => {
-      const text = document.getElementById(button.dataset.copy ?? '')?.textContent ?? '';
-      button.textContent = await navigator.clipboard.writeText(text).then(
-        () => 'Copied',
-        () => 'Could not be copied',
-      );
-      setTimeout(() => {
-        button.textContent = label;
-      }, SAID_MS);
-    });
+    copyOnClick(button, () => document.getElementById(button.dataset.copy ?? '')?.textContent ?? '');
   }
 }

@@ -19,6 +19,11 @@ function zoomable(viewer: HTMLElement): void {
   const density = Number(viewer.dataset.viewer) || 1;
   const naturalWidth = () => (image.naturalWidth || image.width) / density;
   const factor = () => image.clientWidth / naturalWidth();
+  const show = () => {
+    said.textContent = `${Math.round(factor() * 100)} %`;
+  };
+  if (image.complete) show();
+  image.addEventListener('load', show);
   /** @param to a factor, or null to fit the width; the point of the frame (px) stays where it is */
   const zoom = (to: number | null, at = { x: frame.clientWidth / 2, y: frame.clientHeight / 2 }) => {
     const before = image.clientWidth;
@@ -27,7 +32,7 @@ function zoomable(viewer: HTMLElement): void {
     image.style.width = to === null ? '' : `${naturalWidth() * to}px`;
     const grown = image.clientWidth / before;
     frame.scrollTo(x * grown - at.x, y * grown - at.y);
-    said.textContent = to === null ? 'Fit' : `${Math.round(to * 100)} %`;
+    show();
   };
   const step = (by: 1 | -1) => {
     const now = factor();
