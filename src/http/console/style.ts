@@ -83,7 +83,7 @@ tbody th { overflow-wrap: anywhere; min-width: 12rem; }
 .wire { color: var(--soft); font-size: .75rem; overflow-wrap: anywhere; }
 .field .hint, .field .problem { margin: .25rem 0 0; }
 .field input[type=text], .field input[type=password], .field input[type=search], [data-find], .field select, .field textarea { width: 100%; padding: .45rem .6rem; border: 1px solid var(--control); border-radius: 6px; background: var(--card); color: var(--text); }
-.field input[type=text], .field select { min-height: calc(1.5em + .9rem + 2px); }
+.field input[type=text], .field input[type=search], .field select { min-height: calc(1.5em + .9rem + 2px); }
 .field textarea { resize: vertical; }
 .field ::placeholder { color: var(--soft); opacity: 1; }
 .switch > .wire { grid-column: 2; }
