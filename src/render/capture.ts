@@ -50,7 +50,16 @@ import {
   whileTimePasses,
 } from './page/page-clock.js';
 import { runSteps, waitForFunction } from './page/steps.js';
-import { boundedPage, type DebugSink, DocumentReplaced, isClosed, NoBrowser, type PageSession, SharedLoss } from './page-session.js';
+import {
+  boundedPage,
+  type DebugSink,
+  DocumentReplaced,
+  isClosed,
+  NoBrowser,
+  type PageSession,
+  pageCrashed,
+  SharedLoss,
+} from './page-session.js';
 import { scrollToElement } from './picture/element-picture.js';
 import { scrollThrough, waitForReaction } from './picture/full-page.js';
 import { type Picture, setDensity } from './picture/region-picture.js';
@@ -266,8 +275,9 @@ async function captureOnce(
   } catch (error) {
     order.onStages?.(times.stages({ failed: true }));
     signal.throwIfAborted();
-    lease?.verify();
-    throw lease === null ? error : translate(error, lease.session);
+    if (lease === null) throw error;
+    await lease.awaitCrash();
+    throw translate(error, lease.session);
   } finally {
     // The page closes in the background; the pool kills a browser that fails to close it.
     const release = async () => {
@@ -559,7 +569,5 @@ function translate(error: unknown, session: PageSession): unknown {
   if (session.lost.aborted) return session.lost.reason;
   if (error instanceof CaptureError) return error;
   if (error instanceof DocumentReplaced) return keepsNavigating();
-  if (isClosed(error))
-    return new CaptureError({ code: 'render_crashed', message: 'The browser page crashed during the capture.', cause: error });
-  return error;
+  return isClosed(error) ? pageCrashed(error) : error;
 }

@@ -239,6 +239,11 @@ function tooSlow(): CaptureError {
   });
 }
 
+/** The error of a capture whose page, or browser, has crashed. */
+export function pageCrashed(cause: Error): CaptureError {
+  return new CaptureError({ code: 'render_crashed', message: 'The browser page crashed during the capture.', cause });
+}
+
 /** The cause of a `render_crashed` that another capture in the same browser may have caused. */
 export class SharedLoss extends Error {}
 

@@ -19,6 +19,8 @@ const NETWORK_SERVICE = 'network.mojom.NetworkService';
 /** The state letter, as in ps, of a process stopped by a signal. */
 const STOPPED = 'T';
 const ENDED = ['Z', 'X'];
+/** A flag in include/linux/sched.h. */
+const PF_EXITING = 0x4;
 
 /** @returns null if the process does not exist */
 export function readProcess(pid: number): ProcessEntry | null {
@@ -26,9 +28,11 @@ export function readProcess(pid: number): ProcessEntry | null {
   if (stat === null) return null;
   // The second field, the program's name in brackets, may contain any character, so parsing starts after it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  // A process that is exiting closes its connections before it becomes a zombie.
+  const isExiting = (Number(fields[6]) & PF_EXITING) !== 0;
   return {
     pid,
-    state: fields[0] ?? '?',
+    state: isExiting && fields[0] !== 'Z' ? 'X' : (fields[0] ?? '?'),
     parent: Number(fields[1]),
     group: Number(fields[2]),
     startTime: Number(fields[19]),

@@ -64,6 +64,8 @@ export interface PageLease {
   readonly session: PageSession;
   /** Aborts `session.lost` if the browser has a fault that may have affected the page. */
   verify(): void;
+  /** Must be called after a failure that a crash may have caused: the crash is reported a little later. Takes up to 1 s if the page does not respond. */
+  awaitCrash(): Promise<void>;
   /** Closes page, context and proxy within 2 s, and kills the browser if it does not respond. May be called twice. */
   release(): Promise<void>;
 }
@@ -334,6 +336,7 @@ export class BrowserPool implements AsyncDisposable {
       return {
         session,
         verify: () => browser.verify(),
+        awaitCrash: () => browser.awaitCrash(session),
         release: () => {
           released ??= this.#release(browser, session);
           return released;

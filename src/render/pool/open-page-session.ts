@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import pTimeout from 'p-timeout';
 import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core';
-import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureProxy } from '../../egress/egress.js';
 import { type Emulation, emulateUserAgentInPage, identityOf } from '../emulate/emulation.js';
 import type { ClockScripts } from '../launch/child-clocks.js';
@@ -10,7 +10,7 @@ import type { CdpSession } from '../launch/pipe-session.js';
 import { busyMs, drawsWindows } from '../launch/process-table.js';
 import { INSTALL_CLOCKS } from '../launch/target-policy.js';
 import { clockScripts } from '../page/page-clock.js';
-import { type PageSession, World } from '../page-session.js';
+import { type PageSession, pageCrashed, World } from '../page-session.js';
 
 /** A page session that can be closed, and marked as lost when its browser crashes. */
 export interface OpenPageSession extends PageSession {
@@ -21,6 +21,8 @@ export interface OpenPageSession extends PageSession {
   leasedAt: number | null;
   /** Aborts `lost` with this cause. */
   lose(why: Error): void;
+  /** Whether the renderer answers within `ms`. One that has died does not, even before the browser reports its crash. */
+  answers(ms: number): Promise<boolean>;
   /** Closes page, context and proxy. Has no time limit: the browser may not respond. */
   close(): Promise<void>;
 }
@@ -35,12 +37,10 @@ export interface PageHost {
   temporaryDir: string;
 }
 
-const CRASHED = 'The browser page crashed during the capture.';
-
 /**
  * Opens a new context with one page behind the proxy. May stay pending forever if the browser crashes meanwhile.
  * @param captureProxy belongs to the page session from now on, unless this throws
- * @throws Playwright's Error, after closing everything but the proxy
+ * @throws Playwright's Error, or CaptureError `render_crashed` if the page crashes, after closing everything but the proxy
  */
 export async function openPageSession(host: PageHost, emulation: Emulation, captureProxy: CaptureProxy): Promise<OpenPageSession> {
   const { chromium, renderers, temporaryDir } = host;
@@ -49,22 +49,26 @@ export async function openPageSession(host: PageHost, emulation: Emulation, capt
   try {
     const identity = identityOf(emulation.contextOptions.userAgent, chromiumVersion, HOST);
     if (identity.metadata === null) await context.addInitScript(emulateUserAgentInPage, identity.vendor);
+    const lost = new AbortController();
+    const lose = (cause: Error) => {
+      if (!lost.signal.aborted) lost.abort(pageCrashed(cause));
+    };
     const { page, pid } = await renderers.openPage(() => context.newPage());
+    const onClose = () => lose(new Error('the page was closed'));
+    page.once('close', onClose);
     const cdp = await chromium.takeOver(await context.newCDPSession(page));
+    // Playwright does not report a crash that precedes the end of `newPage`.
+    cdp.on('Inspector.targetCrashed', () => lose(new Error('the renderer crashed')));
     const world = new World(cdp);
     const clockEvent = host.clock ? randomUUID() : null;
-    const [{ frameTree }] = await Promise.all([
+    const preparing = Promise.all([
       cdp.send('Page.getFrameTree'),
+      cdp.send('Inspector.enable'),
       clockEvent === null ? null : installClocks(cdp, clockScripts(clockEvent)),
       world.install(),
     ]);
-    const lost = new AbortController();
-    const lose = (cause: Error) => {
-      if (!lost.signal.aborted) lost.abort(new CaptureError({ code: 'render_crashed', message: CRASHED, cause }));
-    };
-    const onClose = () => lose(new Error('the page was closed'));
-    page.once('crash', () => lose(new Error('the renderer crashed')));
-    page.once('close', onClose);
+    // A crashed renderer does not answer these commands.
+    const [{ frameTree }] = await pTimeout(preparing, { milliseconds: Number.POSITIVE_INFINITY, signal: lost.signal });
     return {
       context,
       page,
@@ -81,6 +85,11 @@ export async function openPageSession(host: PageHost, emulation: Emulation, capt
       pageOptions: emulation.pageOptions,
       leasedAt: null,
       lost: lost.signal,
+      answers: (ms) =>
+        pTimeout(cdp.send('Page.getFrameTree'), { milliseconds: ms, signal: lost.signal }).then(
+          () => true,
+          () => false,
+        ),
       async close() {
         page.off('close', onClose);
         await context.close().finally(() => captureProxy[Symbol.asyncDispose]());

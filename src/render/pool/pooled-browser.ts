@@ -6,7 +6,7 @@ import type { Emulation } from '../emulate/emulation.js';
 import { ChromiumProcess, endsInTime, type LaunchOptions, withTimeout } from '../launch/chromium-process.js';
 import { RendererPriority } from '../launch/process-priority.js';
 import { type BrowserProcess, BrowserProcesses, isStoppedRenderer, killProcess } from '../launch/process-table.js';
-import { SharedLoss } from '../page-session.js';
+import { isClosed, pageCrashed, SharedLoss } from '../page-session.js';
 import { applyPageEmulation, type OpenPageSession, openPageSession, type PageHost, Renderers } from './open-page-session.js';
 import { BROWSER_ROOM_BYTES } from './profile-dir.js';
 
@@ -23,6 +23,8 @@ const OPEN_TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = ANSWER_TIMEOUT_MS;
 /** The time limit for resizing an open page, which is immediate unless its browser has stopped drawing. */
 const EMULATE_TIMEOUT_MS = 5_000;
+/** How long a page may take to show that its renderer lives. */
+const PAGE_ANSWERS_MS = 1_000;
 /** A capture that takes this long may be waiting for a browser that has stopped drawing. */
 const LONG_LEASE_MS = 5_000;
 
@@ -130,9 +132,11 @@ export class PooledBrowser implements AsyncDisposable {
   async take(emulation: Emulation): Promise<OpenPageSession> {
     const index = this.#warm.findIndex((entry) => entry.key === emulation.key);
     const [found] = index === -1 ? [] : this.#warm.splice(index, 1);
-    let session = await (found?.session ?? this.#open(emulation));
-    // An unused page may have crashed, but its context and proxy are still open.
-    if (session.lost.aborted) [session] = await Promise.all([this.#open(emulation), this.close(session)]);
+    const opened = await found?.session.catch(() => null);
+    let session = opened ?? (await this.#open(emulation));
+    // The crash of an unused page may not have been reported yet. Its context and proxy are still open.
+    if (session === opened && !(await session.answers(PAGE_ANSWERS_MS)))
+      [session] = await Promise.all([this.#open(emulation), this.close(session)]);
     try {
       await withTimeout(applyPageEmulation(session, emulation.pageOptions), EMULATE_TIMEOUT_MS);
     } catch (error) {
@@ -182,6 +186,12 @@ export class PooledBrowser implements AsyncDisposable {
     if (fault !== null) this.#lose(fault);
   }
 
+  /** After a failure of the page, waits until it has shown that its renderer lives, or its crash has been reported. */
+  async awaitCrash(session: OpenPageSession): Promise<void> {
+    this.verify();
+    await session.answers(PAGE_ANSWERS_MS);
+  }
+
   ownProcesses(): BrowserProcess[] {
     return this.gone ? [] : this.#processes.list(this.options.now());
   }
@@ -216,7 +226,7 @@ export class PooledBrowser implements AsyncDisposable {
     } catch (error) {
       if (error instanceof TimeoutError) this.#lose('a page could not be opened');
       await captureProxy[Symbol.asyncDispose]();
-      throw error;
+      throw isClosed(error) ? pageCrashed(error) : error;
     }
   }
 

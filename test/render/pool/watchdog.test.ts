@@ -263,3 +263,29 @@ function membersOf(leader: number, role: string): number[] {
     .map(({ pid }) => pid)
     .filter((pid) => roleOf(pid) === role);
 }
+
+describe('a renderer that is killed', () => {
+  it('while the answer of the document is awaited is a crash, and no failure of the target', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void silent.close());
+    await using lease = await aVisit();
+    silent.once('request', () => {
+      for (const pid of membersOf(lease.browser, 'renderer')) process.kill(pid, 'SIGKILL');
+    });
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
+    const outcome = await lease.session.cdp.send('Page.navigate', { url });
+    expect(outcome.errorText).toBe('net::ERR_ABORTED');
+    await lease.awaitCrash();
+    expect(lease.session.lost.reason).toMatchObject(CRASHED);
+  });
+
+  it('in advance of its capture is not handed to it, however soon that begins', async () => {
+    await using test = await aPool();
+    await until(() => test.pool.readyBrowsers() === 1);
+    const [browser = 0] = browserPids(test.runDir);
+    for (const pid of membersOf(browser, 'renderer')) process.kill(pid, 'SIGKILL');
+    await using lease = await visit(test, site.url);
+    expect(await lease.page.title()).toBe('fixture');
+    expect(lease.session.lost.aborted).toBe(false);
+  });
+});
