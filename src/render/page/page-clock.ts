@@ -124,10 +124,10 @@ export async function advanceTime(
     if (wasHeld) page.clock.addHolders(holding);
     const leftMs = ms - run.aheadMs - run.realTimeMs;
     const talk = page.session.clockEvent === null || page.realTime ? 'off' : network.realTimeReason();
-    // The page handles a response, and may send another request, before more time passes.
+    // The page handles a response, and may send another request or open a socket, before more time passes.
     if (wasHeld && (page.held || talk === null)) {
       await runAhead(0, false);
-      if (network.isHolding()) continue;
+      continue;
     }
     if (page.held) {
       const slice = Math.min(talk === null ? sliceMs : REAL_PACE_MS, leftMs);
@@ -137,7 +137,7 @@ export async function advanceTime(
     }
     if (talk !== null) {
       // The page's work takes its real time, however far its clock has run.
-      if (run.realTimeBecause === null) run.aheadMs = 0;
+      if (run.realTimeBecause === null) Object.assign(run, { aheadMs: 0, realTimeMs: 0 });
       run.realTimeBecause = talk;
       await deadlines.sleep(Math.min(REAL_PACE_MS, leftMs, Math.max(0, endsAt - monotonicNow())));
     } else {
@@ -147,7 +147,7 @@ export async function advanceTime(
       const nextMs = await runAhead(slice, draws);
       const restMs = leftMs - slice;
       // Nothing happens until the end.
-      if (restMs > 0 && nextMs > restMs && network.isIdle()) await runAhead(restMs, true);
+      if (restMs > 0 && nextMs > restMs && network.isIdle() && network.realTimeReason() === null) await runAhead(restMs, true);
     }
     run.realTimeMs += monotonicNow() - began;
   }
