@@ -549,7 +549,7 @@ async function loadInRealTime(page: OpenPage, shown: DocumentState): Promise<nev
 /** The document's current address, including changes by scripts and the fragment. */
 function finalUrl(session: PageSession, shown: DocumentState, options: CaptureOptions): string {
   const current = session.page.url();
-  return shownAddress(/^https?:/.test(current) ? current : shown.url, options);
+  return shownAddress(/^https?:/.test(current) ? current : shown.address, options);
 }
 
 /** Marks a crash in a dedicated browser as final, so that it is not retried. Other errors, such as a full disk, are unchanged. */

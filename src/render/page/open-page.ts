@@ -172,6 +172,8 @@ export interface DocumentState {
   readonly frameId: string;
   /** The committed URL; `chrome-error:` for the browser's own error pages. */
   readonly url: string;
+  /** The URL, or for a `blob:` or `data:` document, which only this page can open, that of the document that led to it. */
+  readonly address: string;
   /** The type determined by Chromium. */
   readonly mimeType: string;
   /** For the browser's error page, the URL that could not be shown; else null. */
@@ -252,10 +254,12 @@ class MainDocument {
 
   #commit(frame: { id: string; url: string; urlFragment?: string; mimeType: string; unreachableUrl?: string }): void {
     const unreachableUrl = frame.unreachableUrl ?? null;
+    const url = withFragment(frame);
     this.current = {
       number: (this.current?.number ?? 0) + 1,
       frameId: frame.id,
-      url: withFragment(frame),
+      url,
+      address: /^(blob|data):/.test(url) ? (this.current?.address ?? url) : url,
       mimeType: frame.mimeType,
       unreachableUrl,
       lead: unreachableUrl === null ? null : (this.lastFailure?.lead ?? null),

@@ -156,6 +156,9 @@ describe('custom_js', () => {
   it('may navigate to another page, which is captured', async () => {
     const { finalUrl } = await rig.capture(site.url('/static'), { custom_js: 'location.href = "/article"' });
     expect(finalUrl).toBe(site.url('/article'));
+    const toBlob = "location.href = URL.createObjectURL(new Blob(['<h1>Made here</h1>'], { type: 'text/html' }))";
+    const made = await rig.capture(site.url('/static'), { custom_js: toBlob, fail_if_content_missing: ['Made here'] });
+    expect(made.finalUrl).toBe(site.url('/static'));
     expect(await rig.failure(site.url('/static'), { custom_js: 'location.href = "/status/404"' })).toMatchObject({ code: 'target_error' });
   });
 
