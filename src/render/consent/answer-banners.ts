@@ -60,7 +60,7 @@ export async function answerBanners(tools: BannerTools): Promise<Omit<BannerRepo
   const rest = inView
     ? await world.call('banners.dismiss', { whole: false, click: answer.outcome !== 'rejected' })
     : { refused: 0, hidden: 0 };
-  const laid = (css === '' ? 0 : await world.call('consent.applyHidingRules', { css, count: true })) + (await tools.hideMore());
+  const laid = (css === '' ? 0 : await world.call('consent.applyHidingRules', { css, banners: true })) + (await tools.hideMore());
   const rejected = answer.outcome === 'rejected' || rest.refused > 0;
   const hidden = answer.outcome === 'hidden' || seen.hidden > 0 || laid > 0 || rest.hidden > 0;
   const scrollFreed = (rejected || hidden || tools.refusedPlatform) && (await world.call('banners.restorePage'));

@@ -127,7 +127,7 @@ export class PageGuard {
     const general = on.includes('cookies') ? bannerCss(engines, on, { url, base: true, host: true }) : null;
     const seen = await world.call('consent.inspect', general);
     const css = `${this.#hostCss(url)}\n${hidingCss(engines, on, { url, features: seen })}`.trim();
-    if (css !== '') await world.call('consent.applyHidingRules', { css, count: false });
+    if (css !== '') await world.call('consent.applyHidingRules', { css, banners: false });
     await this.#applyProcedural(url, false);
     if (general === null) return NO_BANNER;
     const special = bannerCss(engines, on, { url, features: seen });

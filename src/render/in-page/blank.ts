@@ -82,8 +82,11 @@ function coversView(element: Element): boolean {
   return areaInView(element.getBoundingClientRect()) >= 0.95 * innerWidth * innerHeight;
 }
 
-function hasContent(scope: Element): boolean {
-  const nodes = document.createTreeWalker(scope, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
+/** @param without an element that does not count, nor what is inside of it */
+export function hasContent(scope: Element, without: Element | null = null): boolean {
+  const nodes = document.createTreeWalker(scope, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT, (node) =>
+    node === without ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT,
+  );
   for (let looked = 0; nodes.nextNode() !== null; looked++) if (looked === NODES_MAX || isContent(nodes.currentNode)) return true;
   return false;
 }

@@ -262,3 +262,31 @@ describe.concurrent('pages that only mention cookies', () => {
     expect(before).toBeGreaterThan(50);
   });
 });
+
+describe.concurrent('a page about cookies', () => {
+  const POLICY = '<h1>Cookie policy</h1><p>We use cookies on this website. You can accept or reject them.</p>';
+  const BUTTONS = '<div class="box"><button>Accept all</button> <button>Reject all</button></div>';
+  const RULES = '##.cookie-policy:not(body):not(html)\n##.gdpr';
+
+  it.each([
+    ['has the name of a banner', `<main class="cookie-policy gdpr">${POLICY}${BUTTONS}</main>`],
+    [
+      'has its buttons elsewhere',
+      `<main class="cookie-policy gdpr">${POLICY}</main><div style="${FIXED}"><p>We use cookies.</p>${BUTTONS}</div>`,
+    ],
+    ['is fixed', `<main class="cookie-policy gdpr" style="position:fixed;inset:0">${POLICY}${BUTTONS}</main>`],
+    ['is sticky', `<main class="cookie-policy gdpr" style="position:sticky;top:0">${POLICY}${BUTTONS}</main>`],
+    ['is no main element', `<div class="cookie-policy gdpr">${POLICY}${BUTTONS}</div>`],
+  ])('is shown whole if it %s, also with rules of a list that hide such boxes', async (_what, body) => {
+    const url = `http://page.test/${++visits}`;
+    web.page(url, `<body>${body}</body>`);
+    for (const lists of [undefined, { cookies: RULES }]) {
+      await using visited = await visit(url, { block_cookie_banners: true }, lists === undefined ? {} : { lists });
+      // A banner that appears later, or rules that arrive later, find the same page.
+      for (let times = 0; times < 2; times++) {
+        await visited.guard.answerBanners(AbortSignal.timeout(20_000));
+        expect(await visited.page.isVisible('h1')).toBe(true);
+      }
+    }
+  });
+});

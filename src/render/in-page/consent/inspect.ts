@@ -1,7 +1,7 @@
-import { adopt, keepAdopted, sheetOf } from '../dom.js';
+import { adopt, all, keepAdopted, sheetOf } from '../dom.js';
 import { cachedNames } from '../dom-cache.js';
 import { hide, hideBackdrops } from './dismiss.js';
-import { boxesByName, boxesOnTop, documentAsBanner, findBanners, hasFrameOnTop, isShown } from './overlays.js';
+import { boxesByName, boxesOnTop, documentAsBanner, findBanners, hasFrameOnTop, isPageItself, isShown } from './overlays.js';
 
 export interface BannerInspection {
   ids: string[];
@@ -47,7 +47,7 @@ export function inspect(bannerCss: string | null): BannerInspection {
   const banners = findBanners([...onTop, ...boxesByName()]);
   if (banners.length > 0) return { ...seen, hasBanner: true, framed: banners.some((banner) => banner.framed) };
   seen.hasFrameOnTop = hasFrameOnTop(onTop);
-  if (bannerCss !== '' && !laidSheets.has(bannerCss)) seen.hidden = applyHidingRules({ css: bannerCss, count: true });
+  if (bannerCss !== '' && !laidSheets.has(bannerCss)) seen.hidden = applyHidingRules({ css: bannerCss, banners: true });
   return seen;
 }
 
@@ -67,12 +67,14 @@ export function hideLateBanners(): void {
 
 /**
  * Applies hiding rules that the document's content policy cannot prevent. They stay in force.
- * @returns the number of boxes in view that they hid, if `count` is set
+ * @param given.banners whether they hide banners: these are counted, and rules that would hide the page itself are left out
+ * @returns the number of boxes in view that they hid
  */
-export function applyHidingRules({ css, count }: { css: string; count: boolean }): number {
+export function applyHidingRules({ css, banners }: { css: string; banners: boolean }): number {
   const sheet = laidSheets.get(css) ?? sheetOf(css);
   laidSheets.set(css, sheet);
-  const hit = count ? shownMatches(sheet) : 0;
+  if (banners) sparePage(sheet);
+  const hit = banners ? shownMatches(sheet) : 0;
   keepAdopted([sheet]);
   return hit;
 }
@@ -83,6 +85,13 @@ export function hidingRules(): string[] {
   return sheets.flatMap((sheet) =>
     [...(sheet?.cssRules ?? [])].flatMap((rule) => (rule instanceof CSSStyleRule ? [rule.selectorText] : [])),
   );
+}
+
+function sparePage(sheet: CSSStyleSheet): void {
+  for (let at = sheet.cssRules.length - 1; at >= 0; at--) {
+    const rule = sheet.cssRules[at];
+    if (rule instanceof CSSStyleRule && all(rule.selectorText).some((match) => isShown(match) && isPageItself(match))) sheet.deleteRule(at);
+  }
 }
 
 function shownMatches(sheet: CSSStyleSheet): number {

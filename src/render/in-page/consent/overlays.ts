@@ -1,4 +1,5 @@
-import { areaInView, flatTreeParent, hasVisibleStyle, isPage, matches, trees } from '../dom.js';
+import { hasContent } from '../blank.js';
+import { areaInView, documentProperty, flatTreeParent, hasVisibleStyle, isPage, matches, trees } from '../dom.js';
 import { cachedNames } from '../dom-cache.js';
 import { ABOUT_COOKIES, asksForConsent, CONSENT_FRAME, refuses, talksOfConsent } from './words.js';
 
@@ -30,6 +31,7 @@ const TEXT_FIELDS =
 const SETTINGS_LABEL = /setting|preference|choice|polic|manage|notice/i;
 const NAMED =
   '[id*="cookie" i],[class*="cookie" i],[id*="consent" i],[class*="consent" i],[id*="gdpr" i],[class*="gdpr" i],[id*="privacy-b" i]';
+const MAIN = 'main, [role="main"]';
 const LABELLED = '[aria-label*="cookie" i]';
 const NAMES = /cookie|consent|gdpr|privacy-b/i;
 const NAMED_AS_BANNER = /banner|notice|bar\b|popup|pop-up|modal|dialog|overlay|consent|message|msg|alert|law|wall|layer|box|info|gdpr/i;
@@ -109,11 +111,19 @@ function isOverlay(element: HTMLElement): boolean {
 
 /** A fixed element that fills the view and scrolls contains the page itself. */
 function isAppShell(element: HTMLElement): boolean {
+  if (matches(element, MAIN)) return true;
   if (element.clientWidth < innerWidth * 0.9 || element.clientHeight < innerHeight * 0.9) return false;
-  if (element.querySelector('main, article, [role="main"]') !== null) return true;
+  if (element.querySelector(`${MAIN}, article`) !== null) return true;
   return [element, ...element.children].some(
     (part) => part.scrollHeight > part.clientHeight * 1.5 && part.clientHeight > innerHeight * 0.5,
   );
+}
+
+/** Whether the element is the page's own content, such as a text about cookies that has the name of a banner. */
+export function isPageItself(element: Element): boolean {
+  if (overlayAncestor(element) !== null) return false;
+  const root = documentProperty('documentElement');
+  return matches(element, MAIN) || element.querySelector(MAIN) !== null || (root !== null && !hasContent(root, element));
 }
 
 /** Boxes in normal flow whose names suggest a banner. */
@@ -126,6 +136,7 @@ export function boxesByName(): HTMLElement[] {
     if (boxes.length === CANDIDATES_MAX) break;
     if (!NAMED_AS_BANNER.test(`${element.id} ${element.getAttribute('class') ?? ''}`)) continue;
     if (isPage(element) || !isShown(element)) continue;
+    if (isPageItself(element)) continue;
     if (overlayAncestor(element) === null && (isProse(element) || !ABOUT_COOKIES.test(deepText(element)))) continue;
     boxes.push(element);
   }
