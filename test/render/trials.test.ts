@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { run as isolation } from '../trials/isolation.js';
+import { run as killed } from '../trials/killed.js';
 import { run as realPages } from '../trials/real-pages.js';
 
 it('real-pages: Markdown holds the text', async () => {
@@ -10,4 +11,10 @@ it('real-pages: Markdown holds the text', async () => {
 it('isolation: nothing is found of another visit or account', async () => {
   const { problems } = await isolation({ pairs: 2 });
   expect(problems).toEqual([]);
+});
+
+it('killed: a process that dies or stops at any stage costs an attempt at most, and no other capture', async () => {
+  const { problems, figures } = await killed({ every: 29, judge: 0, timeout: 30_000 });
+  expect(problems).toEqual([]);
+  expect(figures.cases).toBe(12);
 });
