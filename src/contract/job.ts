@@ -76,12 +76,10 @@ const attemptsMade = z.number().meta({ description: 'attempts so far', example: 
 const wireErrorSchema = z
   .object({
     code: z.enum(ERROR_CODES).meta({ description: 'what went wrong; decide by this and `retriable`' }),
-    message: z
-      .string()
-      .meta({
-        description: 'for people; may change',
-        example: 'The host name "nowhere.example" could not be resolved to a public address.',
-      }),
+    message: z.string().meta({
+      description: 'for people; may change',
+      example: 'The host name "nowhere.example" could not be resolved to a public address.',
+    }),
     retriable: z.boolean().meta({ description: 'whether the same request may succeed later', example: false }),
     request_id: jobFields.request_id,
     docs_url: z

@@ -225,7 +225,8 @@ export const requestFields = {
     }),
   full_page_algorithm: z.enum(['by_sections', 'native']).default('by_sections').meta({
     group: 'What to capture',
-    description: 'how a full page is captured: with pinned elements moved to where they belong, or as the view at the top of the page shows them',
+    description:
+      'how a full page is captured: with pinned elements moved to where they belong, or as the view at the top of the page shows them',
   }),
   full_page_scroll_delay: whole(limits.SCROLL_DELAY_MS).optional().meta({
     group: 'What to capture',

@@ -96,7 +96,12 @@ export function listProblem(text: string, { formerRules, isOwn = false, isWhole 
 /** The checksum by the list authors' convention: MD5 without the checksum line, with or without empty lines. */
 function checksums(text: string): string[] {
   const rest = text.replace(CHECKSUM_LINE, '');
-  return [rest, rest.replace(/\n+/g, '\n')].map((form) => createHash('md5').update(form).digest('base64').replace(/(?<!=)=+$/, ''));
+  return [rest, rest.replace(/\n+/g, '\n')].map((form) =>
+    createHash('md5')
+      .update(form)
+      .digest('base64')
+      .replace(/(?<!=)=+$/, ''),
+  );
 }
 
 if (parentPort !== null) {
