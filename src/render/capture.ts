@@ -62,6 +62,7 @@ import {
 } from './page-session.js';
 import { scrollToElement } from './picture/element-picture.js';
 import { scrollThrough, waitForReaction } from './picture/full-page.js';
+import { isPrinted, prepareToPrint, putBackSeen } from './picture/pdf-picture.js';
 import { type Picture, setDensity } from './picture/region-picture.js';
 import {
   findElements,
@@ -492,8 +493,14 @@ async function pictureGroup(group: PictureGroup, { page, shown, times, deps, tak
   // Animations and frames that are late are captured as they are.
   const limited = (work: Promise<unknown>) => deadlines.withTimeout(work, Math.min(MOTION_MAX_MS, deadline - monotonicNow()));
   if (options.clip !== null && !scrolls) await limited(page.world.call('scrollers.expandAll'));
-  if (options.reduceMotion) await limited(page.world.call('frames.endMotion'));
-  if (options.animate === null) await limited(stopPage(page.session, options));
+  const stop = async ({ printed }: { printed: CaptureOptions | null }) => {
+    if (printed !== null) await deadlines.orEnd(prepareToPrint(page, printed, deadline));
+    if (options.reduceMotion) await limited(page.world.call('frames.endMotion'));
+    await limited(stopPage(page.session, printed ?? options));
+    if (printed !== null) await limited(putBackSeen(page.world));
+  };
+  const isOnlyPrinted = pictures.every((picture) => isPrinted(picture.options));
+  if (options.animate === null && !isOnlyPrinted) await stop({ printed: null });
   // An image that has just arrived is decoded only when it is first painted.
   if (page.network.hasLoadedImages(DECODED_AFTER_MS)) await limited(page.world.call('frames.passFrames', 2, FRAMES_MAX_MS));
   times.enter('shoot', 80);
@@ -507,10 +514,14 @@ async function pictureGroup(group: PictureGroup, { page, shown, times, deps, tak
   const shoot = async () => {
     for (const [index, picture] of pictures.entries()) {
       if (several && picture.kind === 'pdf') await setDensity(boundedPage(page.session, deadline), picture.options.view);
+      const printed = isPrinted(picture.options) ? picture.options : null;
+      if (printed !== null && (index > 0 || !isOnlyPrinted)) await resumePage(page.session);
+      if (printed !== null) await stop({ printed });
       await taken.add(picture, (onShot) => {
         const still = { ...how, ...arrangedOf(picture), ...(several ? { onShot } : {}) };
         return takeOne(page, picture, { still, animation });
       });
+      if (printed !== null) await limited(endPrint(page));
       if (several && !(isLast && index === pictures.length - 1)) await undoPicture(page, picture, deadline);
     }
   };
@@ -518,6 +529,12 @@ async function pictureGroup(group: PictureGroup, { page, shown, times, deps, tak
   const isBudgeted = scroll === null && options.animate === null;
   await (isBudgeted ? deadlines.orEnd(shoot()) : deadlines.withBudgetPaused(shoot));
   await wait.facts?.clear();
+}
+
+/** Lets the page's scripts run again, and tells them that it has been printed. */
+async function endPrint({ session, world }: OpenPage): Promise<void> {
+  await resumePage(session);
+  await world.call('print.announce', 'afterprint');
 }
 
 /** Undoes what scrolling to elements has changed, and lets the page react to that. */

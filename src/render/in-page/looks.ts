@@ -1,5 +1,5 @@
 import { type ElementBox, isClippedAway } from './boxes.js';
-import { alphaOf, eachElement, flatTreeParent, hasVisibleStyle, isPage, pageScroller, viewHeight } from './dom.js';
+import { alphaOf, eachElement, flatTreeParent, force, hasVisibleStyle, isPage, pageScroller, viewHeight } from './dom.js';
 
 /**
  * What a person sees while scrolling through a page. Some pages remove or hide parts again outside the view, as virtual lists and
@@ -24,6 +24,15 @@ interface Look {
   top: number;
   bottom: number;
   sights: Map<Element, Sight>;
+  /** What the seen parts, and the elements around them, were like. */
+  states: Map<Element, State>;
+}
+
+interface State {
+  attributes: [name: string, value: string][];
+  parent: Element | null;
+  /** The top of its box in CSS px of the page. */
+  top: number;
 }
 
 const ELEMENTS_MAX = 60_000;
@@ -45,13 +54,91 @@ export function look(): void {
   const { scrollTop: top } = pageScroller();
   const bottom = top + viewHeight();
   const sights = new Map<Element, Sight>();
+  const states = new Map<Element, State>();
   const see = observer();
   eachElement(ELEMENTS_MAX, (element) => {
     const sight = see(element, { top, bottom });
-    if (sight !== null) sights.set(element, sight);
+    if (sight === null) return;
+    sights.set(element, sight);
+    for (let at: Element | null = element; at !== null && !isPage(at) && !states.has(at); at = flatTreeParent(at))
+      states.set(at, { attributes: attributesOf(at), parent: flatTreeParent(at), top: at.getBoundingClientRect().top + top });
   });
   sightsKept += sights.size;
-  looks.push({ top, bottom, sights });
+  looks.push({ top, bottom, sights, states });
+}
+
+/** Attributes that decide how an element looks, as scripts change them. */
+const LOOKS_BY = /^(class|style|hidden|open|data-.*|aria-hidden)$/;
+const VALUE_MAX_CHARS = 4_000;
+
+function attributesOf(element: Element): [string, string][] {
+  return Array.from(element.attributes)
+    .filter(({ name, value }) => LOOKS_BY.test(name) && value.length < VALUE_MAX_CHARS)
+    .map(({ name, value }) => [name, value]);
+}
+
+/** The missing parts of a page that will be printed; null for another one. */
+let toPutBack: MissingPart[] | null = null;
+
+/** Notes what is missing at the top of a page, before it is laid out for paper. */
+export function keepMissing(): void {
+  toPutBack = missingParts();
+}
+
+/** Puts the missing parts of a stopped page back into the state in which they were seen best, since paper has no scroll positions. */
+export function putBack(): void {
+  const done = new Map<Element, State>();
+  const removed = new Map<Element, Map<Element, number>>();
+  for (const { element, areas } of toPutBack ?? []) {
+    const [best] = [...areas].reduce((a, b) => (b[1] > a[1] ? b : a), [...areas][0] ?? [null, 0]);
+    for (let at: Element | null = element; at !== null && !isPage(at) && !done.has(at); ) {
+      const state: State | undefined = best?.states.get(at);
+      if (state === undefined) break;
+      done.set(at, state);
+      const { parent, top }: State = state;
+      if (!at.isConnected && parent?.isConnected) removed.set(parent, (removed.get(parent) ?? new Map()).set(at, top));
+      else if (!at.isConnected && parent !== null && at.parentNode === null) parent.append(at);
+      at = parent;
+    }
+  }
+  // Restored paddings would move the rows that are there.
+  const lists = [...removed].map(([list, rows]) => ({ list, rows: [...rows, ...rowsOf(list)].sort((a, b) => a[1] - b[1]) }));
+  for (const [element, state] of done) restoreAttributes(element, state);
+  for (const { list, rows } of lists) fill(list, rows);
+}
+
+/** The rows that a list has at present, with the top of each in CSS px of the page. */
+function rowsOf(list: Element): [row: Element, top: number][] {
+  const { scrollTop } = pageScroller();
+  return Array.from(list.children)
+    .filter(isFilled)
+    .map((row) => [row, row.getBoundingClientRect().top + scrollTop]);
+}
+
+/** Whether a page that will be printed lacks a part that was missing, wherever it is laid out on paper. */
+export function lacksPart(): boolean {
+  const see = observer();
+  const shown = shownKeys(contentOf);
+  return (toPutBack ?? []).some(({ element, content }) => see(element) === null && !(content.trim() !== '' && shown().has(content)));
+}
+
+function restoreAttributes(element: Element, { attributes }: State): void {
+  const was = new Map(attributes);
+  for (const [name] of attributesOf(element)) if (!was.has(name)) element.removeAttribute(name);
+  for (const [name, value] of was) if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+}
+
+/** Gives a list all its rows. It then needs no room for rows that are not there. */
+function fill(list: Element, rows: readonly [row: Element, top: number][]): void {
+  for (const child of Array.from(list.children)) if (!isFilled(child)) child.remove();
+  list.append(...rows.map(([row]) => row));
+  const isInFlow = rows.every(([row]) => !/absolute|fixed/.test(getComputedStyle(row).position));
+  if (isInFlow && list instanceof HTMLElement) for (const side of ['padding-top', 'padding-bottom']) force(list, side, '0');
+}
+
+/** Whether an element is more than a spacer. */
+function isFilled({ childNodes, localName }: Element): boolean {
+  return childNodes.length > 0 || REPLACED.test(localName);
 }
 
 /** Whether more was to be seen than is kept. */
@@ -92,6 +179,8 @@ export function rangesElsewhere(): { ranges: PageRange[]; isAll: boolean } {
 /** A part that the page, at its top, does not show as it was seen. */
 interface MissingPart {
   element: Element;
+  /** Its text and image. */
+  content: string;
   top: number;
   bottom: number;
   /** The looks that show it as well as any, each with the area in view, in CSS px². */
@@ -99,25 +188,58 @@ interface MissingPart {
 }
 
 /** The missing parts, from the top of the page. */
-export function missingParts(): MissingPart[] {
+function missingParts(): MissingPart[] {
   const best = new Map<Element, number>();
   for (const { sights } of looks) for (const [element, { opacity }] of sights) best.set(element, Math.max(best.get(element) ?? 0, opacity));
   const see = observer();
   const now = new Map([...best.keys()].map((element) => [element, see(element)] as const));
   const parts = new Map<string, MissingPart>();
+  const shown = shownKeys(placeOf);
   for (const one of looks)
     for (const [element, sight] of one.sights) {
       // A part that fades in is seen best where it is opaque.
       const isBest = sight.opacity >= (best.get(element) ?? 1) - OPACITY_SLACK;
       if (!isBest || isStillSeen(sight, now.get(element) ?? null)) continue;
-      const { left, top, right, bottom, text, image } = sight;
+      const { top, bottom } = sight;
       // A list may make its rows anew for each view.
-      const key = [left, top, right, bottom].map(Math.round).join() + text + image;
-      const part = parts.get(key) ?? { element, top: Math.floor(top), bottom: Math.ceil(bottom), areas: new Map<Look, number>() };
+      const key = placeOf(sight);
+      if (!element.isConnected && shown().has(key)) continue;
+      const part = parts.get(key) ?? {
+        element,
+        content: contentOf(sight),
+        top: Math.floor(top),
+        bottom: Math.ceil(bottom),
+        areas: new Map<Look, number>(),
+      };
       part.areas.set(one, areaBetween(sight, one));
       parts.set(key, part);
     }
   return [...parts.values()].sort((a, b) => a.top - b.top);
+}
+
+function placeOf(sight: Sight): string {
+  const { left, top, right, bottom } = sight;
+  return [left, top, right, bottom].map(Math.round).join() + contentOf(sight);
+}
+
+function contentOf({ text, image }: Sight): string {
+  return `${text} ${image}`;
+}
+
+/** The keys of what the page shows at present, computed when they are first asked for. */
+function shownKeys(keyOf: (sight: Sight) => string): () => ReadonlySet<string> {
+  let keys: Set<string> | null = null;
+  return () => {
+    if (keys !== null) return keys;
+    const see = observer();
+    const found = new Set<string>();
+    eachElement(ELEMENTS_MAX, (element) => {
+      const sight = see(element);
+      if (sight !== null) found.add(keyOf(sight));
+    });
+    keys = found;
+    return found;
+  };
 }
 
 function isStillSeen(seen: Sight, now: Sight | null): boolean {

@@ -24,6 +24,11 @@ export function overridePageRules(): void {
   adopt('@page { size: auto !important; margin: 0 !important; page-orientation: upright !important }');
 }
 
+/** Tells the page's scripts that it is about to be printed, or has been, as the browser cannot while they are stopped. */
+export function announce(name: 'beforeprint' | 'afterprint'): void {
+  dispatchEvent(new Event(name));
+}
+
 /** Ignores the breaks between pages that the page asks for. */
 export function ignoreBreaks(): void {
   adopt('*, ::before, ::after { break-before: auto !important; break-after: auto !important; page: auto !important }');

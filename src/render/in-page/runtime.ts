@@ -13,6 +13,7 @@ export * as edits from './edits.js';
 export * as element from './element.js';
 export * as frames from './frames.js';
 export * as freeze from './freeze.js';
+export * as looks from './looks.js';
 export * as markup from './markup.js';
 export * as mask from './mask.js';
 export * as motion from './motion.js';

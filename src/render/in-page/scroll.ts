@@ -1,8 +1,10 @@
 import { pageLeft } from './boxes.js';
-import { pageBoxes, pageScroller, trees, viewHeight } from './dom.js';
+import { all, eachElement, pageBoxes, pageScroller, trees, viewHeight } from './dom.js';
 import { finishMotion, passFrames, sleep } from './frames.js';
 import { look } from './looks.js';
+import { runsScript } from './readiness.js';
 
+const ELEMENTS_MAX = 60_000;
 /** The limit on a busy machine. A scroll is painted once a frame has passed. */
 const FRAME_MAX_MS = 1_000;
 
@@ -57,6 +59,17 @@ export async function step({ to, left }: ScrollStep): Promise<void> {
   await passFrames(1, FRAME_MAX_MS);
   // Observers are called at the end of the frame's task.
   await sleep(0);
+}
+
+/** Whether nothing in the page can react to scrolling: it runs no script, and the browser itself loads and moves nothing. */
+export function isStill(): boolean {
+  if (runsScript() || all('[loading="lazy" i]').length > 0) return false;
+  if (document.getAnimations().some(({ timeline }) => timeline !== null && !(timeline instanceof DocumentTimeline))) return false;
+  let isWhole = true;
+  eachElement(ELEMENTS_MAX, (element) => {
+    isWhole &&= getComputedStyle(element).contentVisibility !== 'auto';
+  });
+  return isWhole;
 }
 
 let hasChanged = false;

@@ -1,6 +1,6 @@
 import { alphaOf, flatTreeChildren, textBox } from './dom.js';
 import { contentOf, inner, keep } from './expand.js';
-import { isIncomplete, LOOKS_MAX, missingParts, type PageRange, rangesElsewhere } from './looks.js';
+import { isIncomplete, LOOKS_MAX, type PageRange, rangesElsewhere } from './looks.js';
 import { expansions } from './scrollers.js';
 
 /**
@@ -17,9 +17,9 @@ export function missingRanges(): { pageRanges: PageRange[]; isAll: boolean } {
   return { pageRanges: all.slice(0, LOOKS_MAX), isAll: isAll && !isCut };
 }
 
-/** Whether the page, at its top, lacks something that it has shown. */
-export function lacksContent(): boolean {
-  return emptyParts().length > 0 || missingParts().length > 0;
+/** Whether a list is empty where it would have to be scrolled to. */
+export function hasEmptyParts(): boolean {
+  return emptyParts().length > 0;
 }
 
 /*

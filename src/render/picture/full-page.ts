@@ -51,7 +51,10 @@ export async function scrollThrough(timed: TimedPage, options: CaptureOptions, h
   const first = boundedPage(timed.session, how.respondsBy ?? how.deadline);
   const cut = await first.call('scrollers.expandAll');
   const start = await first.call('scroll.measure');
-  const { steps, seen, isLate } = await scrollDown(timed, page, { options, start, deadline: how.deadline });
+  const isStill = options.fullPageScrollDelay === null && (await page.call('scroll.isStill'));
+  const { steps, seen, isLate } = isStill
+    ? { steps: 0, seen: start.pageHeight, isLate: false }
+    : await scrollDown(timed, page, { options, start, deadline: how.deadline });
   if (steps > 0) {
     const since = performance.now();
     await page.call('scroll.step', { to: 0 });
@@ -210,11 +213,6 @@ export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport,
         : { ranges: pageRanges, showAt: (at: number) => showAt(order, how.keep, { pictureHeight: bottom, at }) },
     found: { lacksContent: lacks, ...sideCut(region) },
   };
-}
-
-/** Whether the page, at its top, shows less than it has shown elsewhere. */
-export async function lacksContent(page: BoundedPage): Promise<boolean> {
-  return (await page.call('virtualised.lacksContent')) || (await page.call('transformedContent.hidesPart'));
 }
 
 /** Lets the page show what it has at this scroll position, and stops it again. */

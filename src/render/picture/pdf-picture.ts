@@ -1,14 +1,15 @@
 import { buffer } from 'node:stream/consumers';
 import type { StoppedReason } from '../../contract/capture-data.js';
 import { CaptureError } from '../../contract/capture-error.js';
-import { defaultOptions, type PdfOption } from '../../contract/capture-request.js';
+import { type CaptureOptions, defaultOptions, type PdfOption } from '../../contract/capture-request.js';
 import { PDF_PAGE_MAX_PX, PDF_PAPER_INCHES, PDF_SCALE } from '../../contract/limits.js';
 import { CSS_PX_PER_INCH, lengthToInches, PAPER_INCHES } from '../../contract/pdf-schema.js';
 import { monotonicNow } from '../budgets.js';
 import type { PageBox } from '../in-page/print.js';
-import { untilDeadline } from '../page-session.js';
+import { advanceTime, type TimedPage } from '../page/page-clock.js';
+import { type BoundedPage, boundedPage, untilDeadline } from '../page-session.js';
 import { encodeStrips, encodingOf, SectionStore, type Strips } from './encode.js';
-import { arrangeFullPage, capturedHeight, lacksContent, type ScrollReport } from './full-page.js';
+import { arrangeFullPage, capturedHeight, type ScrollReport } from './full-page.js';
 import { type PrintOptions, printStream, readPdf, refusedAs, withLanguage, withoutFirstHeader } from './pdf-file.js';
 import { diagnosticsOf, MEASURE_SCALE, type Picture, type PictureOrder, setDensity, takeRows } from './region-picture.js';
 
@@ -28,7 +29,7 @@ export async function takePdf(order: PictureOrder, scroll: ScrollReport): Promis
   await page.call('print.overridePageRules');
   await page.call('scrollers.expandAgain');
   const { pageHeight } = await page.call('scroll.measure');
-  const lacks = await lacksContent(page);
+  const lacks = await lacksOnPaper(page);
   const height = capturedHeight(scroll, pageHeight, maxHeight);
   const fits = height <= PDF_PAGE_MAX_PX;
   const paperHeight = !fullPage ? view.height : fits ? height : PDF_PAGE_MAX_PX;
@@ -154,16 +155,59 @@ async function pixelPdf(
   return await whole;
 }
 
+/** The page's time for what its scripts do before it is printed, such as drawing charts at the paper's width, in ms. */
+const BEFORE_PRINT_MS = 500;
+const BEFORE_PRINT_MAX_MS = 2_000;
+
+/**
+ * Lays a running page out as on paper, and lets its scripts react: to the medium, to the paper's width, and to `beforeprint`.
+ * @param deadline ms by `monotonicNow`
+ */
+export async function prepareToPrint(timed: TimedPage, { pdf, view }: CaptureOptions, deadline: number): Promise<void> {
+  const { session } = timed;
+  const page = boundedPage(session, deadline);
+  await page.call('looks.keepMissing');
+  if (pdf !== null) {
+    await untilDeadline(session, deadline, () => session.page.emulateMedia({ media: pdf.media }));
+    const { contentWidth } = sheetOf(pdf, await page.call('print.ownPage'));
+    const width = Math.round((contentWidth * CSS_PX_PER_INCH) / pdf.scale);
+    if (width > 0) await setDensity(page, { ...view, width, isMobile: false });
+  }
+  await page.call('print.announce', 'beforeprint');
+  await advanceTime(timed, BEFORE_PRINT_MS, { realMs: BEFORE_PRINT_MAX_MS, sliceMs: BEFORE_PRINT_MS / 2, holds: false });
+}
+
+/** Whether a page lacks, as it will be printed, something that it has shown. */
+async function lacksOnPaper(page: BoundedPage): Promise<boolean> {
+  return (
+    (await page.call('looks.lacksPart')) ||
+    (await page.call('virtualised.hasEmptyParts')) ||
+    (await page.call('transformedContent.hidesPart'))
+  );
+}
+
+/** Puts parts that were seen while scrolling, and are hidden again, back into a stopped page. */
+export async function putBackSeen(page: Pick<BoundedPage, 'call'>): Promise<void> {
+  await page.call('looks.putBack');
+  await page.call('frames.endMotion');
+}
+
+/** Whether the browser prints the PDF of these options, and does not join pictures. */
+export function isPrinted({ format, pdf, fullPage, fullPageAlgorithm }: CaptureOptions): boolean {
+  return format === 'pdf' && (pdf !== null || !fullPage || fullPageAlgorithm === 'native');
+}
+
 /**
  * Prints a PDF on sheets of paper, with margins, headers and footers (extensions.md, `pdf`).
  * @throws CaptureError `invalid_request` for page ranges beyond the document, margins that leave no room, and templates that
  * cannot be printed; `render_timeout`
  */
 export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise<Picture> {
-  const { session, page, deadline } = order;
+  const { page, deadline } = order;
   const leftMs = deadline - monotonicNow();
+  await setDensity(page, order.options.view);
+  const lacks = await lacksOnPaper(page);
   const { pageHeight } = await page.call('scroll.measure');
-  await untilDeadline(session, deadline, () => session.page.emulateMedia({ media: pdf.media }));
   const sheet = sheetOf(pdf, await page.call('print.ownPage'));
   const fit = pdf.fitWidth ? await fitWidth(order, { scale: pdf.scale, sheet }) : { scale: pdf.scale };
   if (!pdf.fitWidth) await page.call('print.keepWidth');
@@ -175,7 +219,7 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
   const printed = pdf.singlePage === true ? await printOnOne(order, pdf, { sheet, fit, print }) : await print(pdf);
   const content = withLanguage(pdf.firstPageHeader ? printed : await withoutHeaderOnFirst(printed, pdf, sheet), language);
   const { fitted } = fit;
-  const found = { pageHeight, stoppedReason: 'end_of_page', truncated: false } as const;
+  const found = { pageHeight, stoppedReason: 'end_of_page', truncated: lacks, lacksContent: lacks } as const;
   return printedPicture(order, content, fitted === undefined ? found : { ...found, fitted });
 }
 

@@ -6,6 +6,7 @@ import { stopPage, type TimedPage } from '../../../src/render/page/page-clock.js
 import type { PageSession } from '../../../src/render/page-session.js';
 import { scrollToElement } from '../../../src/render/picture/element-picture.js';
 import { type ScrollReport, scrollThrough } from '../../../src/render/picture/full-page.js';
+import { isPrinted, prepareToPrint, putBackSeen } from '../../../src/render/picture/pdf-picture.js';
 import type { Picture } from '../../../src/render/picture/region-picture.js';
 import { takePicture } from '../../../src/render/picture/take-picture.js';
 import { aPageSession, options } from './a-page-session.js';
@@ -32,7 +33,9 @@ export async function take(
     : null;
   if (wanted.selector !== null) await scrollToElement(page, wanted.selector, { deadline: monotonicNow() + 90_000, waitForIdle });
   const deadline = monotonicNow() + (budget.pictureMs ?? 240_000);
+  if (isPrinted(wanted)) await prepareToPrint(page, wanted, deadline);
   await stopPage(session, wanted);
+  if (isPrinted(wanted)) await putBackSeen(session.world);
   const events = budget.onEvents === undefined ? null : await watchLayout(session);
   const picture = await takePicture(page, wanted, { deadline, scroll, encodes: new EncodeQueue(builtFile('picture-thread.js')) });
   if (events !== null) budget.onEvents?.(await events());
