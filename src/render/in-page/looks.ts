@@ -193,7 +193,7 @@ function missingParts(): MissingPart[] {
   for (const { sights } of looks) for (const [element, { opacity }] of sights) best.set(element, Math.max(best.get(element) ?? 0, opacity));
   const see = observer();
   const now = new Map([...best.keys()].map((element) => [element, see(element)] as const));
-  const parts = new Map<string, MissingPart>();
+  const parts = new Map<Element | string, MissingPart>();
   const shown = shownKeys(placeOf);
   for (const one of looks)
     for (const [element, sight] of one.sights) {
@@ -202,8 +202,8 @@ function missingParts(): MissingPart[] {
       if (!isBest || isStillSeen(sight, now.get(element) ?? null)) continue;
       const { top, bottom } = sight;
       // A list may make its rows anew for each view.
-      const key = placeOf(sight);
-      if (!element.isConnected && shown().has(key)) continue;
+      const key = element.isConnected ? element : placeOf(sight);
+      if (typeof key === 'string' && shown().has(key)) continue;
       const part = parts.get(key) ?? {
         element,
         content: contentOf(sight),
@@ -211,6 +211,8 @@ function missingParts(): MissingPart[] {
         bottom: Math.ceil(bottom),
         areas: new Map<Look, number>(),
       };
+      part.top = Math.min(part.top, Math.floor(top));
+      part.bottom = Math.max(part.bottom, Math.ceil(bottom));
       part.areas.set(one, areaBetween(sight, one));
       parts.set(key, part);
     }

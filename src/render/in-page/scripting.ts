@@ -10,9 +10,9 @@ const SCRIPTING = /\(\s*scripting\s*(?::\s*([a-z-]+)\s*)?\)/gi;
 /**
  * Prepares this document for the stop of its scripts, after which Chromium lays it out as one that cannot run any: it would show
  * `noscript`, the fallback content of a canvas, and what style sheets have for `(scripting: none)`.
- * @param how.beyondView whether more than the view is captured, for which Chromium may lay out canvases anew
+ * @param how.isPrinted whether the page is printed, for which Chromium lays out canvases anew
  */
-export async function keep({ beyondView }: { beyondView: boolean }): Promise<void> {
+export async function keep({ isPrinted }: { isPrinted: boolean }): Promise<void> {
   // A document in a sandbox without scripts has shown all that before.
   if (matchMedia('(scripting: none)').matches) return;
   const all = trees();
@@ -21,7 +21,7 @@ export async function keep({ beyondView }: { beyondView: boolean }): Promise<voi
     for (const element of allIn(tree, 'noscript')) force(element as HTMLElement, 'display', 'none');
     keepQueries(tree);
   }
-  if (beyondView) await keepCanvases(all.flatMap((tree) => allIn(tree, 'canvas') as HTMLCanvasElement[]));
+  if (isPrinted) await keepCanvases(all.flatMap((tree) => allIn(tree, 'canvas') as HTMLCanvasElement[]));
 }
 
 function keepQueries(tree: Tree): void {
@@ -50,7 +50,8 @@ async function keepCanvases(canvases: readonly HTMLCanvasElement[]): Promise<voi
   let left = CANVAS_PX_MAX;
   const kept = canvases.map(async (canvas) => {
     left -= canvas.width * canvas.height;
-    if (left < 0 || !canvas.checkVisibility()) return;
+    // What WebGL has drawn can be read only in the task that draws it, unless the page keeps it.
+    if (left < 0 || !canvas.checkVisibility() || canvas.getContext('2d') === null) return;
     const image = new Image();
     image.src = canvas.toDataURL();
     // The style then has the image at once.

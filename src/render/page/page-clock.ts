@@ -237,19 +237,19 @@ async function untilRendererIdle({ session, deadlines, network }: TimedPage, ove
  */
 export async function stopPage(session: PageSession, { reduceMotion, fullPage, format, selector, clip }: CaptureOptions): Promise<void> {
   const beyondView = fullPage || format === 'pdf' || selector !== null || clip !== null;
-  await stopScripts(session, { beyondView });
+  await stopScripts(session, { isPrinted: format === 'pdf' });
   await session.world.call('freeze.freezePage', { motion: reduceMotion, beyondView });
 }
 
 /** Stops the scripts of a page and its frames, which are laid out as before, although they can run no scripts any more. */
-export async function stopScripts({ cdp, page, world }: PageSession, how: { beyondView: boolean }): Promise<void> {
+export async function stopScripts({ cdp, page, world }: PageSession, how: { isPrinted: boolean }): Promise<void> {
   // Must precede the stop, after which our own timers do not run either.
   await world.call('readiness.allDecoded');
   await Promise.all([world.call('scripting.keep', how), page.frames().length > 1 ? keepFrames(cdp, how) : null]);
   await cdp.send('Emulation.setScriptExecutionDisabled', { value: true });
 }
 
-async function keepFrames(cdp: PageSession['cdp'], how: { beyondView: boolean }): Promise<void> {
+async function keepFrames(cdp: PageSession['cdp'], how: { isPrinted: boolean }): Promise<void> {
   const expression = `(() => { ${scriptingSource}\nreturn stillframe.keep(${JSON.stringify(how)}); })()`;
   // Our connection to the browser handles this command, for frames in other processes; a browser rejects it.
   const inOthers = cdp.send(RUN_IN_FRAMES as 'Page.enable', { expression } as never).catch(() => undefined);

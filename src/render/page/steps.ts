@@ -429,7 +429,7 @@ export async function failurePicture(page: OpenPage, options: CaptureOptions, ty
 async function take({ session, world }: OpenPage, options: CaptureOptions, typed: readonly string[]): Promise<Buffer> {
   const { cdp } = session;
   // A page whose scripts run could show the secrets again.
-  await stopScripts(session, { beyondView: false });
+  await stopScripts(session, { isPrinted: false });
   if (typed.length > 0) await world.call('secrets.hide', [...typed]);
   const masked = isMasked({ options });
   // The boxes of masked elements must not move after the shot.

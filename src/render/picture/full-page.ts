@@ -24,6 +24,8 @@ const WHOLE_PAGE_MAX_HEIGHT_PX = 100_000;
 const ENDLESS_GROWTH = 2;
 /** The page's time at each stop, in ms: the longest delay of throttled scroll handlers and the animations that they start. */
 const STOP_MS = 300;
+/** The page's time before a part is captured at its own scroll position, in ms: animations by scripts must have ended. */
+const SHOWN_MS = 1_000;
 /** The real time that this may take on a busy machine, in ms. */
 const STOP_MAX_MS = 2_000;
 /** The longest wait for content loaded by a scroll, unless `full_page_scroll_delay` is set, in ms. */
@@ -85,18 +87,19 @@ export function capturedHeight({ stoppedReason, captureHeight }: ScrollReport, p
  * Lets the page react to a scroll.
  * @param since when the scroll began, by `performance.now`
  * @param how.mostMs the longest wait for what it loads
+ * @param how.ms of the page's time
  * @param how.isDrawn whether the page has drawn a frame since then, in which its scroll handlers ran
  */
 export async function waitForReaction(
   timed: TimedPage,
   since: number,
-  { mostMs = LOAD_WAIT_MS, isDrawn = false }: { mostMs?: number; isDrawn?: boolean } = {},
+  { mostMs = LOAD_WAIT_MS, isDrawn = false, ms = STOP_MS }: { mostMs?: number; isDrawn?: boolean; ms?: number } = {},
 ): Promise<void> {
   const { network } = timed;
   const over = AbortSignal.timeout(mostMs);
   await network.loaded(since, over);
-  if (!isDrawn || !(await skipQuietTime(timed, STOP_MS)))
-    await advanceTime(timed, STOP_MS, { realMs: STOP_MAX_MS, sliceMs: STOP_MS / 2, holds: false });
+  if (!isDrawn || !(await skipQuietTime(timed, ms)))
+    await advanceTime(timed, ms, { realMs: STOP_MAX_MS, sliceMs: STOP_MS / 2, holds: false });
   await network.loaded(since, over);
 }
 
@@ -227,7 +230,7 @@ async function showAt(
   const since = performance.now();
   await page.call('virtualised.scrollListsTo', top);
   await page.call('scroll.step', { to: top });
-  if (top > 0) await waitForReaction(order, since, { isDrawn: true });
+  await waitForReaction(order, since, { isDrawn: true, ms: SHOWN_MS });
   // A script that throttles its scroll handler starts transitions late, which would be captured half-way.
   await page.call('frames.endMotion');
   await stopPage(session, options);

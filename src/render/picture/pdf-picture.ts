@@ -4,14 +4,23 @@ import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureOptions, defaultOptions, type PdfOption } from '../../contract/capture-request.js';
 import { PDF_PAGE_MAX_PX, PDF_PAPER_INCHES, PDF_SCALE } from '../../contract/limits.js';
 import { CSS_PX_PER_INCH, lengthToInches, PAPER_INCHES } from '../../contract/pdf-schema.js';
-import { monotonicNow } from '../budgets.js';
+import { BAND_PIXELS, monotonicNow } from '../budgets.js';
 import type { PageBox } from '../in-page/print.js';
 import { advanceTime, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage, untilDeadline } from '../page-session.js';
 import { encodeStrips, encodingOf, SectionStore, type Strips } from './encode.js';
 import { arrangeFullPage, capturedHeight, type ScrollReport } from './full-page.js';
 import { type PrintOptions, printStream, readPdf, refusedAs, withLanguage, withoutFirstHeader } from './pdf-file.js';
-import { diagnosticsOf, MEASURE_SCALE, type Picture, type PictureOrder, setDensity, takeRows } from './region-picture.js';
+import {
+  diagnosticsOf,
+  MEASURE_SCALE,
+  measurePage,
+  type Picture,
+  type PictureOrder,
+  setDensity,
+  takeBand,
+  takeRows,
+} from './region-picture.js';
 
 /** Scripts that react to the viewport's size do so before the next frame is painted, or after this time, in ms. */
 const NO_FRAME_MS = 100;
@@ -177,6 +186,23 @@ export async function prepareToPrint(timed: TimedPage, { pdf, view }: CaptureOpt
   await advanceTime(timed, BEFORE_PRINT_MS, { realMs: BEFORE_PRINT_MAX_MS, sliceMs: BEFORE_PRINT_MS / 2, holds: false });
 }
 
+/** Replaces drawings that paper would lack, such as those of WebGL, by pictures of them as the view shows them. */
+async function keepDrawings(order: PictureOrder): Promise<void> {
+  const { page } = order;
+  const boxes = await page.call('print.drawingBoxes');
+  if (boxes.length === 0) return;
+  const { view } = order.options;
+  await page.call('undo.begin');
+  const pictures: string[] = [];
+  for (const box of boxes) {
+    const measured = await measurePage(page);
+    const region = { page: measured, box, density: view.deviceScaleFactor, limited: false, isCut: false };
+    pictures.push((await takeBand(order, region, { from: box.top, to: box.bottom, mostPixels: BAND_PIXELS })).png.toString('base64'));
+  }
+  await page.call('undo.restore');
+  for (const [index, png] of pictures.entries()) await page.call('print.showDrawing', index, png);
+}
+
 /** Whether a page lacks, as it will be printed, something that it has shown. */
 async function lacksOnPaper(page: BoundedPage): Promise<boolean> {
   return (
@@ -205,6 +231,7 @@ export function isPrinted({ format, pdf, fullPage, fullPageAlgorithm }: CaptureO
 export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise<Picture> {
   const { page, deadline } = order;
   const leftMs = deadline - monotonicNow();
+  await keepDrawings(order);
   await setDensity(page, order.options.view);
   const lacks = await lacksOnPaper(page);
   const { pageHeight } = await page.call('scroll.measure');

@@ -403,7 +403,11 @@ export async function takeRows(
 }
 
 /** Captures as many rows as one view shows, in as many shots as the columns need. */
-async function takeBand(order: PictureOrder, region: Region, { from, to, mostPixels }: { from: number; to: number; mostPixels: number }) {
+export async function takeBand(
+  order: PictureOrder,
+  region: Region,
+  { from, to, mostPixels }: { from: number; to: number; mostPixels: number },
+) {
   const { left, right } = region.box;
   const shots: Buffer[] = [];
   let end = to;

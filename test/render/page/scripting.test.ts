@@ -124,7 +124,7 @@ describe('a stopped page that is laid out anew', async () => {
     await advanceTime(timedPage(session, deadlines), 3_000, { realMs: LOOK_MAX_MS });
     await world.run(SETTLE, LOOK_MAX_MS);
     const running = await look();
-    await stopScripts(session, { beyondView: true });
+    await stopScripts(session, { isPrinted: true });
     await world.run(LAY_OUT_ANEW, LOOK_MAX_MS);
     await world.run(SETTLE, LOOK_MAX_MS);
     const stopped = await look();

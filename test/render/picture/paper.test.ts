@@ -2,14 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PDFDocument } from 'pdf-lib';
+import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { readPdf } from '../../../src/render/picture/pdf-file.js';
 import { browserOfFile } from './a-page-session.js';
 import { take } from './take.js';
 
 const browser = await browserOfFile();
-void PDFDocument;
 
 /** The words of a PDF, read by poppler. */
 function words(content: Uint8Array): string {
@@ -66,3 +65,27 @@ it('a page without scripts is printed without being scrolled through', async () 
   expect(scroll).toMatchObject({ steps: 0, stoppedReason: 'end_of_page' });
   expect(readPdf(content).pages).toBeGreaterThan(3);
 });
+
+it('a WebGL canvas is printed as it is shown, wherever it is', async () => {
+  const html = `<!doctype html><style>body{margin:0}canvas{display:block;width:300px;height:200px}</style><div style="height:1500px">above</div><canvas width=300 height=200></canvas>
+    <script>const gl = document.querySelector('canvas').getContext('webgl'); gl.clearColor(1, 0, 0, 1); gl.clear(gl.COLOR_BUFFER_BIT);</script>`;
+  const { content } = await print(html);
+  expect(await redShare(content, 2)).toBeGreaterThan(0.02);
+});
+
+/** The share of red pixels on a page of a PDF, drawn by poppler. */
+async function redShare(content: Uint8Array, page: number): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'stillframe-drawn-'));
+  writeFileSync(join(folder, 'page.pdf'), content);
+  try {
+    const png = execFileSync('pdftoppm', ['-r', '40', '-png', '-f', String(page), '-l', String(page), join(folder, 'page.pdf')], {
+      maxBuffer: 50_000_000,
+    });
+    const { data, info } = await sharp(png).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+    let red = 0;
+    for (let at = 0; at < data.length; at += 3) if ((data[at] ?? 0) > 200 && (data[at + 1] ?? 0) < 60 && (data[at + 2] ?? 0) < 60) red++;
+    return red / (info.width * info.height);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
