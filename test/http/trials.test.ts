@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { run as fuzz } from '../trials/fuzz.js';
+import { run as linear } from '../trials/linear.js';
 import { run as oracle } from '../trials/oracle.js';
 
 /** Figures of time are judged by the full forms, on a machine with nothing else to do. */
@@ -8,6 +9,12 @@ const beside = (problems: string[], times: RegExp) => problems.filter((problem) 
 it('fuzz: answers hostile bodies and requests in the envelope, with declared statuses only', async () => {
   const { problems } = await fuzz({ bodies: 1_000 });
   expect(beside(problems, /^the event loop/)).toEqual([]);
+});
+
+it('linear: long repeated text in any field holds up nobody', async () => {
+  const { figures, problems } = await linear({ every: 97 });
+  expect(figures.requests).toBeGreaterThan(100);
+  expect(beside(problems, /^(the event loop|answered after)/)).toEqual([]);
 });
 
 it('oracle: tells nobody whether another key has such a job', async () => {

@@ -12,6 +12,7 @@ import { Pool } from 'undici';
 import { inLanes } from '../egress/in-lanes.js';
 import { aCompletedJob, aDelivery, fakeServices, KEYS, serveApp } from '../http/fake-services.js';
 import { aHostileBody, aHostileRequest, type HostileRequest } from './hostile-requests.js';
+import { startStallMeter } from './stall-meter.js';
 import { firstOf, type TrialResult, tally } from './trial-result.js';
 
 const STALL_LIMIT_MS = 50;
@@ -19,7 +20,6 @@ const AT_ONCE = 4;
 /** Requests from one seed: the first ones are the strangest. */
 const SAMPLE = 50;
 const BATCH = 10 * SAMPLE;
-const TICK_MS = 5;
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -85,20 +85,6 @@ function judge(sent: HostileRequest, status: number, headers: Record<string, str
   if (types !== 'string,string,boolean') return 'not an error object';
   if (error?.code === 'internal_error') return 'an internal error';
   return text.length > 64 * 1024 ? 'an answer larger than 64 KiB' : null;
-}
-
-/**
- * How long the event loop was busy without a pause: the shorter of the time by the clock and the time on a processor, so that a busy
- * machine is not taken for a busy loop.
- */
-function startStallMeter() {
-  let [longestMs, clock, cpu] = [0, performance.now(), process.cpuUsage()];
-  const timer = setInterval(() => {
-    const { user, system } = process.cpuUsage(cpu);
-    longestMs = Math.max(longestMs, Math.min(performance.now() - clock, (user + system) / 1_000) - TICK_MS);
-    [clock, cpu] = [performance.now(), process.cpuUsage()];
-  }, TICK_MS);
-  return { longestMs: () => longestMs, stop: () => clearInterval(timer) };
 }
 
 function serveFake() {

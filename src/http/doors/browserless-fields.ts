@@ -204,7 +204,7 @@ const PDF_OPTIONS: DoorField<Wanted> = {
 const media = z.enum(['screen', 'print', '']);
 const ONLY_SCREEN = field<Wanted, string>(media, (value) => (value === 'print' ? 'can only be print for /pdf' : undefined));
 
-const TABLES: Record<Endpoint, Record<string, DoorField<Wanted>>> = {
+export const TABLES: Record<Endpoint, Record<string, DoorField<Wanted>>> = {
   screenshot: { ...COMMON, emulateMediaType: ONLY_SCREEN, options: object(SCREENSHOT), selector: put(text.min(1), 'draft', 'selector') },
   pdf: { ...COMMON, emulateMediaType: put(orAbsent(media), 'pdf', 'media'), options: PDF_OPTIONS },
   content: { ...COMMON, emulateMediaType: ONLY_SCREEN },
@@ -248,7 +248,7 @@ const LAUNCH: Record<string, DoorField<Wanted>> = {
 /** 0 is no limit. */
 const limitMs = ms.transform((value) => value || TIMEOUT_MS.max);
 
-const QUERY: Record<string, DoorField<Wanted>> = {
+export const QUERY: Record<string, DoorField<Wanted>> = {
   token: IGNORED,
   blockAds: BLOCK_ADS,
   launch: {

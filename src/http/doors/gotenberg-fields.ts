@@ -178,12 +178,7 @@ export function readGotenberg(
   { fields, header, footer }: GotenbergForm,
   { output, source, archives }: { output: Output; source: Source; archives: boolean },
 ): GotenbergOrder {
-  const table: Record<string, DoorField<Reading>> = {
-    ...(source === 'url' ? URL_FIELDS : NO_HEADERS),
-    ...FIELDS,
-    ...(output === 'convert' ? PDF_FIELDS : SCREENSHOT_FIELDS),
-  };
-  const reading = readFields(fields, table, newReading(output));
+  const reading = readFields(fields, fieldsOf(output, source), newReading(output));
   const { draft, viewport, pdf, paper, margin, expressions, checks, archive } = reading;
   if (source === 'url' && draft.url === undefined) throw invalidField('url', 'is required');
   if (!archives && Object.keys(archive).length > 0) throw invalidField(Object.keys(archive).join(', '), NO_ARCHIVE);
@@ -202,6 +197,15 @@ export function readGotenberg(
     draft.pdf = { ...pdf, paper, margin, header_template: asInGotenberg(header), footer_template: asInGotenberg(footer) };
   } else if (header !== undefined || footer !== undefined) throw invalidField('header.html, footer.html', 'belong to PDFs');
   return { draft, checks, archive };
+}
+
+/** The fields that a route has. */
+export function fieldsOf(output: Output, source: Source): Record<string, DoorField<Reading>> {
+  return {
+    ...(source === 'url' ? URL_FIELDS : NO_HEADERS),
+    ...FIELDS,
+    ...(output === 'convert' ? PDF_FIELDS : SCREENSHOT_FIELDS),
+  };
 }
 
 /** Gotenberg's defaults. */

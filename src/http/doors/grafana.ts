@@ -50,7 +50,7 @@ const PDF: Record<string, DoorField<Wanted>> = {
   'pdf.landscape': put(yes, 'pdf', 'landscape'),
 };
 
-const FIELDS: Record<string, DoorField<Wanted>> = {
+export const FIELDS: Record<string, DoorField<Wanted>> = {
   url: put(text.min(1), 'draft', 'url'),
   width: keep(widthPx, 'width'),
   height: keep(heightPx, 'height'),

@@ -1,0 +1,234 @@
+/**
+ * Trial "linear": long repeated text in every text field, form field, query and header of every interface. No turn of the event loop
+ * may take longer than 50 ms, and no answer longer than 2 s.
+ *
+ * Sabotage that turns it red: remove the lookbehind of `waitForExpression` in http/doors/gotenberg-fields.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { issueKey } from '../../src/account/issue-key.js';
+import { SCOPES } from '../../src/contract/api-key.js';
+import { FORM_FIELDS } from '../../src/http/console/form-fields.js';
+import * as browserless from '../../src/http/doors/browserless-fields.js';
+import { fieldsOf } from '../../src/http/doors/gotenberg-fields.js';
+import * as grafana from '../../src/http/doors/grafana.js';
+import { bodyOf, HEAVY_UNITS, stringFields } from '../fixtures/string-fields.js';
+import { aConsole } from '../http/console/a-console.js';
+import { fakeServices, KEYS, serveApp, servicesWithDoor } from '../http/fake-services.js';
+import { startStallMeter } from './stall-meter.js';
+import { type TrialResult, tally } from './trial-result.js';
+
+const STALL_LIMIT_MS = 50;
+const ANSWER_LIMIT_MS = 2_000;
+const TEXT_CHARS = 100_000;
+/** The head of a request, with its address, has at most 16 KB. */
+const HEAD_CHARS = 12_000;
+const UNITS = [...new Set([...HEAVY_UNITS, '; ', '\t', '"', "'", '[', ']', '{', '}', ')', '<', '>', '-', '.', '\\', '\\n', '&', '=', ':'])];
+const SOURCES = ['src/http', 'src/account'];
+
+type Answer = { status: number };
+interface Case {
+  name: string;
+  /** Sends the text in a field. */
+  send(text: string): Promise<Answer>;
+  chars: number;
+}
+
+/** @param every one of so many cases is tried */
+export async function run({ every = 1 }): Promise<TrialResult> {
+  await using api = await serveApp(fakeServices());
+  await using gotenberg = await serveApp(servicesWithDoor('gotenberg'));
+  await using browser = await serveApp(servicesWithDoor('browserless'));
+  await using renderer = await serveApp(servicesWithDoor('grafana'));
+  await using console = await aConsole();
+  const cases = [
+    ...apiCases(api.url),
+    ...gotenbergCases(gotenberg.url),
+    ...browserlessCases(browser.url),
+    ...queryCases(`${renderer.url}/render`, Object.keys(grafana.FIELDS)),
+    ...headerCases([
+      `${api.url}/v1/screenshot`,
+      `${gotenberg.url}/forms/chromium/convert/url`,
+      `${browser.url}/pdf`,
+      `${renderer.url}/render`,
+    ]),
+    ...(await consoleCases(console)),
+  ];
+  const problems: string[] = [];
+  const statuses: string[] = [];
+  let [longestMs, slowestMs] = [0, 0];
+  const tried = cases.flatMap((one) => UNITS.map((unit) => ({ ...one, unit }))).filter((_, at) => at % every === 0);
+  for (const { name, send, chars, unit } of tried) {
+    const text = unit.repeat(Math.ceil(chars / unit.length)).slice(0, chars - 1);
+    const stalls = startStallMeter();
+    const startedAt = performance.now();
+    const { status } = await send(`${text}x`);
+    const ms = performance.now() - startedAt;
+    // The meter tells a turn when the next one begins.
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    stalls.stop();
+    statuses.push(String(status));
+    longestMs = Math.max(longestMs, stalls.longestMs());
+    slowestMs = Math.max(slowestMs, ms);
+    const told = `${name} with ${JSON.stringify(unit.slice(0, 9))}`;
+    if (stalls.longestMs() > STALL_LIMIT_MS) problems.push(`the event loop stood still for ${Math.round(stalls.longestMs())} ms: ${told}`);
+    if (ms > ANSWER_LIMIT_MS) problems.push(`answered after ${Math.round(ms)} ms: ${told}`);
+    if (status >= 500) problems.push(`status ${status}: ${told}`);
+  }
+  const figures = { fields: cases.length, requests: tried.length, answers: tally(statuses.sort()) };
+  return { figures: { ...figures, stall_ms: Math.round(longestMs), slowest_ms: Math.round(slowestMs) }, problems };
+}
+
+const AUTHORIZATION = { authorization: `Bearer ${KEYS.full}` };
+
+async function post(url: string, body: BodyInit, headers: Record<string, string> = {}): Promise<Answer> {
+  return await drained(await fetch(url, { method: 'POST', headers: { ...AUTHORIZATION, ...headers }, body }));
+}
+
+async function drained(answer: Response): Promise<Answer> {
+  await answer.arrayBuffer();
+  return answer;
+}
+
+const postJson = (url: string, body: unknown) => post(url, JSON.stringify(body), { 'content-type': 'application/json' });
+
+function apiCases(url: string): Case[] {
+  const fields = stringFields();
+  const inForms = new Set(fields.map(({ path }) => path[0] ?? ''));
+  return [
+    ...fields.map(({ path }) => ({
+      name: `POST /v1/screenshot ${path.join('.')}`,
+      send: (text: string) => postJson(`${url}/v1/screenshot`, { url: 'example.com', ...(bodyOf(path, text) as object) }),
+      chars: TEXT_CHARS,
+    })),
+    ...[...inForms].map((field) => ({
+      name: `POST /v1/screenshot form ${field}`,
+      send: (text: string) => post(`${url}/v1/screenshot`, formOf({ [field]: text }, 'page.html')),
+      chars: TEXT_CHARS,
+    })),
+    ...queryCases(`${url}/v1/render`, [...inForms, 'key', 'expires', 'signature']),
+    ...queryCases(`${url}/v1/jobs`, ['state', 'cursor', 'limit']),
+    ...['first', 'second'].map((field) => ({
+      name: `POST /v1/compare ${field}`,
+      send: (text: string) => postJson(`${url}/v1/compare`, { first: 'x', second: 'x', [field]: text }),
+      chars: TEXT_CHARS,
+    })),
+    { name: 'POST /mcp', send: (text: string) => postJson(`${url}/mcp`, { jsonrpc: '2.0', id: text, method: text }), chars: TEXT_CHARS },
+  ];
+}
+
+function gotenbergCases(url: string): Case[] {
+  return (['convert', 'screenshot'] as const).flatMap((output) =>
+    (['url', 'html', 'markdown'] as const).flatMap((source) =>
+      Object.keys(fieldsOf(output, source)).map((field) => ({
+        name: `/forms/chromium/${output}/${source} ${field}`,
+        send: (text: string) =>
+          post(
+            `${url}/forms/chromium/${output}/${source}`,
+            formOf({ ...(source === 'url' ? { url: 'https://example.com/' } : {}), [field]: text }, source === 'url' ? null : 'index.html'),
+          ),
+        chars: TEXT_CHARS,
+      })),
+    ),
+  );
+}
+
+/** A text, in a list, and as members of an object: what is not of the field's type is refused. */
+const SHAPES = [
+  (text: string) => text,
+  (text: string) => [text],
+  (text: string) => ({ ...{ url: text, content: text, selector: text, fn: text, path: text, event: text, args: [text] }, [text]: text }),
+];
+
+function browserlessCases(url: string): Case[] {
+  return [
+    ...(['screenshot', 'pdf', 'content'] as const).flatMap((endpoint) =>
+      Object.keys(browserless.TABLES[endpoint]).flatMap((field) =>
+        SHAPES.map((shape, nth) => ({
+          name: `/${endpoint} ${field} (${nth})`,
+          send: (text: string) => postJson(`${url}/${endpoint}`, { url: 'https://example.com/', [field]: shape(text) }),
+          chars: TEXT_CHARS / 4,
+        })),
+      ),
+    ),
+    ...queryCases(`${url}/pdf`, [...Object.keys(browserless.QUERY), '--proxy-server'], 'POST'),
+  ];
+}
+
+function queryCases(url: string, fields: string[], method: 'GET' | 'POST' = 'GET'): Case[] {
+  const body = method === 'POST' ? { body: '{"url":"https://example.com/"}' } : {};
+  return fields.map((field) => ({
+    name: `${new URL(url).pathname}?${field}`,
+    // Percent-encoded text is up to nine times as long.
+    send: async (text) => {
+      const query = `${url}?url=https://example.com/&${encodeURIComponent(field)}=${encodeURIComponent(text).slice(0, HEAD_CHARS).replace(/%.?$/, '')}`;
+      return drained(await fetch(query, { method, ...body, headers: { ...AUTHORIZATION, 'content-type': 'application/json' } }));
+    },
+    chars: HEAD_CHARS,
+  }));
+}
+
+/** The names of all headers that the server reads, by its sources. */
+function readHeaders(): string[] {
+  const sources = SOURCES.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => /\.tsx?$/.test(file))
+      .map((file) => readFileSync(join(folder, file), 'utf8')),
+  );
+  const names = sources.flatMap((source) =>
+    [...source.matchAll(/(?:header\(|headers\[|headerOf\(headers, )'([\w-]+)'|\bheaders\??\.([a-z]+)\b/g)].map(
+      ([, one, other]) => one ?? other ?? '',
+    ),
+  );
+  const unusable = new Set([
+    'host',
+    'content-length',
+    'transfer-encoding',
+    'upgrade',
+    'keep-alive',
+    'get',
+    'set',
+    'has',
+    'append',
+    'delete',
+    'connection',
+    'expect',
+    'entries',
+  ]);
+  return [...new Set(names.map((name) => name.toLowerCase()))].filter((name) => !unusable.has(name));
+}
+
+function headerCases(urls: string[]): Case[] {
+  return readHeaders().flatMap((name) =>
+    urls.map((url) => ({
+      name: `${new URL(url).pathname} header ${name}`,
+      send: async (text: string) => {
+        const value = text.replace(/[^\x20-\x7e\t]/g, ' ');
+        const headers = { ...AUTHORIZATION, 'content-type': 'application/json', [name]: `x${value}` };
+        const isRender = url.endsWith('/render');
+        return drained(await fetch(url, { headers, ...(isRender ? {} : { method: 'POST', body: '{"url":"example.com"}' }) }));
+      },
+      chars: HEAD_CHARS,
+    })),
+  );
+}
+
+async function consoleCases(it: Awaited<ReturnType<typeof aConsole>>): Promise<Case[]> {
+  const visitor = await it.signIn();
+  const key = await issueKey(it.store, { accountName: 'default', label: 'linear', scopes: SCOPES, now: Date.now() });
+  const paths = ['/console/capture', '/console/snippets', '/console/preview'];
+  return paths.flatMap((path) =>
+    FORM_FIELDS.map(({ name }) => ({
+      name: `${path} ${name}`,
+      send: (text: string) => visitor.post(path, { key: key?.id ?? '', url: 'https://example.com/', snippet: 'curl', [name]: text }),
+      chars: TEXT_CHARS,
+    })),
+  );
+}
+
+function formOf(fields: Record<string, string>, file: string | null): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  if (file !== null) form.append('files', new Blob(['<h1>x</h1>']), file);
+  return form;
+}
