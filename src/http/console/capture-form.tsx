@@ -4,7 +4,7 @@ import type { StoredError } from '../../contract/capture-error.js';
 import { NO_LINK_FIELDS } from '../../contract/render-link.js';
 import { FIELD_GROUPS } from '../../contract/request-fields.js';
 import type { RequestIssue } from '../../contract/submission.js';
-import { ErrorNotice, Field, type Labelled, Marked, Notes, Select, SelectField } from './components.js';
+import { ErrorNotice, escaped, Field, type Labelled, Marked, Notes, Select, SelectField } from './components.js';
 import type { Form } from './form.js';
 import { FORM_FIELDS, type FormField, isOn } from './form-fields.js';
 import { PostForm } from './layout.js';
@@ -236,14 +236,22 @@ function Control({ field, text, labelled }: { field: FormField; text: string; la
   if (isLarge(field)) {
     return (
       <textarea rows={kind === 'long' ? 3 : 2} placeholder={placeholder} spellcheck={false} {...labelled}>
-        {text}
+        {escaped(text)}
       </textarea>
     );
   }
   if (kind === 'secret') return <input type="password" autocomplete="new-password" {...labelled} />;
   const inputmode = kind === 'number' ? 'decimal' : name.endsWith('url') ? 'url' : undefined;
   return (
-    <input type="text" inputmode={inputmode} value={text} placeholder={placeholder} autocomplete="off" spellcheck={false} {...labelled} />
+    <input
+      type="text"
+      inputmode={inputmode}
+      value={escaped(text)}
+      placeholder={placeholder}
+      autocomplete="off"
+      spellcheck={false}
+      {...labelled}
+    />
   );
 }
 

@@ -14,12 +14,15 @@ export interface SnippetsProps {
   problem?: string | null;
 }
 
+/** Of JSON. Longer values are left out: four copies of a document, with their escapes, would hold the event loop. */
+const VALUE_MAX_CHARS = 4_000;
+
 const LANGUAGES = { curl: curlLine, javascript: javascriptCode, python: pythonCode, cli: cliLine } as const;
 const NAMES: Record<keyof typeof LANGUAGES, string> = { curl: 'curl', javascript: 'JavaScript', python: 'Python', cli: 'CLI' };
 
-/** The same request in four languages, one of them shown. What is never shown again is left for the reader to fill in. */
+/** The same request in four languages, one of them shown. Secrets and long values are left for the reader to fill in. */
 export function Snippets({ body, baseUrl, chosen = '', problem = null }: SnippetsProps) {
-  const shown = withoutSecrets(body);
+  const shown = shortened(body);
   const first = Object.hasOwn(LANGUAGES, chosen) ? chosen : 'curl';
   return (
     <section class="card snippets" id="snippets" aria-label="The same request as code">
@@ -45,10 +48,11 @@ export function Snippets({ body, baseUrl, chosen = '', problem = null }: Snippet
   );
 }
 
-function withoutSecrets(body: object, prefix = ''): Record<string, unknown> {
+function shortened(body: object, prefix = ''): Record<string, unknown> {
   const pairs = Object.entries(body).map(([name, value]: [string, unknown]) => {
     if (SECRET_FIELDS.has(prefix + name)) return [name, '…'];
-    return [name, isObject(value) ? withoutSecrets(value, `${name}.`) : value];
+    const shown = isObject(value) ? shortened(value, `${name}.`) : value;
+    return [name, JSON.stringify(shown).length > VALUE_MAX_CHARS ? '…' : shown];
   });
   return Object.fromEntries(pairs);
 }
