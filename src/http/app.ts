@@ -65,3 +65,9 @@ export const API: readonly Route[] = [
 
 /** All routes but those of the console. */
 export const ROUTES: readonly Route[] = [...API, readMetrics, answerMcp, readOpenapi, ...DOCS];
+
+/** Loads the code of MCP and of the console, which would hold the event loop for 100 ms at their first requests. */
+export async function loadRoutes({ console }: Pick<AppServices, 'console'>): Promise<void> {
+  await import('./mcp/answer-message.js');
+  if (console !== undefined) await import('./console/console.js');
+}

@@ -4,7 +4,7 @@ import type { AppEnv, AppServices, ConsoleServices } from './app-services.js';
 import { isLoopback } from './client-address.js';
 import { refuseForeignHost } from './own-site.js';
 
-/** Serves the console at its paths. Its code is loaded at the first request of somebody who may see it. */
+/** Serves the console at its paths. */
 export function serveConsole(app: Hono<AppEnv>, services: AppServices, own: ConsoleServices): void {
   app.all('/console/*', async (c) => {
     refuseStrangers(services, own, c);

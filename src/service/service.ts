@@ -19,7 +19,7 @@ import type { Config, Role } from '../config.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
 import { Places } from '../contract/places.js';
 import { Turns } from '../contract/turns.js';
-import { createApp } from '../http/app.js';
+import { createApp, loadRoutes } from '../http/app.js';
 import type { AppServices, ConsoleServices } from '../http/app-services.js';
 import { type HttpServer, startHttp } from '../http/serve.js';
 import type { Log } from '../log.js';
@@ -172,7 +172,9 @@ export class Service implements AsyncDisposable {
     this.announcement = announceServer(dataDir, { url: this.http.url, base_url: this.places.baseUrl, console }, this.log);
     this.listenToOthers();
     if (this.hasRole('webhook')) this.deliveries.start();
-    this.ready = this.hasRole('capture') ? this.openForCaptures(parts) : this.makeFirstKey();
+    const opened = this.hasRole('capture') ? this.openForCaptures(parts) : this.makeFirstKey();
+    // This is loaded while the browsers start.
+    this.ready = Promise.all([opened, this.hasRole('api') ? loadRoutes(services) : null]).then(() => undefined);
     this.ready.catch(() => undefined);
     this.housekeeping = this.startHousekeeping();
   }

@@ -1,6 +1,6 @@
 /**
  * The console: pages for the operator, made on the server. It does nothing that a key or a command could not do: captures go through the
- * submission path of the API. Loaded at the first request, so that a server whose console is never opened pays nothing.
+ * submission path of the API. Loaded at the start of a server that has a console.
  */
 import type { Context } from 'hono';
 import {

@@ -1,6 +1,6 @@
 /**
  * The tools of the service for language models, by the Model Context Protocol: on standard input and output, or one message at a time by
- * `answer-message.ts`. Loaded at the first message only.
+ * `answer-message.ts`. Over HTTP, loaded at the start of the server.
  */
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
