@@ -18,6 +18,8 @@ export interface Listening {
   headersTimeoutMs?: number;
   /** Time limit for receiving a request, body included; ms. Does not limit the response. */
   requestTimeoutMs?: number;
+  /** How long the rest of an unread body is received; ms. */
+  discardMs?: number;
   /** At more connections, the server closes one of those that wait for their client. */
   maxConnections?: number;
   /** At more responses that are streamed from the storage, the server closes the connection of one. */
@@ -81,7 +83,7 @@ export async function startHttp(app: Hono<AppEnv>, services: AppServices, listen
   });
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     connections.inTurn(incoming, outgoing, () => {
-      discardRestOf(incoming, outgoing);
+      discardRestOf(incoming, outgoing, listening.discardMs ?? DISCARD_MS);
       if (incoming.httpVersion !== '1.0') incoming.headers.host ??= MISSING_HOST;
       void answer(incoming, outgoing);
     });
@@ -154,7 +156,7 @@ const BROKEN: Record<string, { status: number; retriable?: boolean; message: str
 };
 
 /** A response may be sent before the whole body has been received: the rest is discarded, up to a limit. */
-function discardRestOf(incoming: IncomingMessage, outgoing: ServerResponse): void {
+function discardRestOf(incoming: IncomingMessage, outgoing: ServerResponse, discardMs: number): void {
   if (incoming.method === 'GET' || incoming.method === 'HEAD') return;
   outgoing.once('finish', () => {
     if (incoming.complete || incoming.destroyed) return;
@@ -168,7 +170,7 @@ function discardRestOf(incoming: IncomingMessage, outgoing: ServerResponse): voi
       left -= chunk.length;
       if (left < 0) cut();
     };
-    const timer = setTimeout(cut, DISCARD_MS);
+    const timer = setTimeout(cut, discardMs);
     incoming
       .on('data', onData)
       .once('close', () => clearTimeout(timer))

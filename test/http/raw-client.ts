@@ -1,4 +1,8 @@
 import { connect, type Socket } from 'node:net';
+import pTimeout from 'p-timeout';
+
+/** Less than the limit of a unit test, which would not tell what was received. */
+const LIMIT_MS = 4_000;
 
 export interface RawAnswer {
   status: number;
@@ -9,8 +13,8 @@ export interface RawAnswer {
 /** A bare socket: sends what HTTP libraries would not. Collects everything until the other end closes. */
 export class RawClient {
   readonly socket: Socket;
-  readonly closed: Promise<string>;
   readonly firstBytes: Promise<unknown>;
+  readonly #closed: Promise<string>;
   #received = '';
   readonly #listeners = new Set<() => void>();
 
@@ -22,7 +26,12 @@ export class RawClient {
       for (const listener of this.#listeners) listener();
     });
     this.socket.on('error', () => {});
-    this.closed = new Promise((resolve) => this.socket.once('close', () => resolve(this.#received)));
+    this.#closed = new Promise((resolve) => this.socket.once('close', () => resolve(this.#received)));
+  }
+
+  /** Everything that was received, once the other end has closed. */
+  get closed(): Promise<string> {
+    return this.#inTime(this.#closed, 'no end');
   }
 
   send(text: string): this {
@@ -32,7 +41,7 @@ export class RawClient {
 
   /** Head and body of the first response; without a content length, what has arrived so far. */
   answer(): Promise<RawAnswer> {
-    return new Promise((resolve, reject) => {
+    const answered = new Promise<RawAnswer>((resolve, reject) => {
       const look = () => {
         const answer = parseAnswer(this.#received);
         if (answer === null) return;
@@ -40,9 +49,15 @@ export class RawClient {
         resolve(answer);
       };
       this.#listeners.add(look);
-      void this.closed.then((all) => (parseAnswer(all) === null ? reject(new Error(`no answer: ${JSON.stringify(all)}`)) : look()));
+      void this.#closed.then((all) => (parseAnswer(all) === null ? reject(new Error(`no answer: ${JSON.stringify(all)}`)) : look()));
       look();
     });
+    return this.#inTime(answered, 'no answer');
+  }
+
+  #inTime<T>(what: Promise<T>, missing: string): Promise<T> {
+    const fail = () => Promise.reject(new Error(`${missing} within ${LIMIT_MS} ms: ${JSON.stringify(this.#received)}`));
+    return pTimeout(what, { milliseconds: LIMIT_MS, fallback: fail });
   }
 }
 

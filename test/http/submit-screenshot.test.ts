@@ -1,3 +1,4 @@
+import pTimeout from 'p-timeout';
 import { describe, expect, it } from 'vitest';
 import { CaptureError } from '../../src/contract/capture-error.js';
 import { REQUEST_ID_PATTERN } from '../../src/contract/limits.js';
@@ -16,6 +17,8 @@ const post = (services: FakeServices, { query = '', body = '{"url":"example.com"
 /** The head of a request that is sent by hand. */
 const head = (...lines: string[]) =>
   ['POST /v1/screenshot HTTP/1.1', 'host: x', `authorization: Bearer ${KEYS.full}`, ...lines, '', ''].join('\r\n');
+/** Less than the limit of a test: closing a connection takes a turn of the event loop. */
+const GONE_MAX_MS = 3_000;
 const JSON_TYPE = 'content-type: application/json';
 
 const refusal = async (posting: Posting) => {
@@ -201,7 +204,7 @@ describe('POST /v1/screenshot', () => {
   });
 
   it('closes the line of a client that is refused and then neither sends the rest nor goes', async () => {
-    await using served = await serveApp(fakeServices());
+    await using served = await serveApp(fakeServices(), { discardMs: 100 });
     const client = new RawClient(served.port).send(
       `POST /v1/screenshot HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n{`,
     );
@@ -232,8 +235,8 @@ describe('POST /v1/screenshot', () => {
     });
     await using served = await serveApp(services);
     const client = new RawClient(served.port).send(`${head(JSON_TYPE, 'content-length: 21')}{"url":"example.com"}`);
-    await waiting.opened;
+    await pTimeout(waiting.opened, { milliseconds: GONE_MAX_MS, message: 'the capture was not waited for' });
     client.socket.destroy();
-    await gone.opened;
+    await pTimeout(gone.opened, { milliseconds: GONE_MAX_MS, message: 'the wait went on though its client had gone' });
   });
 });

@@ -1,5 +1,5 @@
-import { EventEmitter, getEventListeners, once } from 'node:events';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { getEventListeners } from 'node:events';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Loop, type LoopOptions, withTaskSignal } from '../../src/work/loop.js';
 
 /** A promise and its two ends. */
@@ -17,7 +17,6 @@ function harness(overrides: Partial<LoopOptions<string>> = {}) {
   const [backlog, started, errors]: [string[], string[], unknown[]] = [[], [], []];
   const slots = new Map<string, number>();
   const ends = new Map<string, ReturnType<typeof signal<void>>>();
-  const news = new EventEmitter();
   let claims = 0;
   const loop = new Loop<string>({
     concurrency: 2,
@@ -30,7 +29,6 @@ function harness(overrides: Partial<LoopOptions<string>> = {}) {
       ends.set(task, end);
       started.push(task);
       slots.set(task, slot);
-      news.emit('started');
       await end.promise;
     },
     nextDueAt: async () => null,
@@ -42,10 +40,6 @@ function harness(overrides: Partial<LoopOptions<string>> = {}) {
     ...{ loop, backlog, started, slots, errors, claims: () => claims },
     /** Ends a running task. */
     end: (task: string, error?: Error) => (error === undefined ? ends.get(task)?.resolve() : ends.get(task)?.reject(error)),
-    /** Resolves when so many tasks have been started in all. */
-    startedCount: async (count: number) => {
-      while (started.length < count) await once(news, 'started');
-    },
   };
 }
 
@@ -54,29 +48,35 @@ async function settled(): Promise<void> {
   for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
+/** What a promise that is ready resolves to, once everything that is ready has gone. */
+async function soon<T>(promise: Promise<T>): Promise<T | 'pending'> {
+  return await Promise.race([promise, settled().then(() => 'pending' as const)]);
+}
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
 afterEach(() => void vi.useRealTimers());
 
 test('runs as many tasks at once as there are slots, each in a slot of its own, and the next when one ends', async () => {
-  const { loop, backlog, started, slots, end, startedCount } = harness();
+  const { loop, backlog, started, slots, end } = harness();
   backlog.push('a', 'b', 'c');
   loop.start();
-  await startedCount(2);
   await settled();
   expect(started).toEqual(['a', 'b']);
   expect(loop.running).toBe(2);
   expect([slots.get('a'), slots.get('b')]).toEqual([0, 1]);
   end('b');
-  await startedCount(3);
+  await settled();
+  expect(started).toHaveLength(3);
   expect(slots.get('c')).toBe(1);
   end('a');
   end('c');
-  expect(await loop.drain(NEVER_MS)).toBe('idle');
+  expect(await soon(loop.drain(NEVER_MS))).toBe('idle');
   expect(loop.running).toBe(0);
 });
 
 test('a claim for several free slots gives each of its tasks a slot of its own', async () => {
   const asked: number[][] = [];
-  const { loop, backlog, slots, end, startedCount } = harness({
+  const { loop, backlog, slots, started, end } = harness({
     concurrency: 3,
     claim: async (free) => {
       asked.push([...free]);
@@ -85,32 +85,34 @@ test('a claim for several free slots gives each of its tasks a slot of its own',
   });
   backlog.push('a', 'b');
   loop.start();
-  await startedCount(2);
   await settled();
+  expect(started).toHaveLength(2);
   expect(asked).toEqual([[0, 1, 2], [2]]);
   backlog.push('c', 'd');
   end('a');
-  await startedCount(4);
+  await settled();
+  expect(started).toHaveLength(4);
   expect(Object.fromEntries(slots)).toEqual({ a: 0, b: 1, c: 0, d: 2 });
   for (const task of ['b', 'c', 'd']) end(task);
-  expect(await loop.drain(NEVER_MS)).toBe('idle');
+  expect(await soon(loop.drain(NEVER_MS))).toBe('idle');
 });
 
 test('a wake during a claim that finds nothing makes it look again', async () => {
   const first = signal<string[]>();
   const answers = [first.promise, Promise.resolve(['late'])];
-  const { loop, end, startedCount } = harness({ claim: () => answers.shift() ?? Promise.resolve([]) });
+  const { loop, started, end } = harness({ claim: () => answers.shift() ?? Promise.resolve([]) });
   loop.start();
   loop.wake();
   first.resolve([]);
-  await startedCount(1);
+  await settled();
+  expect(started).toHaveLength(1);
   end('late');
-  await loop.drain(NEVER_MS);
+  expect(await soon(loop.drain(NEVER_MS))).toBe('idle');
 });
 
 test('looks again when a task becomes due by time', async () => {
   let due: number | null = Date.now() + 30;
-  const { loop, end, startedCount } = harness({
+  const { loop, started, end } = harness({
     claim: async () => {
       if (due === null || Date.now() < due) return [];
       due = null;
@@ -119,19 +121,25 @@ test('looks again when a task becomes due by time', async () => {
     nextDueAt: async () => due,
   });
   loop.start();
-  await startedCount(1);
+  await settled();
+  expect(started).toEqual([]);
+  await vi.advanceTimersByTimeAsync(30);
+  await settled();
+  expect(started).toHaveLength(1);
   end('later');
-  await loop.drain(NEVER_MS);
+  expect(await soon(loop.drain(NEVER_MS))).toBe('idle');
 });
 
 test('looks again after pollMs, for work that another process made due', async () => {
-  const { loop, backlog, end, startedCount } = harness({ pollMs: 20 });
+  const { loop, backlog, started, end } = harness({ pollMs: 20 });
   loop.start();
   await settled();
   backlog.push('a');
-  await startedCount(1);
+  await vi.advanceTimersByTimeAsync(20);
+  await settled();
+  expect(started).toHaveLength(1);
   end('a');
-  await loop.drain(NEVER_MS);
+  expect(await soon(loop.drain(NEVER_MS))).toBe('idle');
 });
 
 test('a task that is due but held back makes no busy loop', async () => {
@@ -142,14 +150,13 @@ test('a task that is due but held back makes no busy loop', async () => {
   expect(before).toBeLessThanOrEqual(3);
   await settled();
   expect(claims()).toBe(before);
-  await loop.drain(0);
+  expect(await soon(loop.drain(0))).toBe('idle');
 });
 
 test('a claim that fails is reported and tried again after a bounded wait, whatever the wakes', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   let broken = true;
   let claims = 0;
-  const { loop, errors, backlog, end, startedCount } = harness({
+  const { loop, errors, backlog, started, end } = harness({
     claim: async () => {
       claims++;
       if (broken) throw new Error('locked');
@@ -171,32 +178,38 @@ test('a claim that fails is reported and tried again after a bounded wait, whate
   broken = false;
   backlog.push('a');
   await vi.advanceTimersByTimeAsync(2_000);
-  await startedCount(1);
+  await settled();
+  expect(started).toHaveLength(1);
   end('a');
-  expect(await loop.drain(NEVER_MS)).toBe('idle');
+  expect(await soon(loop.drain(NEVER_MS))).toBe('idle');
 });
 
 test('a task that rejects is reported and frees its slot', async () => {
-  const { loop, backlog, errors, end, startedCount } = harness({ concurrency: 1 });
+  const { loop, backlog, errors, started, end } = harness({ concurrency: 1 });
   backlog.push('a', 'b');
   loop.start();
-  await startedCount(1);
+  await settled();
+  expect(started).toHaveLength(1);
   end('a', new Error('unforeseen'));
-  await startedCount(2);
+  await settled();
+  expect(started).toHaveLength(2);
   expect(errors).toEqual([new Error('unforeseen')]);
   end('b');
-  await loop.drain(NEVER_MS);
+  expect(await soon(loop.drain(NEVER_MS))).toBe('idle');
 });
 
 test('drain claims no more, says busy when the grace ends first, and idle when the tasks do', async () => {
-  const { loop, backlog, started, end, startedCount } = harness({ concurrency: 1 });
+  const { loop, backlog, started, end } = harness({ concurrency: 1 });
   backlog.push('a', 'b');
   loop.start();
-  await startedCount(1);
-  expect(await loop.drain(5)).toBe('busy');
+  await settled();
+  expect(started).toHaveLength(1);
+  const first = loop.drain(5);
+  await vi.advanceTimersByTimeAsync(5);
+  expect(await soon(first)).toBe('busy');
   const drained = loop.drain(NEVER_MS);
   end('a');
-  expect(await drained).toBe('idle');
+  expect(await soon(drained)).toBe('idle');
   loop.wake();
   await settled();
   expect(started).toEqual(['a']);
@@ -204,7 +217,7 @@ test('drain claims no more, says busy when the grace ends first, and idle when t
 
 test('a task that a claim brings during the drain is run and waited for', async () => {
   const claim = signal<string[]>();
-  const { loop, started, end, startedCount } = harness({ claim: () => claim.promise });
+  const { loop, started, end } = harness({ claim: () => claim.promise });
   loop.start();
   let isDrained = false;
   const drained = loop.drain(NEVER_MS).finally(() => {
@@ -212,17 +225,18 @@ test('a task that a claim brings during the drain is run and waited for', async 
   });
   await settled();
   claim.resolve(['a']);
-  await startedCount(1);
   await settled();
+  expect(started).toHaveLength(1);
   expect(isDrained).toBe(false);
   end('a');
-  expect(await drained).toBe('idle');
+  expect(await soon(drained)).toBe('idle');
   expect(started).toEqual(['a']);
 });
 
 test('it may be stopped twice, and before it was started', async () => {
   const { loop, claims } = harness();
-  await Promise.all([loop[Symbol.asyncDispose](), loop[Symbol.asyncDispose](), loop.drain(0)]);
+  const stopped = Promise.all([loop[Symbol.asyncDispose](), loop[Symbol.asyncDispose](), loop.drain(0)]);
+  expect(await soon(stopped)).toEqual([undefined, undefined, 'idle']);
   loop.start();
   await settled();
   expect(claims()).toBe(0);

@@ -101,15 +101,22 @@ export const NEVER = new AbortController().signal;
 
 /** Opens a page for these fields of a request, at the URL if there is one; its block releases it. */
 export async function visit({ pool }: Pick<TestPool, 'pool'>, url: string | null, fields: Record<string, unknown> = {}) {
-  const lease = await pool.acquire(someOptions(fields), NEVER);
+  const lease = await pool.acquire(someOptions(fields), AbortSignal.timeout(HOLDS_MAX_MS));
   const { page } = lease.session;
   if (url !== null) await page.goto(url);
   return Object.assign(lease, { page, [Symbol.asyncDispose]: () => lease.release() });
 }
 
-/** Waits for something that no event tells. */
+/** For a machine that is busy with other tests. */
+const HOLDS_MAX_MS = 60_000;
+
+/** Waits for something that no event tells. @throws Error with the condition when it does not hold in time */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
+  const endsAt = performance.now() + HOLDS_MAX_MS;
+  while (!(await holds())) {
+    if (performance.now() > endsAt) throw new Error(`this did not hold within ${HOLDS_MAX_MS} ms: ${holds}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }
 
 /** Pids of the browsers that a pool of this run directory has started. */
