@@ -28,6 +28,8 @@ export interface CaptureRig extends AsyncDisposable {
   readonly progress: number[];
   /** A real capture, in a real browser, through the real gate; small and unscaled unless asked otherwise. */
   capture(url: string, wish?: Wish, signal?: AbortSignal, debug?: DebugSink): Promise<Rendering>;
+  /** As `capture`, with the text that the page has when its pictures have been taken. */
+  capturedText(url: string, wish?: Wish, debug?: DebugSink): Promise<Rendering & { text: string }>;
   /** The error that it ends in; throws when it succeeds. */
   failure(url: string, wish?: Wish): Promise<CaptureError>;
 }
@@ -63,7 +65,7 @@ export async function openRig(given: Partial<RenderDeps> & RigMachine = {}): Pro
     ...given,
   };
   const progress: number[] = [];
-  const captureUrl: CaptureRig['capture'] = (url, wish = {}, signal = new AbortController().signal, debug = undefined) => {
+  const captureUrl = (url: string, wish: Wish = {}, { signal = new AbortController().signal, debug, on = deps }: CaptureUrl = {}) => {
     const wire = captureRequestSchema.parse({
       url,
       viewport: { width: 800, height: 600, deviceScaleFactor: 1 },
@@ -73,12 +75,17 @@ export async function openRig(given: Partial<RenderDeps> & RigMachine = {}): Pro
     });
     const onProgress = (value: number) => progress.push(value);
     const options = { ...toCaptureOptions(wire), ...(hasWebScheme(url) ? {} : { schemeAdded: true as const }) };
-    return capture(deps, { options, id: 'job', onProgress, debug }, signal);
+    return capture(on, { options, id: 'job', onProgress, debug }, signal);
   };
   return {
     deps,
     progress,
-    capture: captureUrl,
+    capture: (url, wish, signal, debug) => captureUrl(url, wish, { signal, debug }),
+    async capturedText(url, wish, debug) {
+      const read = readingText(pool);
+      const rendering = await captureUrl(url, wish, { debug, on: { ...deps, pool: read.pool } });
+      return { ...rendering, text: await read.text };
+    },
     async failure(url, wish) {
       try {
         await captureUrl(url, wish);
@@ -106,6 +113,32 @@ export async function siteAndRig(parts: Partial<RenderDeps> = {}) {
     return site.url(path);
   };
   return { site, rig, serve };
+}
+
+interface CaptureUrl {
+  signal?: AbortSignal | undefined;
+  debug?: DebugSink | undefined;
+  on?: RenderDeps;
+}
+
+/** A pool for one capture, and the text of its page when the capture gives the page back, stopped as it was for its picture. */
+function readingText(pool: RenderDeps['pool']) {
+  let read = (_text: Promise<string>) => {};
+  const text = new Promise<string>((resolve) => {
+    read = resolve;
+  });
+  const acquire: RenderDeps['pool']['acquire'] = async (...given) => {
+    const lease = await pool.acquire(...given);
+    const release = async () => {
+      const expression = 'document.documentElement.innerText';
+      const asked = lease.session.cdp.send('Runtime.evaluate', { expression }).then(({ result }) => String(result.value));
+      read(asked);
+      await asked.catch(() => undefined);
+      await lease.release();
+    };
+    return { session: lease.session, verify: () => lease.verify(), awaitCrash: () => lease.awaitCrash(), release };
+  };
+  return { pool: { acquire, acquireAlone: pool.acquireAlone.bind(pool) }, text };
 }
 
 async function startMachine({ allow = ['127.0.0.1', '127.0.0.2'], executable = ANY_BROWSER, clock = true }: RigMachine) {

@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
+import type { DebugSink } from '../../../src/render/page-session.js';
 import { wait } from '../../fixtures/site/answer.js';
 import { servePackages } from '../../fixtures/site/packages.js';
 import { openRig, siteAndRig } from './capture-rig.js';
@@ -10,15 +11,17 @@ const { site, rig, serve } = await siteAndRig();
 const page = (script: string, body = '') => serve(`<h1>A page with a clock</h1>${body}<p id="out">start</p><script>${script}</script>`);
 
 /** Captures the page, which must show these words when its picture is taken. */
-async function shows(url: string, words: string | string[], wish: Record<string, unknown> = {}) {
-  return await rig.capture(url, { fail_if_content_missing: [words].flat(), ...wish });
+async function shows(url: string, words: string | string[], wish: Record<string, unknown> = {}, debug?: DebugSink) {
+  const rendering = await rig.capturedText(url, wish, debug);
+  for (const one of [words].flat()) expect(rendering.text).toContain(one);
+  return rendering;
 }
 
-/** How the clock ran each time that a capture asked it for so many ms. */
-async function runsOf(url: string, ms: number, wish: Record<string, unknown>): Promise<Record<string, unknown>[]> {
+/** How the clock ran each time that a capture of a page, which must show these words, asked it for so many ms. */
+async function runsOf(url: string, words: string, ms: number, wish: Record<string, unknown>): Promise<Record<string, unknown>[]> {
   const steps: Record<string, unknown>[] = [];
   const debug = { note: (step: Record<string, unknown>) => void steps.push(step), picture: () => {} };
-  await rig.capture(url, wish, undefined, debug);
+  await shows(url, words, wish, debug);
   return steps.filter(({ step, askedMs }) => step === 'clock' && askedMs === ms);
 }
 
@@ -109,7 +112,7 @@ describe.concurrent('a scroll', () => {
   const STOP_MS = 300;
   const stops = async (script: string, words: string) => {
     const url = page(script, `<div style="height:3000px"></div>`);
-    return (await runsOf(url, STOP_MS, { full_page: true, fail_if_content_missing: [words] })).length;
+    return (await runsOf(url, words, STOP_MS, { full_page: true })).length;
   };
   /** The wait for an idle page after the scrolling takes as long. */
   const AFTER = 1;
@@ -176,8 +179,8 @@ describe.concurrent('a page that communicates with a server', () => {
   it('does not hold the clock of the next page', async () => {
     const next = page(`setTimeout(() => { out.textContent = 'all done' }, 9000)`);
     const script = `let n = 0; setInterval(async () => { await fetch('${pictureIn(0)}'); if (++n === 3) location.href = '${next}' }, 250)`;
-    const wish = { fail_if_content_missing: ['all done'], delay: 10_000, timeout: 60_000 };
-    const run = (await runsOf(page(script), wish.delay, wish)).at(-1);
+    const wish = { delay: 10_000, timeout: 60_000 };
+    const run = (await runsOf(page(script), 'all done', wish.delay, wish)).at(-1);
     expect(run).toMatchObject({ realTimeBecause: null });
     expect(run?.aheadMs).toBeGreaterThan(1_000);
   });

@@ -19,7 +19,9 @@ function page(body: string, script = '', path = `/steps/${++pages}`): string {
 
 /** Carries out the steps, and fails unless the page shows these words afterwards. */
 async function shows(url: string, steps: object[], words: string[], more: object = {}) {
-  return await rig.capture(url, { steps, fail_if_content_missing: words, ...more });
+  const rendering = await rig.capturedText(url, { steps, ...more });
+  for (const word of words) expect(rendering.text).toContain(word);
+  return rendering;
 }
 
 const click = (selector: string) => ({ action: 'click', selector });
