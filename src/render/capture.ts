@@ -43,6 +43,7 @@ import {
   holdClock,
   resumePage,
   stopPage,
+  type TimedPage,
   waitForAssets,
   waitForContent,
   waitForIdle,
@@ -61,7 +62,7 @@ import {
   SharedLoss,
 } from './page-session.js';
 import { scrollToElement } from './picture/element-picture.js';
-import { scrollThrough, waitForReaction } from './picture/full-page.js';
+import { type ScrollReport, scrollThrough, waitForReaction } from './picture/full-page.js';
 import { isPrinted, prepareToPrint, putBackSeen } from './picture/pdf-picture.js';
 import { type Picture, setDensity } from './picture/region-picture.js';
 import {
@@ -470,41 +471,31 @@ async function pictureGroup(group: PictureGroup, { page, shown, times, deps, tak
   const viewDeadline = () => Math.min(deadlines.endsAt, deadlines.budgetEndsAt + PICTURE_GRACE_MS);
   const scrollDeadline = Math.min(monotonicNow() + SCROLL_MAX_MS, deadlines.endsAt - AFTER_SCROLL_MS);
   const scrollWith = { deadline: scrollDeadline, respondsBy: viewDeadline(), waitForIdle: idleWithoutBanners };
-  const scroll = scrolls ? await deadlines.withBudgetPaused(() => scrollThrough(page, options, scrollWith)) : null;
-  const isOfElements = options.selector !== null;
-  const pictures: PictureToTake[] = several && isOfElements ? await deadlines.orEnd(findElements(page, group.pictures)) : group.pictures;
-  const toScrollTo = isOfElements ? pictures.filter(({ isInView }) => isInView !== true) : [];
-  const goesBack = several && toScrollTo.length > 0;
-  if (goesBack) await page.world.call('undo.begin');
-  for (const picture of toScrollTo) {
-    const leftMs = deadlines.leftMs();
-    // After its budget, the element is captured in its current state.
-    const how = { deadline: monotonicNow() + leftMs, waitForIdle: wait.idleAgain, index: picture.index ?? 0 };
-    await deadlines.withTimeout(scrollToElement(page, picture.options.selector ?? '', how), leftMs);
-  }
-  if (goesBack) await scrollBack(page);
-  times.enter('settle', 70);
-  // A document that loads no further, such as one with a font that hangs, is not waited for again.
-  const hasMoved = page.main.current !== shown || page.main.navigating || shown.failure !== null;
-  if (hasMoved && (await waitUntilLoaded(page, options)) !== shown) throw new DocumentReplaced('the page navigated away');
-  await checkPage(page, shown, options);
-  times.enter('stop', 75);
-  const deadline = scroll === null ? viewDeadline() : deadlines.endsAt;
-  // Animations and frames that are late are captured as they are.
-  const limited = (work: Promise<unknown>) => deadlines.withTimeout(work, Math.min(MOTION_MAX_MS, deadline - monotonicNow()));
-  if (options.clip !== null && !scrolls) await limited(page.world.call('scrollers.expandAll'));
-  const stop = async ({ printed }: { printed: CaptureOptions | null }) => {
-    if (printed !== null) await deadlines.orEnd(prepareToPrint(page, printed, deadline));
-    if (options.reduceMotion) await limited(page.world.call('frames.endMotion'));
-    await limited(stopPage(page.session, printed ?? options));
-    if (printed !== null) await limited(putBackSeen(page.world));
+  let pictures: PictureToTake[] = group.pictures;
+  const settle = async () => {
+    const isOfElements = options.selector !== null;
+    if (several && isOfElements) pictures = await deadlines.orEnd(findElements(page, group.pictures));
+    const toScrollTo = isOfElements ? pictures.filter(({ isInView }) => isInView !== true) : [];
+    const goesBack = several && toScrollTo.length > 0;
+    if (goesBack) await page.world.call('undo.begin');
+    for (const picture of toScrollTo) {
+      const leftMs = deadlines.leftMs();
+      // After its budget, the element is captured in its current state.
+      const how = { deadline: monotonicNow() + leftMs, waitForIdle: wait.idleAgain, index: picture.index ?? 0 };
+      await deadlines.withTimeout(scrollToElement(page, picture.options.selector ?? '', how), leftMs);
+    }
+    if (goesBack) await scrollBack(page);
+    times.enter('settle', 70);
+    // A document that loads no further, such as one with a font that hangs, is not waited for again.
+    const hasMoved = page.main.current !== shown || page.main.navigating || shown.failure !== null;
+    if (hasMoved && (await waitUntilLoaded(page, options)) !== shown) throw new DocumentReplaced('the page navigated away');
+    await checkPage(page, shown, options);
+    times.enter('stop', 75);
+    return scrolls ? deadlines.endsAt : viewDeadline();
   };
-  const isOnlyPrinted = pictures.every((picture) => isPrinted(picture.options));
-  if (options.animate === null && !isOnlyPrinted) await stop({ printed: null });
-  // An image that has just arrived is decoded only when it is first painted.
-  if (page.network.hasLoadedImages(DECODED_AFTER_MS)) await limited(page.world.call('frames.passFrames', 2, FRAMES_MAX_MS));
+  const { scroll, deadline } = await scrollAndStop(page, group, { scrollWith, settle });
   times.enter('shoot', 80);
-  if (several) await limited(page.world.call('undo.begin'));
+  if (several) await withinMotion(page, deadline, page.world.call('undo.begin'));
   const { encodes, animations, ffmpeg } = deps;
   const how = { deadline, scroll, encodes };
   const animation = { deadline: deadlines.endsAt, encodes: animations, ffmpeg, signal: deadlines.signal };
@@ -514,14 +505,16 @@ async function pictureGroup(group: PictureGroup, { page, shown, times, deps, tak
   const shoot = async () => {
     for (const [index, picture] of pictures.entries()) {
       if (several && picture.kind === 'pdf') await setDensity(boundedPage(page.session, deadline), picture.options.view);
-      const printed = isPrinted(picture.options) ? picture.options : null;
-      if (printed !== null && (index > 0 || !isOnlyPrinted)) await resumePage(page.session);
-      if (printed !== null) await stop({ printed });
+      const printed = isPrinted(picture.options);
+      if (printed && (index > 0 || !isPrinted(options))) {
+        await resumePage(page.session);
+        await stopFor(page, picture.options, deadline);
+      }
       await taken.add(picture, (onShot) => {
         const still = { ...how, ...arrangedOf(picture), ...(several ? { onShot } : {}) };
         return takeOne(page, picture, { still, animation });
       });
-      if (printed !== null) await limited(endPrint(page));
+      if (printed) await withinMotion(page, deadline, endPrint(page));
       if (several && !(isLast && index === pictures.length - 1)) await undoPicture(page, picture, deadline);
     }
   };
@@ -535,6 +528,44 @@ async function pictureGroup(group: PictureGroup, { page, shown, times, deps, tak
 async function endPrint({ session, world }: OpenPage): Promise<void> {
   await resumePage(session);
   await world.call('print.announce', 'afterprint');
+}
+
+interface Settling {
+  scrollWith: Parameters<typeof scrollThrough>[2];
+  /** What happens between scrolling and the stop. @returns the time by which the pictures must have been taken */
+  settle(): Promise<number>;
+}
+
+/** Scrolls through the page if its pictures need it, then stops it for them. */
+export async function scrollAndStop(
+  page: TimedPage,
+  { options, scrolls }: Pick<PictureGroup, 'options' | 'scrolls'>,
+  { scrollWith, settle }: Settling,
+): Promise<{ scroll: ScrollReport | null; deadline: number }> {
+  const { world, network, deadlines } = page;
+  const scroll = scrolls ? await deadlines.withBudgetPaused(() => scrollThrough(page, options, scrollWith)) : null;
+  const deadline = await settle();
+  const limited = (work: Promise<unknown>) => withinMotion(page, deadline, work);
+  if (options.clip !== null && !scrolls) await limited(world.call('scrollers.expandAll'));
+  if (options.animate === null) await stopFor(page, options, deadline);
+  // An image that has just arrived is decoded only when it is first painted.
+  if (network.hasLoadedImages(DECODED_AFTER_MS)) await limited(world.call('frames.passFrames', 2, FRAMES_MAX_MS));
+  return { scroll, deadline };
+}
+
+/** Stops a page for a picture with these options. One that is printed is laid out as on paper before. */
+async function stopFor(page: TimedPage, options: CaptureOptions, deadline: number): Promise<void> {
+  const limited = (work: Promise<unknown>) => withinMotion(page, deadline, work);
+  const printed = isPrinted(options);
+  if (printed) await page.deadlines.orEnd(prepareToPrint(page, options, deadline));
+  if (options.reduceMotion) await limited(page.world.call('frames.endMotion'));
+  await limited(stopPage(page.session, options));
+  if (printed) await limited(putBackSeen(page.world));
+}
+
+/** Animations and frames that are late are captured as they are. */
+async function withinMotion({ deadlines }: TimedPage, deadline: number, work: Promise<unknown>): Promise<void> {
+  await deadlines.withTimeout(work, Math.min(MOTION_MAX_MS, deadline - monotonicNow()));
 }
 
 /** Undoes what scrolling to elements has changed, and lets the page react to that. */
