@@ -200,7 +200,7 @@ function usedMargins(element: HTMLElement): number[] {
 
 /** A computed `translate`, moved against the scrolling. */
 function translated(computed: string, { x, y }: { x: number; y: number }): string {
-  const [across = '0px', down = '0px', deep = ''] = computed === 'none' ? [] : computed.split(/ (?![^(]*\))/);
+  const [across = '0px', down = '0px', deep = ''] = computed === 'none' ? [] : computed.split(/ (?![^(]{0,200}\))/);
   return `calc(${across} - ${x}px) calc(${down} - ${y}px) ${deep}`;
 }
 
