@@ -303,6 +303,7 @@ const DOORS = {
   gotenbergUpstream: optional(webUrl).meta({
     argument: '<url>',
     help: 'URL of a Gotenberg to which its interface passes on what is not captured here, such as the conversion of office documents',
+    note: 'Each such request that succeeds costs 3 credits.',
     defaultText: 'none: such requests are refused',
   }),
 };

@@ -5,6 +5,7 @@ export type { Account, ApiKey, NodeFacts, RecentJobs } from '../store/store.js';
 /** The part of the store that the HTTP layer uses, directly or through functions of account/, capture/ and webhook/. */
 export type AppStore = Pick<
   Store,
+  | 'charge'
   | 'createAccount'
   | 'countConsoleSessions'
   | 'endConsoleAccess'

@@ -14,7 +14,7 @@ import { priceOf } from '../contract/pricing.js';
 import type { Submission } from '../contract/submission.js';
 import type { Egress } from '../egress/egress.js';
 import type { Log } from '../log.js';
-import type { Acceptance, AcceptRules, JobStore, NewJob, RetentionStore } from '../store/store.js';
+import type { Acceptance, AcceptRules, JobStore, NewJob, QuotaExceeded, RetentionStore } from '../store/store.js';
 import { checkWebhookHost, refuseBlockedDestinations } from './check-destinations.js';
 import { isFileMissing, type MissingFileDeps } from './open-picture.js';
 
@@ -185,10 +185,10 @@ export function idempotencyConflict(acceptance: { sameKey: boolean; jobId: strin
   });
 }
 
-function quotaExceeded({ quota, used, reserved, resetsAt }: Extract<Acceptance, { kind: 'quota_exceeded' }>, now: number): CaptureError {
+export function quotaExceeded({ quota, used, reserved, resetsAt }: QuotaExceeded, now: number): CaptureError {
   return new CaptureError({
     code: 'quota_exceeded',
-    message: `The account's monthly quota of ${quota} credits does not cover this capture. ${sayReset(resetsAt)}`,
+    message: `The account's monthly quota of ${quota} credits does not cover this request. ${sayReset(resetsAt)}`,
     details: { quota, used, reserved, resets_at: resetsAt },
     retryAfterSeconds: (resetsAt - now) / 1000,
   });

@@ -22,6 +22,11 @@ function pictureCredits({ format, fullPage, animate }: Pick<CaptureOptions, 'for
   return Math.max(priceIn('format', format), priceIn('full_page', String(fullPage)));
 }
 
+/** Credits of a request that another service answered (STILLFRAME_GOTENBERG_UPSTREAM): those of a PDF. */
+export function forwardedPrice(): number {
+  return pictureCredits({ format: 'pdf', fullPage: false, animate: null });
+}
+
 /** The billing period of a time: its calendar month in UTC, such as `2026-11`. */
 export function periodOf(now: number): string {
   return new Date(now).toISOString().slice(0, 7);

@@ -26,7 +26,7 @@ export function keyValues({ id, accountId, hash, label, scopes, prefix, createdA
 }
 
 /** @param insertAccount INSERT_ACCOUNT with what else the engine stores of an account */
-export function accountSteps(queries: Queries, insertAccount = INSERT_ACCOUNT): Omit<AccountStore, 'usage' | 'jobCounts'> {
+export function accountSteps(queries: Queries, insertAccount = INSERT_ACCOUNT): Omit<AccountStore, 'usage' | 'jobCounts' | 'charge'> {
   return {
     async createAccount(name, now) {
       const account: Account = { id: newId('account', now), name, quota: null, createdAt: now };

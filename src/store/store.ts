@@ -37,6 +37,21 @@ export interface AccountUsage {
   quota: number | null;
 }
 
+export interface Charge {
+  accountId: string;
+  price: number;
+  /** Unix ms. */
+  enqueuedAt: number;
+}
+
+export interface QuotaExceeded {
+  kind: 'quota_exceeded';
+  quota: number;
+  used: number;
+  reserved: number;
+  resetsAt: number;
+}
+
 export interface ApiKey {
   id: string;
   accountId: string;
@@ -61,6 +76,11 @@ export interface AccountStore {
   /** @returns false when there is no such account */
   setQuota(name: string, quota: number | null): Promise<boolean>;
   usage(accountId: string, now: number): Promise<AccountUsage>;
+  /**
+   * Charges credits for which there is no job, in the month of `enqueuedAt`. Negative ones give back what was charged at that time.
+   * @returns why nothing was charged; null if it was
+   */
+  charge(charge: Charge): Promise<QuotaExceeded | null>;
   jobCounts(accountId: string, now: number): Promise<JobCounts>;
 }
 
@@ -141,7 +161,7 @@ export type Acceptance =
   | { kind: 'replayed'; job: JobSnapshot }
   /** The idempotency key belongs to a job of another API key, or with other options. */
   | { kind: 'conflict'; jobId: string; sameKey: boolean }
-  | { kind: 'quota_exceeded'; quota: number; used: number; reserved: number; resetsAt: number }
+  | QuotaExceeded
   | { kind: 'links_limit_exceeded'; limit: number; used: number; resetsAt: number }
   | { kind: 'queue_full'; waiting: number };
 

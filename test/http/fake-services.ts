@@ -235,6 +235,7 @@ function fakeStore({ jobs, requests, deliveries }: ReturnType<typeof emptyShelve
     findJobByIdempotencyKey: async (_accountId, key) => requests.get(key) ?? null,
     listJobs: async (keyId) => ({ jobs: [...jobs.values()].filter((job) => job.keyId === keyId), next: null }),
     usage: async () => ({ account: 'default', period: '2026-11', credits: 7, reserved: 1, quota: null }),
+    charge: async () => null,
     jobCounts: async () => ({ byState: NO_JOBS, byCode: {} }),
     findDelivery: async (jobId) => deliveries.get(jobId) ?? null,
     redeliver: async (jobId, generation) => {

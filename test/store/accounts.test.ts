@@ -18,6 +18,19 @@ test('account names are unique, and quotas can be set and removed', async ({ sto
   await expect(store.setQuota('acme', -1)).rejects.toThrow();
 });
 
+test('credits without a job are charged up to the quota, however many come at once, and are given back', async ({ store, user }) => {
+  const { accountId } = user;
+  const credits = async () => (await store.usage(accountId, NOON)).credits;
+  const charge = (price: number) => store.charge({ accountId, price, enqueuedAt: NOON });
+  expect([await charge(3), await credits()]).toEqual([null, 3]);
+  await store.setQuota(user.accountName, 10);
+  const answers = await Promise.all(Array.from({ length: 8 }, () => charge(3)));
+  expect(answers.filter((answer) => answer === null)).toHaveLength(2);
+  expect(await charge(3)).toMatchObject({ kind: 'quota_exceeded', quota: 10, used: 9, reserved: 0 });
+  await store.setQuota(user.accountName, 0);
+  expect([await charge(-3), await credits()]).toEqual([null, 6]);
+});
+
 test.skipIf(!IS_POSTGRES)('an account is not made without its turn, and can be made later', async ({ it, store }) => {
   await alter(it.dataDir, 'TABLE turns ADD CONSTRAINT refused CHECK (false)');
   await expect(store.createAccount('acme', NOON)).rejects.toThrow('refused');

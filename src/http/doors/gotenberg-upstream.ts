@@ -7,10 +7,13 @@ import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
+import { quotaExceeded } from '../../capture/submit.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import { PAGE_FILES_MAX_BYTES } from '../../contract/limits.js';
+import { forwardedPrice } from '../../contract/pricing.js';
 import { invalidField } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
+import { principalOf } from '../guard.js';
 import { isForm, readParts } from '../read-form.js';
 
 /** How long a request may stay without a byte in either direction. */
@@ -30,9 +33,10 @@ const DOWNLOADS_PART = 'downloadfrom';
 const NAME_SHOWN_CHARS = 60;
 
 /**
- * Passes a form on, and its answer back. What would have the upstream send requests to addresses of the caller's is refused by name.
- * @throws CaptureError `invalid_request`, with 413 for more than 50 MB and 415 for no form; `egress_unavailable` for an upstream that does
- *   not answer
+ * Passes a form on, and its answer back. What would have the upstream send requests to addresses of the caller's is refused by name. The
+ * account is charged before, so that concurrent requests do not exceed its quota, and gets its credits back if there is no answer of success.
+ * @throws CaptureError `invalid_request`, with 413 for more than 50 MB and 415 for no form; `quota_exceeded`; `egress_unavailable` for an
+ *   upstream that does not answer
  */
 export async function passOn(services: AppServices, c: Context<AppEnv>, upstream: string): Promise<Response> {
   const { incoming } = c.env;
@@ -49,7 +53,22 @@ export async function passOn(services: AppServices, c: Context<AppEnv>, upstream
   const kept = Object.entries(passedOn(incoming.headers)).filter(([name]) => !BODY_HEADERS.has(name));
   const boundary = randomUUID();
   const headers = { ...Object.fromEntries(kept), 'content-type': `multipart/form-data; boundary=${boundary}` };
-  return await exchange(services, c, { url, headers, body: rewritten(incoming, boundary) });
+  const giveBack = await charge(services, c);
+  return await exchange(services, c, { url, headers, body: () => rewritten(incoming, boundary), onFailure: giveBack });
+}
+
+/** @returns what gives the credits back. @throws CaptureError `quota_exceeded` */
+async function charge({ store, log, now }: AppServices, c: Context<AppEnv>): Promise<() => Promise<void>> {
+  const charged = { accountId: principalOf(c).accountId, price: forwardedPrice(), enqueuedAt: now() };
+  const refusal = await store.charge(charged);
+  if (refusal !== null) throw quotaExceeded(refusal, charged.enqueuedAt);
+  return async () => {
+    try {
+      await store.charge({ ...charged, price: -charged.price });
+    } catch (error) {
+      log.error({ request_id: c.var.exchange.requestId, err: error }, 'the credits of a request that failed were not given back');
+    }
+  };
 }
 
 function titleCase(name: string): string {
@@ -103,57 +122,73 @@ export async function convertAtUpstream(
     'gotenberg-trace': c.var.exchange.headers['gotenberg-trace'] ?? '',
   };
   const url = new URL(`${upstream.replace(/(?<!\/)\/+$/, '')}/forms/pdfengines/convert`);
-  return await exchange(services, c, { url, headers, body: body(), disposition });
+  return await exchange(services, c, { url, headers, body, disposition });
 }
 
 interface Outgoing {
   url: URL;
   headers: Record<string, string | string[]>;
-  body: AsyncIterable<Buffer>;
+  body(): AsyncIterable<Buffer>;
   /** Replaces that of the answer. */
   disposition?: string;
+  /** Called once if the upstream does not succeed, or the client goes before it answers. */
+  onFailure?(): Promise<void>;
 }
 
-async function exchange(services: AppServices, c: Context<AppEnv>, { url, headers, body, disposition }: Outgoing): Promise<Response> {
+async function exchange(services: AppServices, c: Context<AppEnv>, order: Outgoing): Promise<Response> {
   const { outgoing } = c.env;
   const gone = new AbortController();
   outgoing.once('close', () => gone.abort());
   if (outgoing.destroyed) gone.abort();
-  const send = url.protocol === 'https:' ? sendHttps : sendHttp;
-  const request = send(url, { method: 'POST', headers, signal: gone.signal, timeout: TIMEOUT_MS });
-  // Whoever waits for the request or its answer gets the error, too.
-  request.on('error', () => undefined);
-  request.once('timeout', () => request.destroy(new Error('the upstream did not answer in time')));
-  // An upstream may answer before it has read everything.
-  const sent = pipeline(body, limited, request).then(() => new Promise<never>(() => undefined));
-  const answered = once(request, 'response') as Promise<[IncomingMessage]>;
-  answered.catch(() => undefined);
   let answer: IncomingMessage;
   try {
-    [answer] = await Promise.race([
-      answered,
-      sent.catch((error: unknown) => (error instanceof CaptureError ? Promise.reject(error) : answered)),
-    ]);
+    answer = await send(order, gone.signal);
+    gone.signal.throwIfAborted();
   } catch (error) {
-    request.destroy();
-    if (outgoing.destroyed) return RESPONSE_ALREADY_SENT;
+    await order.onFailure?.();
+    if (gone.signal.aborted) return RESPONSE_ALREADY_SENT;
     if (error instanceof CaptureError) throw error;
     // The address is the operator's, so the error does not name it.
     const message = 'The Gotenberg behind this server could not be reached, or did not answer in time.';
     throw new CaptureError({ code: 'egress_unavailable', message, cause: error });
   }
-  if (outgoing.destroyed) {
-    request.destroy();
-    return RESPONSE_ALREADY_SENT;
-  }
-  const status = answer.statusCode ?? 502;
-  const name = disposition === undefined || status >= 300 ? {} : { 'content-disposition': disposition };
-  outgoing.writeHead(status, { ...c.var.exchange.headers, ...passedOn(answer.headers), ...name });
-  pipeline(answer, outgoing).catch((error: unknown) => {
-    if (!gone.signal.aborted)
-      services.log.warn({ request_id: c.var.exchange.requestId, err: error }, 'an answer of the Gotenberg was cut off');
+  const { statusCode: status = 502 } = answer;
+  const succeeds = status >= 200 && status < 300;
+  answer.once('error', (error) => {
+    // Once an answer has begun, a client that goes is charged: it may have all that it needs.
+    if (gone.signal.aborted) return;
+    services.log.warn({ request_id: c.var.exchange.requestId, err: error }, 'an answer of the Gotenberg was cut off');
+    if (succeeds) void order.onFailure?.();
   });
+  if (!succeeds) await order.onFailure?.();
+  const { disposition } = order;
+  const name = disposition === undefined || !succeeds ? {} : { 'content-disposition': disposition };
+  outgoing.writeHead(status, { ...c.var.exchange.headers, ...passedOn(answer.headers), ...name });
+  pipeline(answer, outgoing).catch(() => undefined);
   return RESPONSE_ALREADY_SENT;
+}
+
+/** @returns the answer, whose body has not been read. @throws CaptureError of the body; Error of the connection */
+async function send({ url, headers, body }: Outgoing, signal: AbortSignal): Promise<IncomingMessage> {
+  const start = url.protocol === 'https:' ? sendHttps : sendHttp;
+  const request = start(url, { method: 'POST', headers, signal, timeout: TIMEOUT_MS });
+  // Whoever waits for the request or its answer gets the error, too.
+  request.on('error', () => undefined);
+  request.once('timeout', () => request.destroy(new Error('the upstream did not answer in time')));
+  // An upstream may answer before it has read everything.
+  const sent = pipeline(body(), limited, request).then(() => new Promise<never>(() => undefined));
+  const answered = once(request, 'response') as Promise<[IncomingMessage]>;
+  answered.catch(() => undefined);
+  try {
+    const [answer] = await Promise.race([
+      answered,
+      sent.catch((error: unknown) => (error instanceof CaptureError ? Promise.reject(error) : answered)),
+    ]);
+    return answer;
+  } catch (error) {
+    request.destroy();
+    throw error;
+  }
 }
 
 function passedOn(headers: IncomingHttpHeaders): Record<string, string | string[]> {

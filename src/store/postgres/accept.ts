@@ -33,7 +33,7 @@ import {
   refuseOverQuota,
   refuseWhenFull,
 } from '../rules/jobs.js';
-import type { Acceptance, AcceptRules, LinkAnswer, LinkRequest, NewJob } from '../store.js';
+import type { Acceptance, AcceptRules, Charge, LinkAnswer, LinkRequest, NewJob, QuotaExceeded } from '../store.js';
 import { sealOrder, type Vault } from '../vault.js';
 import { type Database, LOCKS } from './connect.js';
 import { LINK_SUM, promote } from './jobs.js';
@@ -160,6 +160,18 @@ async function refuse(
   return refuseOverLinksLimit(job, { limit, used: used + reserved });
 }
 
+/** Charges credits for which there is no job. Locks the account as `refuse` does. */
+export async function charge(queries: Queries, order: Charge): Promise<QuotaExceeded | null> {
+  const { accountId, price, enqueuedAt } = order;
+  const quota = (await queries.one<{ quota: number | null }>(LOCKED_QUOTA, [accountId]))?.quota ?? null;
+  const refusal = quota === null ? null : refuseOverQuota(order, { quota, ...(await sumsOf(queries, order, null)) });
+  if (refusal !== null) return refusal;
+  await queries.run(`INSERT INTO tallies (account_id, period, name, settled) VALUES ($1, $2, '', $3)`, [
+    ...[accountId, periodOf(enqueuedAt), price],
+  ]);
+  return null;
+}
+
 const LOCKED_QUOTA = 'SELECT quota FROM accounts WHERE id = $1 FOR NO KEY UPDATE';
 const LOCKED_LIMIT = 'SELECT links_limit FROM api_keys WHERE id = $1 FOR NO KEY UPDATE';
 
@@ -182,7 +194,7 @@ async function standingOf(queries: Queries, accountId: string, atMost: number): 
 /** Sums the credits of an account in the month of a submission. @param name of the tallies to sum; null for all */
 async function sumsOf(
   queries: Queries,
-  { accountId, enqueuedAt }: NewJob,
+  { accountId, enqueuedAt }: Pick<NewJob, 'accountId' | 'enqueuedAt'>,
   name: string | null,
 ): Promise<{ used: number; reserved: number }> {
   const sums = await queries.one<{ used: number; reserved: number }>(

@@ -4,6 +4,7 @@ import { isPaused } from '../job-look-ups.js';
 import { FOUND_JOB, type FoundJob, type Queries } from '../rows.js';
 import type { AccountStore, AccountUsage, JobCounts, KeyStore, QueueStatus, SettlementStatus } from '../store.js';
 import type { Vault } from '../vault.js';
+import { charge } from './accept.js';
 import { type Database, LOCKS } from './connect.js';
 import { LINK_SUM } from './jobs.js';
 
@@ -16,6 +17,7 @@ export function accountsAndKeys(database: Database, vault: Vault): AccountStore 
     ...keySteps(database, vault),
     usage: (accountId, now) => usageOf(database, accountId, now),
     jobCounts: (accountId, now) => countJobs(database, accountId, now),
+    charge: (order) => database.transaction((queries) => charge(queries, order)),
     insertFirstKey: (key) =>
       database.transaction(async (queries) => {
         await queries.run('SELECT pg_advisory_xact_lock($1, 0)', [LOCKS.firstKey]);

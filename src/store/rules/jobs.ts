@@ -9,7 +9,7 @@ import type { CaptureOptions } from '../../contract/capture-request.js';
 import { asksForSeveral } from '../../contract/page-loads.js';
 import { periodEnd } from '../../contract/pricing.js';
 import { type Digests, type FoundJob, type JobRow, type Picture, type Source, toSnapshot } from '../rows.js';
-import type { Acceptance, ClaimedJob, EndedJob, LinkAnswer, NewJob } from '../store.js';
+import type { Acceptance, Charge, ClaimedJob, EndedJob, LinkAnswer, NewJob, QuotaExceeded } from '../store.js';
 import type { Vault } from '../vault.js';
 
 type Refusal = Acceptance | null;
@@ -61,9 +61,12 @@ export function refuseWhenFull({ kept }: Source, { waiting, maxQueue }: { waitin
 }
 
 /** @param account its quota, and its credits in the month of the submission */
-export function refuseOverQuota(job: NewJob, account: { quota: number | null; used: number; reserved: number }): Refusal {
+export function refuseOverQuota(
+  job: Omit<Charge, 'accountId'>,
+  account: { quota: number | null; used: number; reserved: number },
+): QuotaExceeded | null {
   const { quota, used, reserved } = account;
-  if (quota === null || used + reserved + job.price <= quota) return null;
+  if (quota === null || job.price < 0 || used + reserved + job.price <= quota) return null;
   return { kind: 'quota_exceeded', quota, used, reserved, resetsAt: periodEnd(job.enqueuedAt) };
 }
 

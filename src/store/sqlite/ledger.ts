@@ -1,6 +1,7 @@
 /** Credits and counters. Each function runs inside the caller's transaction. */
 import { periodOf } from '../../contract/pricing.js';
-import type { NewJob, QueueStatus, SettlementStatus } from '../store.js';
+import { refuseOverQuota } from '../rules/jobs.js';
+import type { Charge, NewJob, QueueStatus, QuotaExceeded, SettlementStatus } from '../store.js';
 import type { Sql } from './connection.js';
 
 /** Counters that steps update; triggers (drizzle/0001_triggers.sql) update the counts of jobs and bytes. */
@@ -15,7 +16,7 @@ export interface Standing {
   linksUsed: number;
 }
 
-export function standingOf(sql: Sql, { accountId, keyId, enqueuedAt }: NewJob): Standing {
+export function standingOf(sql: Sql, { accountId, keyId = null, enqueuedAt }: Omit<Charge, 'price'> & { keyId?: string | null }): Standing {
   const found = sql.one<Standing>(
     `SELECT accounts.quota, ifnull(usage.settled, 0) AS used, ifnull(usage.reserved, 0) AS reserved, api_keys.links_limit,
         ifnull(link_credits.credits, 0) AS links_used
@@ -37,11 +38,7 @@ export function book(sql: Sql, { id, accountId, keyId, price, enqueuedAt, link }
     `INSERT INTO reservations (job_id, account_id, period, credits, state, created_at, link_key_id) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
     [id, accountId, period, price, state, enqueuedAt, link ? keyId : null],
   );
-  sql.run(
-    `INSERT INTO usage (account_id, period, settled, reserved) VALUES ($1, $2, $3, $4) ON CONFLICT (account_id, period)
-      DO UPDATE SET settled = usage.settled + excluded.settled, reserved = usage.reserved + excluded.reserved`,
-    [accountId, period, ...(state === 'settled' ? [price, 0] : [0, price])],
-  );
+  addUse(sql, { accountId, period, ...(state === 'settled' ? { settled: price, reserved: 0 } : { settled: 0, reserved: price }) });
   if (link) {
     sql.run(
       `INSERT INTO link_credits (key_id, period, credits) VALUES ($1, $2, $3)
@@ -52,6 +49,20 @@ export function book(sql: Sql, { id, accountId, keyId, price, enqueuedAt, link }
   add(sql, `credits/${state}`, 1);
 }
 
+function addUse(sql: Sql, use: { accountId: string; period: string; settled: number; reserved: number }): void {
+  const values = [use.accountId, use.period, use.settled, use.reserved];
+  // An INSERT with ON CONFLICT would check a negative sum before it is added.
+  const added = sql.run('UPDATE usage SET settled = settled + $3, reserved = reserved + $4 WHERE account_id = $1 AND period = $2', values);
+  if (added === 0) sql.run('INSERT INTO usage (account_id, period, settled, reserved) VALUES ($1, $2, $3, $4)', values);
+}
+
+/** Charges credits for which there is no job. */
+export function charge(sql: Sql, order: Charge): QuotaExceeded | null {
+  const refusal = refuseOverQuota(order, standingOf(sql, order));
+  if (refusal === null) addUse(sql, { accountId: order.accountId, period: periodOf(order.enqueuedAt), settled: order.price, reserved: 0 });
+  return refusal;
+}
+
 /** Settles or releases the credits of a job. @throws Error if they are not pending, so that nothing is charged twice */
 export function endCredits(sql: Sql, jobId: string, state: 'settled' | 'released'): void {
   const booked = sql.one<{ accountId: string; period: string; credits: number; linkKeyId: string | null }>(
@@ -60,9 +71,7 @@ export function endCredits(sql: Sql, jobId: string, state: 'settled' | 'released
   );
   if (booked === null) throw new Error(`credits of ${jobId} are not pending`);
   const { accountId, period, credits, linkKeyId } = booked;
-  sql.run('UPDATE usage SET reserved = reserved - $3, settled = settled + $4 WHERE account_id = $1 AND period = $2', [
-    ...[accountId, period, credits, state === 'settled' ? credits : 0],
-  ]);
+  addUse(sql, { accountId, period, settled: state === 'settled' ? credits : 0, reserved: -credits });
   if (state === 'released' && linkKeyId !== null) {
     sql.run('UPDATE link_credits SET credits = credits - $3 WHERE key_id = $1 AND period = $2', [linkKeyId, period, credits]);
   }

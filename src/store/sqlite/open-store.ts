@@ -35,7 +35,7 @@ import { openVault } from './data-directory.js';
 import { claimNextDelivery, expireDeliveries, findDelivery, nextReadyAt, nextReceiver, recordAttempt, redeliver } from './deliveries.js';
 import { DatabaseIntegrity, refuseReplaced } from './integrity.js';
 import { claimNextJob, endFollowers, endJob, isFollowed, recover, release, retryLater } from './jobs.js';
-import { countersOf, countQueued, isPaused, queueStatus, settlement } from './ledger.js';
+import { charge, countersOf, countQueued, isPaused, queueStatus, settlement } from './ledger.js';
 import { databaseSize, deleteJobs, expireArtifacts, markMissing, picturesBytes, shrinkDatabase } from './retention.js';
 import { LogSync, Writer } from './writer.js';
 
@@ -149,12 +149,13 @@ function queriesOf({ connection, writer, read }: Pick<Engine, 'connection' | 'wr
   };
 }
 
-type AccountSums = Pick<AccountStore & KeyStore, 'usage' | 'jobCounts' | 'insertFirstKey' | 'linkCredits'>;
+type AccountSums = Pick<AccountStore & KeyStore, 'usage' | 'jobCounts' | 'charge' | 'insertFirstKey' | 'linkCredits'>;
 
 function accountSums({ connection: sql, writer, read }: Engine): AccountSums {
   return {
     usage: (accountId, now) => read(() => usageOf(sql, accountId, now)),
     jobCounts: (accountId, now) => read(() => countJobs(sql, accountId, now)),
+    charge: (order) => writer.run(() => charge(sql, order)),
     insertFirstKey: (key) => writer.run(() => sql.one(ANY_KEY) === null && sql.run(INSERT_KEY, keyValues(key)) === 1),
     linkCredits: (now) =>
       read(() => {

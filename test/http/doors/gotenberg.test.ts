@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import type { CaptureOptions } from '../../../src/contract/capture-request.js';
-import { aFailedJob, ask, KEYS, serveApp, servicesWithDoor } from '../fake-services.js';
+import type { Charge } from '../../../src/store/store.js';
+import { aFailedJob, ask, gate, KEYS, serveApp, servicesWithDoor } from '../fake-services.js';
 import { RawClient } from '../raw-client.js';
 
 type Fields = Record<string, string>;
@@ -291,22 +292,40 @@ describe('the interface of Gotenberg', () => {
   });
 });
 
-/** A Gotenberg that answers with what it is told. */
-async function startUpstream(answer: { status: number; body: string }) {
+/** A Gotenberg that answers with what it is told, or not at all, or not to the end. */
+async function startUpstream(answer: { status: number; body: string; end?: 'never' | 'cut' }) {
   const passed: { path: string; headers: IncomingHttpHeaders; body: string }[] = [];
+  const arrived = gate();
   const server = createServer(async (request, response) => {
     const body = await readText(request).catch(() => null);
     if (body === null) return;
     passed.push({ path: request.url ?? '', headers: request.headers, body });
-    response.writeHead(answer.status, { 'content-type': 'application/pdf', 'set-cookie': 'a=b', 'x-own': '1' }).end(answer.body);
+    arrived.open();
+    if (answer.end === 'never') return;
+    response.writeHead(answer.status, { 'content-type': 'application/pdf', 'set-cookie': 'a=b', 'x-own': '1' });
+    if (answer.end === 'cut') response.write(answer.body, () => request.socket.destroy());
+    else response.end(answer.body);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://user:pass@127.0.0.1:${(server.address() as AddressInfo).port}/base/`;
   return {
     by: aDoor({ gotenbergUpstream: url }),
     passed,
+    arrived: arrived.opened,
     [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void server.close(() => resolve())),
   };
+}
+
+/** Has the store keep what is charged. */
+function withAccount(by: ReturnType<typeof aDoor>) {
+  const charges: Charge[] = [];
+  const givenBack = gate();
+  by.store.charge = async (charge) => {
+    charges.push(charge);
+    if (charge.price < 0) givenBack.open();
+    return null;
+  };
+  return { prices: () => charges.map(({ price }) => price), charges, givenBack: givenBack.opened };
 }
 
 /** Sends a form to a route that is passed on, in these pieces. */
@@ -331,6 +350,45 @@ describe('the Gotenberg behind the interface', () => {
     expect((await post('/forms/libreoffice/convert', {}, {}, { by, headers: { authorization: '' } })).status).toBe(401);
     expect((await post('/forms/chromium/other', {}, {}, { by })).status).toBe(404);
     expect(passed).toHaveLength(1);
+  });
+
+  it.each([
+    [{ status: 201, body: 'office' }, [3]],
+    [{ status: 400, body: 'no' }, [3, -3]],
+    [{ status: 302, body: '' }, [3, -3]],
+    [{ status: 200, body: 'half', end: 'cut' as const }, [3, -3]],
+  ])('costs what a PDF costs if it succeeds: %j', async (answer, prices) => {
+    await using upstream = await startUpstream(answer);
+    const account = withAccount(upstream.by);
+    const asked = post('/forms/libreoffice/convert', {}, { 'a.odt': 'x' }, { by: upstream.by });
+    await ('end' in answer ? expect(asked).rejects.toThrow() : asked);
+    if (prices.length > 1) await account.givenBack;
+    expect(account.prices()).toEqual(prices);
+    expect(new Set(account.charges.map(({ enqueuedAt }) => enqueuedAt)).size).toBe(1);
+  });
+
+  it('costs nothing if the client goes, if it is refused, or if the quota does not cover it', async () => {
+    await using upstream = await startUpstream({ status: 200, body: '', end: 'never' });
+    const { by } = upstream;
+    const account = withAccount(by);
+    expect((await post('/forms/a', {}, {}, { by, headers: { 'gotenberg-webhook-url': 'http://a.example/' } })).status).toBe(400);
+    expect(account.prices()).toEqual([]);
+    expect((await post('/forms/a', { downloadFrom: '[]' }, {}, { by })).status).toBe(400);
+    expect(account.prices()).toEqual([3, -3]);
+    await using served = await serveApp(by);
+    const going = withAccount(by);
+    const client = new AbortController();
+    const init = { method: 'POST', headers: KEY, body: new FormData(), signal: client.signal };
+    init.body.append('merge', 'true');
+    const asked = fetch(`${served.url}/forms/a`, init).catch(() => null);
+    await upstream.arrived;
+    client.abort();
+    await Promise.all([asked, going.givenBack]);
+    expect(going.prices()).toEqual([3, -3]);
+    const passed = upstream.passed.length;
+    by.store.charge = async () => ({ kind: 'quota_exceeded', quota: 2, used: 0, reserved: 0, resetsAt: Date.now() });
+    const { status, text } = await post('/forms/a', {}, {}, { by });
+    expect([status, text, upstream.passed.length]).toEqual([429, expect.stringContaining('quota of 2 credits'), passed]);
   });
 
   it('gets nothing but routes below /forms, whatever the request target is', async () => {
