@@ -17,10 +17,17 @@ import { passFrames } from './frames.js';
 
 type Sighting =
   | { box: ElementBox }
-  | { problem: 'not_found' | 'not_visible'; matches: number }
+  /** `judged` is how many of the matches were looked at. */
+  | { problem: 'not_found' | 'not_visible'; matches: number; judged: number }
   /** `shown` is the part of the page in which the frame shows its document. */
   | { problem: 'frame_of_another_origin'; matches: number; place: ForeignPlace | null; shown: ElementBox }
   | { problem: 'invalid_selector'; message: string };
+
+/** The greatest number of matches of a selector that are looked at: a page may have any number, and judging one can take 0.1 ms. */
+const JUDGED_MAX = 10_000;
+
+/** What a survey found, by selector, so that the pictures of many elements do not judge all matches again for each. */
+const surveyed = new Map<string, Found[]>();
 
 /** The element to capture, or the frame of this document that contains it. */
 let chosen: Element | null = null;
@@ -40,7 +47,9 @@ export function unmark(): void {
  */
 export function survey(selector: string, most: number): boolean[] {
   try {
-    return candidates(search(selector).found).slice(0, most).map(isWhollyInView);
+    const found = candidates(search(selector).found, most);
+    surveyed.set(selector, found);
+    return found.map(isWhollyInView);
   } catch {
     return [];
   }
@@ -57,6 +66,8 @@ function isWhollyInView({ element, frames }: Found): boolean {
  * @param index the number of visible matches before it
  */
 export async function mark(selector: string, index = 0): Promise<Sighting> {
+  const known = surveyed.get(selector)?.[index];
+  if (known?.element.isConnected && matchSatisfies(known, isVisible)) return { box: await show(known) };
   let matches: Found[];
   let crossOriginFrame: Search['crossOriginFrame'];
   try {
@@ -64,9 +75,12 @@ export async function mark(selector: string, index = 0): Promise<Sighting> {
   } catch (error) {
     return { problem: 'invalid_selector', message: String((error as Error).message) };
   }
-  const match = index === 0 ? firstCandidate(matches) : candidates(matches)[index];
+  const match = candidates(matches, index + 1)[index];
   if (match !== undefined) return { box: await show(match) };
-  if (crossOriginFrame === null) return { problem: matches.length === 0 ? 'not_found' : 'not_visible', matches: matches.length };
+  if (crossOriginFrame === null) {
+    const problem = matches.length === 0 ? 'not_found' : 'not_visible';
+    return { problem, matches: matches.length, judged: Math.min(matches.length, JUDGED_MAX) };
+  }
   const frame = crossOriginFrame.element as HTMLIFrameElement;
   await show({ element: frame, frames: [] });
   const everywhere = { left: -Infinity, right: Infinity, top: -Infinity, bottom: Infinity };
@@ -74,14 +88,20 @@ export async function mark(selector: string, index = 0): Promise<Sighting> {
   return { problem: 'frame_of_another_origin', matches: matches.length, place: crossOriginFrame.place, shown };
 }
 
-function firstCandidate(matches: readonly Found[]): Found | undefined {
-  // If all matches are clipped, as later slides of a carousel, the first can still be scrolled to.
-  return matches.find((one) => matchSatisfies(one, isShown)) ?? matches.find((one) => matchSatisfies(one, isVisible));
+/** The first visible matches. */
+function candidates(matches: readonly Found[], most: number): Found[] {
+  // If all matches are clipped, as later slides of a carousel, they can still be scrolled to.
+  const shown = firstOf(matches, most, isShown);
+  return shown.length > 0 ? shown : firstOf(matches, most, isVisible);
 }
 
-function candidates(matches: readonly Found[]): Found[] {
-  const shown = matches.filter((one) => matchSatisfies(one, isShown));
-  return shown.length > 0 ? shown : matches.filter((one) => matchSatisfies(one, isVisible));
+function firstOf(matches: readonly Found[], most: number, judge: (candidate: Element) => boolean): Found[] {
+  const found: Found[] = [];
+  for (const one of matches.slice(0, JUDGED_MAX)) {
+    if (found.length >= most) break;
+    if (matchSatisfies(one, judge)) found.push(one);
+  }
+  return found;
 }
 
 /** @returns the element's box on the page */
@@ -124,7 +144,7 @@ export function selectorProblems(selectors: string[]): (string | null)[] {
 function search(selector: string): Search {
   if (isDeep(selector)) return findDeep(selector);
   const inDocument = allIn(document, selector);
-  const found = inDocument.some(isShown) ? inDocument : inTrees(selector);
+  const found = inDocument.slice(0, JUDGED_MAX).some(isShown) ? inDocument : inTrees(selector);
   return { found: found.map((element) => ({ element, frames: [] })), crossOriginFrame: null };
 }
 

@@ -32,16 +32,21 @@ export function boxes(selectors: string[], shown: ElementBox | null, most: numbe
   const found: ElementBox[] = [];
   for (const match of new Map(selectors.flatMap((one) => findDeep(one).found).map((each) => [each.element, each])).values()) {
     if (found.length > most) break;
-    for (const box of boxesOf(match).map(onPage)) if (overlaps(box, seen)) found.push(box);
+    for (const box of boxesOf(match, seen).map(onPage)) if (overlaps(box, seen)) found.push(box);
   }
   return { boxes: found.slice(0, most + 1), view: { left, top, zoom: scale } };
 }
 
-/** Relative to the view. An element without a box of its own has those of its parts. */
-function boxesOf({ element, frames }: Found): ElementBox[] {
+/**
+ * Relative to the view. An element without a box of its own has those of its parts.
+ * @param seen in CSS px of the page; what is elsewhere may be missing
+ */
+function boxesOf({ element, frames }: Found, seen: ElementBox): ElementBox[] {
   const isInFrames = frames.length > 0;
   if (isInFrames && !frames.every(isSeen)) return [];
   return partsOf(element).flatMap(({ box, at }) => {
+    // Finding what the boxes around an element show of it takes long, and a page may have thousands of matches elsewhere.
+    if (!isInFrames && !overlaps(onPage(box), seen)) return [];
     const shown = isInFrames ? boxInFrames(box, frames) : shownPart(box, at);
     return shown !== null && shown.right > shown.left && shown.bottom > shown.top ? [shown] : [];
   });

@@ -94,7 +94,9 @@ export async function findElement({ page, session, index = 0 }: PictureOrder, se
     if (box !== null) return box;
   }
   const isForeign = problem === 'frame_of_another_origin';
-  const seen = problem === 'not_found' ? 'No element matched.' : `${matches} elements matched, none was visible.`;
+  const judged =
+    'judged' in sighting && sighting.judged < matches ? `none of the first ${sighting.judged} was visible` : 'none was visible';
+  const seen = problem === 'not_found' ? 'No element matched.' : `${matches} elements matched, ${judged}.`;
   throw new CaptureError({
     code: 'render_incomplete',
     message: isForeign

@@ -70,6 +70,26 @@ describe('several pictures of one load', () => {
   });
 });
 
+describe('a page with thousands of matches', () => {
+  const many = serve(`<style>.off { height: 0; overflow: hidden } .card { height: 20px; margin: 2px }</style>
+    <div class="off">${'<div class="card">Clipped</div>'.repeat(3_000)}</div>
+    ${Array.from({ length: 4 }, (_, at) => `<div class="card">${at}</div>`).join('')}`);
+
+  it('has the pictures of the visible ones, which are found once', async () => {
+    const captures = [{ name: 'card', selector_all: '.card', limit: 4, format: 'jpeg' }];
+    const all = await rig.capture(many, { captures });
+    const last = await rig.capture(many, { selector: '.card:last-of-type', format: 'jpeg' });
+    expect(namesOf(all)).toHaveLength(4);
+    expect(isSame(all.captures?.[3]?.content, last.content)).toBe(true);
+  });
+
+  it('names how many have been looked at if none of those is visible', async () => {
+    const hidden = serve(`Words of a page<div hidden>${'<b>x</b>'.repeat(12_000)}</div>`);
+    const message = expect.stringContaining('12000 elements matched, none of the first 10000 was visible.');
+    await expect(rig.capture(hidden, { selector: 'b' })).rejects.toMatchObject({ code: 'render_incomplete', message });
+  });
+});
+
 describe('a picture that cannot be taken', () => {
   it.each([
     ['gone', { captures: [{}, { name: 'gone', selector: '#gone' }] }],
