@@ -154,6 +154,10 @@ const BROWSER = {
     help: 'leave the clocks of pages alone instead of running them ahead',
     note: 'The field `real_time` does the same for one capture.',
   }),
+  frames: onOff.default(true).meta({
+    help: 'let the browser draw at its own pace instead of when a frame is needed',
+    note: 'With frames on demand, which only the headless shell offers, each concurrent capture has a browser process of its own.',
+  }),
   ffmpeg: optional(path).meta({
     argument: '<path>',
     help: 'path of the ffmpeg that makes mp4 files for `animate`',

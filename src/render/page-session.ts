@@ -70,7 +70,11 @@ export class World {
   /** Whether each new document of the main frame has the program. */
   #isInstalled = false;
 
-  constructor(private readonly cdp: CdpSession) {
+  /** @param wantFrames the name of the function by which the program asks for frames; null if the browser draws by itself */
+  constructor(
+    private readonly cdp: CdpSession,
+    private readonly wantFrames: string | null = null,
+  ) {
     cdp.on('Page.frameNavigated', ({ frame }) => {
       if (frame.parentId !== undefined) return;
       this.#frameId = frame.id;
@@ -138,7 +142,9 @@ export class World {
   async #open(): Promise<number> {
     this.#frameId ??= (await this.#send('Page.getFrameTree')).frameTree.frame.id;
     const { executionContextId } = await this.#send('Page.createIsolatedWorld', { frameId: this.#frameId, worldName: WORLD_NAME });
-    // Later calls are executed after this one.
+    // Later calls are executed after these.
+    // biome-ignore lint/plugin: the context is our own world
+    if (this.wantFrames !== null) this.#send('Runtime.addBinding', { name: this.wantFrames, executionContextId }).catch(() => undefined);
     if (!this.#isInstalled) this.#evaluate(INSTALL, executionContextId).catch(() => undefined);
     return executionContextId;
   }

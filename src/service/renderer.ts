@@ -26,12 +26,15 @@ export interface RendererParts {
   only?: CaptureOptions | undefined;
 }
 
-/** Concurrent captures per Chromium process; more would wait for each other inside it. */
+/** With frames on demand, each concurrent capture has a Chromium process of its own, if there are not more than this per core. */
+const OWN_BROWSERS_PER_CORE_MAX = 4;
+/** Concurrent captures per Chromium process that draws by itself; more would wait for each other inside it. */
 const PAGES_PER_BROWSER = 2;
 
 /** Memory that the server and each of its browsers use without captures. */
 const SERVER_BYTES = 250_000_000;
 const BROWSER_BYTES = 150_000_000;
+const ONE_PAGE_BROWSER_BYTES = 100_000_000;
 
 export class Renderer implements AsyncDisposable {
   private constructor(
@@ -43,7 +46,10 @@ export class Renderer implements AsyncDisposable {
   static async start(config: Config, given: RendererParts): Promise<Renderer> {
     const { egress, log } = given;
     const executable = await provideChromium(config, given);
-    const browsers = Math.min(Math.ceil(config.concurrency / PAGES_PER_BROWSER), 2 * availableParallelism());
+    const mayOwnBrowser = config.concurrency <= OWN_BROWSERS_PER_CORE_MAX * availableParallelism();
+    const framesOnDemand = config.frames && executable.drawsOnDemand === true && mayOwnBrowser;
+    const shared = Math.min(Math.ceil(config.concurrency / PAGES_PER_BROWSER), 2 * availableParallelism());
+    const browsers = framesOnDemand ? config.concurrency : shared;
     const memoryBytes = config.memoryMb * 1_000_000;
     const [pool, blocker] = await Promise.all([
       BrowserPool.start({
@@ -54,6 +60,7 @@ export class Renderer implements AsyncDisposable {
         runDir: config.dataDir,
         sandbox: config.sandbox,
         clock: config.clock,
+        framesOnDemand,
         memoryBytes,
         only: given.only,
         log,
@@ -69,7 +76,7 @@ export class Renderer implements AsyncDisposable {
       pool,
       blocker,
       countries,
-      memory: new MemoryBudget(memoryBytes - SERVER_BYTES - browsers * BROWSER_BYTES),
+      memory: new MemoryBudget(memoryBytes - SERVER_BYTES - browsers * (framesOnDemand ? ONE_PAGE_BROWSER_BYTES : BROWSER_BYTES)),
       encodes: new EncodeQueue(builtFile('picture-thread.js')),
       animations: new EncodeQueue(builtFile('picture-thread.js')),
       ffmpeg: config.ffmpeg,

@@ -13,7 +13,7 @@ import {
   pageBoxes,
   pageScroller,
 } from './dom.js';
-import { passFrames } from './frames.js';
+import { framesOfScreen, passFrames } from './frames.js';
 
 type Sighting =
   | { box: ElementBox }
@@ -126,7 +126,7 @@ function partOnPage(box: ElementBox): ElementBox {
 
 /** Resolves once a match is visible. Checks every frame, since style changes alone can affect visibility. */
 export async function untilVisible(selector: string): Promise<void> {
-  while (!findDeep(selector).found.some(({ element, frames }) => [element, ...frames].every(hasVisibleBox))) await passFrames(1, 100);
+  while (!findDeep(selector).found.some(({ element, frames }) => [element, ...frames].every(hasVisibleBox))) await framesOfScreen(1, 100);
 }
 
 /** The browser's error message for each selector; null for a valid one. */

@@ -1,10 +1,19 @@
 /** Waits for frames, and moves animations to their end. */
 
+/** Asks for frames, in a browser that draws only when it is told to (launch/frame-source.ts). */
+declare const stillframeWantsFrames: ((count: string) => void) | undefined;
+
 /**
  * Waits for frames, at most `mostMs`. Earlier changes are laid out in the first frame and painted in the second.
  * @returns whether there were as many
  */
 export function passFrames(count: number, mostMs: number): Promise<boolean> {
+  if (typeof stillframeWantsFrames === 'function') stillframeWantsFrames(String(count));
+  return framesOfScreen(count, mostMs);
+}
+
+/** The same, at the pace of a screen. */
+export function framesOfScreen(count: number, mostMs: number): Promise<boolean> {
   return endsInTime(frames(count), mostMs);
 }
 

@@ -3,6 +3,7 @@ import { VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js'
 import { sharp } from '../../sharp.js';
 import { ChromiumProcess, withTimeout } from '../launch/chromium-process.js';
 import type { Executable } from '../launch/executable.js';
+import { FrameSource } from '../launch/frame-source.js';
 import { type LaunchMode, launchSandboxed, type SandboxSetting } from '../launch/launch-mode.js';
 import { profilesRoot, removeUnusedRoot } from '../pool/profile-dir.js';
 
@@ -25,24 +26,29 @@ export interface BrowserCheckOptions {
 /**
  * Starts the browser and tests what captures need: a page, an intercepted request, a picture larger than the viewport, a PDF.
  * A version number or an exit code would prove nothing. BROWSER_CHECK_VERSION grows when this checks more.
- * @returns Chromium's version
+ * @returns Chromium's version, and whether it can draw only when it is told to
  * @throws SandboxMissing if the sandbox is required and the system refuses it; Error with the cause
  */
-export async function checkBrowser(executable: Executable, { dataDir, sandbox, signal = NEVER }: BrowserCheckOptions): Promise<string> {
+export async function checkBrowser(executable: Executable, { dataDir, sandbox, signal = NEVER }: BrowserCheckOptions) {
   const profiles = profilesRoot(dataDir);
+  const checkWith = async (drawsOnDemand: boolean, mode: LaunchMode) => {
+    await using chromium = await ChromiumProcess.launch({ executable, profiles, version: null, drawsOnDemand, signal, ...mode });
+    await withTimeout(captureLikeTheService(chromium, drawsOnDemand), CHECK_TIMEOUT_MS, signal);
+    return { version: chromium.browser.version(), drawsOnDemand };
+  };
   try {
-    const check = async (mode: LaunchMode) => {
-      await using chromium = await ChromiumProcess.launch({ executable, profiles, version: null, signal, ...mode });
-      await withTimeout(captureLikeTheService(chromium), CHECK_TIMEOUT_MS, signal);
-      return chromium.browser.version();
-    };
-    return (await launchSandboxed(sandbox, check)).started;
+    const { started, mode } = await launchSandboxed(sandbox, (tried) => checkWith(false, tried));
+    if (executable.kind !== 'headless-shell') return started;
+    return await checkWith(true, mode).catch(() => {
+      signal.throwIfAborted();
+      return started;
+    });
   } finally {
     removeUnusedRoot(profiles);
   }
 }
 
-async function captureLikeTheService({ browser }: ChromiumProcess): Promise<void> {
+async function captureLikeTheService({ browser }: ChromiumProcess, drawsOnDemand: boolean): Promise<void> {
   const page = await browser.newPage({ viewport: VIEW });
   await page.route('**', (route, request) =>
     request.resourceType() === 'script' ? route.abort() : route.fulfill({ contentType: 'text/html', body: PAGE }),
@@ -50,11 +56,13 @@ async function captureLikeTheService({ browser }: ChromiumProcess): Promise<void
   await page.goto('http://proof.invalid/');
   if ((await page.title()) !== 'intercepted') throw new Error('it does not let its requests be intercepted');
   const cdp = await page.context().newCDPSession(page);
-  await drawBeyondView(cdp);
+  // Browsers without this command would wait for ever.
+  if (drawsOnDemand) await cdp.send('HeadlessExperimental.beginFrame');
+  await drawBeyondView(drawsOnDemand ? new FrameSource(cdp).session : cdp);
   await print(cdp);
 }
 
-async function drawBeyondView(cdp: CDPSession): Promise<void> {
+async function drawBeyondView(cdp: Pick<CDPSession, 'send'>): Promise<void> {
   const clip = { x: 0, y: 0, width: VIEW.width, height: 2 * VIEW.height, scale: 1 };
   const { data } = await cdp.send('Page.captureScreenshot', { format: 'png', captureBeyondViewport: true, clip });
   const { data: pixels, info } = await sharp(Buffer.from(data, 'base64')).removeAlpha().raw().toBuffer({ resolveWithObject: true });

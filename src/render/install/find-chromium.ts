@@ -8,7 +8,7 @@ import { copiesDir, namedBrowser, ownCopies, playwrightCache, systemBrowsers } f
 import type { BrowserCheckOptions } from './check-browser.js';
 
 /** Increased when the test of checkBrowser checks more, so that known browsers are tested again. */
-export const BROWSER_CHECK_VERSION = 2;
+export const BROWSER_CHECK_VERSION = 3;
 
 interface FindOptions extends BrowserCheckOptions {
   /** The value of --chromium or STILLFRAME_CHROMIUM; null if not set. */
@@ -105,12 +105,13 @@ async function checkNamed(path: string, options: BrowserCheckOptions): Promise<E
 
 async function check(executable: Executable, options: BrowserCheckOptions): Promise<Executable> {
   const known = recallBrowser(executable, options.dataDir);
-  if (known?.proof === BROWSER_CHECK_VERSION && known.version !== null) return { ...executable, version: known.version };
+  if (known?.proof === BROWSER_CHECK_VERSION && known.version !== null)
+    return { ...executable, version: known.version, drawsOnDemand: known.drawsOnDemand };
   try {
     const { checkBrowser } = await import('./check-browser.js');
-    const version = await checkBrowser(executable, options);
-    rememberBrowser(executable, options.dataDir, { version, proof: BROWSER_CHECK_VERSION, failedAt: null });
-    return { ...executable, version };
+    const found = await checkBrowser(executable, options);
+    rememberBrowser(executable, options.dataDir, { ...found, proof: BROWSER_CHECK_VERSION, failedAt: null });
+    return { ...executable, ...found };
   } catch (error) {
     const isItsFault = !(error instanceof SandboxMissing) && options.signal?.aborted !== true;
     if (isItsFault) rememberBrowser(executable, options.dataDir, { failedAt: Date.now() });
@@ -123,6 +124,8 @@ interface KnownBrowser {
   file: string;
   /** The version, for instance `156.0.8078.79`; null if it reports none. */
   version: string | null;
+  /** Whether it can draw only when it is told to. */
+  drawsOnDemand: boolean;
   /** The version of the test that it has passed; 0 for none. */
   proof: number;
   /** When it last failed, in Unix ms; null if it has not failed since it last passed. */
@@ -138,7 +141,7 @@ export function recallBrowser(executable: Executable, dataDir: string): KnownBro
 /** Stores a result for the file. If the data directory is not writable, the next start only takes longer. */
 export function rememberBrowser(executable: Executable, dataDir: string, news: Partial<KnownBrowser>): void {
   try {
-    const unknown = { version: null, proof: 0, failedAt: null };
+    const unknown = { version: null, drawsOnDemand: false, proof: 0, failedAt: null };
     const entry = { ...unknown, ...recallBrowser(executable, dataDir), ...news, file: fingerprint(executable) };
     const [file, draft] = [recordFile(dataDir), `${recordFile(dataDir)}.${process.pid}`];
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });

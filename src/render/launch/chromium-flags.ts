@@ -10,6 +10,8 @@ interface FlagOptions {
   userAgent: string | null;
   /** Whether /dev/shm may be used for shared memory. */
   roomyShm: boolean;
+  /** Whether the browser draws only when it is told to (see FrameSource). */
+  drawsOnDemand: boolean;
 }
 
 export function chromiumFlags(options: FlagOptions): string[] {
@@ -28,6 +30,7 @@ export function chromiumFlags(options: FlagOptions): string[] {
     // Without it, the browser exits when its GPU process has been killed six times.
     '--disable-gpu-process-crash-limit',
     ...SPEED,
+    ...(options.drawsOnDemand ? ON_DEMAND : []),
     `--disable-features=${DISABLED_FEATURES.join(',')}`,
     // CDPScreenshotNewSurface, which Playwright enables, is omitted: with it, one capture in 120 failed ("Unable to capture
     // screenshot"); without it, none.
@@ -103,6 +106,9 @@ const SPEED = [
   '--disable-renderer-backgrounding',
   '--allow-pre-commit-input',
 ];
+
+/** Frames are drawn only when they are asked for, and completely: without limits that would end them early. */
+const ON_DEMAND = ['--enable-begin-frame-control', '--run-all-compositor-stages-before-draw'];
 
 const DISABLED_FEATURES = [
   'AcceptCHFrame',

@@ -31,6 +31,8 @@ export interface LaunchOptions extends LaunchMode {
   profiles: string;
   /** The version, for instance `156.0.8078.79`, if known before the start. */
   version: string | null;
+  /** Whether the browser draws only when it is told to (see FrameSource). */
+  drawsOnDemand: boolean;
   /** Aborts the start; null if it cannot be aborted. */
   signal: AbortSignal | null;
 }
@@ -155,9 +157,9 @@ function timeoutInParts(onOver: () => void, timeoutMs: number): NodeJS.Timeout {
 type Started = Awaited<ReturnType<typeof start>>;
 
 async function start(options: LaunchOptions, profile: string) {
-  const { version, sandbox, user, executable } = options;
+  const { version, sandbox, user, executable, drawsOnDemand } = options;
   const userAgent = version === null ? null : ownUserAgent(version, HOST);
-  const flags = chromiumFlags({ profile, sandbox, userAgent, roomyShm: shmIsRoomy() });
+  const flags = chromiumFlags({ profile, sandbox, userAgent, roomyShm: shmIsRoomy(), drawsOnDemand });
   const { command, args, detached } = browserCommand(executable.path, flags);
   const child = spawn(command, args, {
     detached,
@@ -178,7 +180,7 @@ async function start(options: LaunchOptions, profile: string) {
   if (pid === undefined) return failed;
   const stop = () => killGroup(child);
   using _abort = options.signal && addAbortListener(options.signal, stop);
-  const policy = new TargetPolicy(child.stdio[3] as Writable, child.stdio[4] as Readable, stop);
+  const policy = new TargetPolicy(child.stdio[3] as Writable, child.stdio[4] as Readable, { drawsOnDemand, onFailure: stop });
   try {
     // Playwright is loaded only now, while the browser starts.
     const connected = playwrightChromium().connectOverCDP(policy, { artifactsDir: profile, noDefaults: true, timeout: LAUNCH_TIMEOUT_MS });

@@ -14,6 +14,8 @@ export interface Executable {
   source: string;
   /** The version, for instance `156.0.8078.79`; absent if unknown. */
   version?: string;
+  /** Whether it can draw only when it is told to (see FrameSource); absent if it has not been tested for that. */
+  drawsOnDemand?: boolean;
 }
 
 /** Determines the kind by the program's name, since all distributors use the same name for the headless shell. */

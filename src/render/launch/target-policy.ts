@@ -105,11 +105,14 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   readonly #contexts = new Map<string, Context>();
   readonly #sessions = new Map<string, Session>();
 
-  /** @param onFailure called once if the browser must be ended */
+  /**
+   * @param how.drawsOnDemand whether the browser draws only when it is told to (see FrameSource)
+   * @param how.onFailure called once if the browser must be ended
+   */
   constructor(
     output: Writable,
     input: Readable,
-    private readonly onFailure: () => void,
+    private readonly how: { drawsOnDemand: boolean; onFailure: () => void },
   ) {
     this.#pipe = new CdpPipe(output, input, {
       deliver: (message, bytes) => this.#receive(bytes < CUT_FROM_BYTES ? message : this.#sessionOf(message.sessionId).cutter.cut(message)),
@@ -178,6 +181,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
         const created = this.#contextOf(id);
         created.expectedPages += 1;
         this.#contexts.set(id, created);
+        if (this.how.drawsOnDemand) message.params = { ...params, enableBeginFrameControl: true };
         return null;
       }
       case 'Target.disposeBrowserContext':
@@ -222,7 +226,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   #fail(why: string): void {
     if (this.failure !== null) return;
     this.failure = why;
-    this.onFailure();
+    this.how.onFailure();
   }
 
   #end(): void {

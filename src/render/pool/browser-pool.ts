@@ -39,8 +39,13 @@ export interface PoolOptions {
   egress: Pick<Egress, 'openCaptureProxy'>;
   /** The number of Chromium processes. */
   browsers: number;
-  /** The number of concurrent captures per browser, and thus of pages that an idle browser opens in advance. */
+  /**
+   * The number of concurrent captures per browser, and thus of pages that an idle browser opens in advance. A browser with one page draws
+   * only when it is told to, if it can: several pages of it would wait for each other.
+   */
   pagesPerBrowser: number;
+  /** Whether browsers may draw only when they are told to. Default: true. */
+  framesOnDemand?: boolean;
   /** Identifies this server's profiles, which are in the system's temporary directory, and holds the large files of its captures. */
   runDir: string;
   sandbox: SandboxSetting;
@@ -87,7 +92,7 @@ export class BrowserPool implements AsyncDisposable {
   readonly #now: () => number;
   readonly #ended = new AbortController();
   readonly #startAllNow = new AbortController();
-  /** Emits `started` when a browser accepts captures, and when the pool has ended. */
+  /** Emits `free` when a browser accepts captures, and when the pool has ended. */
   readonly #events = new EventEmitter().setMaxListeners(0);
   /** Background work, which stopping waits for. */
   readonly #background = new Set<Promise<unknown>>();
@@ -181,6 +186,11 @@ export class BrowserPool implements AsyncDisposable {
     return this.#ending;
   }
 
+  get #drawsOnDemand(): boolean {
+    const { executable, framesOnDemand = true, pagesPerBrowser } = this.options;
+    return framesOnDemand && pagesPerBrowser === 1 && executable.drawsOnDemand === true;
+  }
+
   get #over(): boolean {
     return this.#ended.signal.aborted;
   }
@@ -191,7 +201,7 @@ export class BrowserPool implements AsyncDisposable {
     await Promise.allSettled([...this.#browsers].map((browser) => browser[Symbol.asyncDispose]()));
     await Promise.allSettled(this.#background);
     removeUnusedRoot(this.profiles);
-    this.#events.emit('started');
+    this.#events.emit('free');
   }
 
   /** Runs maintenance work, logs its failure, and makes stopping wait for it. */
@@ -247,8 +257,9 @@ export class BrowserPool implements AsyncDisposable {
   async #launch(mode = this.#mode): Promise<PooledBrowser> {
     if (mode === undefined) throw new Error('how browsers are to be confined is not known yet');
     const { executable, egress, clock = true, runDir, log } = this.options;
+    const drawsOnDemand = this.#drawsOnDemand;
     const browser = await PooledBrowser.start({
-      launch: { executable, profiles: this.profiles, version: this.knownVersion, ...mode, signal: this.#ended.signal },
+      launch: { executable, profiles: this.profiles, version: this.knownVersion, drawsOnDemand, ...mode, signal: this.#ended.signal },
       egress,
       clock,
       log,
@@ -273,7 +284,7 @@ export class BrowserPool implements AsyncDisposable {
     browser.state = 'serving';
     this.#runInBackground(browser.drop(this.#usual.key));
     this.#fill(browser);
-    this.#events.emit('started');
+    this.#events.emit('free');
   }
 
   #replaceGone(gone: PooledBrowser, why: string): void {
@@ -315,14 +326,16 @@ export class BrowserPool implements AsyncDisposable {
   async #reserve(emulation: Emulation, signal: AbortSignal): Promise<PooledBrowser> {
     for (;;) {
       if (signal.aborted || this.#over) throw new NoBrowser(signal.reason);
-      const browser = chooseBrowser(this.#live(), emulation.key, this.options.pagesPerBrowser);
-      if (browser !== null) {
-        // One browser is not enough.
-        if (browser.active > 0) this.#startAllNow.abort();
+      const { pagesPerBrowser } = this.options;
+      const browser = chooseBrowser(this.#live(), emulation.key, pagesPerBrowser);
+      // One browser is not enough.
+      if (browser === null || browser.active > 0) this.#startAllNow.abort();
+      const isFull = browser === null || (this.#drawsOnDemand && browser.active >= pagesPerBrowser);
+      if (!isFull) {
         browser.active += 1;
         return browser;
       }
-      await once(this.#events, 'started', { signal }).catch(() => {});
+      await once(this.#events, 'free', { signal }).catch(() => {});
     }
   }
 
@@ -358,8 +371,10 @@ export class BrowserPool implements AsyncDisposable {
 
   /** @param session null if none could be opened */
   async #release(browser: PooledBrowser, session: OpenPageSession | null): Promise<void> {
+    if (session !== null) await browser.rest(session);
     const closed = session === null ? null : browser.close(session);
     browser.active -= 1;
+    this.#events.emit('free');
     // The next page is opened while this one is being closed.
     if (this.options.only === undefined) this.#fill(browser);
     await closed;

@@ -6,6 +6,7 @@ import { type Emulation, emulateUserAgentInPage, identityOf } from '../emulate/e
 import type { ClockScripts } from '../launch/child-clocks.js';
 import type { ChromiumProcess } from '../launch/chromium-process.js';
 import { HOST } from '../launch/executable.js';
+import { FrameSource, WANT_FRAMES } from '../launch/frame-source.js';
 import type { CdpSession } from '../launch/pipe-session.js';
 import { busyMs, drawsWindows } from '../launch/process-table.js';
 import { INSTALL_CLOCKS } from '../launch/target-policy.js';
@@ -19,6 +20,8 @@ export interface OpenPageSession extends PageSession {
   readonly rendererPid: number | null;
   /** When its use began, in ms; null before. */
   leasedAt: number | null;
+  /** Gives the page its frames; null if the browser draws by itself. */
+  readonly frames: FrameSource | null;
   /** Aborts `lost` with this cause. */
   lose(why: Error): void;
   /** Whether the renderer answers within `ms`. One that has died does not, even before the browser reports its crash. */
@@ -33,6 +36,8 @@ export interface PageHost {
   renderers: Renderers;
   /** Whether pages get a clock that can run ahead. */
   clock: boolean;
+  /** Whether the browser draws only when it is told to. */
+  drawsOnDemand: boolean;
   /** The directory for large files (see PageSession). */
   temporaryDir: string;
 }
@@ -43,7 +48,7 @@ export interface PageHost {
  * @throws Playwright's Error, or CaptureError `render_crashed` if the page crashes, after closing everything but the proxy
  */
 export async function openPageSession(host: PageHost, emulation: Emulation, captureProxy: CaptureProxy): Promise<OpenPageSession> {
-  const { chromium, renderers, temporaryDir } = host;
+  const { chromium, renderers, temporaryDir, drawsOnDemand } = host;
   const chromiumVersion = chromium.browser.version();
   const context = await chromium.browser.newContext(contextOptions(emulation, captureProxy.port));
   try {
@@ -56,10 +61,12 @@ export async function openPageSession(host: PageHost, emulation: Emulation, capt
     const { page, pid } = await renderers.openPage(() => context.newPage());
     const onClose = () => lose(new Error('the page was closed'));
     page.once('close', onClose);
-    const cdp = await chromium.takeOver(await context.newCDPSession(page));
+    const taken = await chromium.takeOver(await context.newCDPSession(page));
+    const frames = drawsOnDemand ? new FrameSource(taken) : null;
+    const cdp = frames?.session ?? taken;
     // Playwright does not report a crash that precedes the end of `newPage`.
     cdp.on('Inspector.targetCrashed', () => lose(new Error('the renderer crashed')));
-    const world = new World(cdp);
+    const world = new World(cdp, frames === null ? null : WANT_FRAMES);
     const clockEvent = host.clock ? randomUUID() : null;
     const preparing = Promise.all([
       cdp.send('Page.getFrameTree'),
@@ -79,6 +86,7 @@ export async function openPageSession(host: PageHost, emulation: Emulation, capt
       chromiumVersion,
       temporaryDir,
       lose,
+      frames,
       mainFrameId: frameTree.frame.id,
       rendererPid: pid,
       busyMs: () => renderers.busyMs(pid),

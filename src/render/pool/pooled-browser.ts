@@ -76,7 +76,7 @@ export class PooledBrowser implements AsyncDisposable {
     const { clock, temporaryDir, launch } = options;
     this.lastAnswerAt = options.now();
     this.#lastPingAt = this.lastAnswerAt;
-    this.#host = { chromium, renderers: new Renderers(browserSession), clock, temporaryDir };
+    this.#host = { chromium, renderers: new Renderers(browserSession), clock, temporaryDir, drawsOnDemand: launch.drawsOnDemand };
     this.#processes = new BrowserProcesses(chromium.pid);
     this.#priority = new RendererPriority(launch.user);
     this.#watch = setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
@@ -137,6 +137,7 @@ export class PooledBrowser implements AsyncDisposable {
     // The crash of an unused page may not have been reported yet. Its context and proxy are still open.
     if (session === opened && !(await session.answers(PAGE_ANSWERS_MS)))
       [session] = await Promise.all([this.#open(emulation), this.close(session)]);
+    session.frames?.start();
     try {
       await withTimeout(applyPageEmulation(session, emulation.pageOptions), EMULATE_TIMEOUT_MS);
     } catch (error) {
@@ -170,9 +171,20 @@ export class PooledBrowser implements AsyncDisposable {
     await Promise.allSettled(rest.map(async (entry) => this.close(await entry.session)));
   }
 
-  /** Closes a page session within 10 s, or kills the browser. */
+  /**
+   * Ends the drawing of a page, so that others can be drawn. A page that does not end its frame is closed, and the browser is lost if it
+   * cannot draw another one.
+   */
+  async rest(session: OpenPageSession): Promise<void> {
+    if (session.frames === null || (await session.frames.stop()) || this.gone) return;
+    await this.close(session);
+    const draws = async () => await this.close(await this.#openAndDraw());
+    if (!this.gone && !(await endsInTime(draws(), ANSWER_TIMEOUT_MS))) this.#lose('the browser did not draw');
+  }
+
+  /** Closes a page session within 10 s, or kills the browser. May be called twice. */
   async close(session: OpenPageSession): Promise<void> {
-    this.#sessions.delete(session);
+    if (!this.#sessions.delete(session)) return;
     if (!this.gone) {
       if (await endsInTime(session.close(), CLOSE_TIMEOUT_MS)) return;
       this.#lose('a page could not be closed');
@@ -278,8 +290,12 @@ export class PooledBrowser implements AsyncDisposable {
     else this.#lose(answered ? 'the browser did not draw' : 'the browser did not answer');
   }
 
-  /** Checks, by drawing, the shared process that draws, which one page can block for all. */
+  /**
+   * Checks, by drawing, the shared process that draws, which one page can block for all. A browser that draws on demand has only one
+   * page, beside which no other may draw.
+   */
   async #drawIfStalled(now: number): Promise<void> {
+    if (this.options.launch.drawsOnDemand) return;
     const isStalled = this.#leased().some(({ leasedAt }) => now - (leasedAt ?? now) >= LONG_LEASE_MS);
     if (isStalled) await this.close(await this.#openAndDraw());
   }

@@ -96,7 +96,14 @@ describe.each(EACH_KIND)('$kind', (executable) => {
 
   it('connects only through a proxy', async () => {
     const { started, mode } = await launchSandboxed(true, (tried) =>
-      ChromiumProcess.launch({ executable, profiles: profilesRoot(test.runDir), version: null, signal: null, ...tried }),
+      ChromiumProcess.launch({
+        executable,
+        profiles: profilesRoot(test.runDir),
+        version: null,
+        drawsOnDemand: false,
+        signal: null,
+        ...tried,
+      }),
     );
     await using chromium = started;
     expect(mode.sandbox).toBe(true);

@@ -61,7 +61,7 @@ describe('a session taken over from Playwright', () => {
     output.on('data', (chunk: Buffer) => {
       for (const text of String(chunk).split('\0')) if (text !== '') sent.push(JSON.parse(text));
     });
-    const policy = new TargetPolicy(output, input, () => {});
+    const policy = new TargetPolicy(output, input, { drawsOnDemand: false, onFailure() {} });
     const answers = new Map<number, (result: unknown) => void>();
     policy.onmessage = (message) => {
       const { id, result } = message as CdpMessage;

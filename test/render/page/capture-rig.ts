@@ -39,6 +39,8 @@ export interface RigMachine {
   executable?: Executable;
   /** False: pages keep the browser's own clock. */
   clock?: boolean;
+  /** False: the browser draws at its own pace, as every browser but the headless shell. */
+  framesOnDemand?: boolean;
 }
 
 /** Captures for tests, on a browser of their own unless given a pool: all real but for blocking, inspection and the observed country. Loopback is allowed as a destination. */
@@ -141,7 +143,12 @@ function readingText(pool: RenderDeps['pool']) {
   return { pool: { acquire, acquireAlone: pool.acquireAlone.bind(pool) }, text };
 }
 
-async function startMachine({ allow = ['127.0.0.1', '127.0.0.2'], executable = ANY_BROWSER, clock = true }: RigMachine) {
+async function startMachine({
+  allow = ['127.0.0.1', '127.0.0.2'],
+  executable = ANY_BROWSER,
+  clock = true,
+  framesOnDemand = true,
+}: RigMachine) {
   const log = silentLog();
   const runDir = await mkdtemp(join(tmpdir(), 'capture-rig-'));
   const egress = await openEgress({ allowDestinations: allow, dnsServers: ['127.0.0.1:1'], maxBytesPerCapture: 50_000_000, log });
@@ -149,8 +156,10 @@ async function startMachine({ allow = ['127.0.0.1', '127.0.0.2'], executable = A
     executable,
     clock,
     egress,
-    browsers: 1,
-    pagesPerBrowser: PAGES,
+    ...(framesOnDemand && executable.drawsOnDemand === true
+      ? { browsers: PAGES, pagesPerBrowser: 1 }
+      : { browsers: 1, pagesPerBrowser: PAGES }),
+    framesOnDemand,
     runDir,
     sandbox: true,
     log,

@@ -10,7 +10,7 @@ import { launchAnyBrowser } from '../install/any-browser.js';
 
 /** Starts Chromium like the service, except for its profile, which Playwright does not accept as a flag. */
 export function launchChromium(): Promise<Browser> {
-  const flags = chromiumFlags({ profile: '', sandbox: false, userAgent: null, roomyShm: true });
+  const flags = chromiumFlags({ profile: '', sandbox: false, userAgent: null, roomyShm: true, drawsOnDemand: false });
   return launchAnyBrowser({ ignoreDefaultArgs: true, args: flags.filter((flag) => !flag.startsWith('--user-data-dir')) });
 }
 

@@ -1,0 +1,108 @@
+import type { CdpSession } from './pipe-session.js';
+
+/** The name of the function by which our program in a page asks for frames. Its argument is their number, as text. */
+export const WANT_FRAMES = 'stillframeWantsFrames';
+
+/** The pace of an ordinary screen. */
+const PACE_MS = 1_000 / 60;
+/** A screenshot ends after a few frames. Further ones are needed only if the page has changed meanwhile. */
+const SHOT_FRAMES = 3;
+const SHOT_PACE_MS = 4;
+/** How long the frame in flight may take once no more are given. */
+const LAST_FRAME_MAX_MS = 100;
+/** More frames than our program ever waits for at once. */
+const WANTED_MAX = 10;
+
+/**
+ * Gives a page its frames, in a browser that draws only when it is told to (chromium-flags.ts). Without them, the page gets no animation
+ * frames and no reports of observers, and no screenshot ends. Only one frame of a browser may be in flight: with two, of different
+ * pages, both can hang for good (Chromium 156).
+ */
+export class FrameSource {
+  /** Whether the page gets frames at the pace of a screen. */
+  #isPaced = false;
+  /** The number of screenshots that are being taken. */
+  #shots = 0;
+  /** How many frames are due at once. */
+  #owed = 0;
+  #isDrawing = false;
+  #frame: Promise<unknown> = Promise.resolve();
+  #wake: () => void = () => {};
+
+  /** @param page a session on the page's target */
+  constructor(private readonly page: CdpSession) {
+    page.on('Runtime.bindingCalled', ({ name, payload }) => {
+      if (name === WANT_FRAMES) this.#want(Number(payload));
+    });
+  }
+
+  /** The session, on which screenshots get the frames that they wait for. */
+  get session(): CdpSession {
+    const send = (method: string, params: object) => {
+      const answer = this.page.send(method as 'Page.enable', params as never);
+      return method === 'Page.captureScreenshot' ? this.#during(answer) : answer;
+    };
+    return { send, on: this.page.on.bind(this.page), off: this.page.off.bind(this.page) } as CdpSession;
+  }
+
+  /** Begins to give frames. */
+  start(): void {
+    this.#isPaced = true;
+    void this.#draw();
+  }
+
+  /**
+   * Gives no more frames.
+   * @returns whether the last one has ended: otherwise, the browser may be unable to draw another page
+   */
+  async stop(): Promise<boolean> {
+    this.#isPaced = false;
+    this.#shots = 0;
+    this.#wake();
+    const isOver = this.#frame.then(() => true);
+    return await Promise.race([isOver, new Promise<boolean>((resolve) => setTimeout(resolve, LAST_FRAME_MAX_MS, false).unref())]);
+  }
+
+  #want(count: number): void {
+    this.#owed = Math.max(this.#owed, count > 0 ? Math.min(count, WANTED_MAX) : 0);
+    this.#wake();
+  }
+
+  async #during<T>(screenshot: Promise<T>): Promise<T> {
+    this.#shots += 1;
+    this.#want(SHOT_FRAMES);
+    void this.#draw();
+    try {
+      return await screenshot;
+    } finally {
+      this.#shots = Math.max(0, this.#shots - 1);
+    }
+  }
+
+  async #draw(): Promise<void> {
+    if (this.#isDrawing) return;
+    this.#isDrawing = true;
+    while (this.#isPaced || this.#shots > 0) {
+      const began = performance.now();
+      this.#owed -= 1;
+      // The page may have been closed, or have crashed.
+      this.#frame = this.page.send('HeadlessExperimental.beginFrame').catch(() => {});
+      await this.#frame;
+      this.#owed = Math.max(0, this.#owed);
+      const pace = this.#shots > 0 ? SHOT_PACE_MS : PACE_MS;
+      if (this.#owed === 0) await this.#sleep(pace - (performance.now() - began));
+    }
+    this.#isDrawing = false;
+  }
+
+  /** Sleeps until frames are wanted. */
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, Math.max(0, ms));
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
