@@ -42,7 +42,7 @@ function addImports(file: string, imported: Set<string>): void {
     imported.add(path);
     if (path.startsWith('test/') && existsSync(path)) addImports(path, imported);
     // A test of a source itself: what that imports further is not followed.
-    if (path.startsWith('src/') && existsSync(path)) addStarters(path, imported);
+    if (/^(src|scripts)\//.test(path) && existsSync(path)) addStarters(path, imported);
   }
 }
 

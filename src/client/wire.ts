@@ -1480,7 +1480,7 @@ export interface CaptureRequest {
      */
     full_page_scroll_delay?: number;
     /**
-     * scroll step of a full-page capture in CSS px; by default, the viewport height
+     * scroll step of a full-page capture in CSS px; by default, half the viewport's height
      * @example 720
      */
     full_page_scroll_by?: number;

@@ -235,7 +235,7 @@ export const requestFields = {
   }),
   full_page_scroll_by: whole(limits.SCROLL_BY_PX).optional().meta({
     group: 'What to capture',
-    description: 'scroll step of a full-page capture in CSS px; by default, the viewport height',
+    description: "scroll step of a full-page capture in CSS px; by default, half the viewport's height",
     example: 720,
   }),
   reduce_motion: z
