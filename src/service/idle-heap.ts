@@ -9,7 +9,7 @@ export interface IdleHeapOptions {
   /** Number of running captures. */
   running(): number;
   onError(error: unknown): void;
-  /** Bytes that the heap takes from the system. */
+  /** Bytes that the heap takes from the system, with those that its objects hold outside of it, such as the contents of pictures. */
   heapBytes?(): number;
   collect?(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export class IdleHeap implements Disposable {
   private readonly collect: () => Promise<void>;
 
   constructor(private readonly options: IdleHeapOptions) {
-    this.heapBytes = options.heapBytes ?? (() => getHeapStatistics().total_heap_size);
+    this.heapBytes = options.heapBytes ?? usedBytes;
     this.collect = options.collect ?? collectAll;
   }
 
@@ -49,6 +49,11 @@ export class IdleHeap implements Disposable {
     await this.collect();
     this.leastBytes = this.heapBytes();
   }
+}
+
+function usedBytes(): number {
+  const { total_heap_size: own, external_memory: outside } = getHeapStatistics();
+  return own + outside;
 }
 
 /** Collects as V8 does under memory pressure, which also shrinks the young generation; `gc()` does not. */

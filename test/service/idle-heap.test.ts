@@ -49,6 +49,20 @@ describe('IdleHeap', () => {
     }
   });
 
+  it('collects when only the memory outside of the heap has grown, as that of pictures', async () => {
+    let collected = 0;
+    const collect = async () => void collected++;
+    const heap = new IdleHeap({ running: () => 0, onError, collect });
+    const endOne = async () => {
+      heap.captureEnded();
+      await vi.advanceTimersByTimeAsync(3_000);
+      return collected;
+    };
+    expect([await endOne(), await endOne()]).toEqual([1, 1]);
+    const picture = Buffer.alloc(64 * MB);
+    expect([await endOne(), picture.length]).toEqual([2, 64 * MB]);
+  });
+
   it('frees unreferenced memory', async () => {
     const seen = new WeakRef({ of: 'nobody' });
     const heap = new IdleHeap({ running: () => 0, onError, heapBytes: () => Number.MAX_SAFE_INTEGER });

@@ -25,7 +25,7 @@ const CAPTURES = [
   { ...LARGE, ...PLAIN, animate: { duration: 1_000, fps: 10, format: 'webp' } },
 ];
 
-export async function run({ rounds = 3, clients = 4, restSeconds = 60, limit = 2 }): Promise<TrialResult> {
+export async function run({ rounds = 3, clients = 4, restSeconds = 60, limit = 1.3 }): Promise<TrialResult> {
   await using ground = await startWithSite({ ...SETTINGS, STILLFRAME_SYNC_WAIT_MS: '120000' });
   const { server, at, site } = ground;
   const ready = server.memoryBytes();
