@@ -1,7 +1,7 @@
 /**
  * Trial "full-disk": the data directory lies on a small file system (a tmpfs of 64 MB) that is filled up and emptied again, under load. While
  * it is full: 503, no 200 or 202 that is not kept, and the process stays up. When there is space again: captures within 5 s. The
- * database is whole in the end. `stillframe doctor` finds it. Then the same with the temporary directory: pictures of long pages do not need
+ * database is whole in the end. `stillframe doctor` finds it. Every endpoint answers on a full disk. Then the same with the temporary directory: pictures of long pages do not need
  * it, health tells of it, and a browser whose files are removed is replaced. Needs the right to mount; where there is none it says so and judges nothing.
  *
  * Sabotage that turns it red: take FULL out of store/store-error, or let SectionStore write to os.tmpdir().
@@ -11,9 +11,12 @@ import { appendFileSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { DOOR_NAMES } from '../../src/contract/door-names.js';
+import { sharp } from '../../src/sharp.js';
 import { html } from '../fixtures/site/answer.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
 import { type ApiAnswer, health, postCapture, SMALL, untilEnded, untilIdle } from './call-api.js';
+import { endpoints, signIn } from './heaviest.js';
 import { auditBooks, damageOf, openCopy, readJobs } from './ledger.js';
 import { aTrialDir, runCommand, startServerProcess } from './server-process.js';
 import { firstOf, type TrialResult, tally, until } from './trial-result.js';
@@ -32,7 +35,8 @@ export async function run(given: Partial<typeof AS_PROMISED> = {}): Promise<Tria
   const expectThat = (problem: string, holds: boolean) => void (holds || problems.push(problem));
   const data = await fillData(site, options, expectThat);
   if (data === null) return { figures: { skipped: 'this user may not mount a file system' }, problems: [] };
-  return { figures: { ...data, ...(await fillTemporary(site, options.prints === 1, expectThat)) }, problems };
+  const asked = await askAll(site, expectThat);
+  return { figures: { ...data, ...asked, ...(await fillTemporary(site, options.prints === 1, expectThat)) }, problems };
 }
 
 type Expect = (problem: string, holds: boolean) => void;
@@ -107,6 +111,63 @@ async function fillData(site: Site, options: typeof AS_PROMISED, expectThat: Exp
   for (const problem of [...damageOf(copy.db), ...auditBooks(copy.db, dataDir)]) expectThat(problem, false);
   const slowest_recovery_ms = Math.round(Math.max(...recoveries));
   return { rounds: options.rounds, promised: promised.size, answers: tally(seen), slowest_recovery_ms };
+}
+
+/** Asks every endpoint of a server once while its disk is full: each answers, and those of the API say whose fault it is. */
+async function askAll(site: Site, expectThat: Expect): Promise<TrialResult['figures']> {
+  using disk = mountDisk();
+  if (disk === null) throw new Error('no further file system could be mounted');
+  const env = { STILLFRAME_DOORS: DOOR_NAMES.join(), STILLFRAME_CONSOLE: 'loopback', STILLFRAME_SYNC_WAIT_MS: '10000' };
+  await using server = startServerProcess({ dataDir: disk.path, env });
+  const at = await server.door();
+  const url = site.url('/page');
+  const made = (await postCapture(at, { ...SMALL, url })).body.data;
+  const visitor = await signIn(at.url, disk.path);
+  const bodies = await smallBodies(url);
+  const seen: string[] = [];
+  for (const { method, path } of endpoints()) {
+    fill(disk.path);
+    const here = path.replace(':id', made.job_id).replace(/:\w+/, made.artifact).replace('*', 'x');
+    const isConsole = path.startsWith('/console/');
+    const body = method === 'GET' ? null : isConsole ? new URLSearchParams({ token: visitor.token }) : bodies(path);
+    const headers = {
+      ...(isConsole ? { cookie: visitor.cookie, origin: at.url } : { authorization: `Bearer ${at.key}` }),
+      ...(typeof body === 'string' ? { 'content-type': 'application/json', accept: 'application/json, text/event-stream' } : {}),
+    };
+    const signal = AbortSignal.timeout(STUCK_AFTER_MS);
+    const asked = fetch(`${at.url}${here}`, { method, headers, body, redirect: 'manual', signal });
+    const status = await asked
+      .then((answer) => answer.arrayBuffer().then(() => answer.status))
+      .catch((error: Error) => `no answer: ${error.message} ${String(error.cause ?? '')}`);
+    seen.push(String(status));
+    expectThat(`${method} ${path} on a full disk: ${status}`, typeof status === 'number' && !(status === 500 && path.startsWith('/v1/')));
+  }
+  expectThat('the server ended', (await Promise.race([server.exited, null])) === null);
+  return { endpoints: seen.length, 'their answers': tally(seen.sort()) };
+}
+
+/** The smallest body that makes each endpoint do its work. */
+async function smallBodies(url: string): Promise<(path: string) => string | FormData> {
+  const picture = async (background: string) =>
+    (
+      await sharp({ create: { width: 9, height: 9, channels: 3, background } })
+        .png()
+        .toBuffer()
+    ).toString('base64');
+  const [before, after] = [await picture('red'), await picture('blue')];
+  const messages: Record<string, unknown> = {
+    '/v1/screenshot': { ...SMALL, url },
+    '/v1/compare': { before, after, picture: 'side_by_side' },
+    '/mcp': { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'capture_page', arguments: { url } } },
+  };
+  return (path) => {
+    if (!path.startsWith('/forms/')) return JSON.stringify(messages[path] ?? { url });
+    const form = new FormData();
+    if (path.endsWith('/url')) form.append('url', url);
+    else form.append('files', new Blob(['<p>{{ toHTML "a.md" }}']), 'index.html');
+    if (path.endsWith('/markdown')) form.append('files', new Blob(['*a*']), 'a.md');
+    return form;
+  };
 }
 
 const TALL = `<!doctype html><body style="margin:0">${firstOf(240)

@@ -124,7 +124,7 @@ export async function run({ onlyShort = 0, only = '' }: { onlyShort?: number | s
   };
 }
 
-interface Endpoint {
+export interface Endpoint {
   method: string;
   path: string;
 }
@@ -132,7 +132,7 @@ interface Endpoint {
 const nameOf = ({ method, path }: Endpoint) => `${method} ${path}`;
 
 /** All endpoints of a server that serves everything. */
-function endpoints(): Endpoint[] {
+export function endpoints(): Endpoint[] {
   const console = Object.entries(PLACES).flatMap(([path, steps]) =>
     Object.keys(steps).map((method) => ({ method, path: `/console/${path}` })),
   );
@@ -269,7 +269,7 @@ function filesForm(): FormData {
 }
 
 /** A session of the console. */
-async function signIn(url: string, dataDir: string): Promise<{ cookie: string; token: string }> {
+export async function signIn(url: string, dataDir: string): Promise<{ cookie: string; token: string }> {
   const port = new URL(url).port;
   const { out } = await runCommand(['console', '--json', '--port', port, '--data-dir', dataDir]);
   const link = new URL(String((JSON.parse(out) as { url: string }).url));
