@@ -70,7 +70,7 @@ function requireCommonJs(): Plugin {
  * the operator has set it, and becomes Node. `env -S` would do it in one line, which BusyBox does not know.
  */
 const HEAD = `#!/usr/bin/env sh
-':' //; export MALLOC_ARENA_MAX="\${MALLOC_ARENA_MAX:-2}" MALLOC_MMAP_THRESHOLD_="\${MALLOC_MMAP_THRESHOLD_:-1048576}" NODE_OPTIONS="--max-semi-space-size=8 $NODE_OPTIONS"; exec node "$0" "$@"
+':' //; export MALLOC_ARENA_MAX="\${MALLOC_ARENA_MAX:-2}" MALLOC_MMAP_THRESHOLD_="\${MALLOC_MMAP_THRESHOLD_:-131072}" NODE_OPTIONS="--max-semi-space-size=8 $NODE_OPTIONS"; exec node "$0" "$@"
 `;
 
 /** The options of `npm run dev`, which builds again when a source changes: `tsup --watch src --sourcemap`. */

@@ -1,5 +1,5 @@
 /** Settings that make glibc release the memory of pictures. They are read at process start. */
-const ALLOCATOR = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '1048576' };
+const ALLOCATOR = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072' };
 /** Size in MB of the young generation, of which twice as much is in use. V8's own limit lets it take 100 MB and more on Node 24. */
 const YOUNG_OBJECTS = '--max-semi-space-size=8';
 

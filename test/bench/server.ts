@@ -8,7 +8,7 @@ export const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 
 /** Those of `npm start`. */
 export const MEMORY_SETTINGS = {
-  ...{ MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '1048576', NODE_OPTIONS: '--max-semi-space-size=8' },
+  ...{ MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072', NODE_OPTIONS: '--max-semi-space-size=8' },
 };
 
 export type BenchServer = Awaited<ReturnType<typeof startServer>>;

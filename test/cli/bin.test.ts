@@ -38,11 +38,11 @@ it('as a command it becomes Node, with its arguments and memory settings, unless
   chmodSync(join(dir, 'node'), 0o755);
   const PATH = `${dir}:${process.env.PATH}`;
   expect(run(command, ['keys', 'create', '--label', 'two words'], { PATH })).toBe(
-    `2 1048576 --max-semi-space-size=8  ${command} keys create --label two words`,
+    `2 131072 --max-semi-space-size=8  ${command} keys create --label two words`,
   );
   // The last one of two sizes counts.
   const own = { MALLOC_ARENA_MAX: '7', NODE_OPTIONS: '--max-semi-space-size=32' };
-  expect(run(command, ['serve'], { PATH, ...own })).toBe(`7 1048576 --max-semi-space-size=8 --max-semi-space-size=32 ${command} serve`);
+  expect(run(command, ['serve'], { PATH, ...own })).toBe(`7 131072 --max-semi-space-size=8 --max-semi-space-size=32 ${command} serve`);
 });
 
 it('the program restarts itself once, with the same settings and arguments, when Node starts it', () => {
@@ -52,7 +52,7 @@ it('the program restarts itself once, with the same settings and arguments, when
   const args = ['--require', preload, command, '--version'];
   const [file, again, env] = JSON.parse(run(process.execPath, args, { MALLOC_ARENA_MAX: '7' }));
   expect([file, ...again]).toEqual([process.execPath, process.execPath, ...args.slice(0, 2), command, '--version']);
-  expect(env).toMatchObject({ MALLOC_ARENA_MAX: '7', MALLOC_MMAP_THRESHOLD_: '1048576', PATH: process.env.PATH });
+  expect(env).toMatchObject({ MALLOC_ARENA_MAX: '7', MALLOC_MMAP_THRESHOLD_: '131072', PATH: process.env.PATH });
   expect(env.NODE_OPTIONS).toBe('--max-semi-space-size=8');
   expect(run(process.execPath, args, env)).toBe(version);
 });

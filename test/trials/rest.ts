@@ -11,7 +11,7 @@ import { firstOf, type TrialResult, tally } from './trial-result.js';
 
 const MB = 1_000_000;
 /** As the installed command sets them. On Node 20, which cannot replace its process, `node dist/main.js` lacks them. */
-const SETTINGS = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '1048576', NODE_OPTIONS: '--max-semi-space-size=8' };
+const SETTINGS = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072', NODE_OPTIONS: '--max-semi-space-size=8' };
 const viewport = { width: 3_840, height: 2_160, deviceScaleFactor: 3 };
 const LARGE = { viewport, cache_ttl: 0, timeout: 60_000 };
 /** Rotating and animating have limits of pixels. */
