@@ -44,6 +44,7 @@ export async function run({ every = 1 }): Promise<TrialResult> {
   const cases = [
     ...apiCases(api.url),
     ...gotenbergCases(gotenberg.url),
+    ...fileCases(api.url, gotenberg.url),
     ...browserlessCases(browser.url),
     ...queryCases(`${renderer.url}/render`, Object.keys(grafana.FIELDS)),
     ...headerCases([
@@ -59,24 +60,44 @@ export async function run({ every = 1 }): Promise<TrialResult> {
   let [longestMs, slowestMs] = [0, 0];
   const tried = cases.flatMap((one) => UNITS.map((unit) => ({ ...one, unit }))).filter((_, at) => at % every === 0);
   for (const { name, send, chars, unit } of tried) {
-    const text = unit.repeat(Math.ceil(chars / unit.length)).slice(0, chars - 1);
-    const stalls = startStallMeter();
-    const startedAt = performance.now();
-    const { status } = await send(`${text}x`);
-    const ms = performance.now() - startedAt;
-    // The meter tells a turn when the next one begins.
-    await new Promise((resolve) => setTimeout(resolve, 10));
-    stalls.stop();
+    const text = `${unit.repeat(Math.ceil(chars / unit.length)).slice(0, chars - 1)}x`;
+    let seen = await measure(() => send(text));
+    // What the text causes happens each time; a collection of garbage does not.
+    for (let again = 0; again < 2 && isSlow(seen); again++) {
+      const next = await measure(() => send(text));
+      seen = { status: next.status, stallMs: Math.min(seen.stallMs, next.stallMs), ms: Math.min(seen.ms, next.ms) };
+    }
+    const { status, stallMs, ms } = seen;
     statuses.push(String(status));
-    longestMs = Math.max(longestMs, stalls.longestMs());
+    longestMs = Math.max(longestMs, stallMs);
     slowestMs = Math.max(slowestMs, ms);
     const told = `${name} with ${JSON.stringify(unit.slice(0, 9))}`;
-    if (stalls.longestMs() > STALL_LIMIT_MS) problems.push(`the event loop stood still for ${Math.round(stalls.longestMs())} ms: ${told}`);
+    if (stallMs > STALL_LIMIT_MS) problems.push(`the event loop stood still for ${Math.round(stallMs)} ms: ${told}`);
     if (ms > ANSWER_LIMIT_MS) problems.push(`answered after ${Math.round(ms)} ms: ${told}`);
     if (status >= 500) problems.push(`status ${status}: ${told}`);
   }
   const figures = { fields: cases.length, requests: tried.length, answers: tally(statuses.sort()) };
   return { figures: { ...figures, stall_ms: Math.round(longestMs), slowest_ms: Math.round(slowestMs) }, problems };
+}
+
+interface Measured {
+  status: number;
+  /** The longest turn of the event loop. */
+  stallMs: number;
+  ms: number;
+}
+
+const isSlow = ({ stallMs, ms }: Measured) => stallMs > STALL_LIMIT_MS || ms > ANSWER_LIMIT_MS;
+
+async function measure(send: () => Promise<Answer>): Promise<Measured> {
+  const stalls = startStallMeter();
+  const startedAt = performance.now();
+  const { status } = await send();
+  const ms = performance.now() - startedAt;
+  // The meter tells a turn when the next one begins.
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  stalls.stop();
+  return { status, stallMs: stalls.longestMs(), ms };
 }
 
 const AUTHORIZATION = { authorization: `Bearer ${KEYS.full}` };
@@ -133,11 +154,47 @@ function gotenbergCases(url: string): Case[] {
   );
 }
 
+/** The contents of files, and their names. */
+function fileCases(api: string, gotenberg: string): Case[] {
+  const places: [url: string, name: string, others: Record<string, string>][] = [
+    [`${api}/v1/screenshot`, 'page.html', {}],
+    [`${api}/v1/screenshot`, 'style.css', { 'page.html': 'x' }],
+    [`${gotenberg}/forms/chromium/convert/html`, 'index.html', {}],
+    [`${gotenberg}/forms/chromium/convert/html`, 'header.html', { 'index.html': 'x' }],
+    [`${gotenberg}/forms/chromium/convert/markdown`, 'index.html', { 'a.md': 'x' }],
+    [`${gotenberg}/forms/chromium/convert/markdown`, 'a.md', { 'index.html': '{{ toHTML "a.md" }}' }],
+  ];
+  const form = (files: Record<string, string>) => {
+    const data = new FormData();
+    for (const [name, content] of Object.entries(files)) data.append('files', new Blob([content]), name);
+    return data;
+  };
+  return places.flatMap(([url, name, others]) => [
+    {
+      name: `${new URL(url).pathname} file ${name}`,
+      send: (text: string) => post(url, form({ ...others, [name]: text })),
+      chars: TEXT_CHARS,
+    },
+    {
+      name: `${new URL(url).pathname} name of a file beside ${name}`,
+      send: (text: string) => post(url, form({ ...others, [name]: 'x', [text]: 'x' })),
+      chars: HEAD_CHARS,
+    },
+  ]);
+}
+
+/** Names of members of the objects that fields take. */
+const MEMBERS = [
+  ['url', 'content', 'selector', 'fn', 'path', 'event', 'args'],
+  ['name', 'value', 'domain', 'username', 'password', 'type', 'waitUntil'],
+  ['format', 'headerTemplate', 'footerTemplate', 'pageRanges', 'width', 'encoding', 'clip'],
+];
 /** A text, in a list, and as members of an object: what is not of the field's type is refused. */
 const SHAPES = [
   (text: string) => text,
   (text: string) => [text],
-  (text: string) => ({ ...{ url: text, content: text, selector: text, fn: text, path: text, event: text, args: [text] }, [text]: text }),
+  (text: string) => ({ [text]: text }),
+  ...MEMBERS.map((names) => (text: string) => Object.fromEntries(names.map((name) => [name, text]))),
 ];
 
 function browserlessCases(url: string): Case[] {
@@ -213,16 +270,29 @@ function headerCases(urls: string[]): Case[] {
   );
 }
 
+/** The fields of forms that no table of the console lists. Wrong links to enter by would be counted as failed sign-ins. */
+const CONSOLE_FORMS: Record<string, string[]> = {
+  compare: ['before', 'after', 'picture', 'key'],
+  redeliver: ['id', 'etag'],
+  keys: ['label', 'account', 'scope'],
+  'signing-secret': ['id', 'hours'],
+  'revoke-key': ['id'],
+  accounts: ['name', 'quota'],
+  quota: ['name', 'quota'],
+  queue: ['paused'],
+};
+
 async function consoleCases(it: Awaited<ReturnType<typeof aConsole>>): Promise<Case[]> {
   const visitor = await it.signIn();
   const key = await issueKey(it.store, { accountName: 'default', label: 'linear', scopes: SCOPES, now: Date.now() });
-  const paths = ['/console/capture', '/console/snippets', '/console/preview'];
-  return paths.flatMap((path) =>
-    FORM_FIELDS.map(({ name }) => ({
-      name: `${path} ${name}`,
-      send: (text: string) => visitor.post(path, { key: key?.id ?? '', url: 'https://example.com/', snippet: 'curl', [name]: text }),
-      chars: TEXT_CHARS,
-    })),
+  const ofCaptures = Object.fromEntries(['capture', 'snippets', 'preview'].map((path) => [path, FORM_FIELDS.map(({ name }) => name)]));
+  return Object.entries({ ...ofCaptures, ...CONSOLE_FORMS, capture: [...(ofCaptures.capture ?? []), 'key', 'snippet'] }).flatMap(
+    ([path, fields]) =>
+      fields.map((field) => ({
+        name: `/console/${path} ${field}`,
+        send: (text: string) => visitor.post(`/console/${path}`, { key: key?.id ?? '', url: 'https://example.com/', [field]: text }),
+        chars: TEXT_CHARS,
+      })),
   );
 }
 

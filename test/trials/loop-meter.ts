@@ -1,20 +1,19 @@
 /** Runs inside of a server (`--import`): writes each turn of the event loop that took long to the file LOOP_METER, with its end. */
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
+import { mainThreadMs } from './stall-meter.js';
 
 const TICK_MS = 5;
 const TOLD_MS = 20;
 const file = process.env.LOOP_METER ?? '';
-/** The main thread's time on a processor, in ms, so that a busy machine is not taken for a busy loop. */
-const cpuMs = () => Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'latin1').split(' ', 1)[0]) / 1e6;
 
 // Threads of the server load this file, too.
 if (isMainThread) meter();
 
 function meter(): void {
-  let [clock, cpu] = [performance.now(), cpuMs()];
+  let [clock, cpu] = [performance.now(), mainThreadMs()];
   setInterval(() => {
-    const now = [performance.now(), cpuMs()] as const;
+    const now = [performance.now(), mainThreadMs()] as const;
     const ms = Math.min(now[0] - clock - TICK_MS, now[1] - cpu);
     [clock, cpu] = now;
     if (ms > TOLD_MS) appendFileSync(file, `${Date.now()} ${Math.round(ms)}\n`);
