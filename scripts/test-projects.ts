@@ -41,7 +41,7 @@ function addImports(file: string, imported: Set<string>): void {
     if (imported.has(path)) continue;
     imported.add(path);
     if (path.startsWith('test/') && existsSync(path)) addImports(path, imported);
-    // A test of a source itself: what that imports further is not followed.
+    // A test of a source or script itself: what that imports further is not followed.
     if (/^(src|scripts)\//.test(path) && existsSync(path)) addStarters(path, imported);
   }
 }

@@ -77,6 +77,13 @@ export async function run({ onlyShort = 0, only = '' }: { onlyShort?: number | s
     return answer.status;
   };
   const judge = async (told: string, work: () => Promise<number[]>) => {
+    let longest = await measure(told, work);
+    // What a body causes happens each time; a collection of garbage does not.
+    for (let again = 0; again < 2 && longest > TURN_MAX_MS; again++) longest = Math.min(longest, await measure(told, work));
+    slow.set(told, longest);
+    if (longest > TURN_MAX_MS) problems.push(`${told}: a turn of ${longest} ms`);
+  };
+  const measure = async (told: string, work: () => Promise<number[]>) => {
     const from = readFileSync(turns, 'utf8').length;
     const answers = await work().catch((error: Error) => {
       if (error.name !== 'AbortError') problems.push(`${told}: no answer: ${error.message}`);
@@ -94,10 +101,9 @@ export async function run({ onlyShort = 0, only = '' }: { onlyShort?: number | s
         .split('\n')
         .map((line) => Number(line.split(' ')[1] ?? 0)),
     );
-    slow.set(told, longest);
     if (process.env.HEAVIEST_LOG !== undefined)
       appendFileSync(process.env.HEAVIEST_LOG, `${told}: ${answers.join()} ${longest} ms, ${share.toFixed(2)}\n`);
-    if (longest > TURN_MAX_MS) problems.push(`${told}: a turn of ${longest} ms`);
+    return longest;
   };
 
   for (const endpoint of endpoints()) {
