@@ -458,14 +458,6 @@ export function hasDisplay(env: NodeJS.ProcessEnv = process.env): boolean {
   return process.platform !== 'linux' || [env.DISPLAY, env.WAYLAND_DISPLAY].some((display) => display !== undefined && display !== '');
 }
 
-/** The locale of the person at the terminal, BCP 47; `und` where the environment names none, as on most servers. */
-export function ownLocale(env: NodeJS.ProcessEnv = process.env): string {
-  const named = [env.LC_ALL, env.LC_PAPER, env.LANG].find((value) => value !== undefined && value !== '');
-  const isNone = named === undefined ? process.platform === 'linux' : /^(C|POSIX)(\.|$)/i.test(named);
-  if (isNone) return 'und';
-  return named === undefined ? Intl.DateTimeFormat().resolvedOptions().locale : named.split(/[.@]/, 1).join('').replace('_', '-');
-}
-
 /** How npm has started this process, or a process before it. */
 export interface NpmStart {
   /** The command line that npm has given to its shell. */

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { callersKey, ownLocale } from '../config.js';
+import { callersKey } from '../config.js';
 import { asksForSeveral } from '../contract/page-loads.js';
 import { printedOnPaper } from '../contract/pdf-schema.js';
 import { addNetworkFlags, localNetworkOf, type NetworkFlags } from './allowed-here.js';
@@ -114,7 +114,7 @@ async function readOrder(text: string | undefined, flags: CaptureFlags, command:
     ...readCaptureFlags(command, config.proxyPassword),
     ...(target.kind === 'html' ? {} : { url: target.kind === 'url' ? target.url : LOCAL_PAGE }),
   };
-  const body = printedOnPaper(withFormat(request, format), ownLocale());
+  const body = printedOnPaper(withFormat(request, format));
   const options = parseRequest(body);
   const force = flags.force === true;
   const file = flags.output === '-' ? null : (flags.output ?? defaultName(target, options.url, options.format));

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isId } from '../contract/ids.js';
+import { printedOnPaper } from '../contract/pdf-schema.js';
 import { bodyOf, canonicalQuery, pairsOf, type QueryPair, RENDER_LINK_PATH, signQuery } from '../contract/render-link.js';
 import { addCaptureFlags, parseRequest, readCaptureFlags } from './capture-flags.js';
 import { OperatorError } from './operator-error.js';
@@ -39,7 +40,7 @@ export function addSignCommand(program: Command): void {
         throw new OperatorError(`The key has no signing secret. Make one with: stillframe keys signing-secret ${options.key}`);
       }
       const expires = Math.floor(Date.now() / 1000) + options.expiresIn;
-      const pairs = linkPairs({ url, ...readCaptureFlags(command, null, true) });
+      const pairs = linkPairs(printedOnPaper({ url, ...readCaptureFlags(command, null, true) }));
       pairs.push(['key', options.key], ['expires', String(expires)]);
       const link = `${serverOf(command, config).base_url}${RENDER_LINK_PATH}?${canonicalQuery(pairs)}&signature=${signQuery(pairs, secret)}`;
       print(options.json, { url: link, expires }, () => link);

@@ -180,7 +180,7 @@ export interface CaptureData {
          */
         final_url_cut?: true;
         /**
-         * failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `resources_failed` (images, styles, scripts or fonts of the page could not be loaded), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)
+         * failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_not_on_paper` (a PDF of the viewport, without `pdf`), `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `resources_failed` (images, styles, scripts or fonts of the page could not be loaded), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)
          * @example [
          *       {
          *         "code": "target_error",
@@ -194,7 +194,7 @@ export interface CaptureData {
              * @example target_error
              * @enum {string}
              */
-            code: "target_error" | "blocked_by_target" | "render_incomplete" | "pdf_without_text" | "density_lowered" | "scaled_to_fit" | "missing_file" | "resources_failed" | "redirected_to_login" | "loaded_in_real_time" | "content_cut_right" | "content_cut_left" | "content_missing";
+            code: "target_error" | "blocked_by_target" | "render_incomplete" | "pdf_not_on_paper" | "pdf_without_text" | "density_lowered" | "scaled_to_fit" | "missing_file" | "resources_failed" | "redirected_to_login" | "loaded_in_real_time" | "content_cut_right" | "content_cut_left" | "content_missing";
             /**
              * for people; may change
              * @example The target answered with status 404.
@@ -566,7 +566,7 @@ export interface CaptureData {
             truncated: boolean;
         };
         /**
-         * failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `resources_failed` (images, styles, scripts or fonts of the page could not be loaded), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)
+         * failures that `tolerate` allowed, and what may be unexpected in the picture: `pdf_not_on_paper` (a PDF of the viewport, without `pdf`), `pdf_without_text` (the PDF holds pictures of the page), `density_lowered` (at the requested density the picture would be too large), `scaled_to_fit` (the page was wider than the paper), `content_missing` (the page shows parts only while they are scrolled to, and the picture lacks them), `missing_file` (`html` refers to files that are not there), `resources_failed` (images, styles, scripts or fonts of the page could not be loaded), `redirected_to_login` (the page shown is not the one requested, and asks for a password), `loaded_in_real_time` (its server refused it once its clock had run ahead), `content_cut_right` and `content_cut_left` (a full page is wider than its picture)
          * @example [
          *       {
          *         "code": "target_error",
@@ -580,7 +580,7 @@ export interface CaptureData {
              * @example target_error
              * @enum {string}
              */
-            code: "target_error" | "blocked_by_target" | "render_incomplete" | "pdf_without_text" | "density_lowered" | "scaled_to_fit" | "missing_file" | "resources_failed" | "redirected_to_login" | "loaded_in_real_time" | "content_cut_right" | "content_cut_left" | "content_missing";
+            code: "target_error" | "blocked_by_target" | "render_incomplete" | "pdf_not_on_paper" | "pdf_without_text" | "density_lowered" | "scaled_to_fit" | "missing_file" | "resources_failed" | "redirected_to_login" | "loaded_in_real_time" | "content_cut_right" | "content_cut_left" | "content_missing";
             /**
              * for people; may change
              * @example The target answered with status 404.
@@ -1953,10 +1953,15 @@ export interface CaptureRequest {
          */
         footer_template?: string;
         /**
-         * print header and footer on the first page too; it is counted in any case. Default: `true`.
+         * print the header on the first page too. Default: `true`.
          * @example false
          */
         first_page_header?: boolean;
+        /**
+         * print the footer on the first page too; the page is counted in any case. Default: `true`.
+         * @example false
+         */
+        first_page_footer?: boolean;
         /**
          * scale content that is wider than the paper down to its width, from `scale` to no less than about 0.07, with the warning `scaled_to_fit`; if false, what is too wide is cut off. Default: `true`.
          * @example false

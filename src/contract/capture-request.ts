@@ -75,11 +75,12 @@ export interface CookieOption {
 }
 
 /** Lengths in inches, with `landscape` applied. */
-export interface PdfOption extends Omit<CamelNames<WirePdf>, 'paper' | 'margin' | 'landscape' | 'singlePage'> {
+export interface PdfOption extends Omit<CamelNames<WirePdf>, 'paper' | 'margin' | 'landscape' | 'singlePage' | 'firstPageFooter'> {
   paper: { width: number; height: number };
   margin: { top: number; right: number; bottom: number; left: number };
-  /** Absent unless true: a request without it keeps its identity. */
+  /** Absent unless it is used: a request without it keeps its identity. */
   singlePage?: true;
+  firstPageFooter?: false;
 }
 
 /** CSS px of the page. */
@@ -253,15 +254,16 @@ export function defaultOptions(): CaptureOptions {
   return defaults;
 }
 
-const PDF_FIELDS = Object.keys(pdfSchema.shape).filter((name) => name !== 'landscape' && name !== 'single_page');
+const PDF_FIELDS = Object.keys(pdfSchema.shape).filter((name) => !['landscape', 'single_page', 'first_page_footer'].includes(name));
 
 function toPdfOption(wire: WirePdf): PdfOption {
   const { paper, margin: all } = wire;
   const { width, height } = typeof paper === 'string' ? PAPER_INCHES[paper] : { width: inches(paper.width), height: inches(paper.height) };
   const { top, right, bottom, left } = typeof all === 'object' ? all : { top: all, right: all, bottom: all, left: all };
   return {
-    ...(renamed(wire, PDF_FIELDS) as unknown as Omit<CamelNames<WirePdf>, 'singlePage'>),
+    ...(renamed(wire, PDF_FIELDS) as unknown as Omit<CamelNames<WirePdf>, 'singlePage' | 'firstPageFooter'>),
     ...(wire.single_page === true ? { singlePage: true } : {}),
+    ...(wire.first_page_footer ? {} : { firstPageFooter: false }),
     paper: wire.landscape ? { width: height, height: width } : { width, height },
     margin: { top: inches(top), right: inches(right), bottom: inches(bottom), left: inches(left) },
   };

@@ -29,6 +29,7 @@ export const PAPER_INCHES = {
   tabloid: { width: 11, height: 17 },
   ledger: { width: 17, height: 11 },
 } as const;
+const DEFAULT_PAPER = 'letter';
 const PAPER_NAMES = Object.keys(PAPER_INCHES) as (keyof typeof PAPER_INCHES)[];
 
 const length = (description: string, example: string, range = { min: 0, max: 200 }) =>
@@ -68,7 +69,7 @@ export const pdfSchema = z.strictObject({
       ],
       { error: `must be one of ${PAPER_NAMES.join(', ')}, or an object of \`width\` and \`height\` between 0.3 and 200 inches` },
     )
-    .default('letter')
+    .default(DEFAULT_PAPER)
     .meta({ description: `paper size: ${PAPER_NAMES.join(', ')} (case does not matter), or width and height`, example: 'a4' }),
   landscape: z.boolean().default(false).meta({ description: 'turn the paper by 90 degrees', example: false }),
   margin: z
@@ -99,10 +100,11 @@ export const pdfSchema = z.strictObject({
     .meta({ description: 'pages to keep (default: all)', example: '1-3,5' }),
   header_template: template('header'),
   footer_template: template('footer'),
-  first_page_header: z
+  first_page_header: z.boolean().default(true).meta({ description: 'print the header on the first page too', example: false }),
+  first_page_footer: z
     .boolean()
     .default(true)
-    .meta({ description: 'print header and footer on the first page too; it is counted in any case', example: false }),
+    .meta({ description: 'print the footer on the first page too; the page is counted in any case', example: false }),
   fit_width: z.boolean().default(true).meta({
     description:
       'scale content that is wider than the paper down to its width, from `scale` to no less than about 0.07, with the warning `scaled_to_fit`; if false, what is too wide is cut off',
@@ -147,28 +149,12 @@ function isPageRanges(text: string): boolean {
 
 export type WirePdf = z.output<typeof pdfSchema>;
 
-/** Regions whose paper is Letter. */
-const LETTER_REGIONS = new Set(['US', 'CA']);
-
 /**
- * A request of somebody who wants a document: a PDF that is not of the full page is printed on paper, and the paper is that of the locale
- * unless the request names one. The API itself prints as the request says.
- *
- * @param fallbackLocale of the person, BCP 47, for a request without `locale` and `region`
+ * A request of somebody who wants a document: a PDF that is not of the full page is printed on paper. The paper is named, since a signed
+ * link cannot say that `pdf` is there but empty. The API prints what it is told.
  */
-export function printedOnPaper(request: Record<string, unknown>, fallbackLocale: string): Record<string, unknown> {
-  const { format, full_page: fullPage, pdf = {}, locale, region } = request;
-  if (format !== 'pdf' || (fullPage === true && request.pdf === undefined)) return request;
-  if (!isObject(pdf) || 'paper' in pdf) return request;
-  const asked =
-    typeof locale === 'string' ? regionOf(locale) : typeof region === 'string' ? region.toUpperCase() : regionOf(fallbackLocale);
-  return { ...request, pdf: { ...pdf, paper: LETTER_REGIONS.has(asked) ? 'letter' : 'a4' } };
-}
-
-function regionOf(locale: string): string {
-  try {
-    return new Intl.Locale(locale).region ?? '';
-  } catch {
-    return '';
-  }
+export function printedOnPaper(request: Record<string, unknown>): Record<string, unknown> {
+  const { format, full_page: fullPage, pdf = {} } = request;
+  if (format !== 'pdf' || (fullPage === true && request.pdf === undefined) || !isObject(pdf)) return request;
+  return { ...request, pdf: { paper: DEFAULT_PAPER, ...pdf } };
 }

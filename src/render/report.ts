@@ -82,6 +82,7 @@ export async function warningsOf(
 /** The warnings that the picture itself gives, for one of several as well. */
 export function pictureWarnings(picture: Picture, options: CaptureOptions): CaptureWarning[] {
   const warnings = [
+    pdfNotOnPaper(options),
     pdfWithoutText(picture, options),
     densityLowered(picture, options),
     contentCut(picture, options),
@@ -89,6 +90,13 @@ export function pictureWarnings(picture: Picture, options: CaptureOptions): Capt
     contentMissing(picture, options),
   ];
   return warnings.filter((warning) => warning !== null);
+}
+
+function pdfNotOnPaper({ format, fullPage, pdf, view }: CaptureOptions): CaptureWarning | null {
+  if (format !== 'pdf' || fullPage || pdf !== null) return null;
+  const fact = `The PDF shows the page as on a screen, on pages of the viewport's size (${view.width}×${view.height} px).`;
+  const message = `${fact} Add \`pdf: {}\` to print it on paper, with page breaks, margins, header and footer, or \`full_page: true\` for one long page.`;
+  return { code: 'pdf_not_on_paper', message };
 }
 
 function pdfWithoutText({ diagnostics }: Picture, { format, fullPageAlgorithm }: CaptureOptions): CaptureWarning | null {

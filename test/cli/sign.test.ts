@@ -26,6 +26,7 @@ it('`sign` makes a link of the fields alone, and names the flag whose value the 
   const { origin, searchParams } = new URL(elsewhere.stdout);
   const names = ['expires', 'key', 'url', 'viewport.width', 'signature'];
   expect([origin, [...searchParams.keys()]]).toEqual(['https://shots.example.com', names]);
+  expect((await command('sign', 'example.com', '--key', id, '--format', 'pdf')).stdout).toContain('pdf.paper=letter');
   expect((await command('sign', 'example.com', '--key', id, '--format', 'jpg')).stdout).toContain('format=jpeg');
   const refused = await command('sign', 'example.com', '--key', id, '--quality', '0');
   expect(refused).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('--quality must be at least 1') });

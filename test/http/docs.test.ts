@@ -194,7 +194,10 @@ describe('the pages of docs/', () => {
     expect(await first('SIGNATURE verify')).toBe('webhooks#verify-the-signature');
     expect(await first('navigation_failed')).toBe('errors#navigation_failed');
     expect(await first('STILLFRAME_PORT')).toBe('settings#STILLFRAME_PORT');
-    expect(await first('pdf footer')).toBe('options#pdf.footer_template');
+    expect(results(await search('pdf footer'))).toEqual(
+      expect.arrayContaining(['options#pdf.footer_template', 'pdf#headers-footers-and-page-numbers']),
+    );
+    expect(await first('letterhead')).toBe('pdf#an-invoice-with-a-letterhead');
     expect(await first('webhooks localhost')).toBe('webhooks#receive-webhooks-on-localhost');
     expect(await search('quality')).toContain('encoding <mark>quality</mark>');
     expect(results(await search('no-such-word-anywhere'))).toEqual([]);

@@ -13,6 +13,8 @@ const near = (points: number) => expect.closeTo(points, -0.3);
 const pageOf = (body: string, style = '') => `<!doctype html><style>body{margin:0;font:16px/1 sans-serif}${style}</style>${body}`;
 const PAGES = pageOf('Body one<p style="break-before:page">Body two<p style="break-before:page">Body three');
 const NUMBERS = '<span class=pageNumber></span>/<span class=totalPages></span>';
+/** Chromium draws it in several blocks, some of them after the footer. */
+const DRAWN = '<b style="position:absolute;top:3mm;right:20mm">Head</b><div style="overflow:hidden;border-radius:3px">Clipped</div>';
 /** As wide as given, with a word at its end. */
 const wide = (width: string) => pageOf(`Start<div style="width:${width};text-align:right">End</div>`);
 
@@ -82,7 +84,7 @@ export const PAPER: Record<string, Report> = {
   'the first page has neither header nor footer, and is counted': {
     source: 'https://github.com/puppeteer/puppeteer/issues/2089',
     page: PAGES,
-    request: print({ header_template: 'Head', footer_template: NUMBERS, first_page_header: false }),
+    request: print({ header_template: 'Head', footer_template: NUMBERS, first_page_header: false, first_page_footer: false }),
     async right(rendering) {
       const [first, ...others] = await textsOf(rendering);
       expect(first).toEqual(['Body one']);
@@ -91,13 +93,34 @@ export const PAPER: Record<string, Report> = {
       expect(rendering.diagnostics.sections).toBe(3);
     },
   },
+  'without its header the first page keeps its footer, however either is drawn': {
+    source: 'https://github.com/puppeteer/puppeteer/issues/2089',
+    page: PAGES,
+    request: print({ header_template: DRAWN, footer_template: `<div style="opacity:.5">${NUMBERS}</div>`, first_page_header: false }),
+    async right(rendering) {
+      expect((await textsOf(rendering)).map((texts) => texts.join(''))).toEqual([
+        'Body one1/3',
+        'Body twoClippedHead2/3',
+        'Body threeClippedHead3/3',
+      ]);
+    },
+  },
+  'without its footer the first page keeps its header': {
+    source: 'https://github.com/puppeteer/puppeteer/issues/2089',
+    page: PAGES,
+    request: print({ header_template: DRAWN, footer_template: NUMBERS, first_page_footer: false }),
+    async right(rendering) {
+      const [first, second] = await textsOf(rendering);
+      expect([first?.join(''), second?.join('')]).toEqual(['Body oneClippedHead', 'Body twoClippedHead2/3']);
+    },
+  },
   'without its header the first page keeps its tags, links and outline': {
     source: 'https://github.com/puppeteer/puppeteer/issues/9672',
     page: pageOf('<h1>One</h1><a href="https://example.com/">out</a><p style="opacity:.5">Faint</p><h1 style="break-before:page">Two</h1>'),
     request: print({ header_template: '<b>Head</b>', first_page_header: false, tagged: true, outline: true }),
     async right({ content }) {
       const [first, second] = await printedTexts(content);
-      expect(first?.map(({ text }) => text)).toEqual(['One', 'out']);
+      expect(first?.map(({ text }) => text)).toEqual(['One', 'out', 'Faint']);
       expect(second?.map(({ text }) => text)).toEqual(['Two', 'Head']);
       const text = Buffer.from(content).toString('latin1');
       expect(text.match(/\/Title \((One|Two)\)/g)).toHaveLength(2);

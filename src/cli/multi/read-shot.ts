@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { distance } from 'fastest-levenshtein';
-import { ownLocale } from '../../config.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureFormat, type CaptureOptions, shownUrl } from '../../contract/capture-request.js';
 import { isObject, plainFormat } from '../../contract/field-rules.js';
@@ -55,7 +54,7 @@ export function readShot(own: Fields, defaults: Fields, tolerate: readonly Toler
   readJsonFiles(request, note);
   if (target !== null) request.url = target.kind === 'url' ? target.url : LOCAL_PAGE;
   else if (own.file !== undefined || issues.some(({ path }) => path === 'url')) request.url = LOCAL_PAGE;
-  const printed = printedOnPaper(request, ownLocale());
+  const printed = printedOnPaper(request);
   const options = readOptions(printed, tolerate, issues);
   if (options === null || issues.length > 0 || !isRetries(retries)) return issues;
   if (options.html !== null && typeof output !== 'string') return [{ path: 'output', message: 'is required with `html`' }];

@@ -255,9 +255,7 @@ function Control({ field, text, labelled }: { field: FormField; text: string; la
   );
 }
 
-function placeholderOf({ name, kind, defaultValue, example }: FormField): string | undefined {
-  // contract/pdf-schema.ts, printedOnPaper
-  if (name === 'pdf.paper') return 'default: a4, or letter in the US and Canada';
+function placeholderOf({ kind, defaultValue, example }: FormField): string | undefined {
   if (typeof defaultValue === 'number' || typeof defaultValue === 'string') return `default: ${defaultValue}`;
   if (kind === 'lines') return 'one per line';
   if (kind === 'number or list') return `such as ${example}, or a list with commas`;

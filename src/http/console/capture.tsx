@@ -37,7 +37,7 @@ export async function capturePage(visit: Visit): Promise<Answer> {
 export async function takePicture(visit: FormVisit): Promise<Answer> {
   const { form, services, c } = visit;
   try {
-    return await show(visit, { form, job: await capture(visit, bodyOf(visit, form)) });
+    return await show(visit, { form, job: await capture(visit, bodyOf(form)) });
   } catch (thrown) {
     if (!(thrown instanceof CaptureError)) throw thrown;
     return await show(visit, { form, error: noteError(services, c.var.exchange, thrown) });
@@ -45,8 +45,8 @@ export async function takePicture(visit: FormVisit): Promise<Answer> {
 }
 
 /** The form as code, for the page while it is filled in. Nothing is captured, so nothing is charged. */
-export async function showSnippets({ services, form, c }: FormVisit): Promise<Answer> {
-  const body = bodyOf({ c }, form);
+export async function showSnippets({ services, form }: FormVisit): Promise<Answer> {
+  const body = bodyOf(form);
   const problem = form.value('url') === '' && form.value('html') === '' ? null : problemIn(services, body);
   const snippets = <Snippets body={body} baseUrl={services.places.baseUrl} chosen={form.value('snippet')} problem={problem} />;
   return { title: 'The same request', section: 'capture', body: snippets };
@@ -66,7 +66,7 @@ function problemIn(services: AppServices, body: Record<string, unknown>): string
 export async function previewPicture(visit: FormVisit): Promise<Answer> {
   const { services, form, c } = visit;
   try {
-    const job = await capture(visit, asPreview(bodyOf(visit, form)));
+    const job = await capture(visit, asPreview(bodyOf(form)));
     return { title: 'Preview', section: 'capture', body: <Preview job={job} /> };
   } catch (thrown) {
     if (!(thrown instanceof CaptureError)) throw thrown;
@@ -119,10 +119,8 @@ function asPreview(body: Record<string, unknown>): Record<string, unknown> {
   return { ...Object.fromEntries(kept.map(({ name }) => [name, body[name]])), format: 'webp', resize: { width: PREVIEW_WIDTH } };
 }
 
-function bodyOf({ c }: Pick<Visit, 'c'>, form: Form): Record<string, unknown> {
-  // Browsers name the reader's own language first.
-  const language = c.req.header('accept-language')?.split(/[,;]/, 1)[0]?.trim() ?? '';
-  return printedOnPaper(readCaptureForm(form), language);
+function bodyOf(form: Form): Record<string, unknown> {
+  return printedOnPaper(readCaptureForm(form));
 }
 
 /** Charges a submission to the key that the operator has picked. @throws CaptureError as a submission with that key */
@@ -160,7 +158,7 @@ interface Shown {
 async function show(visit: Visit, { form, job, error }: Shown): Promise<Answer> {
   const { services, formToken } = visit;
   const keys = await capturingKeys(services);
-  const body = form === null ? {} : bodyOf(visit, form);
+  const body = form === null ? {} : bodyOf(form);
   const aside = (
     <>
       <PreviewCard />

@@ -104,24 +104,41 @@ export function withLanguage(pdf: Buffer, language: string): Buffer {
   return replaceObject(file, catalog, Buffer.from(content.replace('/Type /Catalog', `/Type /Catalog\n/Lang (${language})`), 'latin1'));
 }
 
+export type PagePart = 'header' | 'footer';
+
 /**
- * Removes the header and footer of a Chromium PDF's first page. Chromium draws both after the page's content, in one block
- * that may cover the whole sheet; everything else in the file (text, links, tags, outline) is unchanged.
- * @throws CaptureError `invalid_request` if the first page draws too much to be searched
- * @param hasMargins whether the page's own content keeps a distance from an edge of the sheet, so that a lone block for the
- * whole sheet is the header's
+ * Opacities by which the header and the footer are found in a printed file: Chromium draws an element that is not opaque as one
+ * form. Printed, they cannot be told from 1.
  */
-export async function withoutFirstHeader(pdf: Buffer, { hasMargins }: { hasMargins: boolean }): Promise<Buffer> {
+export const FORM_OPACITY: Record<PagePart, number> = { header: 0.9998, footer: 0.9997 };
+/** Chromium writes opacities with about four digits. */
+const OPACITY_TOLERANCE = 0.00002;
+
+/**
+ * Removes the header or footer, printed with its FORM_OPACITY, from a Chromium PDF's first page. Everything else in the file
+ * (text, links, tags, outline) is unchanged.
+ * @throws CaptureError `invalid_request` if the first page draws too much to be searched
+ */
+export async function withoutOnFirst(pdf: Buffer, part: PagePart): Promise<Buffer> {
   const file = openPdf(pdf);
   const [page] = objectsOfType(file, 'Page');
-  const number = Number(/\/Contents (\d+) 0 R/.exec(page === undefined ? '' : textOf(file, page))?.[1]);
-  const stream = file.objects.find((object) => object.number === number);
+  const text = page === undefined ? '' : textOf(file, page);
+  const objectOf = (number: string | undefined) => file.objects.find((object) => object.number === Number(number));
+  const stream = objectOf(/\/Contents (\d+) 0 R/.exec(text)?.[1]);
   if (stream === undefined) throw new Error('The first page of the PDF has no content.');
-  const marks = await readStream(file, stream);
-  const blocks = blocksOf(marks);
-  const last = blocks.at(-1);
-  if (last === undefined || (blocks.length === 1 && !hasMargins) || !paintsSheet(marks.slice(last))) return pdf;
-  const packed = await promisify(deflate)(Buffer.from(closeMarkedContent(marks.slice(0, last)), 'latin1'));
+  const settings = new Set<string>();
+  for (const [, name, number] of text.matchAll(/\/(G\d+) (\d+) 0 R/g)) {
+    const state = objectOf(number);
+    const opacity = Number(/\/ca ([\d.]+)/.exec(state === undefined ? '' : textOf(file, state))?.[1]);
+    if (Math.abs(opacity - FORM_OPACITY[part]) < OPACITY_TOLERANCE) settings.add(`/${name} gs`);
+  }
+  if (settings.size === 0) return pdf;
+  // Chromium writes each operator on a line of its own, and draws headers and footers after the page's content.
+  const marks = (await readStream(file, stream, part)).split('\n');
+  const set = marks.findLastIndex((mark) => settings.has(mark));
+  const drawn = marks.findIndex((mark, nth) => nth > set && mark.endsWith(' Do'));
+  if (set === -1 || drawn === -1) return pdf;
+  const packed = await promisify(deflate)(Buffer.from(marks.toSpliced(drawn, 1).join('\n'), 'latin1'));
   const head = `<</Filter /FlateDecode\n/Length ${packed.length}>> stream\n`;
   return replaceObject(file, stream, Buffer.concat([Buffer.from(head), packed, Buffer.from('\nendstream')]));
 }
@@ -176,22 +193,23 @@ function replaceObject({ bytes, table }: PdfFile, object: PdfObject, content: Bu
   return Buffer.concat([bytes.subarray(0, object.start), written, bytes.subarray(object.end, table), Buffer.from(ends, 'latin1')]);
 }
 
-async function readStream({ bytes }: PdfFile, { start, end }: PdfObject): Promise<string> {
+async function readStream({ bytes }: PdfFile, { start, end }: PdfObject, part: PagePart): Promise<string> {
   const begin = bytes.indexOf('stream', start) + 'stream\n'.length;
   const head = bytes.toString('latin1', start, begin);
   const length = Number(/\/Length (\d+)/.exec(head)?.[1]);
   if (begin > end || Number.isNaN(length)) throw new Error('The first page of the PDF has no stream.');
   const content = bytes.subarray(begin, begin + length);
   const isPacked = head.includes('/FlateDecode');
-  const unpacked = isPacked ? await promisify(inflate)(content, { maxOutputLength: CONTENT_MAX_BYTES }).catch(refuseTooMuch) : content;
-  return unpacked.length > CONTENT_MAX_BYTES ? refuseTooMuch() : unpacked.toString('latin1');
+  const tooMuch = (error?: unknown) => refuseTooMuch(part, error);
+  const unpacked = isPacked ? await promisify(inflate)(content, { maxOutputLength: CONTENT_MAX_BYTES }).catch(tooMuch) : content;
+  return unpacked.length > CONTENT_MAX_BYTES ? tooMuch() : unpacked.toString('latin1');
 }
 
-function refuseTooMuch(error?: unknown): never {
+function refuseTooMuch(part: PagePart, error?: unknown): never {
   if (error !== undefined && (error as NodeJS.ErrnoException).code !== 'ERR_BUFFER_TOO_LARGE') throw error;
   throw refusedAs(
-    'pdf.first_page_header',
-    'cannot be false for this page: its first page draws too much to be searched for the header',
+    `pdf.first_page_${part}`,
+    `cannot be false for this page: its first page draws too much to be searched for the ${part}`,
     error,
   );
 }
@@ -204,28 +222,4 @@ export function refusedAs(path: string, message: string, cause?: unknown): Captu
     details: { issues: [{ path, message }] },
     cause,
   });
-}
-
-/**
- * The start of the outermost blocks between `q` and `Q`. Chromium writes each operator on a line of its own, and no line
- * breaks into text.
- */
-function blocksOf(marks: string): number[] {
-  const starts: number[] = [];
-  let depth = 0;
-  for (const { 0: mark, index } of marks.matchAll(/^[qQ]$/gm)) {
-    if (mark === 'q' && depth++ === 0) starts.push(index);
-    else if (mark === 'Q') depth--;
-  }
-  return starts;
-}
-
-function paintsSheet(block: string): boolean {
-  return /^q\n0 0 [\d.]+ [\d.]+ re\nW\* n\n/.test(block);
-}
-
-/** Closes marked content that Chromium closes only in the header's block. */
-function closeMarkedContent(marks: string): string {
-  const count = (pattern: RegExp) => marks.match(pattern)?.length ?? 0;
-  return marks + 'EMC\n'.repeat(Math.max(0, count(/BDC$/gm) - count(/^EMC$/gm)));
 }

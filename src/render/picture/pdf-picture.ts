@@ -10,7 +10,16 @@ import { advanceTime, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage, untilDeadline } from '../page-session.js';
 import { encodeStrips, encodingOf, SectionStore, type Strips } from './encode.js';
 import { arrangeFullPage, capturedHeight, type ScrollReport } from './full-page.js';
-import { type PrintOptions, printStream, readPdf, refusedAs, withLanguage, withoutFirstHeader } from './pdf-file.js';
+import {
+  FORM_OPACITY,
+  type PagePart,
+  type PrintOptions,
+  printStream,
+  readPdf,
+  refusedAs,
+  withLanguage,
+  withoutOnFirst,
+} from './pdf-file.js';
 import {
   diagnosticsOf,
   MEASURE_SCALE,
@@ -244,7 +253,7 @@ export async function takePagedPdf(order: PictureOrder, pdf: PdfOption): Promise
       throw error instanceof CaptureError && error.code === 'render_timeout' ? tooLong(leftMs) : asRefusal(error, pdf);
     });
   const printed = pdf.singlePage === true ? await printOnOne(order, pdf, { sheet, fit, print }) : await print(pdf);
-  const content = withLanguage(pdf.firstPageHeader ? printed : await withoutHeaderOnFirst(printed, pdf, sheet), language);
+  const content = withLanguage(await withFirstPage(printed, pdf), language);
   const { fitted } = fit;
   const found = { pageHeight, stoppedReason: 'end_of_page', truncated: lacks, lacksContent: lacks } as const;
   return printedPicture(order, content, fitted === undefined ? found : { ...found, fitted });
@@ -281,10 +290,12 @@ async function printOnOne(
 
 function toPrintOptions(pdf: PdfOption, scale: number, margins: Margins): PrintOptions {
   const { headerTemplate, footerTemplate } = pdf;
-  const templates = {
-    headerTemplate: headerTemplate === null ? EMPTY_TEMPLATE : printTemplate('header', headerTemplate, margins),
-    footerTemplate: footerTemplate === null ? EMPTY_TEMPLATE : printTemplate('footer', footerTemplate, margins),
+  const templateOf = (part: PagePart, html: string | null) => {
+    if (html === null) return EMPTY_TEMPLATE;
+    const mark = leavesOutOnFirst(pdf, part) ? `<style>#${part}{opacity:${FORM_OPACITY[part]}!important}</style>` : '';
+    return mark + printTemplate(part, html, margins);
   };
+  const templates = { headerTemplate: templateOf('header', headerTemplate), footerTemplate: templateOf('footer', footerTemplate) };
   return {
     ...(headerTemplate === null && footerTemplate === null ? {} : { displayHeaderFooter: true, ...templates }),
     printBackground: pdf.printBackground,
@@ -303,11 +314,18 @@ function toPrintOptions(pdf: PdfOption, scale: number, margins: Margins): PrintO
 }
 
 /** Only page 1 of the document is affected, which `page_ranges` may exclude. */
-async function withoutHeaderOnFirst(printed: Buffer, pdf: PdfOption, { margins }: Sheet): Promise<Buffer> {
-  const { headerTemplate, footerTemplate, pageRanges } = pdf;
+async function withFirstPage(printed: Buffer, pdf: PdfOption): Promise<Buffer> {
+  const { pageRanges } = pdf;
   const hasFirst = pageRanges === null || pageRanges.split(',').some((range) => Number.parseInt(range, 10) === 1);
-  if (!hasFirst || (headerTemplate === null && footerTemplate === null)) return printed;
-  return await withoutFirstHeader(printed, { hasMargins: Object.values(margins).some((margin) => margin > 0) });
+  let content = printed;
+  for (const part of PARTS) if (hasFirst && leavesOutOnFirst(pdf, part)) content = await withoutOnFirst(content, part);
+  return content;
+}
+
+const PARTS = ['header', 'footer'] as const;
+
+function leavesOutOnFirst({ headerTemplate, footerTemplate, firstPageHeader, firstPageFooter }: PdfOption, part: PagePart): boolean {
+  return part === 'header' ? headerTemplate !== null && !firstPageHeader : footerTemplate !== null && firstPageFooter === false;
 }
 
 /**
@@ -463,7 +481,7 @@ const SIDES_OF: Record<string, Side[]> = {
  * Prepares a template for printing: in a legible size, and as far from the paper's edges as the page's text, except on sides
  * with a padding or margin of its own. Its own style wins, and one line fits into a small margin.
  */
-export function printTemplate(part: 'header' | 'footer', html: string, margins: Margins): string {
+export function printTemplate(part: PagePart, html: string, margins: Margins): string {
   const own = ownSides(html);
   const edge = part === 'header' ? 'top' : 'bottom';
   const rules = (['left', 'right'] as const).filter((side) => !own.has(side)).map((side) => `padding-${side}:${px(margins[side])}px`);

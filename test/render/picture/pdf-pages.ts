@@ -1,4 +1,4 @@
-import { decodePDFRawStream, PDFDict, PDFDocument, PDFHexString, PDFName, PDFRawStream, PDFString } from 'pdf-lib';
+import { decodePDFRawStream, PDFArray, PDFDict, PDFDocument, PDFHexString, PDFName, PDFRawStream, PDFString } from 'pdf-lib';
 import sharp from 'sharp';
 
 /** CSS px of each page. */
@@ -66,32 +66,53 @@ export interface PrintedText {
 
 type Matrix = [number, number, number, number, number, number];
 
-/** The texts of each page of Chromium's PDF, in the order of painting; those in groups with an opacity are left out. */
+const UNMOVED: Matrix = [1, 0, 0, 1, 0, 0];
+
+/** The texts of each page of Chromium's PDF, in the order of painting. */
 export async function printedTexts(pdf: Uint8Array): Promise<PrintedText[][]> {
   const document = await PDFDocument.load(pdf);
   return document.getPages().map((page) => {
-    const fonts = new Map<string, Map<string, string>>();
-    for (const [name, font] of page.node.Resources()?.lookupMaybe(PDFName.of('Font'), PDFDict)?.entries() ?? [])
-      fonts.set(name.asString(), readGlyphs(document, document.context.lookup(font, PDFDict)));
-    return readTexts(decoded(document, page.node.get(PDFName.of('Contents'))), { height: page.getHeight(), fonts });
+    const [content, resources] = [page.node.get(PDFName.of('Contents')), page.node.Resources()];
+    return readTexts(document, { content, resources, at: UNMOVED }).map((text) => ({ ...text, top: page.getHeight() - text.top }));
   });
 }
 
-function readTexts(marks: string, { height, fonts }: { height: number; fonts: Map<string, Map<string, string>> }): PrintedText[] {
+/** The texts of a page or a form, their `top` measured from the bottom. */
+function readTexts(
+  document: PDFDocument,
+  {
+    content,
+    resources,
+    at: start,
+  }: { content: Parameters<PDFDocument['context']['lookup']>[0]; resources: PDFDict | undefined; at: Matrix },
+): PrintedText[] {
+  const listed = (name: string) => resources?.lookupMaybe(PDFName.of(name), PDFDict);
+  const fonts = new Map(
+    listed('Font')
+      ?.entries()
+      .map(([name, font]) => [name.asString(), readGlyphs(document, document.context.lookup(font, PDFDict))]),
+  );
   const texts: PrintedText[] = [];
   const stack: Matrix[] = [];
-  let at: Matrix = [1, 0, 0, 1, 0, 0];
+  let at = start;
   let [font, size] = ['', 0];
-  for (const line of marks.split('\n')) {
+  for (const line of decoded(document, content).split('\n')) {
     const operands = line.split(' ');
     const numbers = operands.slice(0, 6).map(Number) as Matrix;
     if (line === 'q') stack.push(at);
     else if (line === 'Q') at = stack.pop() ?? at;
     else if (line.endsWith(' cm')) at = times(numbers, at);
-    else if (line.endsWith(' Tf')) [font, size] = [operands[0] ?? '', Number(operands[1])];
+    else if (line.endsWith(' Do')) {
+      const content = listed('XObject')?.get(PDFName.of(operands[0]?.slice(1) ?? ''));
+      const form = document.context.lookup(content);
+      if (!(form instanceof PDFRawStream) || form.dict.get(PDFName.of('Subtype')) !== PDFName.of('Form')) continue;
+      const matrix = form.dict.lookupMaybe(PDFName.of('Matrix'), PDFArray)?.asArray().map(Number) as Matrix | undefined;
+      const resources = form.dict.lookupMaybe(PDFName.of('Resources'), PDFDict);
+      texts.push(...readTexts(document, { content, resources, at: times(matrix ?? UNMOVED, at) }));
+    } else if (line.endsWith(' Tf')) [font, size] = [operands[0] ?? '', Number(operands[1])];
     else if (line.endsWith(' Tm')) {
-      const [scale, , , , left, bottom] = times(numbers, at);
-      texts.push({ text: '', size: size * scale, left, top: height - bottom });
+      const [scale, , , , left, top] = times(numbers, at);
+      texts.push({ text: '', size: size * scale, left, top });
     }
     const shown = /<([0-9A-F]+)> Tj$/.exec(line)?.[1]?.match(/.{4}/g) ?? [];
     const last = texts.at(-1);
