@@ -87,7 +87,9 @@ describe('comparePictures', () => {
         const ink = y % 19 < 11 ? Math.min(1, Math.max(0, 1.4 - fromStroke)) : 0;
         for (const channel of background) data[at++] = Math.round(channel * (1 - ink));
       }
-    return sharp(data, { raw: { ...SIZE, channels: 3 } }).png().toBuffer();
+    return sharp(data, { raw: { ...SIZE, channels: 3 } })
+      .png()
+      .toBuffer();
   };
 
   it('counts the background of a page of text that changes a little, and not the antialiasing of its text', async () => {

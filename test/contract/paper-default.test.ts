@@ -3,7 +3,10 @@ import { printedOnPaper } from '../../src/contract/pdf-schema.js';
 
 it.each([
   [{ format: 'pdf' }, { paper: 'letter' }],
-  [{ format: 'pdf', pdf: { margin: '1cm' } }, { margin: '1cm', paper: 'letter' }],
+  [
+    { format: 'pdf', pdf: { margin: '1cm' } },
+    { margin: '1cm', paper: 'letter' },
+  ],
   [{ format: 'pdf', pdf: { paper: 'a5' } }, { paper: 'a5' }],
   [{ format: 'pdf', full_page: true, pdf: {} }, { paper: 'letter' }],
   [{ format: 'pdf', full_page: true }, undefined],

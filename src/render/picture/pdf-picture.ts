@@ -187,9 +187,9 @@ export async function prepareToPrint(timed: TimedPage, { pdf, view }: CaptureOpt
   await page.call('looks.keepMissing');
   if (pdf !== null) {
     await untilDeadline(session, deadline, () => session.page.emulateMedia({ media: pdf.media }));
-    const { contentWidth } = sheetOf(pdf, await page.call('print.ownPage'));
-    const width = Math.round((contentWidth * CSS_PX_PER_INCH) / pdf.scale);
-    if (width > 0) await setDensity(page, { ...view, width, isMobile: false });
+    const sheet = sheetOf(pdf, await page.call('print.ownPage'));
+    const width = Math.round((sheet.contentWidth * CSS_PX_PER_INCH) / pdf.scale);
+    if (isOnPaper(sheet) && width > 0) await setDensity(page, { ...view, width, isMobile: false });
   }
   await page.call('print.announce', 'beforeprint');
   await advanceTime(timed, BEFORE_PRINT_MS, { realMs: BEFORE_PRINT_MAX_MS, sliceMs: BEFORE_PRINT_MS / 2, holds: false });
@@ -378,8 +378,7 @@ async function fitWidth(
   order: PictureOrder,
   { scale, sheet }: { scale: number; sheet: Sheet },
 ): Promise<{ scale: number } & Pick<Picture, 'fitted'>> {
-  // A page's own `@page` rule may leave no room, or request more than any paper has.
-  if (!(sheet.contentWidth > 0 && sheet.contentWidth <= PDF_PAPER_INCHES.max)) return { scale };
+  if (!isOnPaper(sheet)) return { scale };
   const paper = (sheet.contentWidth * CSS_PX_PER_INCH) / scale;
   const widest = (paper * scale * CHROMIUM_SHRINK_MAX) / PDF_SCALE.min;
   let width = paper;
@@ -398,6 +397,11 @@ async function fitWidth(
     scale: shrink <= CHROMIUM_SHRINK_MAX ? scale : Math.max(PDF_SCALE.min, scale / shrink),
     fitted: { scale: scale / shrink / sheet.shrink, isCut: content > width * TOLERANCE },
   };
+}
+
+/** A page's own `@page` rule may leave no room, or request more than any paper has. */
+function isOnPaper({ contentWidth }: Sheet): boolean {
+  return contentWidth > 0 && contentWidth <= PDF_PAPER_INCHES.max;
 }
 
 /** Lays the page out at this width, in CSS px, as on paper. */
