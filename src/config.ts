@@ -154,9 +154,9 @@ const BROWSER = {
     help: 'leave the clocks of pages alone instead of running them ahead',
     note: 'The field `real_time` does the same for one capture.',
   }),
-  frames: onOff.default(true).meta({
-    help: 'let the browser draw at its own pace instead of when a frame is needed',
-    note: 'With frames on demand, which only the headless shell offers, each concurrent capture has a browser process of its own.',
+  frames: onOff.default(false).meta({
+    help: 'let headless shell draw only when a frame is needed (experimental)',
+    note: 'Each concurrent capture then has a browser process of its own. A page whose workers draw may fail with `render_timeout`.',
   }),
   ffmpeg: optional(path).meta({
     argument: '<path>',

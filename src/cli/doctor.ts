@@ -131,7 +131,16 @@ async function tryBrowser(config: Config, executable: Executable): Promise<Findi
   const { BrowserPool } = await import('../render/pool/browser-pool.js');
   await using egress = await openEgress({ allowDestinations: [], dnsServers: [], log });
   const runDir = join(config.dataDir, 'doctor');
-  await using pool = await BrowserPool.start({ executable, egress, browsers: 1, pagesPerBrowser: 1, runDir, sandbox: config.sandbox, log });
+  await using pool = await BrowserPool.start({
+    executable,
+    egress,
+    browsers: 1,
+    pagesPerBrowser: 1,
+    framesOnDemand: config.frames,
+    runDir,
+    sandbox: config.sandbox,
+    log,
+  });
   const { describeAge } = await import('../render/install/find-chromium.js');
   const found = `${pool.version} at ${executable.path} (${executable.source})`;
   return [checkAge(found, describeAge(pool.version), executable), checkSandbox(config, pool.sandboxed)];

@@ -26,7 +26,7 @@ import { profilesRoot, removeUnusedRoot, sweepAbandoned, sweepProfiles, sweepTem
 const READY_WITHIN_MS = 30_000;
 /** The number of captures after which a browser is replaced. */
 const RECYCLE_AFTER_CAPTURES = 500;
-/** The delay of the other browsers after the first, unless needed sooner, so that the first captures have the machine to themselves. */
+/** The delay of each browser after the one before it, unless needed sooner, so that the first captures have the machine to themselves. */
 const FOLLOW_AFTER_MS = 2_000;
 /** How many captures with one emulation count at most. */
 const VOTES_MAX = 8;
@@ -44,7 +44,7 @@ export interface PoolOptions {
    * only when it is told to, if it can: several pages of it would wait for each other.
    */
   pagesPerBrowser: number;
-  /** Whether browsers may draw only when they are told to. Default: true. */
+  /** Whether browsers may draw only when they are told to. Default: false. */
   framesOnDemand?: boolean;
   /** Identifies this server's profiles, which are in the system's temporary directory, and holds the large files of its captures. */
   runDir: string;
@@ -187,7 +187,7 @@ export class BrowserPool implements AsyncDisposable {
   }
 
   get #drawsOnDemand(): boolean {
-    const { executable, framesOnDemand = true, pagesPerBrowser } = this.options;
+    const { executable, framesOnDemand = false, pagesPerBrowser } = this.options;
     return framesOnDemand && pagesPerBrowser === 1 && executable.drawsOnDemand === true;
   }
 
@@ -224,7 +224,7 @@ export class BrowserPool implements AsyncDisposable {
     if (!this.sandboxed && sandbox) log.warn({ reason: concession }, 'Chromium runs without its sandbox: this system does not allow it');
     if (!sandbox && concession !== null) log.warn({ reason: concession }, 'Chromium runs as root: it could not be started as another user');
     this.#serve(started);
-    for (let count = 1; count < browsers; count++) this.#runInBackground(this.#startLater());
+    for (let count = 1; count < browsers; count++) this.#runInBackground(this.#startLater(count));
   }
 
   #logVersion(): void {
@@ -235,9 +235,10 @@ export class BrowserPool implements AsyncDisposable {
     else log.warn({ ...found, age }, 'Chromium is outdated: update it, or run: stillframe browser install --playwright');
   }
 
-  async #startLater(): Promise<void> {
+  /** @param place the number of browsers that start before it */
+  async #startLater(place: number): Promise<void> {
     const signal = AbortSignal.any([this.#ended.signal, this.#startAllNow.signal]);
-    await sleep(this.options.followAfterMs ?? FOLLOW_AFTER_MS, undefined, { signal }).catch(() => {});
+    await sleep(place * (this.options.followAfterMs ?? FOLLOW_AFTER_MS), undefined, { signal }).catch(() => {});
     await this.#startAnother();
   }
 

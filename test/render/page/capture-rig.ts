@@ -39,7 +39,7 @@ export interface RigMachine {
   executable?: Executable;
   /** False: pages keep the browser's own clock. */
   clock?: boolean;
-  /** False: the browser draws at its own pace, as every browser but the headless shell. */
+  /** Whether headless shell draws only when it is told to. */
   framesOnDemand?: boolean;
 }
 
@@ -147,7 +147,7 @@ async function startMachine({
   allow = ['127.0.0.1', '127.0.0.2'],
   executable = ANY_BROWSER,
   clock = true,
-  framesOnDemand = true,
+  framesOnDemand = false,
 }: RigMachine) {
   const log = silentLog();
   const runDir = await mkdtemp(join(tmpdir(), 'capture-rig-'));

@@ -27,8 +27,8 @@ const site = await ofFile(
 
 describe.runIf(ANY_BROWSER.drawsOnDemand)('a browser that draws on demand', () => {
   it('makes the same pictures as one that draws by itself', async () => {
-    await using onDemand = await openRig();
-    await using byItself = await openRig({ framesOnDemand: false });
+    await using onDemand = await openRig({ framesOnDemand: true });
+    await using byItself = await openRig();
     const view = { viewport: { width: 600, height: 400, deviceScaleFactor: 1 } };
     const wishes: Wish[] = [
       view,
@@ -51,7 +51,7 @@ describe.runIf(ANY_BROWSER.drawsOnDemand)('a browser that draws on demand', () =
   });
 
   it('gives a page the frames that its own scripts wait for', async () => {
-    await using test = await aPool();
+    await using test = await aPool({ framesOnDemand: true });
     await using used = await visit(test, site.url);
     const frames = await used.page.evaluate(async () => {
       let frames = 0;
@@ -62,7 +62,7 @@ describe.runIf(ANY_BROWSER.drawsOnDemand)('a browser that draws on demand', () =
   });
 
   it('lets a capture wait for a browser of its own', async () => {
-    await using test = await aPool();
+    await using test = await aPool({ framesOnDemand: true });
     const first = await visit(test, null);
     const waiting = test.pool.acquire(someOptions(), NEVER);
     const isWaiting = Promise.race([waiting.then(() => false), new Promise((resolve) => setImmediate(resolve, true))]);
@@ -74,7 +74,7 @@ describe.runIf(ANY_BROWSER.drawsOnDemand)('a browser that draws on demand', () =
   });
 
   it('closes a page that does not end its frame, and draws the next one in the same process', async () => {
-    await using test = await aPool();
+    await using test = await aPool({ framesOnDemand: true });
     const [browser] = browserPids(test.runDir);
     const lease = await visit(test, null);
     await lease.page.goto(`${site.url}/busy`, { waitUntil: 'commit' });
