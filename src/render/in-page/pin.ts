@@ -8,6 +8,7 @@ import {
   documentProperty,
   eachElement,
   flatTreeParent,
+  force,
   forceAll,
   hasVisibleStyle,
   inTrees,
@@ -15,6 +16,7 @@ import {
   isVisible,
   matches,
   nameOf,
+  pageBoxes,
   pageScroller,
   scopeOf,
   styleOf,
@@ -115,11 +117,15 @@ export function reveal(part: ElementBox, { step, density }: { step: number; dens
     for (const [element, role] of rolesOf)
       if (role === 'kept') unstick(element, getComputedStyle(element), { first: true, keep: 'view', down: 0 });
     notePositions(() => [pageScroller()]);
+    for (const box of pageBoxes()) force(box, 'scroll-snap-type', 'none');
     const before = (edge: number) => Math.floor(edge / step) * step;
     pageScroller().scrollTo({ left: before(part.left), top: before(part.top - margin()), behavior: 'instant' });
     hold();
   }
   const view = viewBox();
+  // A page that cannot be scrolled there, such as one that is locked, shows the part only beyond its view.
+  const isReached = part.top < view.bottom - 1 && part.left < view.right - 1 && part.top > view.top - 1 && part.left > view.left - 1;
+  if (!isReached) return { view: part, seen: part, isBeyond: true };
   return { view, seen: withoutMargins(view), isBeyond: false };
 }
 

@@ -1,6 +1,6 @@
 import { pageLeft } from './boxes.js';
 import { all, eachElement, pageBoxes, pageScroller, trees, viewHeight } from './dom.js';
-import { finishMotion, passFrames, sleep } from './frames.js';
+import { finishMotion, finiteMotion, passFrames, sleep } from './frames.js';
 import { look } from './looks.js';
 import { runsScript } from './readiness.js';
 
@@ -64,7 +64,9 @@ export async function step({ to, left }: ScrollStep): Promise<void> {
 /** Whether nothing in the page can react to scrolling: it runs no script, and the browser itself loads and moves nothing. */
 export function isStill(): boolean {
   if (runsScript() || all('[loading="lazy" i]').length > 0) return false;
-  if (document.getAnimations().some(({ timeline }) => timeline !== null && !(timeline instanceof DocumentTimeline))) return false;
+  const motion = document.getAnimations();
+  if (motion.some(({ timeline }) => timeline !== null && !(timeline instanceof DocumentTimeline)) || finiteMotion().length > 0)
+    return false;
   let isWhole = true;
   eachElement(ELEMENTS_MAX, (element) => {
     isWhole &&= getComputedStyle(element).contentVisibility !== 'auto';

@@ -79,3 +79,12 @@ it.each([
   expect(await sharp(content).metadata()).toMatchObject(size);
   expect(await blotOf(content, RED)).toMatchObject(border);
 });
+
+it.each([
+  ['snaps while it scrolls', 'html{scroll-snap-type:y mandatory}section{scroll-snap-align:start}'],
+  ['cannot be scrolled', 'html{position:fixed;inset:0;overflow:hidden}'],
+])('an element that is higher than the view of a page that %s is whole', async (_how, style) => {
+  const html = `<!doctype html><style>body{margin:0}section{height:700px}#a{height:1500px;width:300px;background:red}${style}</style><section>above</section><div id=a></div><section>below</section>`;
+  const { content } = await take(browser, html, { selector: '#a', viewport: VIEW });
+  expect(await blotOf(content, RED)).toMatchObject({ top: 0, width: 300, height: 1_500, pixels: 450_000 });
+});
