@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { copyArtifacts } from '../artifacts/copy-artifacts.js';
 import { artifactsDirOf } from '../artifacts/directory.js';
@@ -29,6 +29,7 @@ export function addBackupCommand(program: Command): void {
         const target = resolve(file);
         const pictures = `${target}.artifacts`;
         refuseExisting(options.artifacts ? [target, pictures] : [target]);
+        mkdirSync(dirname(target), { recursive: true });
         const { artifacts } = await store.backup(target);
         if (bucket !== null) say(`The pictures in the bucket ${bucket.bucket} are not part of this copy.`);
         if (!options.artifacts) return print(options.json, { file: target }, () => target);

@@ -202,7 +202,7 @@ const SOURCES = 'must be the id of a job, the `cdn_url` of a picture of this ser
 function readCapture(side: 'before' | 'after', given: Record<string, unknown>, rules: Omit<SubmissionRules, 'forceAsync'>): Submission {
   try {
     if (given.animate !== undefined) throw invalidField('animate', 'is not possible in a comparison');
-    const submission = parseSubmission({ format: 'png', ...given, sync: true }, { ...rules, forceAsync: false });
+    const submission = parseSubmission({ format: 'png', cache_ttl: 0, ...given, sync: true }, { ...rules, forceAsync: false });
     if (/^(pdf|bmp)$/.test(submission.options.format)) throw invalidField('format', 'must be png, jpeg or webp in a comparison');
     return submission;
   } catch (error) {

@@ -55,7 +55,7 @@ describe('POST /v1/compare', () => {
     const { orders, services } = await post({ before: newId('job'), after: { url: 'example.com', full_page: true } });
     expect(orders[0]?.after).toEqual({ kind: 'artifact', name: 'abcdefghijklmnopqrstuvwxyz012345.webp' });
     expect(services.submitted[0]).toMatchObject({
-      submission: { mode: 'sync', options: { url: 'https://example.com/', format: 'png', fullPage: true } },
+      submission: { mode: 'sync', cacheTtl: 0, options: { url: 'https://example.com/', format: 'png', fullPage: true } },
       context: { principal: { keyId: 'key_full' } },
     });
   });
