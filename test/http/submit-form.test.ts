@@ -91,7 +91,7 @@ describe('POST /v1/screenshot with files', () => {
     expect([status, json.error?.message]).toEqual([400, 'The files are larger than 50000000 bytes together.']);
   });
 
-  it('receives 50 MB without keeping them in memory', async () => {
+  it('receives 50 MB without keeping them in memory', { timeout: 30_000 }, async () => {
     const services = fakeServices();
     await using served = await serveApp(services);
     setFlagsFromString('--expose-gc');
