@@ -197,11 +197,11 @@ describe('pdf', () => {
 });
 
 describe('the remarks on a capture', () => {
-  it('say that a rasterised PDF has no text, and nothing for a native one', async () => {
+  it('say that a PDF of pixels has no text, nothing for a native one, and that one of the view is not on paper', async () => {
     const long = { ...SMALL, html: '<div style="height:800px">x</div>', format: 'pdf', full_page: true };
     expect(codesOf((await service.post(long)).body.data)).toEqual(['pdf_without_text']);
     expect(codesOf((await service.post({ ...long, full_page_algorithm: 'native' })).body.data)).toEqual([]);
-    expect(codesOf((await service.post({ ...long, full_page: false })).body.data)).toEqual([]);
+    expect(codesOf((await service.post({ ...long, full_page: false })).body.data)).toEqual(['pdf_not_on_paper']);
   });
 
   it('name the files that html does not contain', async () => {

@@ -123,7 +123,9 @@ it('a selector finds an element in a frame of another site, or fails with the re
   const frame = `<iframe src="${other.url('/inner')}" style="border:5px solid red;padding:3px"></iframe>`;
   const url = serve(`<h1>Words</h1><iframe></iframe><div style="height:900px"></div>${frame}`);
   const { content, width, height } = await rig.capture(url, { selector: 'iframe >>> b' });
-  expect({ width, height }).toEqual({ width: 60, height: 30 });
+  // Below a heading whose height is no whole px, it fills one row only in part.
+  expect(width).toBe(60);
+  expect([30, 31]).toContain(height);
   expect((await blotOf(content, [1, 2, 3])).pixels).toBe(60 * 30);
   expect(await rig.failure(url, { selector: 'iframe >>> p > i' })).toMatchObject({
     code: 'render_incomplete',
