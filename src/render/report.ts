@@ -160,7 +160,8 @@ function resourcesFailed(failed: readonly PendingGroup[]): CaptureWarning | null
     const count = failed.filter((group) => group.kind === kind).reduce((sum, group) => sum + group.count, 0);
     return count === 0 ? [] : [`${count} ${name}${count === 1 ? '' : 's'}`];
   });
-  const hosts = [...new Set(failed.map(({ host }) => host))].filter((host) => host !== '');
+  // The command line serves files at a name of its own below localhost, which says nothing to its user.
+  const hosts = [...new Set(failed.map(({ host }) => host))].filter((host) => host !== '' && !/\.localhost(?::\d+)?$/.test(host));
   const named = hosts.slice(0, HOSTS_NAMED_MAX).map((host) => host.slice(0, FILE_MAX_CHARS));
   const rest = hosts.length > named.length ? ` and ${hosts.length - named.length} more` : '';
   const from = named.length === 0 ? '' : ` (${named.join(', ')}${rest})`;
