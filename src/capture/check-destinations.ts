@@ -20,7 +20,9 @@ export async function checkWebhookHost(
   const verdict = await egress.judgeHost(hostname, Number(port) || (protocol === 'https:' ? 443 : 80));
   if (verdict.ok) return;
   // The same for a missing name, a private address and a failed look-up (decisions.md, Destinations).
-  const message = `must be on a host with a public address, ${UNLESS_ALLOWED}. ${notPublic(hostname)}`;
+  // Nothing of an upload's address is repeated, whose host may name a private bucket.
+  const reason = path === 'upload.url' ? '' : `. ${notPublic(hostname)}`;
+  const message = `must be on a host with a public address, ${UNLESS_ALLOWED}${reason}`;
   throw blockedDestination([{ path, message }]);
 }
 
