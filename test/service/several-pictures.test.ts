@@ -24,7 +24,7 @@ describe('several pictures in one job', () => {
     const named: { name: string; format: string; width: number; height: number; bytes: number; cdn_url: string }[] = data.captures;
     expect(named.map(({ name, format, width, height }) => [name, format, width, height])).toEqual([
       ['view', 'png', 400, 320],
-      ['red', 'webp', 80, 60],
+      ['red', 'webp', 80, 61],
       ['page', 'png', 400, 900],
     ]);
     expect([data.cdn_url, data.bytes]).toEqual([named[0]?.cdn_url, named[0]?.bytes]);
