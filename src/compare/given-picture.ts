@@ -1,4 +1,4 @@
-/** What a picture is by its first bytes, read without a decoder: a file that only looks like a picture must not reach one. */
+/** Tells a picture's format from its first bytes, without a decoder, which a file that only looks like a picture must not reach. */
 
 export interface PictureHead {
   format: 'png' | 'jpeg' | 'webp' | 'gif';

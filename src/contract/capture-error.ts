@@ -7,7 +7,7 @@
 export const ALLOW_OWN_NETWORK =
   'To capture a page of your own network, start the server with STILLFRAME_ALLOW_DESTINATIONS (--allow-destinations), or run `stillframe capture` on a machine that reaches it.';
 
-/** What callers hear of a name that does not exist, and of one with a private address (decisions.md, Destinations). */
+/** The one message for names that do not exist and names with private addresses (decisions.md, Destinations). */
 export function notPublic(host: string): string {
   return `The host name "${host}" could not be resolved to a public address.`;
 }

@@ -1,4 +1,4 @@
-/** What people call each field of a capture request, and each member that forms have a field of its own for. */
+/** The label of each field of a capture request, and of each member that has a form field of its own. */
 export const FIELD_LABELS: Readonly<Record<string, string>> = {
   url: 'Address',
   viewport: 'Viewport',

@@ -6,7 +6,7 @@ import { type FieldMeta, requestFields } from './request-fields.js';
 export interface Field extends Partial<FieldMeta> {
   /** Dotted wire name. */
   name: string;
-  /** What people call it. */
+  /** Its label in forms. */
   label: string;
   /** The type of the value in a request: `boolean`, `number`, `string`, `enum`, `array`, `object`, `record` or `union`. */
   type: string;

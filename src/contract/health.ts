@@ -47,7 +47,7 @@ export const healthSchema = z
 
 export type WireHealth = z.output<typeof healthSchema>;
 
-/** What clients and operators hear of a full disk. */
+/** The message about a full disk, for clients and operators. */
 export const DISK_FULL = "The server's disk is full. The operator has to free some space, or lower STILLFRAME_MAX_STORAGE_MB.";
 
 /** Above nine tenths of the limit, a capture may find none for its connections. */

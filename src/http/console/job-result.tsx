@@ -140,7 +140,7 @@ function Taken({ data, baseUrl }: { data: CaptureData; baseUrl: string }) {
   );
 }
 
-/** What a picture shows, by the reason why it ends where it does. */
+/** Describes the extent of a picture, by the reason why it ends there. */
 const EXTENTS: Record<CaptureData['diagnostics']['stoppedReason'], string> = {
   viewport: 'the view',
   element: 'an element or a part',

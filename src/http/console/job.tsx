@@ -102,7 +102,7 @@ function Previous({ job, previous, now }: { job: JobSnapshot; previous: Earlier;
   );
 }
 
-/** What became of a job, from its submission to its end. */
+/** The history of a job, from its submission to its end. */
 function Course({ job, keyOf }: { job: JobSnapshot; keyOf: ApiKey | null }) {
   const { result, url } = job;
   return (

@@ -165,15 +165,24 @@ export function rangesElsewhere(): { ranges: PageRange[]; isAll: boolean } {
       isAll &&= beside.every((part) => part.areas.has(one));
       const unseen = parts.filter((part) => part.top > y && !part.areas.has(one)).map(({ top }) => top);
       const seen = parts.filter((part) => part.top < one.bottom && part.bottom > y && part.areas.has(one)).map(({ bottom }) => bottom);
-      const end = Math.min(one.bottom, Math.max(...seen), ...unseen);
+      const end = Math.min(one.bottom, greatest(seen), least(unseen));
       const last = ranges.at(-1);
       if (last !== undefined && last.at === one.top && last.bottom === y) last.bottom = end;
       else ranges.push({ top: y, bottom: end, at: one.top });
       y = Math.max(end, y + 1);
-    } else y = Math.min(...beside.map(({ bottom }) => bottom), ...parts.flatMap(({ top }) => (top > y ? [top] : [])));
+    } else y = Math.min(least(beside.map(({ bottom }) => bottom)), least(parts.flatMap(({ top }) => (top > y ? [top] : []))));
     while (next < parts.length && (parts[next]?.bottom ?? 0) <= y) next++;
   }
   return { ranges, isAll: isAll && ranges.length < LOOKS_MAX };
+}
+
+/** There may be more values than a function takes arguments. */
+function least(values: readonly number[]): number {
+  return values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+}
+
+function greatest(values: readonly number[]): number {
+  return values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
 }
 
 /** A part that the page, at its top, does not show as it was seen. */
