@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import type { Plugin } from 'esbuild';
 import { defineConfig, type Options } from 'tsup';
 import { builtModulesForEsbuild } from './scripts/built-modules.mjs';
+import { ensureClientTypes } from './scripts/prepare.mjs';
 
 const require = createRequire(import.meta.url);
 
@@ -101,7 +102,9 @@ const program = ({ watch, sourcemap }: Given): Options => ({
     writeFileSync('dist/main.js', readFileSync('dist/main.js', 'utf8').replace('#!/usr/bin/env node\n', HEAD));
     if (sourcemap) addLineToMap('dist/main.js.map');
     execFileSync(process.execPath, ['scripts/build-rules.mjs', 'dist/block'], { stdio: ['ignore', 'ignore', 'inherit'] });
-    execFileSync(process.execPath, ['scripts/run-ts.mjs', 'scripts/write-openapi.ts'], { stdio: ['ignore', 'ignore', 'inherit'] });
+    execFileSync(process.execPath, ['scripts/run-ts.mjs', '--no-build', 'scripts/write-openapi.ts'], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
     for (const [from, to] of COPIES) {
       mkdirSync(dirname(join('dist', to)), { recursive: true });
       copyFileSync(from, join('dist', to));
@@ -145,4 +148,5 @@ const client: Options = {
   dts: true,
 };
 
+ensureClientTypes();
 export default defineConfig((given) => (given.watch ? program(given) : [program(given), client]));

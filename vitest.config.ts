@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { builtModulesForVite } from './scripts/built-modules.mjs';
+import { ensureClientTypes } from './scripts/prepare.mjs';
 import { existing, testProjects } from './scripts/test-projects.js';
 
 /** Tests of the store that hold for each engine. */
@@ -18,6 +19,7 @@ const STORE = [
   'shared-render',
   'uploads',
 ].map((name) => `test/store/${name}.test.ts`);
+ensureClientTypes();
 const { tests, service, browser, trials } = testProjects();
 /** For tests that start processes, which can have no processor for seconds on a shared machine. */
 const PROCESS_LIMITS = { testTimeout: 300_000, hookTimeout: 300_000 };

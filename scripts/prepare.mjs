@@ -10,6 +10,8 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const INSTALLED = join(ROOT, 'node_modules', '.package-lock.json');
 const LOCK = join(ROOT, 'package-lock.json');
 const BUILT = ['dist/main.js', 'dist/client/client.js'].map((name) => join(ROOT, name));
+/** The types of the client are made from the schemas of the API. */
+const CLIENT_TYPES_FROM = ['src/contract', 'src/http', 'scripts/write-client-types.ts', 'scripts/openapi.ts'];
 const BUILT_FROM = ['docs', 'src', 'scripts', 'package.json', 'tsup.config.ts'];
 
 /** Installs the locked dependencies, dev ones included: a clone builds itself. */
@@ -49,6 +51,13 @@ export async function ensureBuilt() {
   if (BUILT.every((file) => existsSync(file) && statSync(file).mtimeMs >= changedAt)) return;
   say('Building …');
   run(process.execPath, [join(ROOT, 'node_modules', 'tsup', 'dist', 'cli-default.js'), '--silent']);
+}
+
+/** Writes src/client/wire.ts if it is missing or older than the schemas that it is made from. */
+export function ensureClientTypes() {
+  const file = join(ROOT, 'src/client/wire.ts');
+  if (existsSync(file) && statSync(file).mtimeMs >= newest(CLIENT_TYPES_FROM)) return;
+  run(process.execPath, [join(ROOT, 'scripts/run-ts.mjs'), '--no-build', join(ROOT, 'scripts/write-client-types.ts')]);
 }
 
 function newest(names) {

@@ -1,13 +1,18 @@
-/** Runs a TypeScript program of the project (trials, benchmarks): bundles it beside the sources' own paths, then imports it. */
+/**
+ * Runs a TypeScript program of the project (trials, benchmarks): bundles it beside the sources' own paths, then imports it.
+ * With --no-build first, for programs that are a part of the build, dist/ is left as it is.
+ */
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ensureBuilt } from './prepare.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-await ensureBuilt();
+const given = process.argv.slice(2);
+if (given[0] === '--no-build') given.shift();
+else await ensureBuilt();
 const [{ build }, { builtModulesForEsbuild }] = await Promise.all([import('esbuild'), import('./built-modules.mjs')]);
-const [entry, ...rest] = process.argv.slice(2);
+const [entry, ...rest] = given;
 const outfile = join(ROOT, 'node_modules', '.cache', 'stillframe', `program-${process.pid}.mjs`);
 mkdirSync(join(ROOT, 'node_modules', '.cache', 'stillframe'), { recursive: true });
 await build({
