@@ -18,7 +18,7 @@ import { bundleForPage } from './built-modules.mjs';
 
 const require = createRequire(import.meta.url);
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const ENGINE_OPTIONS = require('../src/render/filter/engine-options.json');
+const ENGINE_OPTIONS = require('../src/render/lists/engine-options.json');
 
 /** The switch of each category of third-party-web; others are not blocked. */
 const SWITCH_OF = {
@@ -75,7 +75,7 @@ function ownerAbove(host, owner) {
   return undefined;
 }
 
-/** Engines are parsed here, so that a start only loads them; their options are those of src/render/filter/engines.ts. */
+/** Engines are parsed here, so that a start only loads them; their options are those of src/render/lists/engines.ts. */
 function withEngines(builtIn) {
   const engines = {};
   for (const category of Object.keys(builtIn.hosts)) {
@@ -89,7 +89,7 @@ function withEngines(builtIn) {
 
 async function bundleListThread(outfile) {
   await build({
-    entryPoints: [join(root, 'src/render/filter/list-thread.ts')],
+    entryPoints: [join(root, 'src/render/lists/list-thread.ts')],
     bundle: true,
     format: 'esm',
     platform: 'node',

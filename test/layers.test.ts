@@ -28,6 +28,26 @@ const LAW: Record<string, string[]> = {
   http: ['account', 'webhook', 'capture', 'artifacts', 'tracing', 'thread.ts'],
 };
 
+/** The folders and files of render/ that each of them may import besides itself, from the lowest to the highest. */
+const IN_RENDER: Record<string, string[]> = {
+  'budgets.ts': [],
+  'pinned-packages.json': [],
+  'in-page': [],
+  launch: [],
+  'page-session.ts': ['budgets.ts', 'in-page', 'launch'],
+  install: ['launch', 'pinned-packages.json'],
+  lists: ['in-page', 'install', 'pinned-packages.json'],
+  encode: ['budgets.ts', 'launch', 'page-session.ts'],
+  page: ['budgets.ts', 'in-page', 'launch', 'page-session.ts', 'encode'],
+  guard: ['budgets.ts', 'in-page', 'launch', 'page-session.ts', 'lists', 'page'],
+  inspect: ['budgets.ts', 'in-page', 'page-session.ts', 'page'],
+  pool: ['budgets.ts', 'launch', 'page-session.ts', 'install', 'page'],
+  picture: ['budgets.ts', 'in-page', 'page-session.ts', 'encode', 'page'],
+  steps: ['budgets.ts', 'page-session.ts', 'page', 'inspect', 'picture'],
+  'report.ts': ['budgets.ts', 'in-page', 'page-session.ts', 'page', 'picture'],
+  'capture.ts': ['budgets.ts', 'page-session.ts', 'page', 'guard', 'inspect', 'pool', 'picture', 'steps', 'report.ts'],
+};
+
 /** Wiring: may import anything. */
 const WIRING = /^(main|package-files)\.ts$|^(cli|library|service)\//;
 
@@ -71,6 +91,17 @@ describe('the layer law', () => {
 
   it('lets imports go down the ranks only, types included', () => {
     expect(imports.filter((one) => isInside(one.to) && !isAllowed(one)).map(say)).toEqual([]);
+  });
+
+  it('lets imports inside render/ go down the ranks only, and its ranks have no cycle', () => {
+    const inside = imports.filter(({ from, to }) => from.startsWith('render/') && to.startsWith('render/'));
+    expect(inside.length).toBeGreaterThan(200);
+    expect(inside.filter((one) => !isAllowedInRender(one)).map(say)).toEqual([]);
+    const ranks = Object.keys(IN_RENDER);
+    const upward = Object.entries(IN_RENDER).flatMap(([here, below]) =>
+      below.filter((there) => ranks.indexOf(there) >= ranks.indexOf(here)),
+    );
+    expect(upward).toEqual([]);
   });
 
   it('keeps each fenced library in its room', () => {
@@ -154,6 +185,11 @@ function isAllowed({ from, to }: Import): boolean {
   if (WIRING.test(from)) return true;
   const [here, there] = [roomOf(from), roomOf(to)];
   return here === there || there === 'contract' || (there === 'log.ts' && here !== 'contract') || (LAW[here] ?? []).includes(there);
+}
+
+function isAllowedInRender({ from, to }: Import): boolean {
+  const [here = '', there = ''] = [from, to].map((file) => file.split('/')[1]);
+  return here === there || (IN_RENDER[here] ?? []).includes(there);
 }
 
 function roomOf(file: string): string {

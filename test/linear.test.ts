@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 
 /** Literals that are not linear, and why none of them meets a text that is long enough to matter. */
 const BOUNDED: Record<string, string> = {
-  'src/render/filter/bounded-regex.ts: ATOM': 'a rule of a filter list has at most 2,000 characters here (REGEX_MAX_CHARS)',
+  'src/render/lists/bounded-regex.ts: ATOM': 'a rule of a filter list has at most 2,000 characters here (REGEX_MAX_CHARS)',
 };
 
 /** Files that make expressions of texts, and which. */
@@ -15,9 +15,9 @@ const MADE: Record<string, string> = {
   'src/artifacts/s3.ts': 'the name of an element, between tags that it cannot contain',
   'src/cli/own-command.ts': 'the names of the commands',
   'src/http/docs/search.ts': 'eight words of letters, digits, - and _, for the text of our own documents',
-  'src/render/filter/bounded-regex.ts': 'one character or class of a rule, without repetition, for one character',
-  'src/render/filter/engines.ts': 'wildcards as lookaheads, which never backtrack; list-thread.ts removes unbounded expressions of lists',
-  'src/render/filter/parse-procedural.ts': 'names of operators',
+  'src/render/lists/bounded-regex.ts': 'one character or class of a rule, without repetition, for one character',
+  'src/render/lists/engines.ts': 'wildcards as lookaheads, which never backtrack; list-thread.ts removes unbounded expressions of lists',
+  'src/render/lists/parse-procedural.ts': 'names of operators',
   'src/render/in-page/consent/words.ts': 'words, for the whole text of a button',
   'src/render/in-page/procedural.ts': 'a rule of a filter list, in the page: V8 ends the call after 500 ms (guard-page.ts)',
   'src/render/launch/process-table.ts': 'the name of a field of /proc',

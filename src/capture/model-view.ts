@@ -3,8 +3,8 @@ import type { OpenArtifact } from '../artifacts/artifacts.js';
 import { CaptureError } from '../contract/capture-error.js';
 import type { ModelTiles, TileOrder } from '../contract/model-tiles.js';
 import type { EncodeQueue } from '../render/budgets.js';
-import { modelTiles } from '../render/picture/model-tiles.js';
-import { withoutBmp } from '../render/picture/whole-picture.js';
+import { modelTiles } from '../render/encode/model-tiles.js';
+import { withoutBmp } from '../render/encode/whole-picture.js';
 import { pictureDeleted } from './open-picture.js';
 
 export interface ModelViewDeps {

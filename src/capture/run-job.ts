@@ -10,7 +10,7 @@ import { TIMEOUT_MS } from '../contract/limits.js';
 import type { PageFilesOption } from '../contract/page-files.js';
 import type { Log } from '../log.js';
 import type { Rendering, RenderOrder } from '../render/capture.js';
-import type { FileContents } from '../render/requests/own-files.js';
+import type { FileContents } from '../render/guard/own-files.js';
 import type { Claim, ClaimedJob, EndedJob, JobStore, RetentionStore } from '../store/store.js';
 import type { AttemptTrace, Traces } from '../tracing/traces.js';
 import type { UploadOrder } from '../webhook/upload-picture.js';

@@ -2,8 +2,8 @@ import { buffer } from 'node:stream/consumers';
 import { LRUCache } from 'lru-cache';
 import type { OpenArtifact } from '../artifacts/artifacts.js';
 import type { EncodeQueue } from '../render/budgets.js';
-import { makeThumbnail, thumbnailMemory } from '../render/picture/thumbnail.js';
-import { withoutBmp } from '../render/picture/whole-picture.js';
+import { makeThumbnail, thumbnailMemory } from '../render/encode/thumbnail.js';
+import { withoutBmp } from '../render/encode/whole-picture.js';
 
 export interface ThumbnailDeps {
   openPicture(name: string): Promise<OpenArtifact | 'deleted' | null>;

@@ -11,7 +11,7 @@ import { type Config, readTracing } from '../config.js';
 import { ConfigError } from '../contract/config-error.js';
 import { CLOCK_ADVICE, describeLead, GAP_MS, type KeptClock } from '../contract/kept-clock.js';
 import { silentLog } from '../log.js';
-import { missingScripts } from '../render/fonts/missing-scripts.js';
+import { missingScripts } from '../render/install/missing-scripts.js';
 import type { Executable } from '../render/launch/executable.js';
 import { type Unprivileged, unprivilegedUser } from '../render/launch/launch-mode.js';
 import { bucketOf } from '../service/artifact-storage.js';
@@ -242,7 +242,7 @@ function gigabytes(bytes: number): string {
 /** Checks the directory of the browsers' own files. */
 async function checkTemporary(): Promise<Finding> {
   const check = 'Temporary files';
-  const { BROWSER_ROOM_BYTES, temporaryRoot } = await import('../render/pool/profile-dir.js');
+  const { BROWSER_ROOM_BYTES, temporaryRoot } = await import('../render/launch/profile-dir.js');
   const place = temporaryRoot();
   try {
     await access(place, constants.W_OK);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Config } from '../config.js';
 import { createLog } from '../log.js';
-import type { ListStatus } from '../render/filter/blocker.js';
+import type { ListStatus } from '../render/guard/blocker.js';
 import { makeDirectory } from '../store/sqlite/data-directory.js';
 import { addSettings, readSettings } from './settings-flags.js';
 import { addJsonCommand, type Json, print } from './with-store.js';

@@ -48,14 +48,14 @@ function localBackend(captures: LocalCaptures, log: Log): McpBackend {
     listJobs: async (page) => captures.list(page),
     async tiles({ artifact, diagnostics }, from) {
       const content = captures.pictureOf(artifact);
-      const { modelTiles } = await import('../render/picture/model-tiles.js');
+      const { modelTiles } = await import('../render/encode/model-tiles.js');
       return await modelTiles(encodes, content, { from, density: diagnostics.deviceScaleFactor });
     },
     async compare(jobs, threshold) {
       const [before, after] = [captures.pictureOf(jobs.before), captures.pictureOf(jobs.after)];
       const [{ comparePictures }, { modelTiles }] = await Promise.all([
         import('../compare/compare-pictures.js'),
-        import('../render/picture/model-tiles.js'),
+        import('../render/encode/model-tiles.js'),
       ]);
       const options = { threshold, ignoreAntialiasing: true, mask: [], picture: 'overlay' as const };
       const { picture, ...comparison } = await comparePictures(before, after, options);

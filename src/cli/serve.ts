@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import { type Config, readTracing } from '../config.js';
 import { createLog, type Log } from '../log.js';
-import { missingScripts } from '../render/fonts/missing-scripts.js';
+import { missingScripts } from '../render/install/missing-scripts.js';
 import { guardProcess } from '../service/guard-process.js';
 import { fontAdvice } from './font-advice.js';
 import { whenNpmEnds } from './npm-watch.js';

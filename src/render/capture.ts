@@ -19,8 +19,9 @@ import {
   TIMED_OUT,
   timingsOf,
 } from './budgets.js';
+import { type FileContents, ownFiles } from './guard/own-files.js';
 import type { FactsReader } from './inspect/facts-reader.js';
-import { checkPage, checkPicture } from './page/check-page.js';
+import { checkPage } from './page/check-page.js';
 import { runCustomJs } from './page/main-world.js';
 import {
   bypassCsp,
@@ -50,7 +51,6 @@ import {
   waitForSelector,
   whileTimePasses,
 } from './page/page-clock.js';
-import { runSteps, waitForFunction } from './page/steps.js';
 import {
   boundedPage,
   type DebugSink,
@@ -61,6 +61,7 @@ import {
   pageCrashed,
   SharedLoss,
 } from './page-session.js';
+import { checkPicture } from './picture/check-picture.js';
 import { scrollToElement } from './picture/element-picture.js';
 import { type ScrollReport, scrollThrough, waitForReaction } from './picture/full-page.js';
 import { isPrinted, prepareToPrint, putBackSeen } from './picture/pdf-picture.js';
@@ -79,7 +80,7 @@ import {
 } from './picture/take-picture.js';
 import type { BrowserPool, PageLease } from './pool/browser-pool.js';
 import { type BlockedAndBanner, explain, pictureWarnings, warningsOf, watchMissingFiles } from './report.js';
-import { type FileContents, ownFiles } from './requests/own-files.js';
+import { runSteps, waitForFunction } from './steps/steps.js';
 
 export interface RenderOrder {
   options: CaptureOptions;

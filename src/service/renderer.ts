@@ -8,7 +8,7 @@ import type { Log } from '../log.js';
 import { builtFile } from '../package-files.js';
 import { EncodeQueue, MemoryBudget } from '../render/budgets.js';
 import type { RenderDeps, Rendering, RenderOrder } from '../render/capture.js';
-import type { Blocker } from '../render/filter/blocker.js';
+import type { Blocker } from '../render/guard/blocker.js';
 import { inspect, MarkdownWorker } from '../render/inspect/inspect.js';
 import { findChromium } from '../render/install/find-chromium.js';
 
@@ -115,7 +115,7 @@ export class Renderer implements AsyncDisposable {
 
 /** The blocker by itself, also for the `lists` command. */
 export async function startBlocker(config: Config, egress: Egress, log: Log): Promise<Blocker> {
-  const { Blocker } = await import('../render/filter/blocker.js');
+  const { Blocker } = await import('../render/guard/blocker.js');
   const { dataDir, lists: enabled } = config;
   return await Blocker.start({ dataDir, built: builtFile('block/'), lists: { enabled }, egress, log });
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { ModelViews } from '../../src/capture/model-view.js';
 import { builtFile } from '../../src/package-files.js';
 import { EncodeQueue } from '../../src/render/budgets.js';
-import { encodeStrips } from '../../src/render/picture/encode.js';
+import { encodeStrips } from '../../src/render/encode/encode.js';
 
 test('a model is shown a BMP as well', async () => {
   const png = await sharp({ create: { width: 90, height: 50, channels: 3, background: '#ff0000' } })

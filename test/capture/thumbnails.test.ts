@@ -7,7 +7,7 @@ import { defaultOptions } from '../../src/contract/capture-request.js';
 import type { PaletteOption } from '../../src/contract/palette.js';
 import { builtFile } from '../../src/package-files.js';
 import { EncodeQueue } from '../../src/render/budgets.js';
-import { encodeStrips, encodingOf } from '../../src/render/picture/encode.js';
+import { encodeStrips, encodingOf } from '../../src/render/encode/encode.js';
 
 const NAME = `${'a'.repeat(32)}.webp`;
 const PICTURE = await sharp({ create: { width: 640, height: 360, channels: 3, background: '#0a0' } })

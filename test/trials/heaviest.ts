@@ -3,7 +3,7 @@
  * loop. No turn of the loop takes longer than 50 ms, and no work is left 1 s after the client of a request or its capture has gone.
  *
  * Sabotage that turns it red: let `readLargeJson` of http/large-json call readRequestJson for every body, or `encodeAside` of
- * render/picture/encode call encodeStrips for every picture.
+ * render/encode/encode call encodeStrips for every picture.
  */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -8,7 +8,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { processesNaming, readProcess } from '../../src/render/launch/process-table.js';
-import { profilesRoot } from '../../src/render/pool/profile-dir.js';
+import { profilesRoot } from '../../src/render/launch/profile-dir.js';
 import { buildProgram } from '../fixtures/build-program.js';
 import { html } from '../fixtures/site/answer.js';
 import { startSite } from '../fixtures/site/site.js';

@@ -8,7 +8,7 @@
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { profilesRoot } from '../../src/render/pool/profile-dir.js';
+import { profilesRoot } from '../../src/render/launch/profile-dir.js';
 import { type BenchServer, startServer } from '../bench/server.js';
 import { inLanes } from '../egress/in-lanes.js';
 import { startSite } from '../fixtures/site/site.js';

@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } fro
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { type Executable, kindOf } from '../launch/executable.js';
-import { entriesOf } from '../pool/profile-dir.js';
+import { entriesOf } from '../launch/profile-dir.js';
 
 /** The directory of this program's own browsers. */
 export function copiesDir(dataDir: string): string {

@@ -5,7 +5,7 @@ import { ChromiumProcess, withTimeout } from '../launch/chromium-process.js';
 import type { Executable } from '../launch/executable.js';
 import { FrameSource } from '../launch/frame-source.js';
 import { type LaunchMode, launchSandboxed, type SandboxSetting } from '../launch/launch-mode.js';
-import { profilesRoot, removeUnusedRoot } from '../pool/profile-dir.js';
+import { profilesRoot, removeUnusedRoot } from '../launch/profile-dir.js';
 
 const CHECK_TIMEOUT_MS = 20_000;
 /** The smallest viewport of the API. Full Chromium often hangs with a viewport of one or two pixels. */

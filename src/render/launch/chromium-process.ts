@@ -6,14 +6,14 @@ import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import pTimeout from 'p-timeout';
 import type { Browser, BrowserType, CDPSession } from 'playwright-core';
-import { ownUserAgent } from '../emulate/emulation.js';
-import { browserCopies, createProfile, removeProfile } from '../pool/profile-dir.js';
 import { chromiumFlags } from './chromium-flags.js';
+import { ownUserAgent } from './emulation.js';
 import { type Executable, HOST, reachableBy } from './executable.js';
 import { type LaunchMode, SYSTEM_PATH } from './launch-mode.js';
 import type { CdpSession } from './pipe-session.js';
 import { browserCommand } from './process-priority.js';
 import { killGroup } from './process-table.js';
+import { browserCopies, createProfile, removeProfile } from './profile-dir.js';
 import { TargetPolicy } from './target-policy.js';
 
 const LAUNCH_TIMEOUT_MS = 20_000;

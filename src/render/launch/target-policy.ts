@@ -1,8 +1,8 @@
 import type { Readable, Writable } from 'node:stream';
 import type { CDPSession, ConnectOverCDPTransport } from 'playwright-core';
-import { emulateUserAgentInWorker, type Identity, identityOf, languagesOf } from '../emulate/emulation.js';
 import { type CdpMessage, CdpPipe } from './cdp-pipe.js';
 import { ChildClock, type ChildRun, type ClockScripts } from './child-clocks.js';
+import { emulateUserAgentInWorker, type Identity, identityOf, languagesOf } from './emulation.js';
 import { HOST } from './executable.js';
 import { runInFrames } from './frame-scripts.js';
 import { type CdpSession, PipeSession } from './pipe-session.js';

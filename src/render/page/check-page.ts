@@ -1,6 +1,6 @@
 /**
  * The checks that a page must pass: that the network has answered with a page, that no bot wall replaces it, that it shows
- * something, and that page and picture are what the request expects.
+ * something, and that it has what the request expects. `picture/check-picture.ts` checks the pictures.
  */
 
 import { ALLOW_OWN_NETWORK, CaptureError, notPublic } from '../../contract/capture-error.js';
@@ -10,9 +10,8 @@ import { chromiumNetError } from '../../egress/dial.js';
 import type { CaptureProxy, Failure, Refusal } from '../../egress/egress.js';
 import { sharp } from '../../sharp.js';
 import { monotonicNow, TIMED_OUT } from '../budgets.js';
+import { WHITE_MIN } from '../encode/encode.js';
 import type { Sight } from '../in-page/blank.js';
-import { type Encoded, isAllWhite, WHITE_MIN } from '../picture/encode.js';
-import type { Picture } from '../picture/region-picture.js';
 import { type DocumentState, type OpenPage, placeOf, QUIET_MS } from './open-page.js';
 import { WALL_SIGNS, type WallSigns } from './wall-signs.js';
 
@@ -186,7 +185,6 @@ const ANSWER_MIN_MS = 1_500;
 const GRACE_MS = 3_000;
 /** More text than any marker needs. The rest of a long page is not read. */
 const TEXT_LIMITS = { maxChars: 2_000_000, titleMaxChars: 10_000 };
-const LOOK_MAX_MS = 1_000;
 
 /**
  * Checks that a page can be captured (no bot wall, no browser error page, not blank, not permanently busy), and performs the
@@ -393,40 +391,12 @@ async function colourOfView({ cdp }: OpenPage['session']): Promise<number[] | nu
   return colours.some(({ min, max }) => min !== max) ? null : colours.map(({ min }) => min);
 }
 
-/**
- * Checks the encoded picture: that it is not all white, `min_capture_height` (output px) and `min_capture_bytes`.
- * @throws CaptureError render_incomplete with the required and the actual value
- */
-export async function checkPicture(page: OpenPage, picture: Picture, options: CaptureOptions): Promise<void> {
-  const { world, deadlines, tolerance } = page;
-  const showsAll = options.selector === null && options.clip === null && !options.omitBackground;
-  // A white drawing is content, such as the empty sheet of a drawing program.
-  const isDrawn = async () =>
-    (await deadlines.withTimeout(world.call('blank.hasDrawnCanvas'), LOOK_MAX_MS).catch(() => TIMED_OUT)) === true;
-  const mayBeWhite = options.document === 'html' || options.format === 'pdf' || options.format === 'mp4' || picture.isMoving === true;
-  if (!mayBeWhite && showsAll) await refuseWhite(picture, isDrawn).catch((error: unknown) => tolerance.orThrow(error));
-  const atLeast = (check: string, required: number | null, seen: number, unit: string) => {
-    if (required === null || seen >= required) return;
-    tolerance.orThrow(incomplete(check, `the picture is ${seen} ${unit}, but at least ${required} were requested`, { required, seen }));
-  };
-  atLeast('min_capture_height', options.minCaptureHeight, picture.height, 'px high');
-  atLeast('min_capture_bytes', options.minCaptureBytes, picture.content.byteLength, 'bytes');
-}
-
-/**
- * The last check for empty pages: an all-white picture shows nothing, whatever the document contains.
- * @param mayBeWhite called for such a picture; returns whether the page has painted the white itself
- * @throws CaptureError render_incomplete with `details.check: "blank"`
- */
-export async function refuseWhite(picture: Encoded, mayBeWhite: () => Promise<boolean>): Promise<void> {
-  if (!(picture.wasWhite ?? (await isAllWhite(picture))) || (await mayBeWhite())) return;
-  throw blank('The picture is completely white: the page shows nothing.', 'white');
-}
-
-function blank(message: string, seen: 'nothing' | 'white'): CaptureError {
+/** The error for a page, or a picture, that shows nothing. */
+export function blank(message: string, seen: 'nothing' | 'white'): CaptureError {
   return new CaptureError({ code: 'render_incomplete', message, details: { check: 'blank', seen } });
 }
 
-function incomplete(check: string, what: string, details: Record<string, unknown>): CaptureError {
+/** The error for a check of the request that does not hold. */
+export function incomplete(check: string, what: string, details: Record<string, unknown>): CaptureError {
   return new CaptureError({ code: 'render_incomplete', message: `\`${check}\`: ${what}.`, details: { check, ...details } });
 }

@@ -7,13 +7,13 @@ import { frameCount } from '../../contract/animation.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { AnimateOption, CaptureOptions, ClipOption } from '../../contract/capture-request.js';
 import { monotonicNow } from '../budgets.js';
+import { encodeAnimation, FrameStore } from '../encode/encode-animation.js';
 import type { ElementBox } from '../in-page/boxes.js';
 import type { ImageBytes } from '../in-page/motion.js';
 import type { OpenPage } from '../page/open-page.js';
 import { advanceFrame, ChildFrames } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage, type PageSession } from '../page-session.js';
 import { findElement, paddedBox } from './element-picture.js';
-import { encodeAnimation, FrameStore } from './encode-animation.js';
 import { captureShot, FAST, measurePage, type Picture, type PictureOrder, type ShotClip, setDensity } from './region-picture.js';
 
 /** The real time that requests of the page may hold all frames together, in ms. */

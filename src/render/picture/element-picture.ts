@@ -1,12 +1,12 @@
 import type { Locator } from 'playwright-core';
 import { CaptureError } from '../../contract/capture-error.js';
 import { monotonicNow } from '../budgets.js';
+import type { Encoding } from '../encode/encode.js';
 import type { ElementBox } from '../in-page/boxes.js';
 import type { ForeignPlace } from '../in-page/deep-selector.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import type { TimedPage } from '../page/page-clock.js';
 import { boundedPage, type PageSession } from '../page-session.js';
-import type { Encoding } from './encode.js';
 import { END_WAIT_MS, type ScrollOptions, waitForReaction } from './full-page.js';
 import { fitRegion, measurePage, type Picture, type PictureOrder, takeRegion } from './region-picture.js';
 

@@ -3,10 +3,10 @@
 import { type CaptureOptions, type ImageFormat, isImageFormat } from '../../contract/capture-request.js';
 import { FULL_PAGE_MAX_HEIGHT_PX, FULL_WIDTH_MAX_PX } from '../../contract/limits.js';
 import { monotonicNow } from '../budgets.js';
+import type { Encoding } from '../encode/encode.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import { advanceTime, resumePage, skipQuietTime, stopPage, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage } from '../page-session.js';
-import type { Encoding } from './encode.js';
 import { fitDensity, fitRegion, measurePage, type Picture, type PictureOrder, type Region, takeRegion } from './region-picture.js';
 
 /** The result of scrolling through a page. */

@@ -5,10 +5,10 @@ import { type CaptureOptions, defaultOptions, type PdfOption } from '../../contr
 import { PDF_PAGE_MAX_PX, PDF_PAPER_INCHES, PDF_SCALE } from '../../contract/limits.js';
 import { CSS_PX_PER_INCH, lengthToInches, PAPER_INCHES } from '../../contract/pdf-schema.js';
 import { BAND_PIXELS, monotonicNow } from '../budgets.js';
+import { encodeStrips, encodingOf, SectionStore, type Strips } from '../encode/encode.js';
 import type { PageBox } from '../in-page/print.js';
 import { advanceTime, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage, untilDeadline } from '../page-session.js';
-import { encodeStrips, encodingOf, SectionStore, type Strips } from './encode.js';
 import { arrangeFullPage, capturedHeight, type ScrollReport } from './full-page.js';
 import {
   FORM_OPACITY,

@@ -9,12 +9,6 @@ import type { RenderDiagnostics } from '../../contract/capture-data.js';
 import type { CaptureOptions, ImageFormat, View } from '../../contract/capture-request.js';
 import { FORMAT_MAX_SIDE_PX } from '../../contract/limits.js';
 import { BAND_PIXELS, type EncodeQueue, monotonicNow, type PictureTimes } from '../budgets.js';
-import type { ElementBox } from '../in-page/boxes.js';
-import type { PageRange } from '../in-page/looks.js';
-import type { Shown } from '../in-page/pin.js';
-import type { PageExtent } from '../in-page/scroll.js';
-import type { TimedPage } from '../page/page-clock.js';
-import type { BoundedPage } from '../page-session.js';
 import {
   cropped,
   type Encoded,
@@ -25,7 +19,13 @@ import {
   readFinal,
   SectionStore,
   type Strips,
-} from './encode.js';
+} from '../encode/encode.js';
+import type { ElementBox } from '../in-page/boxes.js';
+import type { PageRange } from '../in-page/looks.js';
+import type { Shown } from '../in-page/pin.js';
+import type { PageExtent } from '../in-page/scroll.js';
+import type { TimedPage } from '../page/page-clock.js';
+import type { BoundedPage } from '../page-session.js';
 import { isMasked, paintMask, type ShotPlace } from './mask.js';
 
 /** A finished picture. Its size is in output px; that of a PDF in CSS px of its first page. */

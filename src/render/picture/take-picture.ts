@@ -9,12 +9,12 @@ import { type CaptureOptions, type ClipOption, isImageFormat } from '../../contr
 import { DOCUMENT_MAX_CHARS, PICTURES_MAX_BYTES } from '../../contract/limits.js';
 import { numbered, type PictureOrdered } from '../../contract/page-loads.js';
 import { BAND_PIXELS, SHOT_MAX_PIXELS } from '../budgets.js';
+import { type Encoding, encodingOf } from '../encode/encode.js';
 import type { OpenPage } from '../page/open-page.js';
 import type { TimedPage } from '../page/page-clock.js';
 import { boundedPage } from '../page-session.js';
 import { takeAnimation } from './animation.js';
 import { takeElement } from './element-picture.js';
-import { type Encoding, encodingOf } from './encode.js';
 import { type ScrollReport, takeFullPage } from './full-page.js';
 import { isMasked } from './mask.js';
 import { takePagedPdf, takePdf } from './pdf-picture.js';

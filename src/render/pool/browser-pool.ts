@@ -11,17 +11,17 @@ import { type CaptureOptions, captureRequestSchema, isOwnDocument, toCaptureOpti
 import type { Egress, Passage } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
 import { monotonicNow } from '../budgets.js';
-import { type Emulation, emulationOf } from '../emulate/emulation.js';
 import { describeAge } from '../install/find-chromium.js';
 import { versionOf } from '../launch/chromium-process.js';
+import { type Emulation, emulationOf } from '../launch/emulation.js';
 import { type Executable, HOST } from '../launch/executable.js';
 import { type LaunchMode, launchSandboxed, SandboxMissing, type SandboxSetting } from '../launch/launch-mode.js';
 import { renderersSandboxed } from '../launch/process-table.js';
+import { profilesRoot, removeUnusedRoot, sweepAbandoned, sweepProfiles, sweepTemporary, temporaryDirOf } from '../launch/profile-dir.js';
 import { NoBrowser, type PageSession } from '../page-session.js';
 import { MemoryGuard } from './memory-guard.js';
 import type { OpenPageSession } from './open-page-session.js';
 import { PooledBrowser } from './pooled-browser.js';
-import { profilesRoot, removeUnusedRoot, sweepAbandoned, sweepProfiles, sweepTemporary, temporaryDirOf } from './profile-dir.js';
 
 const READY_WITHIN_MS = 30_000;
 /** The number of captures after which a browser is replaced. */

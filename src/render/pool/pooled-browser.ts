@@ -2,13 +2,13 @@ import { TimeoutError } from 'p-timeout';
 import type { CDPSession } from 'playwright-core';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
-import type { Emulation } from '../emulate/emulation.js';
 import { ChromiumProcess, endsInTime, type LaunchOptions, withTimeout } from '../launch/chromium-process.js';
+import type { Emulation } from '../launch/emulation.js';
 import { RendererPriority } from '../launch/process-priority.js';
 import { type BrowserProcess, BrowserProcesses, isStoppedRenderer, killProcess } from '../launch/process-table.js';
+import { BROWSER_ROOM_BYTES } from '../launch/profile-dir.js';
 import { isClosed, pageCrashed, SharedLoss } from '../page-session.js';
 import { applyPageEmulation, type OpenPageSession, openPageSession, type PageHost, Renderers } from './open-page-session.js';
-import { BROWSER_ROOM_BYTES } from './profile-dir.js';
 
 /** A browser that has not responded for this long counts as hung. */
 const ANSWER_TIMEOUT_MS = 10_000;

@@ -1,8 +1,8 @@
 import sharp, { type Region } from 'sharp';
 import { expect, it } from 'vitest';
 import { documentFactsSchema } from '../../../src/contract/page-facts.js';
-import { resolveRef } from '../../../src/render/inspect/element-ref.js';
 import { callInPage } from '../../../src/render/inspect/page-program.js';
+import { resolveRef } from '../../../src/render/steps/element-ref.js';
 import { html } from '../../fixtures/site/answer.js';
 import { siteAndRig } from '../page/capture-rig.js';
 import { aPageSession, browserOfFile, options } from '../picture/a-page-session.js';

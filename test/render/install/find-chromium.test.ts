@@ -16,8 +16,8 @@ import {
 import { installChromium } from '../../../src/render/install/install-chromium.js';
 import { installLocked, runCommand } from '../../../src/render/install/run-command.js';
 import { BrowserError, SandboxMissing } from '../../../src/render/launch/launch-mode.js';
+import { profilesRoot } from '../../../src/render/launch/profile-dir.js';
 import pins from '../../../src/render/pinned-packages.json';
-import { profilesRoot } from '../../../src/render/pool/profile-dir.js';
 import { startNpmRegistry } from '../../fixtures/npm-registry.js';
 import { ANY_BROWSER, EACH_KIND } from './any-browser.js';
 

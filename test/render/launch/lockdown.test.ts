@@ -17,7 +17,7 @@ import { ChromiumProcess } from '../../../src/render/launch/chromium-process.js'
 import { type Executable, reachableBy } from '../../../src/render/launch/executable.js';
 import { launchSandboxed, unprivilegedUser } from '../../../src/render/launch/launch-mode.js';
 import { processGroup, renderersSandboxed } from '../../../src/render/launch/process-table.js';
-import { profilesRoot } from '../../../src/render/pool/profile-dir.js';
+import { profilesRoot } from '../../../src/render/launch/profile-dir.js';
 import { ofFile } from '../../fixtures/of-file.js';
 import { ANY_BROWSER, EACH_KIND } from '../install/any-browser.js';
 import { aPool, aSite, browserPids, type TestPool, visit } from '../pool/fixture.js';

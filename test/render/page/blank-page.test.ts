@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { refuseWhite } from '../../../src/render/page/check-page.js';
+import { refuseWhite } from '../../../src/render/picture/check-picture.js';
 import { words } from '../../fixtures/site/answer.js';
 import { siteAndRig, type Wish } from './capture-rig.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { words } from '../../fixtures/site/answer.js';
-import { siteAndRig } from './capture-rig.js';
+import { siteAndRig } from '../page/capture-rig.js';
 
 const { site, rig, serve } = await siteAndRig();
 

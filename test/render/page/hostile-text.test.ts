@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { readHost } from '../../../src/egress/host-name.js';
 import { parseBypass } from '../../../src/egress/proxy-server.js';
-import { identityOf } from '../../../src/render/emulate/emulation.js';
+import { identityOf } from '../../../src/render/launch/emulation.js';
 import { failedNavigation } from '../../../src/render/page/check-page.js';
 import { groupPending } from '../../../src/render/page/open-page.js';
 import { refreshHeaderS } from '../../../src/render/page/page-clock.js';

@@ -2,9 +2,9 @@ import sharp, { type Sharp } from 'sharp';
 import { describe, expect, it, test } from 'vitest';
 import { defaultOptions } from '../../../src/contract/capture-request.js';
 import type { PaletteOption } from '../../../src/contract/palette.js';
-import { type Encoding, encodeStrips, encodingOf } from '../../../src/render/picture/encode.js';
+import { type Encoding, encodeStrips, encodingOf } from '../../../src/render/encode/encode.js';
+import { dithered, indexedBmp, indexedPng, isAllWhitePixels, trueColorBmp, withoutBmp } from '../../../src/render/encode/whole-picture.js';
 import { finalShot } from '../../../src/render/picture/region-picture.js';
-import { dithered, indexedBmp, indexedPng, isAllWhitePixels, trueColorBmp, withoutBmp } from '../../../src/render/picture/whole-picture.js';
 
 const PNG = encodingOf(defaultOptions(), 'png');
 const RED = [255, 0, 0];

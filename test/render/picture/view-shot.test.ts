@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { builtFile } from '../../../src/package-files.js';
 import { Deadlines, EncodeQueue, monotonicNow } from '../../../src/render/budgets.js';
+import { encodingOf } from '../../../src/render/encode/encode.js';
 import { boundedPage } from '../../../src/render/page-session.js';
-import { encodingOf } from '../../../src/render/picture/encode.js';
 import { takeView } from '../../../src/render/picture/take-picture.js';
 import { aPageSession, browserOfFile, options } from './a-page-session.js';
 import { difference } from './blots.js';

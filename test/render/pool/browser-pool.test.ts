@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { killProcess, processGroup, readProcess, roleOf } from '../../../src/render/launch/process-table.js';
-import { profilesRoot } from '../../../src/render/pool/profile-dir.js';
+import { profilesRoot } from '../../../src/render/launch/profile-dir.js';
 import { ofFile } from '../../fixtures/of-file.js';
 import { aPool, aSite, browserPids, NEVER, someOptions, until, visit } from './fixture.js';
 

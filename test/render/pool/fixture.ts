@@ -10,8 +10,8 @@ import { type CaptureOptions, captureRequestSchema, toCaptureOptions } from '../
 import type { CallerProxy, CaptureProxy, Egress } from '../../../src/egress/egress.js';
 import { silentLog } from '../../../src/log.js';
 import { processesNaming } from '../../../src/render/launch/process-table.js';
+import { profilesRoot, sweepProfiles } from '../../../src/render/launch/profile-dir.js';
 import { BrowserPool, type PoolOptions } from '../../../src/render/pool/browser-pool.js';
-import { profilesRoot, sweepProfiles } from '../../../src/render/pool/profile-dir.js';
 import { buildProgram } from '../../fixtures/build-program.js';
 import { ANY_BROWSER } from '../install/any-browser.js';
 import { closedProxy } from '../picture/a-page-session.js';
