@@ -66,7 +66,7 @@ const OWN_META = { group: 0, price: 0, links: 0, mcp: 0, cli: 0, form: 0, opaque
 /** The names of FieldMeta, which JSON Schema documents must not have. */
 export const OWN_META_NAMES = Object.keys(OWN_META);
 
-/** Marks what is no part of interface.md in the OpenAPI document. Requests that do not use such a field keep their identity. */
+/** Marks extensions of interface.md in the OpenAPI document. Requests that do not use such a field keep their identity. */
 export const EXTENSION = { 'x-stillframe-extension': true } as const;
 
 /** Codes that `tolerate` turns from failures into warnings. */

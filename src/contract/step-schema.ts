@@ -96,7 +96,7 @@ function stepProblems(step: Step): { path: string; message: string }[] {
   const known = [...needs.flat(), ...may];
   const problems = given
     .filter((name) => !known.includes(name))
-    .map((path) => ({ path: path as string, message: `is no part of ${step.action}, which has ${named(known, 'and')}` }));
+    .map((path) => ({ path: path as string, message: `does not apply to ${step.action}, which takes ${named(known, 'and')}` }));
   for (const group of needs) {
     const ones = group.filter((name) => given.includes(name));
     if (ones.length === 0)

@@ -190,7 +190,7 @@ function pick(request: object, isPicked: (name: string, value: unknown) => boole
 /** Maximum number of reported problems: 256 KiB can hold tens of thousands, and finding the nearest field for all would take a second. */
 const ISSUES_MAX = 100;
 const FIELDS_LISTED_MAX = 10;
-/** The part of a name of the caller's that an issue quotes. */
+/** How many characters of a caller's field name an issue quotes. */
 const NAME_SHOWN_CHARS = 60;
 
 function describeIssues(issues: readonly z.core.$ZodIssue[], body: unknown, known = knownFields): RequestIssue[] {

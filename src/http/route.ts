@@ -46,7 +46,7 @@ export interface Route {
   path: string;
   /** The scope that its API key needs, and the bucket that a request takes from; null: no key. */
   access: Protection | null;
-  /** Absent for what is no part of the public API. Called when the document is made, which most servers never do. */
+  /** Absent for endpoints that are not part of the public API. Called when the document is made, which most servers never do. */
   describe?(): Description;
   /** Whether servers without the role `api` serve it, too. Default: no. */
   onEveryServer?: true;

@@ -14,7 +14,7 @@ export function monotonicNow(): number {
 }
 
 /** The result of `withTimeout` when the time is up. */
-export const TIMED_OUT = Symbol('late');
+export const TIMED_OUT = Symbol('timed out');
 
 interface DeadlineOptions {
   /** The budget for navigation, waits and checks, in ms. */

@@ -1,4 +1,4 @@
-/** One capture, with its share of memory, its page and its time limits, as one flat list of steps. Knows nothing of jobs, the store or HTTP. */
+/** Runs one capture: its loads of the page, its share of memory, its lease of a page and its retries. Knows nothing of jobs, the store or HTTP. */
 
 import { animationGraceMs } from '../contract/animation.js';
 import type { CaptureChanges, CaptureWarning, Inspection } from '../contract/capture-data.js';

@@ -5,7 +5,7 @@ import { issuesOf, parse, pathsOf, URL_ONLY } from './parsing.js';
 describe('steps', () => {
   it.each([
     [{ action: 'click' }, 'selector', 'is required for click'],
-    [{ action: 'click', selector: 'a', text: 'b' }, 'text', 'is no part of click, which has `selector`'],
+    [{ action: 'click', selector: 'a', text: 'b' }, 'text', 'does not apply to click, which takes `selector`'],
     [{ action: 'type', selector: 'a' }, 'text', 'is required, or `secret`'],
     [{ action: 'type', selector: 'a', text: 'b', secret: 'c' }, 'secret', 'cannot be combined with `text`'],
     [{ action: 'press', selector: 'a' }, 'key', 'is required for press'],

@@ -24,7 +24,7 @@ const ms = num.refine((value) => value >= 0, 'must be 0 or more');
 const orAbsent = <Value>(schema: z.ZodType<Value>) => schema.transform((value) => value || undefined);
 const length = z.union([z.number(), z.string()], { error: 'must be a length, such as 10mm' });
 
-/** Values that say what is so anyway. */
+/** Accepts only the values that are already our behavior. */
 function only<Value>(value: Value, instead: string): DoorField<unknown> {
   return { read: (given) => (given === value || given === String(value) ? null : `can only be ${String(value)} here: ${instead}`) };
 }

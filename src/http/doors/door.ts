@@ -250,7 +250,7 @@ export function put<Into>(schema: z.ZodType, place: keyof Into, name: string): D
   return field(schema, (value, into) => value === undefined || Object.assign(into[place] as object, { [name]: value }));
 }
 
-/** Keeps a value for what is made of several fields. */
+/** Stores a value to be combined with other fields. */
 export function keep<Into, Name extends keyof Into>(schema: z.ZodType<Into[Name]>, name: Name): DoorField<Into> {
   return field(schema, (value, into) => {
     into[name] = value;

@@ -110,7 +110,7 @@ function checkFacts(facts: PageFacts | undefined, checks: Checks): void {
     throw new CaptureError({
       code: 'internal_error',
       status: 503,
-      message: 'The page did not tell in time what it has loaded: try again.',
+      message: 'The page did not report its resources in time. Try again.',
     });
   const { status } = facts;
   if (status !== undefined && checks.statuses?.includes(status) === true) refuseIfAny('Status code of the page', [String(status)]);

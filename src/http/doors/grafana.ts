@@ -162,6 +162,6 @@ function timezoneOf(given: string): string | undefined {
 }
 
 async function refuseCsv(): Promise<never> {
-  const message = 'CSV is not made here: this server makes png and pdf. Data is exported as CSV in Grafana itself.';
+  const message = 'This server renders png and pdf only. Export CSV from Grafana.';
   throw new CaptureError({ code: 'unsupported_option', status: 501, message });
 }

@@ -43,7 +43,7 @@ export function unmark(): void {
 /**
  * Whether each visible match is in view as a whole, so that nothing of it is left to load by scrolling. Empty also for a selector that is
  * invalid, or leads elsewhere.
- * @param most how many are looked at
+ * @param most the maximum number of matches to inspect
  */
 export function survey(selector: string, most: number): boolean[] {
   try {

@@ -7,8 +7,7 @@ import { boxInFrames } from './element.js';
 const MARGIN_PX = 2;
 
 /**
- * The boxes in a part of the page of all elements that match, as far as the boxes around them show them. Elements that are not
- * rendered or fully transparent have none.
+ * The visible boxes, within `shown`, of all matching elements. Elements that are not rendered or fully transparent have none.
  * @param shown the part in CSS px of the page; null for the view
  * @param most one more box than this is returned if there are more
  * @returns the boxes to paint over, the upper left corner of what the view shows, both in CSS px of the page, and the page's own zoom

@@ -2,7 +2,7 @@ import { allIn, pageScroller } from './dom.js';
 import { endsInTime, passFrames, sleep } from './frames.js';
 import { hideCarets, treesWithFrames } from './freeze.js';
 
-/** Shows a page at one moment after another, for an animated picture: what no clock of ours moves is moved here. */
+/** Shows a page at one moment after another, for an animated picture. Moves videos and animated images, which our clock cannot drive. */
 
 /** The bytes of an image of the page. */
 export interface ImageBytes {
@@ -15,7 +15,7 @@ export interface ImageBytes {
 export interface Moment {
   /** The time since the first picture, in ms. */
   atMs: number;
-  /** How far the page is scrolled, as a share of its whole way; null leaves it where it is. */
+  /** Scroll progress, from 0 to 1; null leaves the page where it is. */
   scrolled: number | null;
 }
 

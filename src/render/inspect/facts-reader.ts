@@ -87,7 +87,7 @@ export class FactsReader {
     return schema?.safeParse(answer).data ?? null;
   }
 
-  /** The browser keeps what a document has logged, and tells it to those who ask. */
+  /** The browser keeps what a document has logged, and replays it when the Runtime domain is enabled. */
   async #consoleErrors(): Promise<PageFacts['console_errors']> {
     const { cdp } = this.page.session;
     const found: PageFacts['console_errors'] = [];

@@ -261,7 +261,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     const isPlaywrights = id !== undefined && id < OWN_IDS_FROM;
     const receiver = isPlaywrights ? null : this.#receiverOf(message);
     if (receiver !== null) receiver.receive(message);
-    // Playwright would wait for the end of the navigation, which it is not told.
+    // Playwright would wait for the end of the navigation, whose end event we do not forward.
     else if (method === 'Page.frameRequestedNavigation') return;
     else if (id === undefined || isPlaywrights) this.onmessage?.(message);
   }

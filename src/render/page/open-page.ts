@@ -1,4 +1,4 @@
-/** A page of a capture with what is tracked of it, by events of the browser alone: its document, its requests and its clock. */
+/** A capture's page, and the state that we derive from browser events: its document, its requests and its clock. */
 
 import type { CaptureChanges, CaptureWarning } from '../../contract/capture-data.js';
 import { CaptureError } from '../../contract/capture-error.js';

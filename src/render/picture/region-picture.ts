@@ -57,7 +57,7 @@ export interface PictureOrder extends TimedPage {
   begun: number;
   /** The process's one queue for encoding big pictures. */
   encodes: EncodeQueue;
-  /** Called once the page is as it will be pictured, with the part of it that will be, in CSS px; null for the view. */
+  /** Called when the page is ready, with the rectangle to capture, in CSS px; null for the view. */
   arranged?: ((area: ElementBox | null) => Promise<void>) | undefined;
   /** The number of visible matches of the selector before the element. Default: 0. */
   index?: number;

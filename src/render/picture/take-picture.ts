@@ -111,7 +111,7 @@ export interface PictureToTake extends PlannedPicture {
   isInView?: boolean;
 }
 
-/** Finds the elements of several pictures. If a selector matches none, it is missed later, as in a request for one picture. */
+/** Finds the elements of several pictures. If a selector matches none, the error is raised when its picture is taken, as in a request for one picture. */
 export async function findElements({ world }: OpenPage, pictures: readonly PlannedPicture[]): Promise<PictureToTake[]> {
   const found: PictureToTake[] = [];
   for (const picture of pictures) {
@@ -189,7 +189,7 @@ export class TakenPictures {
 function tooManyBytes(): CaptureError {
   return new CaptureError({
     code: 'render_incomplete',
-    message: `The pictures before it have more than ${PICTURES_MAX_BYTES / 1_000_000} MB. Fewer or smaller ones may help.`,
+    message: `Earlier pictures of this request total more than ${PICTURES_MAX_BYTES / 1_000_000} MB. Request fewer or smaller pictures.`,
     retriable: false,
     details: { check: 'bytes', required: PICTURES_MAX_BYTES },
   });

@@ -28,7 +28,7 @@ const READY_WITHIN_MS = 30_000;
 const RECYCLE_AFTER_CAPTURES = 500;
 /** The delay of each browser after the one before it, unless needed sooner, so that the first captures have the machine to themselves. */
 const FOLLOW_AFTER_MS = 2_000;
-/** How many captures with one emulation count at most. */
+/** The maximum number of votes for the prevailing emulation. */
 const VOTES_MAX = 8;
 /** Delays before the first attempts to restart a browser, and before each later one. */
 const RESTART_WAITS_MS = [0, 250, 1_000];

@@ -128,18 +128,18 @@ async function runStep(page: OpenPage, running: Running): Promise<void> {
     case 'go_to':
       return await navigate(page, step.url ?? '');
     case 'evaluate':
-      await whileTimePasses(page, running, () => runCustomJs(page, step.script ?? '', `${path}.script`));
+      await actWhileTimePasses(page, running, () => runCustomJs(page, step.script ?? '', `${path}.script`));
       return;
     case 'wait_for':
       return await waitFor(page, running);
     case 'press':
       if (step.selector !== undefined) break;
-      await whileTimePasses(page, running, () => page.session.page.keyboard.press(step.key ?? ''));
+      await actWhileTimePasses(page, running, () => page.session.page.keyboard.press(step.key ?? ''));
       return;
   }
   const locator = found(page, await selectorOf(page, step), { hidden: step.action === 'scroll_to' });
   await untilFound(page, step, () => (step.action === 'scroll_to' ? locator.count().then(Boolean) : locator.isVisible()));
-  await whileTimePasses(page, running, (signal) => ACTIONS[step.action]?.(locator, step, { signal, timeout: 0 }));
+  await actWhileTimePasses(page, running, (signal) => ACTIONS[step.action]?.(locator, step, { signal, timeout: 0 }));
 }
 
 type ActionHow = { signal: AbortSignal; timeout: number };
@@ -275,7 +275,7 @@ async function untilTrue(page: OpenPage, { ms, test, meanwhile }: Wait): Promise
  * Carries out an action; if it does not end at once, lets the page's time pass meanwhile.
  * @throws StepProblem, Playwright's Error
  */
-async function whileTimePasses(
+async function actWhileTimePasses(
   page: OpenPage,
   { step, how }: Running,
   act: (signal: AbortSignal) => Promise<unknown> | undefined,

@@ -15,8 +15,8 @@ const UNACCEPTED_MS = 600_000;
 const FILES_OF_JOB = '';
 
 /**
- * Lists what is to be removed from the storage, after $1, at most $2: without artifacts that a live claim is about to store, and without
- * files of jobs that have not ended, or whose id is at least $3 and which may yet be accepted.
+ * Lists at most $2 artifacts to remove from the storage, by name after $1. Leaves out artifacts that a live claim is about to store.
+ * Leaves out files of jobs that have not ended, and of jobs whose id is at least $3, since those may yet be accepted.
  */
 export const DUE_REMOVALS = `SELECT name FROM removals WHERE name > $1 AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = removals.job_id
     AND ((jobs.worker_id = removals.worker_id AND jobs.attempts_made = removals.attempt AND jobs.state = 'active')

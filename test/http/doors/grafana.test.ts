@@ -96,7 +96,7 @@ describe("the interface of Grafana's image renderer", () => {
 
   it('refuses CSV', async () => {
     const { status, text } = await send({ url: URL, encoding: 'csv' }, { path: '/render/csv' });
-    expect([status, text]).toEqual([501, expect.stringContaining('CSV is not made here')]);
+    expect([status, text]).toEqual([501, expect.stringContaining('renders png and pdf only')]);
   });
 
   it('tells a version that can do what Grafana asks for, without a key', async () => {

@@ -104,7 +104,7 @@ function say(form: HTMLFormElement, text: string): void {
   if (said !== null) said.textContent = text;
 }
 
-/** The fields that are options: not the address, the key, or what is not of the request. */
+/** The fields that are options, excluding the URL, the key and controls that are not sent. */
 function optionsOf(form: HTMLFormElement): Control[] {
   return [...form.querySelectorAll<Control>('input[name], select[name], textarea[name]')].filter(
     ({ name, type }) => type !== 'hidden' && type !== 'radio' && name !== 'url' && name !== 'key',

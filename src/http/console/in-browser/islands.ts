@@ -65,7 +65,7 @@ function put(next: Document): string {
   return summary;
 }
 
-/** Leaves the reader where they are: with what is open opened, and the focus on the control that leads to the same page. */
+/** Preserves open sections, and the focus on the control that leads to the same page. */
 function replace(before: HTMLElement, after: HTMLElement): void {
   const known = [...before.querySelectorAll('details')];
   after.querySelectorAll('details').forEach((details, i) => {
