@@ -13,6 +13,8 @@ const FRAMES = 2;
 const FRAMES_MAX_MS = 1_000;
 /** A share of an iteration at which few animations look as they do at their start. */
 const AWAY_FROM_START = 0.4;
+/** When an SVG animation begins without an event of the user: at a time, or relative to another one. */
+const BEGINS_BY_ITSELF = /^\s*(?:[+-]?[\d.:]+[a-z]{0,3}\s*(?:;|$)|[^;.]{1,100}\.(?:begin|end)|$)/;
 /** A percentage of an element's way through the view. */
 const MIDDLE_OF_VIEW = 50;
 
@@ -57,10 +59,10 @@ export function treesWithFrames(root: Document, depth = DEPTH_MAX): Tree[] {
 }
 
 async function resetMotion(all: readonly Tree[], endless: readonly Animation[]): Promise<void> {
-  const drawings = all.flatMap((tree) => allIn(tree, 'svg:has(animate,animateTransform,animateMotion,set),progress:not([value])'));
+  const drawings = all.flatMap((tree) => allIn(tree, 'animate,animateTransform,animateMotion,set,progress:not([value])'));
   for (const drawing of drawings) {
     if (drawing.localName === 'progress') drawing.setAttribute('value', PROGRESS_VALUE);
-    else freezeDrawing(drawing as SVGSVGElement);
+    else finishDrawing(drawing as SVGAnimationElement);
   }
   if (endless.length + drawings.length === 0) return;
   // The compositor may be a frame ahead of the page, and only receives changed values: it would keep the first step of a new
@@ -99,9 +101,39 @@ function freezeScrollDriven(animations: readonly Animation[]): void {
   }
 }
 
-/** Sets an SVG with an endless animation to its start. Finite animations are left alone. */
-function freezeDrawing(drawing: SVGSVGElement): void {
-  if (drawing.ownerSVGElement !== null || drawing.querySelector('[repeatCount="indefinite"],[repeatDur="indefinite"]') === null) return;
-  drawing.pauseAnimations();
-  drawing.setCurrentTime(0);
+/**
+ * Gives the target of an SVG animation that ends, and keeps its last value, this value. The setting by which animated images show their
+ * first frame keeps those of every document from running (Chromium's `imageAnimationPolicy`).
+ */
+function finishDrawing(animation: SVGAnimationElement): void {
+  const { targetElement: target, localName } = animation;
+  const given = (name: string) => animation.getAttribute(name);
+  const stays = given('fill') === 'freeze' || (localName === 'set' && given('dur') === null);
+  if (target === null || !stays || given('repeatCount') === 'indefinite' || !BEGINS_BY_ITSELF.test(given('begin') ?? '')) return;
+  const name = given('attributeName');
+  const value = given('to') ?? given('values')?.split(';').filter(Boolean).at(-1)?.trim() ?? null;
+  const turned = target.getAttribute('transform') ?? '';
+  if (localName === 'animateMotion') {
+    const place = value ?? endOfPath(animation);
+    if (place !== null) target.setAttribute('transform', `translate(${place}) ${turned}`);
+  } else if (localName === 'animateTransform' && value !== null) {
+    const own = `${given('type') ?? 'translate'}(${value})`;
+    target.setAttribute('transform', given('additive') === 'sum' ? `${turned} ${own}` : own);
+  } else if (name !== null && value !== null) {
+    // As a property, it also overrides style sheets. Lengths without a unit are valid in attributes alone.
+    if (CSS.supports(name, value)) force(target as unknown as HTMLElement, name, value);
+    else target.setAttribute(name, value);
+  }
+}
+
+/** The place at which `<animateMotion>` ends, as coordinates. */
+function endOfPath(motion: Element): string | null {
+  const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
+  const along = motion.querySelector('mpath')?.getAttribute('href')?.slice(1);
+  const given = along === undefined ? motion : motion.ownerDocument.getElementById(along);
+  path.setAttribute('d', given?.getAttribute(given === motion ? 'path' : 'd') ?? '');
+  const length = path.getTotalLength();
+  if (length === 0) return null;
+  const { x, y } = path.getPointAtLength(length);
+  return `${x} ${y}`;
 }

@@ -19,13 +19,15 @@ export interface ClockState {
 
 interface Timer {
   id: number;
-  run: () => void;
+  run: (deadline: IdleDeadline) => void;
   /** When it is due, in ms of the page's time. */
   due: number;
   /** The interval in ms; null for a timeout. */
   every: number | null;
   nesting: number;
   native: number;
+  /** The options of an idle callback; null for others. */
+  idle: IdleRequestOptions | null;
 }
 
 /** The HTML standard's nesting level from which each nested timer waits at least 4 ms. */
@@ -33,6 +35,9 @@ const NESTING_CLAMPED = 5;
 const NESTED_MIN_MS = 4;
 const FRAME_MS = 1_000 / 60;
 const DELAY_MAX_MS = 2_147_483_647;
+/** The page's time that passes before an idle callback, and the longest that it may take. */
+const IDLE_AFTER_MS = 1;
+const IDLE_MAX_MS = 50;
 /** In real time: full Chromium attaches our session to a new worker late, and until then the worker's clock cannot run ahead. */
 const WORKER_ATTACHES_MS = 250;
 
@@ -73,8 +78,12 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   const nativePerformanceNow = Performance.prototype.now;
   const nativeSetTimeout = setTimeout;
   const nativeClearTimeout = clearTimeout;
-  // Shared workers have none.
-  const { requestAnimationFrame: nativeFrameRequest } = globalThis;
+  // Workers have no idle callbacks, and shared workers no frames.
+  const {
+    requestAnimationFrame: nativeFrameRequest,
+    requestIdleCallback: nativeIdleRequest,
+    cancelIdleCallback: nativeIdleCancel,
+  } = globalThis;
   const nativeReport = reportError;
   const timeStampOf = getterOf(Event.prototype, 'timeStamp');
   const { postMessage } = MessagePort.prototype;
@@ -117,14 +126,20 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   }
 
   function arm(timer: Timer): void {
-    const isDue = () => {
-      if (!isAhead) fire(timer);
+    const isDue = (deadline?: IdleDeadline) => {
+      if (!isAhead) fire(timer, deadline);
     };
     if (held !== null && timer.due > held) return;
-    timer.native = Number(nativeSetTimeout(isDue, timer.due - now()));
+    if (timer.idle === null) timer.native = Number(nativeSetTimeout(isDue, timer.due - now()));
+    else timer.native = nativeIdleRequest(isDue, timer.idle);
   }
 
-  function fire(timer: Timer): void {
+  function disarm({ idle, native }: Timer): void {
+    if (idle === null) nativeClearTimeout(native);
+    else nativeIdleCancel(native);
+  }
+
+  function fire(timer: Timer, deadline = idleDeadline()): void {
     if (apply(get, timers, [timer.id]) !== timer) return;
     if (timer.every === null) apply(remove, timers, [timer.id]);
     else {
@@ -133,16 +148,34 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
       if (!isAhead) arm(timer);
     }
     nesting = timer.nesting;
-    call(timer.run);
+    call(() => timer.run(deadline));
     nesting = 0;
   }
 
-  function add(run: () => void, delay: number, isInterval: boolean): number {
+  /** Ends at the next frame or timer. In real time, which passes for the page's work even if its clock is held. */
+  function idleDeadline(): IdleDeadline {
+    let next = nextFrameAt();
+    eachTimer(({ idle, due }) => {
+      if (idle === null) next = Math.min(next, due);
+    });
+    const endsAt = realNow() + Math.min(IDLE_MAX_MS, next - now());
+    const timeRemaining = () => Math.max(0, endsAt - realNow());
+    return Object.create(globalThis.IdleDeadline?.prototype ?? null, {
+      didTimeout: { value: false },
+      timeRemaining: { value: timeRemaining },
+    });
+  }
+
+  function add(run: Timer['run'], delay: number, isInterval: boolean): number {
     const asked = delay > 0 && delay <= DELAY_MAX_MS ? delay : 0;
     const ms = nesting >= NESTING_CLAMPED ? Math.max(NESTED_MIN_MS, asked) : asked;
-    const id = ++lastTimerId;
     const every = isInterval ? Math.max(NESTED_MIN_MS, ms) : null;
-    const timer = { id, run, due: now() + ms, every, nesting: nesting + 1, native: 0 };
+    return start({ run, due: now() + ms, every, nesting: nesting + 1, idle: null });
+  }
+
+  function start(given: Omit<Timer, 'id' | 'native'>): number {
+    const id = ++lastTimerId;
+    const timer = { ...given, id, native: 0 };
     apply(set, timers, [id, timer]);
     if (!isAhead) arm(timer);
     return id;
@@ -152,7 +185,7 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
     const timer: Timer | undefined = apply(get, timers, [Number(id)]);
     if (timer === undefined) return;
     apply(remove, timers, [timer.id]);
-    nativeClearTimeout(timer.native);
+    disarm(timer);
   }
 
   function startTimer([handler, delay, ...args]: unknown[], isInterval: boolean): number {
@@ -255,7 +288,7 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
     isAhead = true;
     // In a new worker, this may be called before its script runs.
     await nextTask();
-    eachTimer((timer) => nativeClearTimeout(timer.native));
+    eachTimer(disarm);
     try {
       while (realNow() < realUntil) {
         await workersAttached();
@@ -279,7 +312,12 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
 
   replaceGlobal('setTimeout', (given) => startTimer(given, false));
   replaceGlobal('setInterval', (given) => startTimer(given, true));
-  for (const name of ['clearTimeout', 'clearInterval']) replaceGlobal(name, ([id]) => clear(id));
+  replaceGlobal('requestIdleCallback', ([run, options], native) => {
+    if (typeof run !== 'function') return native();
+    const idle = { timeout: Number((options as IdleRequestOptions | undefined)?.timeout) || 0 };
+    return start({ run: (deadline) => apply(run, undefined, [deadline]), due: now() + IDLE_AFTER_MS, every: null, nesting: 0, idle });
+  });
+  for (const name of ['clearTimeout', 'clearInterval', 'cancelIdleCallback']) replaceGlobal(name, ([id]) => clear(id));
   replaceGlobal('requestAnimationFrame', ([run], native) =>
     typeof run === 'function' ? requestFrame(run as FrameRequestCallback) : native(),
   );
@@ -304,6 +342,7 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
     },
   });
   replacePostTask();
+  replace(Function.prototype, 'toString', (native, self, given) => apply(native, nativeOf(self), given));
   return (order) => (isAhead ? null : apply(then, runAhead(order), [state, state]));
 
   function replaceConstructor(
@@ -312,7 +351,7 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   ): void {
     const native: Newable | undefined = Object.getOwnPropertyDescriptor(globalThis, name)?.value;
     if (native === undefined) return;
-    const replaced: Newable = new Proxy(native, {
+    const replaced: Newable = proxyOf(native, {
       ...traps,
       construct: (_, given, target) => traps.construct(native, given, target === replaced ? native : target),
     });
@@ -348,12 +387,33 @@ type Newable = { new (...given: unknown[]): object; prototype: { constructor: Ne
 
 type Trap = (native: never, self: unknown, given: unknown[]) => unknown;
 
+/** The native functions by what replaces them. */
+const natives = new WeakMap<object, object>();
+const { apply: applyNative, setPrototypeOf, getPrototypeOf } = Reflect;
+const { get: getNative } = WeakMap.prototype;
+
+function nativeOf(value: unknown): unknown {
+  return applyNative(getNative, natives, [value]) ?? value;
+}
+
 /** A proxy keeps the native function's name, length and prototype, and hides its source. */
+function proxyOf<Native extends object>(native: Native, traps: ProxyHandler<Native>): Native {
+  const proxy: Native = new Proxy(native, {
+    ...traps,
+    // A prototype chain through a proxy could be a circle.
+    setPrototypeOf(target, prototype) {
+      for (let at = prototype; at !== null; at = getPrototypeOf(at)) if (at === proxy) return false;
+      return setPrototypeOf(target, prototype);
+    },
+  });
+  natives.set(proxy, native);
+  return proxy;
+}
+
 function replace(owner: object, name: string, trap: Trap): void {
   const holder = holderOf(owner, name);
   const { value } = Object.getOwnPropertyDescriptor(holder, name) ?? {};
-  if (typeof value === 'function')
-    define(holder, name, { value: new Proxy(value, { apply: trap as ProxyHandler<typeof value>['apply'] }) });
+  if (typeof value === 'function') define(holder, name, { value: proxyOf(value, { apply: trap as ProxyHandler<typeof value>['apply'] }) });
 }
 
 /** The functions of a worker's global object are in its prototypes. */
@@ -368,7 +428,7 @@ function holderOf(owner: object, name: string): object {
 }
 
 function replaceGetter(holder: object, name: string, read: (self: object) => unknown): void {
-  define(holder, name, { get: new Proxy(getterOf(holder, name), { apply: (_native, self) => read(self) }) });
+  define(holder, name, { get: proxyOf(getterOf(holder, name), { apply: (_native, self) => read(self) }) });
 }
 
 /** Keeps the property's other attributes. */

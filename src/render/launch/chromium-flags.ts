@@ -94,6 +94,8 @@ const PICTURE = [
   // Enables WebGL without a GPU.
   '--enable-unsafe-swiftshader',
   '--disable-back-forward-cache',
+  // Smooth scrolling by a script ends at once: no clock of a page moves it.
+  '--disable-smooth-scrolling',
   // Otherwise, large images that have just come into view are missing from a picture.
   '--disable-checker-imaging',
 ];
