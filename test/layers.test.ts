@@ -45,7 +45,8 @@ const IN_RENDER: Record<string, string[]> = {
   picture: ['budgets.ts', 'in-page', 'page-session.ts', 'encode', 'page'],
   steps: ['budgets.ts', 'page-session.ts', 'page', 'inspect', 'picture'],
   'report.ts': ['budgets.ts', 'in-page', 'page-session.ts', 'page', 'picture'],
-  'capture.ts': ['budgets.ts', 'page-session.ts', 'page', 'guard', 'inspect', 'pool', 'picture', 'steps', 'report.ts'],
+  'page-capture.ts': ['budgets.ts', 'page-session.ts', 'page', 'inspect', 'picture', 'steps', 'report.ts'],
+  'capture.ts': ['budgets.ts', 'page-session.ts', 'page', 'guard', 'pool', 'page-capture.ts'],
 };
 
 /** Wiring: may import anything. */

@@ -10,8 +10,7 @@ import { monotonicNow } from '../budgets.js';
 import { encodeAnimation, FrameStore } from '../encode/encode-animation.js';
 import type { ElementBox } from '../in-page/boxes.js';
 import type { ImageBytes } from '../in-page/motion.js';
-import type { OpenPage } from '../page/open-page.js';
-import { advanceFrame, ChildFrames } from '../page/page-clock.js';
+import { advanceFrame, ChildFrames, type TimedPage } from '../page/page-clock.js';
 import { type BoundedPage, boundedPage, type PageSession } from '../page-session.js';
 import { findElement, paddedBox } from './element-picture.js';
 import { captureShot, FAST, measurePage, type Picture, type PictureOrder, type ShotClip, setDensity } from './region-picture.js';
@@ -34,7 +33,7 @@ interface AnimationOrder extends Pick<PictureOrder, 'deadline' | 'encodes'> {
  * Takes and encodes the frames of a page whose clock is held.
  * @throws CaptureError `render_timeout`, `render_crashed`, `render_incomplete`, `unsupported_option`; DocumentReplaced
  */
-export async function takeAnimation(timed: OpenPage, options: CaptureOptions, order: AnimationOrder): Promise<Picture> {
+export async function takeAnimation(timed: TimedPage, options: CaptureOptions, order: AnimationOrder): Promise<Picture> {
   const { animate, deadline, encodes, ffmpeg, signal } = order;
   const { session } = timed;
   const begun = performance.now();
@@ -70,7 +69,7 @@ export async function takeAnimation(timed: OpenPage, options: CaptureOptions, or
 
 /** @param take called once the page shows the frame that begins at this time, in ms */
 async function takeFrames(
-  timed: OpenPage,
+  timed: TimedPage,
   { page, animate, deadline }: Pick<PictureOrder, 'page' | 'deadline'> & { animate: AnimateOption },
   take: (atMs: number) => Promise<void>,
 ): Promise<void> {

@@ -43,11 +43,13 @@ interface PlannedPicture extends PictureOrdered {
 
 /** Pictures that are taken of the page while it is stopped once. */
 export interface PictureGroup {
-  pictures: PlannedPicture[];
+  pictures: PictureToTake[];
   /** The options with which the page is scrolled, checked and stopped. */
   options: CaptureOptions;
   /** Whether the page is scrolled through before. */
   scrolls: boolean;
+  isFirst: boolean;
+  isLast: boolean;
 }
 
 /**
@@ -61,7 +63,13 @@ export function groupPictures(ordered: readonly PictureOrdered[]): PictureGroup[
     const key = Math.min(KINDS.indexOf(picture.kind), SCROLLED);
     groups.set(key, [...(groups.get(key) ?? []), picture]);
   }
-  return [...groups].map(([key, pictures]) => ({ pictures, options: optionsOf(pictures), scrolls: key === SCROLLED }));
+  return [...groups].map(([key, pictures], index) => ({
+    pictures,
+    options: optionsOf(pictures),
+    scrolls: key === SCROLLED,
+    isFirst: index === 0,
+    isLast: index === groups.size - 1,
+  }));
 }
 
 /** The first kind before which the page is scrolled through. */
@@ -124,28 +132,25 @@ export async function findElements({ world }: OpenPage, pictures: readonly Plann
   return found;
 }
 
-interface TakeHow {
-  still: Parameters<typeof takePicture>[2];
-  animation: Omit<Parameters<typeof takeAnimation>[2], 'animate'>;
-}
-
-export async function takeOne(
+/**
+ * A picture of the view in place of one of an element or clip that does not exist, if `tolerate` allows that.
+ * @param taking the picture
+ * @throws the error of `taking`, which names the picture
+ */
+export async function orView(
   page: OpenPage,
-  { name, options, index }: PictureToTake,
-  { still, animation }: TakeHow,
+  { name, options }: PictureToTake,
+  taking: Promise<Picture>,
+  how: TakeHow,
 ): Promise<TakenPicture> {
   const tolerated: CaptureWarning[] = [];
-  const take = (wanted: CaptureOptions, how: TakeHow['still']) => {
-    const { animate } = wanted;
-    return animate === null ? takePicture(page, wanted, how) : takeAnimation(page, wanted, { ...animation, animate });
-  };
-  const picture = await take(options, index === undefined ? still : { ...still, index }).catch((error: unknown) => {
-    // `tolerate` allows an element or clip that does not exist: the view is captured instead.
+  const picture = await taking.catch((error: unknown) => {
     const { warnings } = page.tolerance;
     const before = warnings.length;
     page.tolerance.orThrow(naming(error, name));
     tolerated.push(...warnings.slice(before));
-    return take({ ...options, selector: null, clip: null }, { ...still, scroll: options.fullPage ? still.scroll : null });
+    const scroll = options.fullPage ? how.scroll : null;
+    return takePicture(page, { ...options, selector: null, clip: null }, { ...how, scroll });
   });
   return { name, options, picture, tolerated };
 }
@@ -154,27 +159,36 @@ export async function takeOne(
 export class TakenPictures {
   readonly #all: { place: number; taking: Promise<TakenPicture> }[] = [];
   #bytes: number;
+  #shot: Promise<void> = Promise.resolve();
 
   constructor(heldBytes: number) {
     this.#bytes = heldBytes;
   }
 
-  /** Resolves once the browser has taken the picture, or has taken and encoded it if `take` does not report that. */
-  async add({ place, name }: PictureToTake, take: (onShot: () => void) => Promise<TakenPicture>): Promise<void> {
+  /**
+   * Waits until another picture may be taken.
+   * @returns called when the browser has taken it, and only its encoding is left
+   */
+  async next({ name }: PictureToTake): Promise<() => void> {
     await this.#all.at(-2)?.taking;
     if (this.#bytes > PICTURES_MAX_BYTES) throw naming(tooManyBytes(), name);
     let onShot = (): void => {};
-    const shot = new Promise<void>((resolve) => {
+    this.#shot = new Promise<void>((resolve) => {
       onShot = resolve;
     });
-    const taking = take(onShot).then((taken) => {
+    return onShot;
+  }
+
+  /** Resolves once the browser has taken the picture, or has taken and encoded it if that is not reported. */
+  async add({ place }: PictureToTake, taking: Promise<TakenPicture>): Promise<void> {
+    const counted = taking.then((taken) => {
       this.#bytes += taken.picture.content.byteLength;
       return taken;
     });
-    this.#all.push({ place, taking });
-    await Promise.race([shot, taking]);
+    this.#all.push({ place, taking: counted });
+    await Promise.race([this.#shot, counted]);
     // If another picture fails first, nobody waits for this one.
-    taking.catch(() => undefined);
+    counted.catch(() => undefined);
   }
 
   /** All of them, in the order of the request. */
@@ -225,19 +239,23 @@ function naming(error: unknown, name: string | null): unknown {
   });
 }
 
+interface TakeHow extends Pick<PictureOrder, 'deadline' | 'encodes' | 'arranged' | 'index' | 'onShot'> {
+  /** The result of scrollThrough; null if the page was not scrolled through. */
+  scroll: ScrollReport | null;
+  /** For animated pictures. */
+  animation?: Omit<Parameters<typeof takeAnimation>[2], 'animate'>;
+}
+
 /**
  * Takes the picture requested by the options.
  * @param how.deadline ms by `monotonicNow`
- * @param how.scroll the result of scrollThrough; null if the page was not scrolled through
  * @throws CaptureError `render_incomplete` when the element is never visible, `invalid_request` for a selector that the
  * browser rejects, `render_timeout`, `render_crashed`, `navigation_failed`
  */
-export async function takePicture(
-  timed: TimedPage,
-  options: CaptureOptions,
-  how: Pick<PictureOrder, 'deadline' | 'encodes' | 'arranged' | 'index' | 'onShot'> & { scroll: ScrollReport | null },
-): Promise<Picture> {
-  const { deadline, scroll } = how;
+export async function takePicture(timed: TimedPage, options: CaptureOptions, { scroll, animation, ...how }: TakeHow): Promise<Picture> {
+  const { animate } = options;
+  if (animate !== null && animation !== undefined) return takeAnimation(timed, options, { ...animation, animate });
+  const { deadline } = how;
   const page = boundedPage(timed.session, deadline);
   const order: PictureOrder = { ...timed, ...how, options, page, begun: performance.now() };
   const { format, selector, clip, omitBackground } = options;

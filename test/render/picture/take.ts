@@ -1,13 +1,13 @@
 import type { Browser } from 'playwright-core';
 import { builtFile } from '../../../src/package-files.js';
 import { Deadlines, EncodeQueue, monotonicNow } from '../../../src/render/budgets.js';
-import { scrollAndStop } from '../../../src/render/capture.js';
 import { ClockTotal, NetworkTracker } from '../../../src/render/page/open-page.js';
 import type { TimedPage } from '../../../src/render/page/page-clock.js';
 import type { PageSession } from '../../../src/render/page-session.js';
 import { scrollToElement } from '../../../src/render/picture/element-picture.js';
-import type { ScrollReport } from '../../../src/render/picture/full-page.js';
+import { type ScrollReport, scrollThrough } from '../../../src/render/picture/full-page.js';
 import type { Picture } from '../../../src/render/picture/region-picture.js';
+import { stopForPictures } from '../../../src/render/picture/stop.js';
 import { groupPictures, takePicture } from '../../../src/render/picture/take-picture.js';
 import { aPageSession, options } from './a-page-session.js';
 
@@ -29,12 +29,11 @@ export async function take(
   const waitForIdle = () => session.page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => resolve())));
   const [group] = groupPictures([{ name: null, all: null, options: wanted }]);
   if (group === undefined) throw new Error('no picture');
-  const settle = async () => {
-    if (wanted.selector !== null) await scrollToElement(page, wanted.selector, { deadline: monotonicNow() + 90_000, waitForIdle });
-    return monotonicNow() + (budget.pictureMs ?? 240_000);
-  };
   const scrollWith = { deadline: monotonicNow() + (budget.scrollMs ?? 90_000), waitForIdle };
-  const { scroll, deadline } = await scrollAndStop(page, group, { scrollWith, settle });
+  const scroll = group.scrolls ? await deadlines.withBudgetPaused(() => scrollThrough(page, group.options, scrollWith)) : null;
+  if (wanted.selector !== null) await scrollToElement(page, wanted.selector, { deadline: monotonicNow() + 90_000, waitForIdle });
+  const deadline = monotonicNow() + (budget.pictureMs ?? 240_000);
+  await stopForPictures(page, group, deadline);
   const events = budget.onEvents === undefined ? null : await watchLayout(session);
   const picture = await takePicture(page, wanted, { deadline, scroll, encodes: new EncodeQueue(builtFile('picture-thread.js')) });
   if (events !== null) budget.onEvents?.(await events());

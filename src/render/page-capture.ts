@@ -1,0 +1,451 @@
+/** One load of a page and its pictures. `PageCapture.run` lists what happens. Knows nothing of memory, leases and retries. */
+
+import type { CaptureChanges, CaptureWarning, Inspection } from '../contract/capture-data.js';
+import { CaptureError } from '../contract/capture-error.js';
+import { type ArtifactFormat, type CaptureOptions, shownAddress } from '../contract/capture-request.js';
+import type { PageLoad } from '../contract/page-loads.js';
+import { type Deadlines, type EncodeQueue, monotonicNow, type StageTime, type StageTimes, TIMED_OUT, timingsOf } from './budgets.js';
+import type { FactsReader } from './inspect/facts-reader.js';
+import { checkPage } from './page/check-page.js';
+import { runCustomJs } from './page/main-world.js';
+import {
+  bypassCsp,
+  checkSelectors,
+  type EgressCountries,
+  edit,
+  emulateOrigin,
+  keepsNavigating,
+  navigateToTarget,
+  restoreLogin,
+  verifyEgress,
+  waitUntil,
+  waitUntilLoaded,
+} from './page/navigate.js';
+import { type DocumentState, type OpenPage, openPage } from './page/open-page.js';
+import {
+  ADVANCE_AGAIN_MS,
+  advanceTime,
+  dropStalledStyleSheets,
+  holdClock,
+  resumePage,
+  waitForAssets,
+  waitForContent,
+  waitForIdle,
+  waitForSelector,
+  whileTimePasses,
+} from './page/page-clock.js';
+import { boundedPage, type DebugSink, DocumentReplaced, type PageSession } from './page-session.js';
+import { checkPicture } from './picture/check-picture.js';
+import { scrollToElement } from './picture/element-picture.js';
+import { type ScrollReport, scrollThrough, waitForReaction } from './picture/full-page.js';
+import { isPrinted } from './picture/pdf-picture.js';
+import { type Picture, setDensity } from './picture/region-picture.js';
+import { endPrint, stopAgain, stopForPictures, withinMotion } from './picture/stop.js';
+import {
+  findElements,
+  groupPictures,
+  noting,
+  orView,
+  type PictureGroup,
+  type PictureToTake,
+  type Taken,
+  type TakenPicture,
+  TakenPictures,
+  takePicture,
+  undoPicture,
+} from './picture/take-picture.js';
+import { type BlockedAndBanner, explain, pictureWarnings, warningsOf, watchMissingFiles } from './report.js';
+import { runSteps, waitForFunction } from './steps/steps.js';
+
+/** One picture. Its size is in output px, read from the encoded bytes; that of a PDF in CSS px of its first page. */
+interface RenderedPicture extends Pick<Picture, 'content' | 'width' | 'height' | 'diagnostics'> {
+  format: ArtifactFormat;
+  warnings: CaptureWarning[];
+}
+
+/** One of several pictures of a capture. */
+export interface NamedPicture extends RenderedPicture {
+  name: string;
+}
+
+/** A picture and its metadata. */
+export interface Rendering extends RenderedPicture {
+  /** All pictures in the order of the request, the first included; null unless it asks for several. */
+  captures: NamedPicture[] | null;
+  finalUrl: string;
+  blockedRequests: number;
+  /** Present only with the option `explain`. */
+  changed: CaptureChanges | null;
+  egressCountry: string | null;
+  inspection: Inspection | null;
+  /** Present only with the option `document`; `status` is null for a document without a response. */
+  response?: { status: number | null };
+  /** Durations in ms by stage: navigate, run, settle, scroll, stop, shoot, encode. */
+  timings: Record<string, number>;
+}
+
+/** The capture that a load of a page belongs to. */
+export interface PageOrder {
+  options: CaptureOptions;
+  /** Identifies the capture in the log and in leases. */
+  id: string;
+  /** Called at the end of each rendering, whether it failed or not. */
+  onStages?(stages: readonly StageTime[]): void;
+  /** Receives each step and band, for `--debug`. */
+  debug?: DebugSink | undefined;
+}
+
+/** What a capture of a page uses of its process. */
+export interface PageCaptureDeps {
+  blocker: { guard(session: PageSession, options: CaptureOptions, id: string): Promise<BlockGuard> };
+  countries: EgressCountries;
+  /** The process's one queue for encoding big pictures. */
+  encodes: EncodeQueue;
+  /** The queue for encoding animated pictures, each of which may take a minute. */
+  animations: EncodeQueue;
+  /** STILLFRAME_FFMPEG, which makes mp4. */
+  ffmpeg: string | null;
+  inspect(session: PageSession, how: { timeoutMs: number }): Promise<Inspection>;
+}
+
+/** Blocks requests and removes consent banners of one page. */
+interface BlockGuard {
+  readonly blockedRequests: number;
+  answerBanners(signal: AbortSignal): Promise<{ outcome: string }>;
+  explain(): Promise<BlockedAndBanner>;
+}
+
+const INSPECT_MS = 5_000;
+/** The inspection may run this long past the budget. It gets INSPECT_MIN_MS in any case. */
+const INSPECT_GRACE_MS = 4_500;
+const INSPECT_MIN_MS = 500;
+/** How many navigations during the capture are followed before it fails. */
+const NAVIGATIONS_MAX = 3;
+const SCROLL_MAX_MS = 20_000;
+/** Time reserved for the steps after scrolling. */
+const AFTER_SCROLL_MS = 8_000;
+/** A picture of the view may take this long past the budget. */
+const PICTURE_GRACE_MS = 4_000;
+
+/** The order of a load's pictures is that of `groupPictures`; what a group needs of its page happens once for all of its pictures. */
+export class PageCapture {
+  readonly #page: OpenPage;
+  readonly #options: CaptureOptions;
+  /** Whether the request asks for several pictures, each with a name. */
+  readonly #several: boolean;
+  readonly #missing: ReadonlySet<string>;
+  readonly #guard: Promise<BlockGuard>;
+  /** Null without `inspect_page`. */
+  #facts: FactsReader | null = null;
+
+  /** @param heldBytes encoded bytes of earlier loads */
+  constructor(
+    private readonly session: PageSession,
+    private readonly deps: PageCaptureDeps,
+    private readonly order: PageOrder,
+    private readonly load: PageLoad,
+    private readonly heldBytes: number,
+    private readonly deadlines: Deadlines,
+    private readonly times: StageTimes,
+  ) {
+    this.#options = order.options;
+    this.#several = load.pictures[0]?.name !== null;
+    this.#missing = watchMissingFiles(session, order.options);
+    this.#page = openPage(session, deadlines, order);
+    this.#guard = deps.blocker.guard(session, order.options, order.id);
+  }
+
+  async run(): Promise<Rendering> {
+    const egressCountry = await this.#prepare();
+    await this.#navigate();
+    await this.#act();
+    const { taken, shown } = await this.#ofOneDocument(async (shown) => {
+      await this.#settle(shown);
+      const pictures = new TakenPictures(this.heldBytes);
+      for (const group of groupPictures(this.load.pictures)) {
+        if (!group.isFirst) await this.#resume(group);
+        const scroll = await this.#scroll(group);
+        await this.#check(group, shown);
+        const deadline = await this.#stop(group);
+        await this.#shoot(group, { scroll, deadline, pictures });
+      }
+      return await this.#encode(pictures);
+    });
+    for (const one of taken) await noting(this.#page, one, () => checkPicture(this.#page, one.picture, one.options));
+    return { ...(await this.#report(taken, shown)), egressCountry };
+  }
+
+  /** Prepares everything that must be in place before the navigation, in parallel. */
+  async #prepare(): Promise<string | null> {
+    const { session, deadlines, deps } = this;
+    const options = this.#options;
+    const preparing = Promise.all([
+      verifyEgress(deps.countries, { captureProxy: session.captureProxy, options, deadlines }),
+      this.#guard,
+      checkSelectors(session, options),
+      edit(session, options),
+      restoreLogin(session, options),
+      bypassCsp(session, options),
+      emulateOrigin(session, options),
+      options.animate === null ? undefined : holdClock(session),
+    ]);
+    const prepared = await deadlines.withinBudget(preparing);
+    if (prepared === TIMED_OUT) throw browserNotReady(deadlines);
+    return prepared[0];
+  }
+
+  async #navigate(): Promise<void> {
+    this.times.enter('navigate', 15);
+    await navigateToTarget(this.#page, this.#options);
+    await waitUntil(this.#page, this.#options.waitUntil);
+  }
+
+  /** Runs the scripts and steps of the request, and waits for what it names. */
+  async #act(): Promise<void> {
+    const page = this.#page;
+    const { customJs, steps, waitForSelector: selector, waitForFunction: condition, inspectPage, annotate } = this.#options;
+    if (customJs !== null) await whileTimePasses(page, runCustomJs(page, customJs));
+    if (steps.length > 0) {
+      this.times.enter('steps', 30);
+      const clearBanners = async () => void (await this.#answerBanners());
+      const settle = async () => {
+        if (this.#options.waitForIdle) await waitForIdle(page);
+        await clearBanners();
+      };
+      await runSteps(page, { options: this.#options, settle, clearBanners });
+    }
+    if (selector !== null) await whileTimePasses(page, waitForSelector(page, selector));
+    if (condition !== null) await waitForFunction(page, condition);
+    if (inspectPage) this.#facts = await openFacts(page, annotate);
+  }
+
+  /** Takes the pictures again if the page navigated to another document meanwhile. */
+  async #ofOneDocument(take: (shown: DocumentState) => Promise<Taken>): Promise<{ taken: Taken; shown: DocumentState }> {
+    const { main } = this.#page;
+    for (let moves = 0; moves <= NAVIGATIONS_MAX; moves++) {
+      const shown = await waitUntilLoaded(this.#page, this.#options);
+      try {
+        const taken = await take(shown);
+        if (main.current === shown) return { taken, shown };
+      } catch (error) {
+        if (main.current === shown && !(error instanceof DocumentReplaced)) throw error;
+      }
+      await resumePage(this.session);
+    }
+    throw keepsNavigating();
+  }
+
+  /** Runs the page's clock ahead and removes banners, until the page is as a visitor sees it. */
+  async #settle(shown: DocumentState): Promise<void> {
+    const page = this.#page;
+    const { animate, customJs, delay, steps, waitForContent: content, waitForIdle: idle } = this.#options;
+    this.times.enter('run', 40);
+    // Moving content is shown from its beginning, unless the whole page is shown.
+    if (animate !== null && !animate.scroll) await waitForAssets(page);
+    else if (idle) await waitForIdle(page);
+    const isRepeatable = customJs === null && steps.length === 0;
+    if (page.network.refusedAhead && !page.realTime && !page.held && isRepeatable) await loadInRealTime(page, shown);
+    this.times.enter('settle', 50);
+    await this.#clearBanners();
+    if (content) await waitForContent(page);
+    if (delay > 0) await this.deadlines.withBudgetPaused(() => advanceTime(page, delay, { realMs: delay }));
+    if (content || delay > 0) await this.#clearBanners();
+    await dropStalledStyleSheets(page, shown);
+    await this.#facts?.readVitals();
+  }
+
+  /** Lets the page run again as it was loaded, before the next group of pictures. */
+  async #resume({ options: { view } }: PictureGroup): Promise<void> {
+    await resumePage(this.session);
+    await setDensity(boundedPage(this.session, this.deadlines.endsAt), view);
+  }
+
+  /**
+   * Scrolls as far as the pictures need it, and chooses the elements of those that are of elements.
+   * @returns null if the page was not scrolled through
+   */
+  async #scroll(group: PictureGroup): Promise<ScrollReport | null> {
+    const { deadlines } = this;
+    this.times.enter('scroll', 60);
+    const scrollThroughPage = () =>
+      scrollThrough(this.#page, group.options, {
+        deadline: Math.min(monotonicNow() + SCROLL_MAX_MS, deadlines.endsAt - AFTER_SCROLL_MS),
+        // A page that does not respond at all fails as early as one that is not scrolled.
+        respondsBy: this.#viewDeadline,
+        waitForIdle: async () => {
+          await this.#idleAgain();
+          await this.#clearBanners();
+        },
+      });
+    const scroll = group.scrolls ? await deadlines.withBudgetPaused(scrollThroughPage) : null;
+    if (group.options.selector !== null) await this.#scrollToElements(group);
+    return scroll;
+  }
+
+  async #scrollToElements(group: PictureGroup): Promise<void> {
+    const page = this.#page;
+    const { deadlines } = this;
+    if (this.#several) group.pictures = await deadlines.orEnd(findElements(page, group.pictures));
+    const outOfView = group.pictures.filter(({ isInView }) => isInView !== true);
+    const goesBack = this.#several && outOfView.length > 0;
+    if (goesBack) await page.world.call('undo.begin');
+    for (const { options, index = 0 } of outOfView) {
+      const leftMs = deadlines.leftMs();
+      // After its budget, the element is captured in its current state.
+      const how = { deadline: monotonicNow() + leftMs, waitForIdle: () => this.#idleAgain(), index };
+      await deadlines.withTimeout(scrollToElement(page, options.selector ?? '', how), leftMs);
+    }
+    if (!goesBack) return;
+    const since = performance.now();
+    if (await page.world.call('undo.restore')) await deadlines.orEnd(waitForReaction(page, since));
+  }
+
+  async #check({ options }: PictureGroup, shown: DocumentState): Promise<void> {
+    const { main } = this.#page;
+    this.times.enter('settle', 70);
+    // A document that loads no further, such as one with a font that hangs, is not waited for again.
+    const hasMoved = main.current !== shown || main.navigating || shown.failure !== null;
+    if (hasMoved && (await waitUntilLoaded(this.#page, options)) !== shown) throw new DocumentReplaced('the page navigated away');
+    await checkPage(this.#page, shown, options);
+  }
+
+  /** @returns the time by which the pictures must have been taken, in ms by `monotonicNow` */
+  async #stop(group: PictureGroup): Promise<number> {
+    this.times.enter('stop', 75);
+    const deadline = group.scrolls ? this.deadlines.endsAt : this.#viewDeadline;
+    await stopForPictures(this.#page, group, deadline);
+    return deadline;
+  }
+
+  async #shoot(
+    group: PictureGroup,
+    { scroll, deadline, pictures }: { scroll: ScrollReport | null; deadline: number; pictures: TakenPictures },
+  ): Promise<void> {
+    const page = this.#page;
+    const { deadlines, deps } = this;
+    this.times.enter('shoot', 80);
+    if (this.#several) await withinMotion(page, deadline, page.world.call('undo.begin'));
+    const animation = { deadline: deadlines.endsAt, encodes: deps.animations, ffmpeg: deps.ffmpeg, signal: deadlines.signal };
+    const shootAll = async () => {
+      for (const [index, picture] of group.pictures.entries()) {
+        const { options } = picture;
+        if (this.#several && picture.kind === 'pdf') await setDensity(boundedPage(this.session, deadline), options.view);
+        const printed = isPrinted(options);
+        if (printed && (index > 0 || !isPrinted(group.options))) await stopAgain(page, options, deadline);
+        const onShot = await pictures.next(picture);
+        const how = { deadline, scroll, encodes: deps.encodes, animation, index: picture.index, arranged: this.#arrangedOf(picture) };
+        const shot = takePicture(page, options, { ...how, ...(this.#several ? { onShot } : {}) });
+        await pictures.add(picture, orView(page, picture, shot, how));
+        if (printed) await withinMotion(page, deadline, endPrint(page));
+        if (this.#several && !(group.isLast && index === group.pictures.length - 1)) await undoPicture(page, picture, deadline);
+      }
+    };
+    // A navigation restarts the capture of a view, so its time limit covers all attempts.
+    const isBudgeted = scroll === null && group.options.animate === null;
+    await (isBudgeted ? deadlines.orEnd(shootAll()) : deadlines.withBudgetPaused(shootAll));
+    await this.#facts?.clear();
+  }
+
+  /** Elements that can be acted on are listed as they are in the first picture. */
+  #arrangedOf({ place, index = 0 }: PictureToTake) {
+    const facts = place === 0 && index === 0 ? this.#facts : null;
+    return facts === null ? undefined : facts.readElements.bind(facts);
+  }
+
+  async #encode(pictures: TakenPictures): Promise<Taken> {
+    if (this.#several) this.times.enter('encode', 85);
+    return await this.deadlines.orEnd(pictures.all());
+  }
+
+  async #report(taken: Taken, shown: DocumentState): Promise<Omit<Rendering, 'egressCountry'>> {
+    const page = this.#page;
+    const { session, deadlines, deps, order, times } = this;
+    const options = this.#options;
+    const [{ picture }] = taken;
+    const { content, width, height, diagnostics } = picture;
+    const guard = await this.#guard;
+    const warnings = [...page.tolerance.warnings, ...(await warningsOf(page, options, { picture, missing: this.#missing }))];
+    const changed = options.explain || order.debug !== undefined ? await deadlines.orEnd(explain(page, guard)) : null;
+    if (changed !== null) order.debug?.note({ step: 'changed', ...changed });
+    if (options.inspectPage) times.enter('inspect', 90);
+    const timeoutMs = Math.min(INSPECT_MS, Math.max(INSPECT_MIN_MS, deadlines.budgetEndsAt + INSPECT_GRACE_MS - monotonicNow()));
+    const facts = this.#facts === null ? {} : await deadlines.orEnd(this.#facts.finish(shown));
+    const inspection = options.inspectPage ? { ...(await deadlines.orEnd(deps.inspect(session, { timeoutMs }))), ...facts } : null;
+    const stages = times.stages(taken.length === 1 ? { picture: picture.timings } : {});
+    order.onStages?.(stages);
+    return {
+      content,
+      format: options.document === 'html' ? 'html' : options.format,
+      captures: this.#several ? taken.map(toNamedPicture) : null,
+      width,
+      height,
+      finalUrl: finalUrl(session, shown, options),
+      blockedRequests: guard.blockedRequests + session.captureProxy.refusedCount,
+      warnings,
+      changed,
+      diagnostics,
+      inspection,
+      ...((options.document ?? null) === null ? {} : { response: { status: shown.response?.status ?? null } }),
+      timings: timingsOf(stages),
+    };
+  }
+
+  /** The time limit of a picture of the view, in ms by `monotonicNow`. */
+  get #viewDeadline(): number {
+    return Math.min(this.deadlines.endsAt, this.deadlines.budgetEndsAt + PICTURE_GRACE_MS);
+  }
+
+  async #idleAgain(): Promise<void> {
+    if (this.#options.waitForIdle) await waitForIdle(this.#page, ADVANCE_AGAIN_MS);
+  }
+
+  async #answerBanners(): Promise<boolean> {
+    const guard = await this.#guard;
+    const banner = await this.deadlines.withinBudget(guard.answerBanners(this.deadlines.signal));
+    return banner !== TIMED_OUT && banner.outcome !== 'none';
+  }
+
+  /** Called again after each wait that gave the page time to show another banner. */
+  async #clearBanners(): Promise<void> {
+    if (await this.#answerBanners()) await this.#idleAgain();
+  }
+}
+
+function browserNotReady({ timeout }: Deadlines): CaptureError {
+  return new CaptureError({
+    code: 'render_timeout',
+    message: `The browser was not ready for the page within \`timeout\` (${timeout} ms). It may be busy with other pages.`,
+    details: { waited_for: 'browser' },
+  });
+}
+
+/** Other captures do not load what reads facts. */
+async function openFacts(page: OpenPage, annotate: boolean): Promise<FactsReader> {
+  const { FactsReader } = await import('./inspect/facts-reader.js');
+  return new FactsReader(page, annotate);
+}
+
+/**
+ * Reloads the page in real time, for servers that refuse requests from a page whose clock is ahead.
+ * @throws DocumentReplaced always
+ */
+async function loadInRealTime(page: OpenPage, shown: DocumentState): Promise<never> {
+  const { session, main, deadlines } = page;
+  page.realTime = true;
+  await session.cdp.send('Page.reload');
+  const replaced = main.until(() => main.current !== shown);
+  await deadlines.withinBudget(replaced);
+  throw new DocumentReplaced('the page is loaded again in real time');
+}
+
+function toNamedPicture({ name, options, picture, tolerated }: TakenPicture): NamedPicture {
+  const { content, width, height, diagnostics } = picture;
+  const warnings = [...tolerated, ...pictureWarnings(picture, options)];
+  return { name: name ?? '', content, format: options.format, width, height, diagnostics, warnings };
+}
+
+/** The document's current address, including changes by scripts and the fragment. */
+function finalUrl(session: PageSession, shown: DocumentState, options: CaptureOptions): string {
+  const current = session.page.url();
+  return shownAddress(/^https?:/.test(current) ? current : shown.address, options);
+}
