@@ -7,6 +7,7 @@ import {
   hasVisibleStyle,
   isPage,
   matches,
+  pageBoxes,
   pageScroller,
   textBox,
 } from './dom.js';
@@ -90,8 +91,10 @@ export function boxOf(target: Element): ElementBox {
 }
 
 /** A box of the view in CSS px of the page. */
-export function onPage({ left, top, right, bottom }: ElementBox): ElementBox {
-  const { scrollLeft, scrollTop } = pageScroller();
+export function onPage(
+  { left, top, right, bottom }: ElementBox,
+  { scrollLeft, scrollTop }: Pick<Element, 'scrollLeft' | 'scrollTop'> = pageScroller(),
+): ElementBox {
   return { left: left + scrollLeft, top: top + scrollTop, right: right + scrollLeft, bottom: bottom + scrollTop };
 }
 
@@ -108,6 +111,14 @@ export function pageLeft(): number {
   const scroller = pageScroller();
   const isRtl = getComputedStyle(body() ?? scroller).direction === 'rtl';
   return isRtl ? scroller.clientWidth - scroller.scrollWidth : 0;
+}
+
+/** The first column of the page, and the one after its last, in CSS px. */
+export function pageColumns(): Pick<ElementBox, 'left' | 'right'> {
+  const { clientWidth, scrollWidth } = pageScroller();
+  // Content beside a view that does not scroll horizontally is not part of the page.
+  const cuts = pageBoxes().some((box) => /hidden|clip/.test(getComputedStyle(box).overflowX));
+  return cuts ? { left: 0, right: clientWidth } : { left: pageLeft(), right: pageLeft() + scrollWidth };
 }
 
 /** Whether scrolling cannot reach the box, because it is above or before the page's origin. */

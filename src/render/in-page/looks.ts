@@ -1,5 +1,16 @@
-import { type ElementBox, isClippedAway } from './boxes.js';
-import { alphaOf, eachElement, flatTreeParent, force, hasVisibleStyle, isPage, pageScroller, viewHeight } from './dom.js';
+import { type ElementBox, isClippedAway, onPage, pageColumns } from './boxes.js';
+import {
+  alphaOf,
+  documentProperty,
+  eachElement,
+  flatTreeParent,
+  force,
+  hasVisibleStyle,
+  isPage,
+  pageScroller,
+  shadowRootOf,
+  viewHeight,
+} from './dom.js';
 
 /**
  * What a person sees while scrolling through a page. Some pages remove or hide parts again outside the view, as virtual lists and
@@ -41,6 +52,9 @@ export const LOOKS_MAX = 300;
 const SIGHTS_MAX = 200_000;
 /** Differences of opacity that nobody sees. */
 const OPACITY_SLACK = 0.1;
+/** Filters that make a part illegible, and the opacity that it counts as having. */
+const HIDING_FILTER = /blur\(([4-9]|\d\d)|(opacity|brightness)\(0(\.[0-4]\d*)?\)/;
+const BLURRED = 0.5;
 /** A part of which less is left has been collapsed. */
 const LEFT_MIN = 0.5;
 const REPLACED = /^(img|svg|canvas|video|iframe|frame|embed|object|input|textarea|select|button|progress|meter|hr|math)$/;
@@ -50,13 +64,13 @@ let sightsKept = 0;
 
 /** Notes each part that the view shows. */
 export function look(): void {
-  if (looks.length >= LOOKS_MAX || sightsKept > SIGHTS_MAX) return;
+  if (isIncomplete()) return;
   const { scrollTop: top } = pageScroller();
   const bottom = top + viewHeight();
   const sights = new Map<Element, Sight>();
   const states = new Map<Element, State>();
   const see = observer();
-  eachElement(ELEMENTS_MAX, (element) => {
+  eachNearView((element) => {
     const sight = see(element, { top, bottom });
     if (sight === null) return;
     sights.set(element, sight);
@@ -65,6 +79,90 @@ export function look(): void {
   });
   sightsKept += sights.size;
   looks.push({ top, bottom, sights, states });
+}
+
+/** Longer documents are not searched far from the view, since each box takes 3 µs. */
+const SEARCHED_MAX = 3_000;
+/** The number of siblings of which only the outer two are tested first. */
+const SIBLINGS = 16;
+
+/** Visits the elements in the view. Far from it, in a long document, those inside a box that they do not overflow are passed over. */
+function eachNearView(visit: (element: Element) => void): void {
+  const isLong = document.getElementsByTagName('*').length > SEARCHED_MAX;
+  const view = viewHeight();
+  const rest: Node[] = [documentProperty('documentElement')];
+  let left = ELEMENTS_MAX;
+  for (let parent = rest.pop(); parent !== undefined && left > 0; parent = rest.pop()) {
+    const children = childrenOf(parent);
+    left -= children.length;
+    for (const child of isLong ? nearView(children, view) : children) {
+      visit(child);
+      const shadow = shadowRootOf(child);
+      rest.push(child, ...(shadow === null ? [] : [shadow]));
+    }
+  }
+}
+
+function childrenOf(parent: Node): Element[] {
+  const walker = document.createTreeWalker(parent, NodeFilter.SHOW_ELEMENT);
+  const found: Element[] = [];
+  for (let at = walker.firstChild(); at !== null; at = walker.nextSibling()) found.push(at as Element);
+  return found;
+}
+
+function nearView(siblings: Element[], view: number): Element[] {
+  const near: Element[] = [];
+  for (let from = 0; from < siblings.length; from += SIBLINGS) {
+    const some = siblings.slice(from, from + SIBLINGS);
+    const side = some.length < SIBLINGS ? 0 : farAway(some[0], view);
+    if (side === 0 || side !== farAway(some.at(-1), view)) near.push(...some.filter((one) => farAway(one, view) === 0));
+  }
+  return near;
+}
+
+/** -1 for an element that is more than half a view above the view, 1 for one below, else 0. */
+function farAway(element: Element | undefined, view: number): number {
+  const { top = 0, bottom = 0, width = 0, height = 0 } = element?.getBoundingClientRect() ?? {};
+  if (width * height === 0) return 0;
+  if (top > 1.5 * view) return 1;
+  return bottom < -view / 2 && top + (element?.scrollHeight ?? 0) < -view / 2 ? -1 : 0;
+}
+
+/** The height and width from which a part counts that no look has shown, in CSS px. */
+const UNSEEN_MIN_PX = 40;
+const UNSEEN_STOPS_MAX = 40;
+/** The distance between two scroll positions at which a part is in the middle of the view, as a share of the view's height. */
+const MIDDLE_SHARE = 1 / 16;
+
+/**
+ * Some pages show a part only while all of it, or the middle of the view, is reached.
+ * @returns scroll positions, from the last one, with parts in the middle that no look has shown, at most UNSEEN_STOPS_MAX
+ */
+export function unseenAt(): number[] {
+  look();
+  const seen = new Set(looks.flatMap(({ sights }) => [...sights.keys()]));
+  const { scrollHeight } = pageScroller();
+  const last = Math.max(0, scrollHeight - viewHeight());
+  const columns = pageColumns();
+  const stops = looks.map(({ top }) => top);
+  const found: number[] = [];
+  eachElement(ELEMENTS_MAX, (element) => {
+    if (seen.has(element) || found.length >= UNSEEN_STOPS_MAX || !mayAppear(element)) return;
+    const box = onPage(element.getBoundingClientRect());
+    const parent = flatTreeParent(element);
+    const isAway = areaOf(box) < 1 || box.right <= columns.left || box.left >= columns.right;
+    const { top, bottom } = isAway && parent !== null ? onPage(parent.getBoundingClientRect()) : box;
+    const at = Math.max(0, Math.min(last, (top + bottom - viewHeight()) / 2));
+    if ([...stops, ...found].every((one) => Math.abs(one - at) > viewHeight() * MIDDLE_SHARE)) found.push(at);
+  });
+  return found.sort((a, b) => b - a);
+}
+
+/** Whether an element takes up room on the page, and shows something, or is empty as if it were to be filled. */
+function mayAppear(element: HTMLElement): boolean {
+  const { offsetWidth, offsetHeight, childNodes } = element;
+  if (!(offsetWidth >= UNSEEN_MIN_PX && offsetHeight >= UNSEEN_MIN_PX) || isPage(element)) return false;
+  return childNodes.length === 0 || showsSomething(element);
 }
 
 /** Attributes that decide how an element looks, as scripts change them. */
@@ -154,35 +252,49 @@ export function rangesElsewhere(): { ranges: PageRange[]; isAll: boolean } {
   const parts = missingParts();
   const ranges: PageRange[] = [];
   let isAll = true;
-  let y = Number.NEGATIVE_INFINITY;
-  for (let next = 0; next < parts.length && ranges.length < LOOKS_MAX; ) {
-    y = Math.max(y, parts[next]?.top ?? y);
-    const beside = parts.filter(({ top, bottom }) => top <= y && bottom > y);
-    const shows = ({ top, bottom }: Look) => y >= top && y < bottom;
-    const best = looks.filter(shows).map((one) => ({ one, area: beside.reduce((sum, part) => sum + (part.areas.get(one) ?? 0), 0) }));
-    const { one } = best.reduce((a, b) => (b.area > a.area ? b : a), { one: null as Look | null, area: 0 });
-    if (one !== null) {
-      isAll &&= beside.every((part) => part.areas.has(one));
-      const unseen = parts.filter((part) => part.top > y && !part.areas.has(one)).map(({ top }) => top);
-      const seen = parts.filter((part) => part.top < one.bottom && part.bottom > y && part.areas.has(one)).map(({ bottom }) => bottom);
-      const end = Math.min(one.bottom, greatest(seen), least(unseen));
-      const last = ranges.at(-1);
-      if (last !== undefined && last.at === one.top && last.bottom === y) last.bottom = end;
-      else ranges.push({ top: y, bottom: end, at: one.top });
-      y = Math.max(end, y + 1);
-    } else y = Math.min(least(beside.map(({ bottom }) => bottom)), least(parts.flatMap(({ top }) => (top > y ? [top] : []))));
-    while (next < parts.length && (parts[next]?.bottom ?? 0) <= y) next++;
+  let beside: MissingPart[] = [];
+  let next = 0;
+  for (let y = parts[0]?.top; y !== undefined; ) {
+    for (let part = parts[next]; part !== undefined && part.top <= y; part = parts[next]) {
+      beside.push(part);
+      next++;
+    }
+    beside = beside.filter(({ bottom }) => bottom > (y ?? 0));
+    if (ranges.length >= LOOKS_MAX) return { ranges, isAll: false };
+    const one = bestLook(beside, y);
+    if (one === null) {
+      y = parts[next]?.top;
+      continue;
+    }
+    isAll &&= beside.every(({ areas }) => areas.has(one));
+    // The rows of a part above or below the view are captured as it is in the nearest one.
+    let end = y < one.top ? one.top : y < one.bottom ? one.bottom : Number.POSITIVE_INFINITY;
+    let seenTo = beside.reduce((to, { areas, bottom }) => (areas.has(one) ? Math.max(to, bottom) : to), y);
+    for (let at = next; (parts[at]?.top ?? end) < end; at++) {
+      const { areas, top, bottom } = parts[at] as MissingPart;
+      if (areas.has(one)) seenTo = Math.max(seenTo, bottom);
+      else end = top;
+    }
+    end = Math.min(end, seenTo);
+    const last = ranges.at(-1);
+    if (last !== undefined && last.at === one.top && last.bottom === y) last.bottom = end;
+    else ranges.push({ top: y, bottom: end, at: one.top });
+    y = end;
   }
-  return { ranges, isAll: isAll && ranges.length < LOOKS_MAX };
+  return { ranges, isAll };
 }
 
-/** There may be more values than a function takes arguments. */
-function least(values: readonly number[]): number {
-  return values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
-}
-
-function greatest(values: readonly number[]): number {
-  return values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+/** Of the looks nearest to a position, the one that shows most of the parts there. */
+function bestLook(parts: MissingPart[], y: number): Look | null {
+  const distance = ({ top, bottom }: Look) => Math.max(0, top - y, y + 1 - bottom);
+  const areas = new Map<Look, number>();
+  for (const part of parts) for (const [one, area] of part.areas) areas.set(one, (areas.get(one) ?? 0) + area);
+  let best: Look | null = null;
+  for (const [one, area] of areas) {
+    const isNearer = best === null || distance(one) < distance(best);
+    if (isNearer || (best !== null && distance(one) === distance(best) && area > (areas.get(best) ?? 0))) best = one;
+  }
+  return best;
 }
 
 /** A part that the page, at its top, does not show as it was seen. */
@@ -277,25 +389,21 @@ interface Around {
   isPinned: boolean;
 }
 
-const EVERYWHERE: ElementBox = { left: -Infinity, top: -Infinity, right: Infinity, bottom: Infinity };
-
 /** A function that tells how an element is seen at present; null for one that shows nothing itself, and for pinned ones, which have rules of their own. */
 function observer() {
   const { scrollLeft, scrollTop } = pageScroller();
   const known = new Map<Element, Around>();
-  const boxOf = (element: Element): ElementBox => {
-    const { left, top, right, bottom } = element.getBoundingClientRect();
-    return { left: left + scrollLeft, top: top + scrollTop, right: right + scrollLeft, bottom: bottom + scrollTop };
-  };
+  const page = { opacity: 1, clip: { ...pageColumns(), top: Number.NEGATIVE_INFINITY, bottom: Number.POSITIVE_INFINITY }, isPinned: false };
+  const boxOf = (element: Element) => onPage(element.getBoundingClientRect(), { scrollLeft, scrollTop });
   const aroundOf = (element: Element | null): Around => {
-    if (element === null || isPage(element)) return { opacity: 1, clip: EVERYWHERE, isPinned: false };
+    if (element === null || isPage(element)) return page;
     const before = known.get(element);
     if (before !== undefined) return before;
     const { opacity, clip, isPinned } = aroundOf(flatTreeParent(element));
     const style = getComputedStyle(element);
     const clips = style.overflowX !== 'visible' && style.display !== 'inline' && style.display !== 'contents';
     const around = {
-      opacity: opacity * Number(style.opacity),
+      opacity: opacity * Number(style.opacity) * (HIDING_FILTER.test(style.filter) ? BLURRED : 1),
       clip: isClippedAway(style) ? NOWHERE : clips ? common(clip, boxOf(element)) : clip,
       isPinned: isPinned || /fixed|sticky/.test(style.position),
     };
@@ -325,11 +433,18 @@ function common(one: ElementBox, other: ElementBox): ElementBox {
 }
 
 /** Whether the element has text, an image, a background or a border of its own. */
-function showsSomething(element: Element): boolean {
+export function showsSomething(element: Element): boolean {
   if (REPLACED.test(element.localName) || ownText(element) !== '') return true;
   const { backgroundColor, backgroundImage, borderTopWidth, borderBottomWidth, boxShadow } = getComputedStyle(element);
   if (alphaOf(backgroundColor) > 0 || backgroundImage !== 'none' || boxShadow !== 'none') return true;
-  return borderTopWidth !== '0px' || borderBottomWidth !== '0px';
+  return borderTopWidth !== '0px' || borderBottomWidth !== '0px' || pseudoOpacity(element) >= OPACITY_SLACK;
+}
+
+/** The opacity of what CSS writes or draws into an empty element, such as the icon of a font; 0 for nothing. */
+function pseudoOpacity(element: Element): number {
+  if (element.childNodes.length > 0) return 0;
+  const styles = ['::before', '::after'].map((name) => getComputedStyle(element, name));
+  return Math.max(...styles.map(({ content, opacity }) => (/^(none|normal)$/.test(content) ? 0 : Number(opacity))));
 }
 
 const TEXT_MAX = 200;

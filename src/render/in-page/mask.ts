@@ -31,7 +31,7 @@ export function boxes(selectors: string[], shown: ElementBox | null, most: numbe
   const found: ElementBox[] = [];
   for (const match of new Map(selectors.flatMap((one) => findDeep(one).found).map((each) => [each.element, each])).values()) {
     if (found.length > most) break;
-    for (const box of boxesOf(match, seen).map(onPage)) if (overlaps(box, seen)) found.push(box);
+    for (const box of boxesOf(match, seen).map((box) => onPage(box))) if (overlaps(box, seen)) found.push(box);
   }
   return { boxes: found.slice(0, most + 1), view: { left, top, zoom: scale } };
 }

@@ -1,5 +1,5 @@
-import { pageLeft } from './boxes.js';
-import { all, eachElement, pageBoxes, pageScroller, trees, viewHeight } from './dom.js';
+import { pageColumns } from './boxes.js';
+import { all, eachElement, pageScroller, trees, viewHeight } from './dom.js';
 import { finishMotion, finiteMotion, passFrames, sleep } from './frames.js';
 import { look } from './looks.js';
 import { runsScript } from './readiness.js';
@@ -32,8 +32,6 @@ interface ScrollStep {
 
 export function measure(): PageExtent {
   const scroller = pageScroller();
-  // Content beside a view that does not scroll horizontally is not part of the page.
-  const cuts = pageBoxes().some((box) => /hidden|clip/.test(getComputedStyle(box).overflowX));
   return {
     pageHeight: scroller.scrollHeight,
     viewHeight: viewHeight(),
@@ -41,8 +39,7 @@ export function measure(): PageExtent {
     zoom: visualViewport?.scale ?? 1,
     scrollY: scroller.scrollTop,
     scrollX: scroller.scrollLeft,
-    left: cuts ? 0 : pageLeft(),
-    right: cuts ? scroller.clientWidth : pageLeft() + scroller.scrollWidth,
+    ...pageColumns(),
   };
 }
 

@@ -1,6 +1,6 @@
-import { alphaOf, flatTreeChildren, textBox } from './dom.js';
+import { flatTreeChildren, textBox } from './dom.js';
 import { contentOf, inner, keep } from './expand.js';
-import { isIncomplete, LOOKS_MAX, type PageRange, rangesElsewhere } from './looks.js';
+import { isIncomplete, LOOKS_MAX, type PageRange, rangesElsewhere, showsSomething } from './looks.js';
 import { expansions } from './scrollers.js';
 
 /**
@@ -88,14 +88,9 @@ function showsBelow(list: HTMLElement, edge: number): boolean {
     const children = [...flatTreeChildren(node)];
     const box = node.getBoundingClientRect();
     // A box around all rows says nothing of them.
-    const isRow = children.length === 0 || (box.height < FILLS_MIN * list.getBoundingClientRect().height && hasBackground(node));
+    const isRow = children.length === 0 || (box.height < FILLS_MIN * list.getBoundingClientRect().height && showsSomething(node));
     if (isRow && box.bottom > edge) return true;
     left.push(...children);
   }
   return false;
-}
-
-function hasBackground(element: Element): boolean {
-  const { backgroundColor, backgroundImage } = getComputedStyle(element);
-  return alphaOf(backgroundColor) > 0 || backgroundImage !== 'none';
 }

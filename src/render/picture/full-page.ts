@@ -58,9 +58,8 @@ export async function scrollThrough(timed: TimedPage, options: CaptureOptions, h
     ? { steps: 0, seen: start.pageHeight, isLate: false }
     : await scrollDown(timed, page, { options, start, deadline: how.deadline });
   if (steps > 0) {
-    const since = performance.now();
-    await page.call('scroll.step', { to: 0 });
-    await waitForReaction(timed, since, { isDrawn: true });
+    for (const to of await page.call('looks.unseenAt')) if (monotonicNow() < how.deadline) await stepTo(timed, page, { to, options });
+    await stepTo(timed, page, { to: 0, options });
   }
   await how.waitForIdle();
   const { pageHeight } = await page.call('scroll.measure');
@@ -133,13 +132,18 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
       if (grown <= pageHeight + 1) return { steps, seen, isLate: false };
     }
     since = performance.now();
-    await page.call('scroll.step', { to: scrollY + step });
-    if (options.fullPageScrollDelay === null) await waitForReaction(timed, since, { isDrawn: true });
-    else await advanceTime(timed, options.fullPageScrollDelay, { realMs: options.fullPageScrollDelay, holds: false });
+    await stepTo(timed, page, { to: scrollY + step, options });
     at = await page.call('scroll.measure');
     steps++;
     stuck = at.scrollY <= scrollY && at.pageHeight <= pageHeight ? stuck + 1 : 0;
   }
+}
+
+async function stepTo(timed: TimedPage, page: BoundedPage, { to, options }: { to: number; options: CaptureOptions }): Promise<void> {
+  const since = performance.now();
+  await page.call('scroll.step', { to });
+  if (options.fullPageScrollDelay === null) await waitForReaction(timed, since, { isDrawn: true });
+  else await advanceTime(timed, options.fullPageScrollDelay, { realMs: options.fullPageScrollDelay, holds: false });
 }
 
 /**

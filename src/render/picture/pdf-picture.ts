@@ -26,6 +26,7 @@ import {
   measurePage,
   type Picture,
   type PictureOrder,
+  regionInView,
   setDensity,
   takeBand,
   takeRows,
@@ -200,12 +201,10 @@ async function keepDrawings(order: PictureOrder): Promise<void> {
   const { page } = order;
   const boxes = await page.call('print.drawingBoxes');
   if (boxes.length === 0) return;
-  const { view } = order.options;
   await page.call('undo.begin');
   const pictures: string[] = [];
   for (const box of boxes) {
-    const measured = await measurePage(page);
-    const region = { page: measured, box, density: view.deviceScaleFactor, limited: false, isCut: false };
+    const region = regionInView(order, await measurePage(page), box);
     pictures.push((await takeBand(order, region, { from: box.top, to: box.bottom, mostPixels: BAND_PIXELS })).png.toString('base64'));
   }
   await page.call('undo.restore');

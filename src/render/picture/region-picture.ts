@@ -224,6 +224,11 @@ export interface Region {
   isCut: boolean;
 }
 
+/** A part of the view, which fits any format. */
+export function regionInView({ options: { view } }: PictureOrder, page: MeasuredPage, box: ElementBox): Region {
+  return { page, box, density: view.deviceScaleFactor, limited: false, isCut: false };
+}
+
 /**
  * The region at the highest density that fits the format. The density is set before the first capture, since a page may
  * change its layout with it.

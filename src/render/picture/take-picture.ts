@@ -25,6 +25,7 @@ import {
   measurePage,
   type Picture,
   type PictureOrder,
+  regionInView,
   setDensity,
   takeRegion,
   takeShot,
@@ -287,7 +288,7 @@ export async function takeView(order: PictureOrder, encoding: Encoding, mostPixe
     const measured = await measurePage(page);
     const { scrollX: left, scrollY: top, view: shown } = measured;
     const box = { left, right: left + shown.right - shown.left, top, bottom: top + shown.height };
-    const region = { page: measured, box, density, limited: false, isCut: false };
+    const region = regionInView(order, measured, box);
     const how = { encoding, algorithm: 'native', stoppedReason: 'viewport', truncated: false, mostPixels } as const;
     // A phone that shows a whole desktop page places its fixed elements elsewhere in captures beyond the view.
     if (measured.zoom === 1) {

@@ -44,13 +44,27 @@ it.each([
   expect(lacksContent).toBe(false);
 });
 
-it('blocks are captured where enough of them was in view', async () => {
-  const { content } = await take(browser, toggled(whileInView('{threshold:.5}'), 640), {
+it('blocks are captured where each of them was seen best, whatever shows and hides it', async () => {
+  const kinds = ['half', 'whole', 'middle', 'blurred', 'aside', 'slow', 'drawn'];
+  const html = `<!doctype html><style>body{margin:0;overflow-x:hidden}section{padding:110px 0;background:#eee}.r{height:640px;width:500px;margin:auto;background:red}
+    .half,.whole,.middle,.slow{opacity:0}.blurred{filter:blur(40px)}.aside{transform:translateX(-200vw)}.r.drawn{background:none}
+    .half.in,.whole.in,.middle.in{opacity:1}.blurred.in{filter:none}.in .aside{transform:none}.drawn.in::before{content:'';display:block;height:100%;background:red}</style>
+    ${kinds.map((kind) => `<section><div class="r ${kind}"></div></section>`).join('')}
+    <script>const of = (kind) => document.querySelector('.' + kind);
+      const watch = (one, threshold, show) => new IntersectionObserver((all) => show(all.at(-1).intersectionRatio >= threshold), { threshold }).observe(one);
+      const toggle = (one) => (isIn) => one.classList.toggle('in', isIn);
+      for (const [kind, threshold] of [['half', .5], ['whole', 1], ['blurred', .5], ['drawn', .5]]) watch(of(kind), threshold, toggle(of(kind)));
+      watch(of('aside').parentNode, .5, toggle(of('aside').parentNode));
+      let since = 0; const fade = () => { const share = Math.min(1, (performance.now() - since) / 600); of('slow').style.opacity = share; if (share < 1 && since > 0) requestAnimationFrame(fade) };
+      watch(of('slow'), .2, (isIn) => { since = isIn ? performance.now() : 0; isIn ? fade() : of('slow').style.opacity = 0 });
+      addEventListener('scroll', () => { const { top, bottom } = of('middle').getBoundingClientRect(); toggle(of('middle'))(Math.abs(top + bottom - innerHeight) < 100) });
+    </script>`;
+  const { content, diagnostics } = await take(browser, html, {
     full_page: true,
     viewport: { width: 1_280, height: 720, deviceScaleFactor: 1 },
   });
-  const heights = await redBlocks(content);
-  expect(heights.reduce((sum, height) => sum + height, 0)).toBe(8 * 640);
+  expect(await redBlocks(content)).toEqual(kinds.map(() => 640));
+  expect(diagnostics.truncated).toBe(false);
 });
 
 it('rows that exist only in view are in a full page', async () => {
