@@ -1,3 +1,5 @@
+import { cachedTrees } from './dom-cache.js';
+
 /** Waits for frames, and moves animations to their end. */
 
 /** Asks for frames, in a browser that draws only when it is told to (launch/frame-source.ts). */
@@ -50,7 +52,8 @@ const ROUNDS = 3;
 
 /** Running transitions and animations that end by themselves. */
 export function finiteMotion(): Animation[] {
-  return document.getAnimations().filter((animation) => isRunning(animation) && !isEndless(animation));
+  const running = cachedTrees().flatMap((tree) => tree.getAnimations());
+  return running.filter((animation) => isRunning(animation) && !isEndless(animation));
 }
 
 export function isRunning({ timeline, playState }: Animation): boolean {

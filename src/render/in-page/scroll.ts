@@ -1,5 +1,6 @@
 import { pageColumns } from './boxes.js';
-import { all, eachElement, pageScroller, trees, viewHeight } from './dom.js';
+import { all, eachElement, pageScroller, viewHeight } from './dom.js';
+import { cachedTrees } from './dom-cache.js';
 import { finishMotion, finiteMotion, passFrames, sleep } from './frames.js';
 import { look } from './looks.js';
 import { runsScript } from './readiness.js';
@@ -82,12 +83,12 @@ const observer = new MutationObserver(() => {
 function watch(): void {
   observer.disconnect();
   hasChanged = false;
-  const watched = trees();
+  const watched = cachedTrees();
   watchedTrees = watched.length;
   for (const tree of watched) observer.observe(tree, { subtree: true, childList: true, attributes: true });
 }
 
 /** Whether the content has changed since the last step began. Observers of what has changed are called only in later frames. */
 export function hasReacted(): boolean {
-  return hasChanged || observer.takeRecords().length > 0 || trees().length !== watchedTrees;
+  return hasChanged || observer.takeRecords().length > 0 || cachedTrees().length !== watchedTrees;
 }

@@ -24,9 +24,11 @@ export function flattenTransforms(): void {
   moved = found;
   if (getComputedStyle(found).position !== 'static') keep(found, 'top', '0');
   forceByAnimation(found, { transform: 'none' });
-  // Fading slides are stacked on each other, and all but one are transparent.
-  for (const child of inFlow(found))
-    if (getComputedStyle(child).transform !== 'none') forceByAnimation(child, { transform: 'none', opacity: '1' });
+  // Fading slides are stacked on each other, and all but one are transparent. Locomotive hides those beyond the view.
+  for (const child of inFlow(found)) {
+    const { transform, opacity } = getComputedStyle(child);
+    if (transform !== 'none' || opacity === '0') forceByAnimation(child, { transform: 'none', opacity: '1' });
+  }
   repeatFlattening();
 }
 
@@ -75,7 +77,9 @@ function isMoved(element: HTMLElement): boolean {
   if (transform !== 'none') return isDownward(transform);
   if (position === 'relative' && top !== 'auto' && touchAction === 'none') return true;
   const children = element.childElementCount > 1 ? inFlow(element) : [];
-  return children.length > 1 && children.every((child) => isDownward(getComputedStyle(child).transform));
+  const styles = children.map((child) => getComputedStyle(child));
+  const isEach = styles.every(({ transform, opacity }) => isDownward(transform) || (transform === 'none' && opacity === '0'));
+  return children.length > 1 && isEach && styles.some(({ transform }) => transform !== 'none');
 }
 
 /** Whether the transform is a translation without a horizontal part. */

@@ -45,7 +45,7 @@ it.each([
 });
 
 it('blocks are captured where each of them was seen best, whatever shows and hides it', async () => {
-  const kinds = ['half', 'whole', 'middle', 'blurred', 'aside', 'slow', 'drawn'];
+  const kinds = ['half', 'whole', 'middle', 'blurred', 'aside', 'slow', 'drawn', 'shadow'];
   const html = `<!doctype html><style>body{margin:0;overflow-x:hidden}section{padding:110px 0;background:#eee}.r{height:640px;width:500px;margin:auto;background:red}
     .half,.whole,.middle,.slow{opacity:0}.blurred{filter:blur(40px)}.aside{transform:translateX(-200vw)}.r.drawn{background:none}
     .half.in,.whole.in,.middle.in{opacity:1}.blurred.in{filter:none}.in .aside{transform:none}.drawn.in::before{content:'';display:block;height:100%;background:red}</style>
@@ -57,6 +57,9 @@ it('blocks are captured where each of them was seen best, whatever shows and hid
       watch(of('aside').parentNode, .5, toggle(of('aside').parentNode));
       let since = 0; const fade = () => { const share = Math.min(1, (performance.now() - since) / 600); of('slow').style.opacity = share; if (share < 1 && since > 0) requestAnimationFrame(fade) };
       watch(of('slow'), .2, (isIn) => { since = isIn ? performance.now() : 0; isIn ? fade() : of('slow').style.opacity = 0 });
+      const shadow = of('shadow').attachShadow({ mode: 'open' }); of('shadow').style.background = 'none';
+      shadow.innerHTML = '<style>i{display:block;height:640px;background:red;opacity:0;transition:opacity .5s}.in{opacity:1}</style><i></i>';
+      watch(of('shadow'), .5, toggle(shadow.lastChild));
       addEventListener('scroll', () => { const { top, bottom } = of('middle').getBoundingClientRect(); toggle(of('middle'))(Math.abs(top + bottom - innerHeight) < 100) });
     </script>`;
   const { content, diagnostics } = await take(browser, html, {
