@@ -24,7 +24,7 @@ export type Engines = Readonly<Record<Category, FiltersEngine>> & {
 
 /**
  * The library's options, also used by scripts/build-rules.mjs. Its slow integrity check is off, since stored engines have
- * their own checksum; its optimizer is off, since `getRegex` below supports no joined patterns.
+ * their own checksum; its optimizer is off, since `linearRegex` below supports no joined patterns.
  */
 export const ENGINE_OPTIONS = options;
 
@@ -61,6 +61,7 @@ export function builtInEngines(builtIn: BuiltInRules): Engines {
 }
 
 export function engineSet(of: (category: Category) => FiltersEngine, ownExceptions: Engines['ownExceptions']): Engines {
+  matchInLinearTime();
   const engines = Object.fromEntries(CATEGORIES.map((category) => [category, of(category)])) as Record<Category, FiltersEngine>;
   return { ...engines, ownExceptions };
 }
@@ -136,16 +137,19 @@ export function refusalOf(engines: Engines, on: readonly Category[], ask: Ask): 
   return null;
 }
 
-const patternOf = Object.getOwnPropertyDescriptor(NetworkFilter.prototype, 'getRegex')?.value as (this: NetworkFilter) => RegExp;
+const { getRegex } = NetworkFilter.prototype;
 
 /**
  * Makes the library match rules with wildcards in linear time. Its own regular expressions are exponential in the number of
- * wildcards, and both list and URL may be hostile.
+ * wildcards (@ghostery/adblocker 2.18.2, compileRegex), and both list and URL may be hostile. An engine makes its rules itself,
+ * as it needs them, so that only their prototype can be changed.
  */
-NetworkFilter.prototype.getRegex = function getRegex(this: NetworkFilter): RegExp {
-  if (this.regex === undefined && !this.isFullRegex() && this.filter?.includes('*')) this.regex = wildcardPattern(this, this.filter);
-  return this.regex ?? patternOf.call(this);
-};
+function matchInLinearTime(): void {
+  NetworkFilter.prototype.getRegex = function linearRegex(): RegExp {
+    if (this.regex === undefined && !this.isFullRegex() && this.filter?.includes('*')) this.regex = wildcardPattern(this, this.filter);
+    return this.regex ?? getRegex.call(this);
+  };
+}
 
 /** A lookahead never backtracks, so the text between two wildcards is matched at its first occurrence only. */
 function wildcardPattern(rule: NetworkFilter, text: string): RegExp {
