@@ -154,9 +154,9 @@ const BROWSER = {
     help: 'leave the clocks of pages alone instead of running them ahead',
     note: 'The field `real_time` does the same for one capture.',
   }),
-  frames: onOff.default(false).meta({
-    help: 'let headless shell draw only when a frame is needed (experimental)',
-    note: 'Each concurrent capture then has a browser process of its own. A page whose workers draw may fail with `render_timeout`.',
+  frames: onOff.default(true).meta({
+    help: 'let headless shell draw at its own pace instead of only when a frame is needed',
+    note: 'Two concurrent captures then share a browser process, which takes less memory and more time. Full Chromium always does so.',
   }),
   ffmpeg: optional(path).meta({
     argument: '<path>',

@@ -39,8 +39,8 @@ export interface RenderDeps extends PageCaptureDeps {
 const OWN_BROWSER_START_MS = 30_000;
 /**
  * Makes the pictures of a request, one load of the page after another within the time limits of one capture. Each load has its
- * own page session, which is always released. One that crashed together with others of its browser is repeated in a dedicated
- * browser.
+ * own page session, which is always released. One that was lost, perhaps through no fault of its page, is repeated in a
+ * dedicated browser.
  * @param signal ends the capture at once; its reason is thrown
  * @throws CaptureError with any code of a capture (decisions.md, Error codes)
  */
@@ -108,10 +108,10 @@ interface LoadOrder {
 
 async function captureLoad(deps: RenderDeps, order: RenderOrder, how: LoadOrder): Promise<Rendering> {
   return await captureOnce(deps, order, { ...how, alone: false }).catch((error: unknown) => {
-    // Another capture may have caused the failure.
+    // Another capture, or how the browser draws, may have caused the failure.
     const isShared = error instanceof CaptureError && error.cause instanceof SharedLoss;
     if (how.signal.aborted || !isShared) throw error;
-    deps.log.info({ job_id: order.id, err: error }, 'a capture was lost with others of its browser and is repeated alone');
+    deps.log.info({ job_id: order.id, err: error }, 'a capture was lost, perhaps through no fault of its page, and is repeated alone');
     return captureOnce(deps, order, { ...how, alone: true }).catch((again: unknown) => Promise.reject(crashedAgain(again)));
   });
 }

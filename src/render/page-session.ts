@@ -250,7 +250,7 @@ export function pageCrashed(cause: Error): CaptureError {
   return new CaptureError({ code: 'render_crashed', message: 'The browser page crashed during the capture.', cause });
 }
 
-/** The cause of a `render_crashed` that another capture in the same browser may have caused. */
+/** The cause of a `render_crashed` that the page itself may not have caused: the capture is repeated in a browser of its own. */
 export class SharedLoss extends Error {}
 
 /** The error for a capture that did not get a browser. */

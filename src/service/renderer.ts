@@ -47,7 +47,7 @@ export class Renderer implements AsyncDisposable {
     const { egress, log } = given;
     const executable = await provideChromium(config, given);
     const mayOwnBrowser = config.concurrency <= OWN_BROWSERS_PER_CORE_MAX * availableParallelism();
-    const framesOnDemand = config.frames && executable.drawsOnDemand === true && mayOwnBrowser;
+    const framesOnDemand = config.frames && config.clock && executable.drawsOnDemand === true && mayOwnBrowser;
     const shared = Math.min(Math.ceil(config.concurrency / PAGES_PER_BROWSER), 2 * availableParallelism());
     const browsers = framesOnDemand ? config.concurrency : shared;
     const memoryBytes = config.memoryMb * 1_000_000;

@@ -78,12 +78,11 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   const nativePerformanceNow = Performance.prototype.now;
   const nativeSetTimeout = setTimeout;
   const nativeClearTimeout = clearTimeout;
-  // Workers have no idle callbacks, and shared workers no frames.
-  const {
-    requestAnimationFrame: nativeFrameRequest,
-    requestIdleCallback: nativeIdleRequest,
-    cancelIdleCallback: nativeIdleCancel,
-  } = globalThis;
+  // Workers have none.
+  const { requestIdleCallback: nativeIdleRequest, cancelIdleCallback: nativeIdleCancel } = globalThis;
+  // A worker that asks for frames and then stops holds up those of its page for good in a browser that draws on demand (Chromium 156).
+  const nativeFrameRequest =
+    'document' in globalThis ? requestAnimationFrame : (run: FrameRequestCallback) => nativeSetTimeout(() => run(realNow()), FRAME_MS);
   const nativeReport = reportError;
   const timeStampOf = getterOf(Event.prototype, 'timeStamp');
   const { postMessage } = MessagePort.prototype;

@@ -1,3 +1,4 @@
+import { endsInTime } from './chromium-process.js';
 import type { CdpSession } from './pipe-session.js';
 
 /** The name of the function by which our program in a page asks for frames. Its argument is their number, as text. */
@@ -10,6 +11,9 @@ const SHOT_FRAMES = 3;
 const SHOT_PACE_MS = 4;
 /** How long the frame in flight may take once no more are given. */
 const LAST_FRAME_MAX_MS = 100;
+/** A frame that has not ended after as many of these, while the page has answered each time, never will. */
+const LOST_AFTER_MS = 1_000;
+const LOST_AFTER_ANSWERS = 2;
 /** More frames than our program ever waits for at once. */
 const WANTED_MAX = 10;
 
@@ -29,8 +33,14 @@ export class FrameSource {
   #frame: Promise<unknown> = Promise.resolve();
   #wake: () => void = () => {};
 
-  /** @param page a session on the page's target */
-  constructor(private readonly page: CdpSession) {
+  /**
+   * @param page a session on the page's target
+   * @param onLost called if a frame does not end although the page answers, so that the browser can draw nothing any more
+   */
+  constructor(
+    private readonly page: CdpSession,
+    private readonly onLost: () => void = () => {},
+  ) {
     page.on('Runtime.bindingCalled', ({ name, payload }) => {
       if (name === WANT_FRAMES) this.#want(Number(payload));
     });
@@ -87,12 +97,26 @@ export class FrameSource {
       this.#owed -= 1;
       // The page may have been closed, or have crashed.
       this.#frame = this.page.send('HeadlessExperimental.beginFrame').catch(() => {});
-      await this.#frame;
+      await this.#frameEnds();
       this.#owed = Math.max(0, this.#owed);
       const pace = this.#shots > 0 ? SHOT_PACE_MS : PACE_MS;
       if (this.#owed === 0) await this.#sleep(pace - (performance.now() - began));
     }
     this.#isDrawing = false;
+  }
+
+  /** A canvas that a worker draws can hold up a frame for good. A page that computes holds it up until it answers. */
+  async #frameEnds(): Promise<void> {
+    let isOver = false;
+    const ends = this.#frame.then(() => {
+      isOver = true;
+    });
+    for (let answers = 0; !isOver && answers < LOST_AFTER_ANSWERS; answers++) {
+      if (await endsInTime(ends, LOST_AFTER_MS)) return;
+      await Promise.race([ends, this.page.send('Page.getFrameTree').catch(() => ends)]);
+    }
+    if (!isOver) this.onLost();
+    await ends;
   }
 
   /** Sleeps until frames are wanted. */

@@ -44,7 +44,7 @@ export interface PoolOptions {
    * only when it is told to, if it can: several pages of it would wait for each other.
    */
   pagesPerBrowser: number;
-  /** Whether browsers may draw only when they are told to. Default: false. */
+  /** Whether browsers may draw only when they are told to, which needs `clock`. Default: false. */
   framesOnDemand?: boolean;
   /** Identifies this server's profiles, which are in the system's temporary directory, and holds the large files of its captures. */
   runDir: string;
@@ -165,10 +165,10 @@ export class BrowserPool implements AsyncDisposable {
     }
   }
 
-  /** Like `acquire`, but in a new browser that no other capture uses and that is stopped on release. */
+  /** Like `acquire`, but in a new browser that draws by itself, that no other capture uses, and that is stopped on release. */
   async acquireAlone(options: CaptureOptions, signal: AbortSignal, passage: CapturePassage = {}): Promise<PageLease> {
     const emulation = emulationOf(options, this.version, HOST);
-    const starting = this.#launch();
+    const starting = this.#launch({ drawsOnDemand: false });
     const browser = await pTimeout(starting, { milliseconds: Number.POSITIVE_INFINITY, signal }).catch((error: unknown) => {
       this.#runInBackground(starting.then((late) => late[Symbol.asyncDispose]()));
       throw new NoBrowser(signal.aborted ? signal.reason : error);
@@ -187,8 +187,8 @@ export class BrowserPool implements AsyncDisposable {
   }
 
   get #drawsOnDemand(): boolean {
-    const { executable, framesOnDemand = false, pagesPerBrowser } = this.options;
-    return framesOnDemand && pagesPerBrowser === 1 && executable.drawsOnDemand === true;
+    const { executable, framesOnDemand = false, clock = true, pagesPerBrowser } = this.options;
+    return framesOnDemand && clock && pagesPerBrowser === 1 && executable.drawsOnDemand === true;
   }
 
   get #over(): boolean {
@@ -214,7 +214,7 @@ export class BrowserPool implements AsyncDisposable {
 
   async #startFirst(): Promise<void> {
     const { sandbox, log, browsers } = this.options;
-    const launching = launchSandboxed(sandbox, (tried) => this.#launch(tried));
+    const launching = launchSandboxed(sandbox, (mode) => this.#launch({ mode }));
     // A failure is reported by this method. Stopping waits for the launch to end.
     this.#runInBackground(Promise.allSettled([launching]));
     const { started, mode, concession } = await launching;
@@ -255,10 +255,9 @@ export class BrowserPool implements AsyncDisposable {
   }
 
   /** @returns a browser that has drawn a page, and accepts no captures yet */
-  async #launch(mode = this.#mode): Promise<PooledBrowser> {
+  async #launch({ mode = this.#mode, drawsOnDemand = this.#drawsOnDemand } = {}): Promise<PooledBrowser> {
     if (mode === undefined) throw new Error('how browsers are to be confined is not known yet');
     const { executable, egress, clock = true, runDir, log } = this.options;
-    const drawsOnDemand = this.#drawsOnDemand;
     const browser = await PooledBrowser.start({
       launch: { executable, profiles: this.profiles, version: this.knownVersion, drawsOnDemand, ...mode, signal: this.#ended.signal },
       egress,

@@ -11,7 +11,7 @@ import type { CdpSession } from '../launch/pipe-session.js';
 import { busyMs, drawsWindows } from '../launch/process-table.js';
 import { INSTALL_CLOCKS } from '../launch/target-policy.js';
 import { clockScripts } from '../page/page-clock.js';
-import { type PageSession, pageCrashed, World } from '../page-session.js';
+import { type PageSession, pageCrashed, SharedLoss, World } from '../page-session.js';
 
 /** A page session that can be closed, and marked as lost when its browser crashes. */
 export interface OpenPageSession extends PageSession {
@@ -62,7 +62,7 @@ export async function openPageSession(host: PageHost, emulation: Emulation, capt
     const onClose = () => lose(new Error('the page was closed'));
     page.once('close', onClose);
     const taken = await chromium.takeOver(await context.newCDPSession(page));
-    const frames = drawsOnDemand ? new FrameSource(taken) : null;
+    const frames = drawsOnDemand ? new FrameSource(taken, () => lose(new SharedLoss('a frame of the page did not end'))) : null;
     const cdp = frames?.session ?? taken;
     // Playwright does not report a crash that precedes the end of `newPage`.
     cdp.on('Inspector.targetCrashed', () => lose(new Error('the renderer crashed')));

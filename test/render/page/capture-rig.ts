@@ -39,7 +39,7 @@ export interface RigMachine {
   executable?: Executable;
   /** False: pages keep the browser's own clock. */
   clock?: boolean;
-  /** Whether headless shell draws only when it is told to. */
+  /** False: headless shell draws at its own pace. */
   framesOnDemand?: boolean;
 }
 
@@ -147,7 +147,7 @@ async function startMachine({
   allow = ['127.0.0.1', '127.0.0.2'],
   executable = ANY_BROWSER,
   clock = true,
-  framesOnDemand = false,
+  framesOnDemand = true,
 }: RigMachine) {
   const log = silentLog();
   const runDir = await mkdtemp(join(tmpdir(), 'capture-rig-'));

@@ -1,10 +1,24 @@
 /** Pages of a browser that draws only when it is told to. Without such a browser on this machine, there is nothing to test. */
 
+import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { ofFile } from '../../fixtures/of-file.js';
 import { ANY_BROWSER } from '../install/any-browser.js';
 import { openRig, type Wish } from '../page/capture-rig.js';
 import { aPool, aSite, browserPids, NEVER, someOptions, until, visit } from './fixture.js';
+
+/** A canvas that a worker fills in 30 frames, before it does something else. */
+function drawnByWorker(then: string): string {
+  const worker = `onmessage = ({ data }) => {
+    const drawing = data.getContext('2d');
+    let drawn = 0;
+    (function draw() { drawing.fillRect(0, 0, drawn += 10, 90); if (drawn < 300) requestAnimationFrame(draw); else { ${then} } })();
+  }`;
+  return `<canvas id=far width=300 height=90></canvas><script>
+    const handed = far.transferControlToOffscreen();
+    new Worker(URL.createObjectURL(new Blob([${JSON.stringify(worker)}]))).postMessage(handed, [handed]);
+  </script>`;
+}
 
 const MOVING = `<!doctype html><style>
   @keyframes grow { from { width: 0 } to { width: 500px } }
@@ -22,13 +36,18 @@ ${'<div class=late></div>'.repeat(6)}
 </script>`;
 
 const site = await ofFile(
-  aSite({ '/moving': MOVING, '/busy': '<!doctype html><title>busy</title><script>setTimeout(() => { for (;;); }, 100)</script>' }),
+  aSite({
+    '/moving': MOVING,
+    '/worker': `<!doctype html>${drawnByWorker('')}`,
+    '/busy': '<!doctype html><title>busy</title><script>setTimeout(() => { for (;;); }, 100)</script>',
+    '/stuck': `<!doctype html><title>stuck</title>${drawnByWorker('for (;;);')}`,
+  }),
 );
 
 describe.runIf(ANY_BROWSER.drawsOnDemand)('a browser that draws on demand', () => {
   it('makes the same pictures as one that draws by itself', async () => {
-    await using onDemand = await openRig({ framesOnDemand: true });
-    await using byItself = await openRig();
+    await using onDemand = await openRig();
+    await using byItself = await openRig({ framesOnDemand: false });
     const view = { viewport: { width: 600, height: 400, deviceScaleFactor: 1 } };
     const wishes: Wish[] = [
       view,
@@ -44,9 +63,9 @@ describe.runIf(ANY_BROWSER.drawsOnDemand)('a browser that draws on demand', () =
       },
       { ...view, animate: { duration: 1_000, fps: 5 }, format: 'webp' },
     ];
-    for (const wish of wishes) {
-      const [one, other] = await Promise.all([onDemand, byItself].map((rig) => rig.capture(`${site.url}/moving`, wish)));
-      expect(one?.content.equals(other?.content ?? Buffer.alloc(0)), JSON.stringify(wish)).toBe(true);
+    for (const [path, wish] of [['/worker', view] as const, ...wishes.map((wish) => ['/moving', wish] as const)]) {
+      const [one, other] = await Promise.all([onDemand, byItself].map((rig) => rig.capture(site.url + path, wish)));
+      expect(one?.content.equals(other?.content ?? Buffer.alloc(0)), path + JSON.stringify(wish)).toBe(true);
     }
   });
 
@@ -84,5 +103,14 @@ describe.runIf(ANY_BROWSER.drawsOnDemand)('a browser that draws on demand', () =
     await using next = await visit(test, site.url);
     expect((await next.session.cdp.send('Page.captureScreenshot', { format: 'png' })).data).not.toBe('');
     expect(browserPids(test.runDir)).toEqual([browser]);
+  });
+
+  it('repeats a capture whose frame never ends, in a browser that draws by itself', async () => {
+    await using rig = await openRig();
+    const { content, warnings } = await rig.capture(`${site.url}/stuck`, { viewport: { width: 400, height: 300, deviceScaleFactor: 1 } });
+    const { data } = await sharp(content).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+    expect([...data.subarray(3 * (400 * 50 + 100)).subarray(0, 3)]).toEqual([0, 0, 0]);
+    expect(warnings).toEqual([]);
+    await rig.capture(`${site.url}/`);
   });
 });
