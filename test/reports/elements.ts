@@ -20,7 +20,16 @@ function isMark(width: number, height: number): Report['right'] {
 /** That nothing of the marked elements is left. */
 const hasNoMark: Report['right'] = async ({ content }) => expect(await blotOf(content, MARK)).toMatchObject({ pixels: 0 });
 
+const moving = (name: string) =>
+  `<style>@keyframes in{from{opacity:0}}</style>${marked(name, 100, 40).replace('style="', 'style="animation:in 9s;')}`;
+
 export const ELEMENTS: Record<string, Report> = {
+  'animations in a shadow tree, in one in a frame, and in a frame have ended': {
+    source: 'https://github.com/chromaui/chromatic-cli/issues/924',
+    page: page(`<x-a>${shadow(moving('b'))}</x-a><iframe style="border:0" srcdoc='${moving('i')}<x-b>${shadow(moving('u'))}</x-b>'></iframe>`),
+    request: {},
+    right: async ({ content }) => expect((await blotOf(content, MARK)).pixels).toBe(3 * 100 * 40),
+  },
   'an element in the shadow tree of one host is pictured, and not that of another': {
     source: 'https://github.com/sindresorhus/capture-website/issues/100',
     page: page(`<x-card>${shadow(marked('b', 10, 10))}</x-card><x-card id=two>${shadow(`<p>two</p>${marked('b', 120, 60)}`)}</x-card>`),

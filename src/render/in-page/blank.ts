@@ -12,6 +12,7 @@ import {
   matches,
   pageBoxes,
 } from './dom.js';
+import { queryTrees } from './dom-cache.js';
 import { finishMotion } from './frames.js';
 
 /** Whether the view shows anything but its background. */
@@ -54,7 +55,7 @@ function sightOf(): Sight {
 
 /** Whether a visible canvas was drawn on, in any colour. */
 export function hasDrawnCanvas(): boolean {
-  return all('canvas').some((canvas) => isShown(canvas) && isDrawn(canvas));
+  return queryTrees('canvas').some((canvas) => isShown(canvas) && isDrawn(canvas));
 }
 
 function backdrops(emptyRoots: Element[]): Rgb[] {

@@ -1,4 +1,5 @@
 import { all, documentProperty, isPage, isVisible, matches } from './dom.js';
+import { queryTrees } from './dom-cache.js';
 import { visibleText } from './text.js';
 
 interface WallQuestion {
@@ -15,7 +16,7 @@ interface WallQuestion {
 export function inspectWall({ selectors, maxChars, bareness }: WallQuestion) {
   const text = visibleText(maxChars).trim();
   const isShort = text.length <= bareness.maxChars;
-  const bare = isShort && !hasTextField() && all('a[href]').filter(isVisible).length <= bareness.maxLinks;
+  const bare = isShort && !hasTextField() && queryTrees('a[href]').filter(isVisible).length <= bareness.maxLinks;
   // All selectors are tested at once, since most pages match none, and each query scans the whole page.
   const there = bare ? all(selectors.join(',')) : [];
   const found = selectors.flatMap((selector): [selector: string, rendered: boolean][] => {
@@ -26,7 +27,7 @@ export function inspectWall({ selectors, maxChars, bareness }: WallQuestion) {
 }
 
 function hasTextField(): boolean {
-  return all('input,textarea,select').some((field) => {
+  return queryTrees('input,textarea,select').some((field) => {
     if (field.localName === 'input' && !/^(|text|email|password|search|tel)$/i.test(field.getAttribute('type') ?? '')) return false;
     return isVisible(field) && !/captcha|answer|response/i.test(`${field.id} ${field.getAttribute('name')}`);
   });
@@ -47,5 +48,5 @@ export function isBrokenImage(): boolean {
 }
 
 export function asksForPassword(): boolean {
-  return all('input[type=password]').some(isVisible);
+  return queryTrees('input[type=password]', { frames: true }).some(isVisible);
 }

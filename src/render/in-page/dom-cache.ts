@@ -1,9 +1,6 @@
-import { allIn, shadowRootOf, type Tree, trees } from './dom.js';
+import { allIn, documentIn, isElement, shadowRootOf, type Tree, trees } from './dom.js';
 
-/**
- * A cache of the parts of the document that several checks need, since accessing every element is slow. It is refreshed only
- * after elements or their names have changed, or a custom element has got its shadow tree.
- */
+/** The trees and names of the page, which are kept up to date as it changes, since accessing every element is slow. */
 
 export interface Names {
   /** The ids in the document's own tree, limited in number. */
@@ -16,19 +13,36 @@ export interface Names {
 
 const NAMES_MAX = 6_000;
 const WATCHED = { childList: true, subtree: true, attributeFilter: ['id', 'class', 'href'] };
+/** More changes at once cost more than a new walk. */
+const RECORDS_MAX = 1_000;
 
 interface Known {
-  trees: readonly Tree[];
-  undefinedElements: readonly Element[];
+  trees: Set<Tree>;
+  undefinedElements: Set<Element>;
   names: Names | null;
 }
 
 let known: Known | null = null;
-const observer = new MutationObserver(forget);
+const observer = new MutationObserver(update);
 
-/** The document and its open shadow trees, outer ones first. */
-export function cachedTrees(): readonly Tree[] {
-  return cached().trees;
+/** The document and its open shadow trees, outer ones first, and with `frames` the documents of the same origin in frames, with theirs. */
+export function cachedTrees({ frames = false }: { frames?: boolean } = {}): readonly Tree[] {
+  // In a frame, this program is loaded anew for each call.
+  if (window !== top) return trees(document, { frames });
+  const own = [...cached().trees].filter(({ isConnected }) => isConnected);
+  if (!frames) return own;
+  const inner = own.flatMap((tree) => allIn(tree, 'iframe,frame,object')).flatMap((frame) => documentIn(frame) ?? []);
+  return [...own, ...inner.flatMap((root) => trees(root, { frames }))];
+}
+
+/** The matching elements of these trees. */
+export function queryTrees(selector: string, how?: { frames: boolean }): Element[] {
+  return cachedTrees(how).flatMap((tree) => allIn(tree, selector));
+}
+
+/** This document, and those of the same origin in frames. */
+export function documents(): Document[] {
+  return cachedTrees({ frames: true }).filter((tree): tree is Document => tree.nodeType === Node.DOCUMENT_NODE);
 }
 
 export function cachedNames(): Names {
@@ -37,25 +51,35 @@ export function cachedNames(): Names {
   return found.names;
 }
 
-export function queryTrees(selector: string): Element[] {
-  return cachedTrees().flatMap((tree) => allIn(tree, selector));
-}
-
-/** Takes into account what the observer has not delivered yet. */
 function cached(): Known {
-  const isStale = observer.takeRecords().length > 0 || known?.undefinedElements.some((host) => shadowRootOf(host) !== null);
-  if (isStale) forget();
-  if (known === null) {
-    const found = trees();
-    for (const tree of found) observer.observe(tree, WATCHED);
-    known = { trees: found, undefinedElements: found.flatMap((tree) => allIn(tree, ':not(:defined)')), names: null };
-  }
-  return known;
+  // Takes into account what the observer has not delivered yet.
+  update(observer.takeRecords());
+  for (const host of known?.undefinedElements ?? []) if (shadowRootOf(host) !== null) add(host);
+  if (known === null) add(document);
+  return known as Known;
 }
 
-function forget(): void {
-  observer.disconnect();
-  known = null;
+function update(records: MutationRecord[]): void {
+  if (known === null || records.length === 0) return;
+  if (records.length > RECORDS_MAX) {
+    observer.disconnect();
+    known = null;
+    return;
+  }
+  known.names = null;
+  for (const { addedNodes } of records) for (const node of addedNodes) if (isElement(node)) add(node);
+}
+
+/** Adds the trees of and in an element or document. */
+function add(root: Element | Document): void {
+  known ??= { trees: new Set(), undefinedElements: new Set(), names: null };
+  if (isElement(root)) known.undefinedElements.delete(root);
+  for (const tree of trees(root)) {
+    for (const element of allIn(tree, ':not(:defined)')) known.undefinedElements.add(element);
+    if (isElement(tree) || known.trees.has(tree)) continue;
+    observer.observe(tree, WATCHED);
+    known.trees.add(tree);
+  }
 }
 
 function valuesOf(attribute: string, selector = `[${attribute}]`): Set<string> {

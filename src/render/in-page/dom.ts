@@ -74,22 +74,40 @@ export function all(selector: string): Element[] {
   return allIn(document, selector);
 }
 
-/** The given root, by default this document, and all open shadow trees in it, outer ones first. */
-export function trees<Root extends Tree | Element = Document>(root: Root = document as Tree as Root): (Root | ShadowRoot)[] {
-  const found: (Root | ShadowRoot)[] = [root];
+/** More frames are not walked. */
+const FRAMES_MAX = 100;
+
+/**
+ * The given root, by default this document, and all open shadow trees of it and in it, outer ones first.
+ * @param how.frames whether documents of the same origin in frames are included, with their shadow trees
+ */
+export function trees<Root extends Tree | Element = Document>(
+  root: Root = document as Tree as Root,
+  { frames = false }: { frames?: boolean } = {},
+): (Root | Tree)[] {
+  const found: (Root | Tree)[] = [root];
+  let left = FRAMES_MAX;
   for (const tree of found) {
-    for (const element of allIn(tree, `:not(${HOSTLESS})`)) {
-      const shadow = shadowRootOf(element);
-      if (shadow !== null) found.push(shadow);
+    const own = isElement(tree) ? [tree] : [];
+    for (const element of [...own, ...allIn(tree, `:not(${HOSTLESS})`)]) {
+      const inner = shadowRootOf(element) ?? (frames ? documentIn(element) : null);
+      if (inner !== null && (inner.nodeType !== Node.DOCUMENT_NODE || left-- > 0)) found.push(inner);
     }
   }
   return found;
 }
 
-/** The matching elements of this document and its open shadow trees, at most `most`. */
-export function inTrees(selector: string, most?: number): Element[] {
-  const found = trees().flatMap((tree) => allIn(tree, selector));
-  return found.slice(0, most);
+/** The document of the same origin in a frame; null for another element. Tested by name, as elements in a frame have classes of their own. */
+export function documentIn(element: Element): Document | null {
+  return /^(i?frame|object)$/.test(element.localName) ? ((element as HTMLIFrameElement).contentDocument ?? null) : null;
+}
+
+/** The frames of the page that contain an element, outermost first. */
+export function framesAround(element: Element): HTMLIFrameElement[] {
+  const frames: HTMLIFrameElement[] = [];
+  for (let view = element.ownerDocument.defaultView; view !== null && view !== window; view = view.parent as Window & typeof globalThis)
+    frames.unshift(view.frameElement as HTMLIFrameElement);
+  return frames;
 }
 
 /** Visits up to `most` elements; those in an open shadow tree come before its host. */

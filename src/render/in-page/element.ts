@@ -1,18 +1,8 @@
 import { boxOf, type ElementBox, isEmpty, isOffPage, isPartlyVisible, onPage, pageLeft, partsOf } from './boxes.js';
 import { notePositions } from './change-log.js';
 import { checkDeep, type ForeignPlace, type Found, findDeep, isDeep, type Search } from './deep-selector.js';
-import {
-  allIn,
-  ancestry,
-  force,
-  forceAll,
-  isVisible as hasVisibleBox,
-  hasVisibleStyle,
-  inTrees,
-  isPage,
-  pageBoxes,
-  pageScroller,
-} from './dom.js';
+import { allIn, ancestry, force, forceAll, isVisible as hasVisibleBox, hasVisibleStyle, isPage, pageBoxes, pageScroller } from './dom.js';
+import { queryTrees } from './dom-cache.js';
 import { framesOfScreen, passFrames } from './frames.js';
 
 type Sighting =
@@ -144,7 +134,7 @@ export function selectorProblems(selectors: string[]): (string | null)[] {
 function search(selector: string): Search {
   if (isDeep(selector)) return findDeep(selector);
   const inDocument = allIn(document, selector);
-  const found = inDocument.slice(0, JUDGED_MAX).some(isShown) ? inDocument : inTrees(selector);
+  const found = inDocument.slice(0, JUDGED_MAX).some(isShown) ? inDocument : queryTrees(selector);
   return { found: found.map((element) => ({ element, frames: [] })), crossOriginFrame: null };
 }
 

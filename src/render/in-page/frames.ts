@@ -50,14 +50,30 @@ export function endsInTime(work: Promise<unknown>, ms: number): Promise<boolean>
 /** The end of an animation can start others, repeatedly. A page that never stops is captured in motion. */
 const ROUNDS = 3;
 
+/** All animations, also those in shadow trees, which `document.getAnimations` leaves out, and with `frames` those in frames of the same origin. */
+export function allMotion(how?: { frames: boolean }): Animation[] {
+  return cachedTrees(how).flatMap((tree) => tree.getAnimations());
+}
+
 /** Running transitions and animations that end by themselves. */
-export function finiteMotion(): Animation[] {
-  const running = cachedTrees().flatMap((tree) => tree.getAnimations());
-  return running.filter((animation) => isRunning(animation) && !isEndless(animation));
+export function finiteMotion(how?: { frames: boolean }): Animation[] {
+  return allMotion(how).filter((animation) => isRunning(animation) && !isEndless(animation));
 }
 
 export function isRunning({ timeline, playState }: Animation): boolean {
-  return timeline instanceof DocumentTimeline && playState === 'running';
+  return playState === 'running' && timeline !== null && !isProgress(timeline);
+}
+
+/** A scroll or view timeline, which TypeScript's types lack. */
+interface ProgressTimeline extends AnimationTimeline {
+  source: Element | null;
+  /** The element whose progress through the view counts. */
+  subject?: Element;
+}
+
+/** Tested by property, since objects in a frame are instances of that frame's classes. */
+export function isProgress(timeline: AnimationTimeline | null): timeline is ProgressTimeline {
+  return timeline !== null && 'source' in timeline;
 }
 
 export function isEndless({ effect }: Animation): boolean {
@@ -78,7 +94,7 @@ export async function endMotion(): Promise<void> {
  */
 export function finishMotion(): boolean {
   let ended = false;
-  for (const animation of finiteMotion()) {
+  for (const animation of finiteMotion({ frames: true })) {
     try {
       animation.finish();
       ended = true;

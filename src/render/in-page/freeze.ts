@@ -1,12 +1,11 @@
 import { hideLateBanners } from './consent/inspect.js';
 import { allIn, force, pageScroller, type Tree, trees } from './dom.js';
 import { apply } from './edits.js';
-import { isEndless, passFrames } from './frames.js';
+import { isEndless, isProgress, passFrames } from './frames.js';
 import { expansions } from './scrollers.js';
 
 /** The value shown for an indeterminate progress bar. */
 const PROGRESS_VALUE = '0.25';
-const DEPTH_MAX = 3;
 /** Two frames cover layout and commit. */
 const FRAMES = 2;
 /** The limit on a busy machine. Without frames, the compositor shows the animation's previous state. */
@@ -27,7 +26,7 @@ const MIDDLE_OF_VIEW = 50;
 export async function freezePage({ motion, beyondView }: { motion: boolean; beyondView: boolean }): Promise<void> {
   apply();
   hideLateBanners();
-  const all = treesWithFrames(document);
+  const all = trees(document, { frames: true });
   hideCarets(all);
   // Called on the prototype, since elements in a frame are instances of that frame's classes.
   for (const media of all.flatMap((tree) => allIn(tree, 'video,audio'))) HTMLMediaElement.prototype.pause.call(media);
@@ -50,14 +49,6 @@ export function hideCarets(all: readonly Tree[]): void {
   }
 }
 
-/** The trees of a document, and of the frames in it that may be read. */
-export function treesWithFrames(root: Document, depth = DEPTH_MAX): Tree[] {
-  const own = trees(root);
-  const frames = depth === 0 ? [] : own.flatMap((tree) => allIn(tree, 'iframe,frame'));
-  const documents = frames.flatMap((frame) => (frame as HTMLIFrameElement).contentDocument ?? []);
-  return [...own, ...documents.flatMap((inner) => treesWithFrames(inner, depth - 1))];
-}
-
 async function resetMotion(all: readonly Tree[], endless: readonly Animation[]): Promise<void> {
   const drawings = all.flatMap((tree) => allIn(tree, 'animate,animateTransform,animateMotion,set,progress:not([value])'));
   for (const drawing of drawings) {
@@ -74,18 +65,6 @@ async function resetMotion(all: readonly Tree[], endless: readonly Animation[]):
   await passFrames(FRAMES, FRAMES_MAX_MS);
   for (const animation of endless) animation.currentTime = 0;
   await passFrames(FRAMES, FRAMES_MAX_MS);
-}
-
-/** A scroll or view timeline, which TypeScript's types lack. */
-interface ProgressTimeline extends AnimationTimeline {
-  source: Element | null;
-  /** The element whose progress through the view counts. */
-  subject?: Element;
-}
-
-/** Tested by property, since objects in a frame are instances of that frame's classes. */
-function isProgress(timeline: AnimationTimeline | null): timeline is ProgressTimeline {
-  return timeline !== null && 'source' in timeline;
 }
 
 /** Sets scroll-driven animations to the top of the page, and view-driven ones to the middle of the view. */

@@ -1,6 +1,7 @@
-import { allIn, pageScroller } from './dom.js';
+import { allIn, pageScroller, trees } from './dom.js';
+import { queryTrees } from './dom-cache.js';
 import { endsInTime, passFrames, sleep } from './frames.js';
-import { hideCarets, treesWithFrames } from './freeze.js';
+import { hideCarets } from './freeze.js';
 
 /** Shows a page at one moment after another, for an animated picture. Moves videos and animated images, which our clock cannot drive. */
 
@@ -56,7 +57,7 @@ export function imageUrls(): string[] {
  * @param given.fromMs the page's time so far, in ms
  */
 export async function begin({ fromMs, bytes }: { fromMs: number; bytes: ImageBytes[] }): Promise<void> {
-  const all = treesWithFrames(document);
+  const all = trees(document, { frames: true });
   hideCarets(all);
   const media = all.flatMap((tree) => allIn(tree, 'video,audio') as HTMLMediaElement[]);
   const playing = media.filter((one) => one.localName === 'video' && (one.autoplay || !one.paused) && Number.isFinite(one.duration));
@@ -91,7 +92,7 @@ function moveTo(share: number): void {
 }
 
 function shownImages(): HTMLImageElement[] {
-  return allIn(document, 'img').filter((one) => (one as HTMLImageElement).naturalWidth > 0) as HTMLImageElement[];
+  return queryTrees('img', { frames: true }).filter((one) => (one as HTMLImageElement).naturalWidth > 0) as HTMLImageElement[];
 }
 
 async function takeOverImages(bytes: ImageBytes[]): Promise<void> {

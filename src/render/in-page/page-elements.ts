@@ -3,7 +3,8 @@ import type { PageElement } from '../../contract/page-facts.js';
 import { accessibleName, roleOf } from './accessible.js';
 import { type ElementBox, onPage, overlaps, shownPart } from './boxes.js';
 import { findDeep } from './deep-selector.js';
-import { ancestry, hasVisibleStyle, inTrees, matches, scopeOf } from './dom.js';
+import { ancestry, hasVisibleStyle, matches, scopeOf } from './dom.js';
+import { queryTrees } from './dom-cache.js';
 import { type Mark, mark } from './marks.js';
 import { selectorOf } from './selector-of.js';
 
@@ -85,7 +86,7 @@ function forPlaywright(selector: string): string {
 
 function candidates(): Candidate[] {
   const found: Candidate[] = [];
-  for (const element of inTrees(WANTED, LOOKED_AT_MAX)) {
+  for (const element of queryTrees(WANTED).slice(0, LOOKED_AT_MAX)) {
     const role = roleOf(element) ?? (isClickable(element) ? 'generic' : null);
     if (role === null || matches(element, DISABLED)) continue;
     const box = element.getBoundingClientRect();

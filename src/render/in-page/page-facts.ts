@@ -13,7 +13,8 @@ import {
 } from '../../contract/limits.js';
 import type { DocumentFacts } from '../../contract/page-facts.js';
 import { textOf, tidy } from './accessible.js';
-import { all, documentProperty, inTrees, isVisible } from './dom.js';
+import { all, documentProperty, isVisible } from './dom.js';
+import { queryTrees } from './dom-cache.js';
 
 /** The facts that a document states about itself: its head, headings, links and fonts. */
 
@@ -101,7 +102,7 @@ function feeds() {
 
 function headings() {
   const found: DocumentFacts['headings'] = [];
-  for (const element of inTrees(HEADINGS, LOOKED_AT_MAX)) {
+  for (const element of queryTrees(HEADINGS, { frames: true }).slice(0, LOOKED_AT_MAX)) {
     if (found.length >= HEADINGS_MAX_ITEMS) break;
     const text = isVisible(element) ? textOf(element, ELEMENT_NAME_MAX_CHARS) : '';
     const declared = Number(element.getAttribute('aria-level') ?? /^h([1-6])$/.exec(element.localName)?.[1] ?? 2);
@@ -114,7 +115,7 @@ function headings() {
 function links() {
   const found = new Map<string, DocumentFacts['links'][number]>();
   let charsLeft = FACT_LIST_MAX_CHARS;
-  for (const element of inTrees('a[href],area[href]', LOOKED_AT_MAX)) {
+  for (const element of queryTrees('a[href],area[href]', { frames: true }).slice(0, LOOKED_AT_MAX)) {
     const url = addressOf(element);
     const known = found.get(url);
     if (url === '' || (known !== undefined && known.text !== '')) continue;

@@ -11,7 +11,6 @@ import {
   force,
   forceAll,
   hasVisibleStyle,
-  inTrees,
   isInside,
   isVisible,
   matches,
@@ -22,6 +21,7 @@ import {
   styleOf,
   viewHeight,
 } from './dom.js';
+import { queryTrees } from './dom-cache.js';
 import { marked } from './element.js';
 import { passFrames } from './frames.js';
 
@@ -113,7 +113,7 @@ export function reveal(part: ElementBox, { step, density }: { step: number; dens
     if (origin === null) place({ first: true, keep: 'view', down: 0 });
     // At other densities, Chromium 156 does not draw what is behind a blur that begins above the view. Frames are drawn only in view.
     const hasHighBlur = density !== 1 && blurHeight > viewHeight() * MARGIN_MAX;
-    if (hasHighBlur && !inTrees('iframe,frame,object,embed').some(isBelowView)) return { view: part, seen: part, isBeyond: true };
+    if (hasHighBlur && !queryTrees('iframe,frame,object,embed').some(isBelowView)) return { view: part, seen: part, isBeyond: true };
     for (const [element, role] of rolesOf)
       if (role === 'kept') unstick(element, getComputedStyle(element), { first: true, keep: 'view', down: 0 });
     notePositions(() => [pageScroller()]);
@@ -305,11 +305,11 @@ function show(element: HTMLElement, shown: boolean): void {
 }
 
 function isInTopLayer(element: Element | null): boolean {
-  return all(':modal, :popover-open, :fullscreen').some((held) => isInside(element, held));
+  return queryTrees(TOP_LAYER).some((held) => isInside(element, held));
 }
 
 function hideDialogBackdrops(): void {
-  if (backdrops !== null || all(':modal, :popover-open').length === 0) return;
+  if (backdrops !== null || queryTrees(':modal, :popover-open').length === 0) return;
   backdrops = adopt('::backdrop { opacity: 0 !important; transition: none !important }');
 }
 

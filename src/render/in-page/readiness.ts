@@ -1,6 +1,7 @@
-import { all, allIn, areaInView, documentProperty, isVisible } from './dom.js';
-import { queryTrees } from './dom-cache.js';
+import { all, areaInView, documentIn, documentProperty, framesAround, isVisible } from './dom.js';
+import { documents, queryTrees } from './dom-cache.js';
 import { apply } from './edits.js';
+import { boxInFrames } from './element.js';
 import { endsInTime, passFrames } from './frames.js';
 
 export interface Readiness {
@@ -28,8 +29,7 @@ export async function waitForAssets({ first, imagesInFlight, fontsMs, imagesMs }
   apply();
   if (!readiness.inert) watch();
   if (first && !readiness.inert) return readiness;
-  const fonts = documentProperty('fonts');
-  if (fonts.status === 'loading') await endsInTime(fonts.ready, fontsMs);
+  await endsInTime(Promise.all(loadingFonts().map(({ ready }) => ready)), fontsMs);
   await endsInTime(Promise.all(imagesInView().map(decoded)), imagesMs);
   await passFrames(2, FRAMES_MAX_MS);
   return imagesInFlight.length === 0 ? readiness : { ...readiness, backgrounds: backgroundsAmong(imagesInFlight) };
@@ -88,20 +88,29 @@ function isMoved({ target, attributeName, oldValue }: MutationRecord): boolean {
   return now !== undefined && now !== width.exec(oldValue ?? '')?.[1];
 }
 
+/** The fonts of this document, and of those in frames of the same origin, that are still loading. */
+export function loadingFonts(): FontFaceSet[] {
+  return documents()
+    .map((one) => documentProperty('fonts', one))
+    .filter(({ status }) => status === 'loading');
+}
+
 const IMAGES_MAX = 500;
 const BACKGROUNDS_MAX = 5_000;
 const DECODED_MAX = 1_000;
 const DECODE_MAX_MS = 1_000;
 
 /**
- * Images whose box, even if empty, touches the view, including open shadow trees. Excludes tracking pixels that have not
- * loaded. At most 500.
+ * Images whose box, even if empty, touches the view, including open shadow trees and frames of the same origin. Excludes tracking pixels
+ * that have not loaded. At most 500.
  */
 export function imagesInView(): HTMLImageElement[] {
   const found: HTMLImageElement[] = [];
-  for (const image of queryTrees('img') as HTMLImageElement[]) {
-    const box = image.getBoundingClientRect();
-    const touches = box.bottom >= 0 && box.top <= innerHeight && box.right >= 0 && box.left <= innerWidth;
+  for (const image of queryTrees('img', { frames: true }) as HTMLImageElement[]) {
+    const frames = framesAround(image);
+    const box = boxInFrames(image.getBoundingClientRect(), frames);
+    const isShown = frames.length === 0 || box.bottom > box.top;
+    const touches = isShown && box.bottom >= 0 && box.top <= innerHeight && box.right >= 0 && box.left <= innerWidth;
     const asked = image.currentSrc !== '' || image.hasAttribute('src') || image.hasAttribute('srcset');
     if (touches && asked && image.checkVisibility() && (image.complete || !isPixel(image))) found.push(image);
     if (found.length >= IMAGES_MAX) break;
@@ -111,7 +120,8 @@ export function imagesInView(): HTMLImageElement[] {
 
 /** Decodes all loaded images, in view or not: the first picture after a scroll may lack images that are still being decoded. */
 export async function allDecoded(): Promise<void> {
-  const loaded = Array.from(documentProperty('images')).filter((image) => image.complete && image.naturalWidth > 0);
+  const images = queryTrees('img', { frames: true }) as HTMLImageElement[];
+  const loaded = images.filter((image) => image.complete && image.naturalWidth > 0);
   await endsInTime(Promise.all(loaded.slice(0, DECODED_MAX).map(decoded)), DECODE_MAX_MS);
 }
 
@@ -123,7 +133,7 @@ async function decoded(image: HTMLImageElement): Promise<void> {
 /** The URLs among these that are backgrounds in view. */
 function backgroundsAmong(urls: string[]): string[] {
   let shown = '';
-  for (const element of all('body,body *').slice(0, BACKGROUNDS_MAX)) {
+  for (const element of queryTrees('*').slice(0, BACKGROUNDS_MAX)) {
     const { backgroundImage } = getComputedStyle(element);
     if (!backgroundImage.includes('url("')) continue;
     const box = element.getBoundingClientRect();
@@ -148,14 +158,12 @@ const RUNNING = 'object,embed,[onload],[onerror],[onpageshow]';
  * Whether the page runs scripts, or contains a frame that runs them, is still loading or cannot be read. Without scripts, a
  * page cannot change by itself.
  */
-export function runsScript(root: Document = document): boolean {
+export function runsScript(): boolean {
   // Most pages have a script element, which is faster to find than the other elements.
-  if ([...documentProperty('scripts', root)].some((script) => PROGRAM.test(script.getAttribute('type') ?? ''))) return true;
-  if (Document.prototype.querySelector.call(root, RUNNING) !== null) return true;
-  return allIn(root, 'iframe,frame').some((frame) => {
-    const inner = (frame as HTMLIFrameElement).contentDocument ?? null;
-    return inner === null || inner.readyState !== 'complete' || runsScript(inner);
-  });
+  const isProgram = (script: HTMLScriptElement) => PROGRAM.test(script.getAttribute('type') ?? '');
+  if (documents().some((one) => [...documentProperty('scripts', one)].some(isProgram))) return true;
+  if (queryTrees(RUNNING, { frames: true }).length > 0) return true;
+  return queryTrees('iframe,frame', { frames: true }).some((frame) => documentIn(frame)?.readyState !== 'complete');
 }
 
 /** Seconds until a pending `<meta http-equiv="refresh">`, or null if there is none. */

@@ -1,5 +1,4 @@
-import { trees } from './dom.js';
-import { finiteMotion, isEndless, isRunning, passFrames, sleep } from './frames.js';
+import { allMotion, finiteMotion, isEndless, isRunning, passFrames, sleep } from './frames.js';
 import type { ClockRequest, ClockState } from './page-clock.js';
 
 /** Asks the page's clock, which runs in the main world, to run ahead or to hold. */
@@ -83,8 +82,6 @@ function moveMotion(ms: number, held: boolean): boolean {
 
 /** The browser's own clock for animations is stopped while ours is held. */
 function moveEndless(ms: number): void {
-  const endless = trees()
-    .flatMap((tree) => tree.getAnimations())
-    .filter((animation) => isRunning(animation) && isEndless(animation));
-  for (const animation of endless) animation.currentTime = Number(animation.currentTime ?? 0) + ms * animation.playbackRate;
+  for (const animation of allMotion().filter((one) => isRunning(one) && isEndless(one)))
+    animation.currentTime = Number(animation.currentTime ?? 0) + ms * animation.playbackRate;
 }

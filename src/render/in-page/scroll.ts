@@ -1,7 +1,7 @@
 import { pageColumns } from './boxes.js';
-import { all, eachElement, pageScroller, viewHeight } from './dom.js';
-import { cachedTrees } from './dom-cache.js';
-import { finishMotion, finiteMotion, passFrames, sleep } from './frames.js';
+import { eachElement, pageScroller, viewHeight } from './dom.js';
+import { cachedTrees, queryTrees } from './dom-cache.js';
+import { allMotion, finishMotion, isEndless, isProgress, isRunning, passFrames, sleep } from './frames.js';
 import { look } from './looks.js';
 import { runsScript } from './readiness.js';
 
@@ -61,10 +61,8 @@ export async function step({ to, left }: ScrollStep): Promise<void> {
 
 /** Whether nothing in the page can react to scrolling: it runs no script, and the browser itself loads and moves nothing. */
 export function isStill(): boolean {
-  if (runsScript() || all('[loading="lazy" i]').length > 0) return false;
-  const motion = document.getAnimations();
-  if (motion.some(({ timeline }) => timeline !== null && !(timeline instanceof DocumentTimeline)) || finiteMotion().length > 0)
-    return false;
+  if (runsScript() || queryTrees('[loading="lazy" i]', { frames: true }).length > 0) return false;
+  if (allMotion({ frames: true }).some((one) => isProgress(one.timeline) || (isRunning(one) && !isEndless(one)))) return false;
   let isWhole = true;
   eachElement(ELEMENTS_MAX, (element) => {
     isWhole &&= getComputedStyle(element).contentVisibility !== 'auto';

@@ -1,7 +1,7 @@
 import { coverOnTop } from './blank.js';
-import { alphaOf, ancestry, areaInView, body, documentProperty, hasVisibleStyle, isVisible, matches, textBox } from './dom.js';
+import { alphaOf, ancestry, areaInView, body, hasVisibleStyle, isVisible, matches, textBox } from './dom.js';
 import { cachedTrees, queryTrees } from './dom-cache.js';
-import { imagesInView, runsScript } from './readiness.js';
+import { imagesInView, loadingFonts, runsScript } from './readiness.js';
 
 const LOADING =
   /^\W*(loading|please wait|one moment|just a moment|laden|l[äa]dt|wird geladen|bitte warten|chargement|veuillez patienter|cargando|carregando|caricamento|загрузка|yükleniyor|ładowanie|読み込み中|加载中|正在加载|載入中|로딩|불러오는)/i;
@@ -58,7 +58,7 @@ function isInMain(element: Element, bottom: number): boolean {
 function unfinishedSign(): string | null {
   const images = imagesInView().filter((image) => !image.complete).length;
   if (images > 0) return `${images} ${images === 1 ? 'image' : 'images'} in view not loaded yet`;
-  return documentProperty('fonts').status === 'loading' ? 'text whose web font is not loaded yet' : null;
+  return loadingFonts().length > 0 ? 'text whose web font is not loaded yet' : null;
 }
 
 function lengthOf(text: string): number {

@@ -1,6 +1,6 @@
 import { hasContent } from '../blank.js';
 import { areaInView, documentProperty, flatTreeParent, hasVisibleStyle, isPage, matches, trees } from '../dom.js';
-import { cachedNames } from '../dom-cache.js';
+import { cachedNames, queryTrees } from '../dom-cache.js';
 import { ABOUT_COOKIES, asksForConsent, CONSENT_FRAME, refuses, talksOfConsent } from './words.js';
 
 /** Finds consent banners by their appearance and text. Runs in the page's isolated world. */
@@ -132,7 +132,7 @@ export function boxesByName(): HTMLElement[] {
   // Testing the collected names is faster than testing each element.
   const { ids, classLists } = cachedNames();
   const isNamed = [...ids, ...classLists].some((name) => NAMES.test(name));
-  for (const element of document.querySelectorAll<HTMLElement>(isNamed ? `${NAMED},${LABELLED}` : LABELLED)) {
+  for (const element of queryTrees(isNamed ? `${NAMED},${LABELLED}` : LABELLED) as HTMLElement[]) {
     if (boxes.length === CANDIDATES_MAX) break;
     if (!NAMED_AS_BANNER.test(`${element.id} ${element.getAttribute('class') ?? ''}`)) continue;
     if (isPage(element) || !isShown(element)) continue;
@@ -231,7 +231,7 @@ function trimmedLabel(label: string): string {
 
 /** A box may scroll, so its controls need not be in view. */
 function deepControls(root: HTMLElement): HTMLElement[] {
-  return treesIn(root)
+  return trees(root)
     .flatMap((tree) => [...tree.querySelectorAll<HTMLElement>(`${CONTROLS}, ${CLICKABLE}`)])
     .filter((control) => isVisible(control) && (matches(control, CONTROLS) || isLoneControl(control)))
     .slice(0, CONTROLS_MAX);
@@ -243,15 +243,10 @@ function isLoneControl(element: HTMLElement): boolean {
 
 /** The visible text, including shadow roots, with collapsed white space. */
 function deepText(root: HTMLElement): string {
-  return treesIn(root)
-    .flatMap((tree) => (tree instanceof ShadowRoot ? [...tree.children] : [tree]))
+  return trees(root)
+    .flatMap((tree) => (tree instanceof HTMLElement ? [tree] : [...tree.children]))
     .map((part) => (part instanceof HTMLElement ? part.innerText : ''))
     .join(' ')
     .replace(/\s+/g, ' ')
     .trim();
-}
-
-/** The element itself, and the open shadow trees of it and in it. */
-function treesIn(root: HTMLElement): (HTMLElement | ShadowRoot)[] {
-  return root.shadowRoot === null ? trees(root) : [...trees(root), ...trees(root.shadowRoot)];
 }
