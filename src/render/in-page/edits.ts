@@ -1,48 +1,94 @@
 import { findDeep } from './deep-selector.js';
-import { isPage, keepAdopted, sheetOf } from './dom.js';
+import { allIn, isPage, keepAdopted, sheetOf, trees } from './dom.js';
 
 /** Keeps `custom_css`, `hide_selectors` and `remove_selectors` in force in this document, whatever the page does. */
 
-interface Edits {
-  css: string | null;
-  /** The `@import` statements of the custom CSS. */
-  imports: string;
+interface Rules {
   hide: string[];
   remove: string[];
 }
 
-let edits: Edits | null = null;
+interface Edits extends Rules {
+  css: string | null;
+  /** The `@import` statements of the custom CSS. */
+  imports: string;
+}
+
+/** A selector whose matches depend on other elements: the removal of one may make others match. */
+const STRUCTURAL = /:(first|last|only|nth)-|:(empty|has)\b|[+~]/;
+const NONE: Rules = { hide: [], remove: [] };
+
+let plain = NONE;
+let structural = NONE;
 let sheets: CSSStyleSheet[] = [];
+/** Applies structural selectors until the page is ready. */
+let early: CSSStyleSheet | null = null;
+/** The elements against which structural selectors have been matched; null until the page is ready. */
+let judged: WeakSet<Element> | null = null;
+/** Matches of structural selectors that are hidden. */
+const hidden = new Set<Element>();
 /** How often imports are inserted again, which loads them, since a page may keep removing them. */
 const IMPORTS_MAX = 20;
 let importer: HTMLStyleElement | null = null;
 let imported = 0;
 
 /** Must be called at the start of the document. */
-export function start(given: Edits): void {
-  edits = given;
-  const { css, imports, hide, remove } = given;
+export function start({ css, imports, hide, remove }: Edits): void {
   const isTop = window.top === window;
-  // Each selector has its own rule, so that an invalid one does not affect the others. Descendants can override `visibility`,
-  // even in a shadow tree, but not their parent's opacity.
-  const hiding = hide.map((one) => `:is(${one}),:is(${one}) *{visibility:hidden!important}:is(${one}){opacity:0!important}`);
-  const removing = remove.map((one) => `:is(${one}){display:none!important}`);
-  sheets = [...(css !== null && isTop ? [css] : []), hiding.join('\n'), removing.join('\n')].map(sheetOf);
+  const isStructural = (selector: string) => STRUCTURAL.test(selector);
+  const isPlain = (selector: string) => !isStructural(selector);
+  plain = { hide: hide.filter(isPlain), remove: remove.filter(isPlain) };
+  structural = { hide: hide.filter(isStructural), remove: remove.filter(isStructural) };
+  early = sheetOf(cssOf(structural));
+  sheets = [...(css !== null && isTop ? [css] : []), cssOf(plain)].map(sheetOf);
+  sheets.push(early);
   if (imports !== '' && isTop) {
     importer = Document.prototype.createElement.call(document, 'style') as HTMLStyleElement;
     importer.textContent = imports;
   }
-  apply();
+  apply(false);
   watch();
+  // Only the main document is told when it is ready.
+  if (!isTop) addEventListener('load', () => apply(true));
 }
 
-/** Applies everything again, since the page may have undone it. The last call is made when the page has been stopped. */
-export function apply(): void {
-  if (edits === null) return;
+/** Each selector has its own rule, so that an invalid one does not affect the others. */
+function cssOf({ hide, remove }: Rules): string {
+  // Descendants can override `visibility`, even in a shadow tree, but not their parent's opacity.
+  const hiding = hide.map((one) => `:is(${one}),:is(${one}) *{visibility:hidden!important}:is(${one}){opacity:0!important}`);
+  return [...hiding, ...remove.map((one) => `:is(${one}){display:none!important}`)].join('\n');
+}
+
+/**
+ * Applies everything again, since the page may have undone it. The last call is made when the page has been stopped.
+ * @param isReady whether the page has got what it shows: what structural selectors match then is changed once, and later only elements
+ * that have been added since
+ */
+export function apply(isReady: boolean): void {
+  if (early === null) return;
   keepAdopted(sheets);
   addImports();
-  for (const selector of edits.hide) for (const { element } of findDeep(selector).found) conceal(element as HTMLElement);
-  for (const selector of edits.remove) for (const { element } of findDeep(selector).found) remove(element);
+  for (const element of matching(plain.hide)) conceal(element);
+  for (const element of matching(plain.remove)) remove(element);
+  for (const element of hidden) conceal(element);
+  if (!isReady && judged === null) return;
+  const isFirst = judged === null;
+  judged ??= new WeakSet();
+  early.replaceSync('');
+  const isNew = (element: Element) => judged?.has(element) === false;
+  const toHide = matching(structural.hide).filter(isNew);
+  const toRemove = matching(structural.remove).filter(isNew);
+  for (const element of toHide) {
+    hidden.add(element);
+    conceal(element);
+  }
+  for (const element of toRemove) remove(element);
+  if ((isFirst && structural.hide.length + structural.remove.length > 0) || toHide.length + toRemove.length > 0)
+    for (const tree of trees(document, { frames: true })) for (const element of allIn(tree, '*')) judged.add(element);
+}
+
+function matching(selectors: readonly string[]): Element[] {
+  return selectors.flatMap((selector) => findDeep(selector).found.map(({ element }) => element));
 }
 
 function addImports(): void {
@@ -53,7 +99,8 @@ function addImports(): void {
 }
 
 /** Hides an element by an inline style, which overrides the page's own. */
-function conceal({ style }: HTMLElement): void {
+function conceal(element: Element): void {
+  const { style } = element as HTMLElement;
   // A form's `style` may be one of its fields; in a frame, it belongs to that frame's realm.
   if (typeof style?.setProperty !== 'function') return;
   style.setProperty('visibility', 'hidden', 'important');
@@ -74,7 +121,7 @@ function watch(): void {
     isAsked = true;
     requestAnimationFrame(() => {
       isAsked = false;
-      apply();
+      apply(false);
     });
   });
   observer.observe(document, { childList: true, subtree: true });

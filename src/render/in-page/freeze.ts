@@ -24,7 +24,7 @@ const MIDDLE_OF_VIEW = 50;
  * @param given.beyondView whether more than the view is captured, so that scrolling must no longer drive animations
  */
 export async function freezePage({ motion, beyondView }: { motion: boolean; beyondView: boolean }): Promise<void> {
-  apply();
+  apply(true);
   hideLateBanners();
   const all = trees(document, { frames: true });
   hideCarets(all);

@@ -1,4 +1,5 @@
-import { all, documentProperty, force, isElement, isVisible, styleOf } from './dom.js';
+import { documentProperty, force, isElement, isVisible, styleOf } from './dom.js';
+import { documents } from './dom-cache.js';
 
 /** A filter rule that no style sheet can express: it selects elements step by step, then acts on them. */
 export interface ProceduralRule {
@@ -33,13 +34,14 @@ export type Operator =
 /** The time limits of one call, and of all calls in one document, which are checked between rules. */
 const CALL_MAX_MS = 25;
 const DOCUMENT_MAX_MS = 75;
-const FRAMES_MAX = 20;
 /** The maximum length of an element's text that is tested. */
 const TEXT_MAX_CHARS = 100_000;
 /** An XPath expression is evaluated in one call, and may be quadratic in the number of elements. */
 const XPATH_ELEMENTS_MAX = 10_000;
 
 let spentMs = 0;
+/** By rule, the elements that match it only because it has removed others. */
+const spared = new Map<string, WeakSet<Element>>();
 
 /**
  * Hides or changes what the rules are about, in this document and the frames that may be read, as far as the time allows.
@@ -48,31 +50,36 @@ let spentMs = 0;
 export function apply(rules: readonly ProceduralRule[]): number {
   const began = performance.now();
   const mostMs = Math.min(CALL_MAX_MS, DOCUMENT_MAX_MS - spentMs);
-  const trees = documents();
+  const all = documents();
   const matched: { element: HTMLElement; rule: ProceduralRule }[] = [];
   for (const rule of rules) {
     if (performance.now() - began > mostMs) break;
-    for (const element of trees.flatMap((tree) => elementsOf(rule, tree))) matched.push({ element, rule });
+    for (const element of elementsOf(rule, all)) matched.push({ element, rule });
   }
   spentMs += performance.now() - began;
   // Measured before any change, so that the layout is computed once.
   const gone = matched.filter(({ element, rule }) => /^(hide|remove)$/.test(rule.action) && isVisible(element)).length;
   for (const { element, rule } of matched) act(element, rule);
+  for (const rule of new Set(matched.map((one) => one.rule)))
+    if (rule.action === 'remove') for (const element of elementsOf(rule, all)) sparedBy(rule).add(element);
   return gone;
 }
 
-function documents(): Document[] {
-  const frames = all('iframe').slice(0, FRAMES_MAX) as HTMLIFrameElement[];
-  return [document, ...frames.map((frame) => frame.contentDocument).filter((inner) => inner !== null)];
-}
-
 /** The elements that match one rule; none if the rule is invalid. */
-function elementsOf({ steps }: ProceduralRule, tree: Document): HTMLElement[] {
+function elementsOf(rule: ProceduralRule, all: readonly Document[]): HTMLElement[] {
   try {
-    return run(steps, [tree]).filter(isElement) as HTMLElement[];
+    const found = all.flatMap((one) => run(rule.steps, [one])).filter(isElement) as HTMLElement[];
+    return rule.action === 'remove' ? found.filter((element) => !sparedBy(rule).has(element)) : found;
   } catch {
     return [];
   }
+}
+
+function sparedBy({ steps }: ProceduralRule): WeakSet<Element> {
+  const key = JSON.stringify(steps);
+  const known = spared.get(key) ?? new WeakSet();
+  spared.set(key, known);
+  return known;
 }
 
 type Subject = Document | Element;

@@ -26,7 +26,7 @@ const FRAMES_MAX_MS = 200;
 /** Waits for fonts, images in view and two frames, each within its time limit. */
 export async function waitForAssets({ first, imagesInFlight, fontsMs, imagesMs }: Budgets): Promise<Readiness> {
   const readiness: Readiness = { inert: !runsScript(), refreshAfterS: refreshAfterS(), backgrounds: [] };
-  apply();
+  apply(!first || readiness.inert);
   if (!readiness.inert) watch();
   if (first && !readiness.inert) return readiness;
   await endsInTime(Promise.all(loadingFonts().map(({ ready }) => ready)), fontsMs);

@@ -215,7 +215,7 @@ async function checkAll(page: OpenPage, shown: DocumentState, options: CaptureOp
   };
   await Promise.all([
     // Restores our style sheets, which the page may have replaced, so that it is checked in the state that is captured.
-    answer(world.call('edits.apply')),
+    answer(world.call('edits.apply', true)),
     tolerated(refuseWall()),
     refuseUnreadable(world, shown.mimeType, answer),
     // Moving content may begin with a blank view.

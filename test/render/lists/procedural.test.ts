@@ -104,6 +104,13 @@ describe('a procedural rule', () => {
     expect(await visited.page.isVisible('#bar')).toBe(false);
   });
 
+  it('that removes what depends on other elements removes it once', async () => {
+    const list = '<main id="feed"><p id="one">Ad</p><p id="two">Ad</p><p id="three">Ad</p></main>';
+    await using visited = await shownWith({ ads: 'page.test##p:nth-child(2):has-text(Ad):remove()' }, list);
+    await visited.guard.answerBanners(new AbortController().signal);
+    expect(await shown(visited.page.mainFrame())).toEqual(['feed', 'one', 'three']);
+  });
+
   it('changes the page only once', async () => {
     await using visited = await shownWith({ ads: 'page.test##article:has-text(Sponsored)' }, FEED);
     const changes = visited.page.evaluate(

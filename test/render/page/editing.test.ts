@@ -101,6 +101,27 @@ it('remove_selectors removes nodes, even late ones, and the layout follows', asy
   expect(colours).toEqual(['0000ff']);
 });
 
+describe('a selector whose matches depend on other elements', () => {
+  const items = (...names: string[]) => names.map((name) => `<li>${name}</li>`).join('');
+  const table = '<table><tr><td>a</td><td>b</td><td>c</td></tr></table>';
+  // The list grows before the page is ready, and again after it.
+  const grows = `<script>setTimeout(() => list.insertAdjacentHTML('beforeend', '${items('i4', 'i5')}'), 200);
+    addEventListener('scroll', () => { list.insertAdjacentHTML('afterbegin', '${items('i0')}'); list.insertAdjacentHTML('beforeend', '${items('i6', 'i7')}') }, { once: true })</script>`;
+  const url = serve(`<ul id="list">${items('i1', 'i2', 'i3')}</ul>${table}<div style="height:900px"></div>${grows}`);
+
+  it.concurrent.each([
+    ['remove_selectors', 'li:first-child', 'i2 i3 i4 i5 i6 i7 a b c'],
+    ['remove_selectors', 'li:nth-child(3)', 'i0 i1 i2 i4 i5 i6 i7 a b c'],
+    ['remove_selectors', 'li:last-child', 'i0 i1 i2 i3 i4 i6 a b c'],
+    ['remove_selectors', 'li + li', 'i0 i1 a b c'],
+    ['remove_selectors', 'td:last-child', 'i0 i1 i2 i3 i4 i5 i6 i7 a b'],
+    ['hide_selectors', 'li:first-child', 'i2 i3 i4 i5 i6 i7 a b c'],
+  ])('%s: %s concerns what it matches when the page is ready, and later what it matches among added elements', async (field, selector, left) => {
+    const { text } = await rig.capturedText(url, { full_page: true, [field]: [selector] });
+    expect(text.match(/[a-z]\d?\b/g)?.join(' ')).toBe(left);
+  });
+});
+
 it.each([
   ['hide_selectors', { hide_selectors: ['.fine', 'p >> bad'] }, 'hide_selectors.1'],
   ['remove_selectors', { remove_selectors: ['a['] }, 'remove_selectors.0'],
