@@ -11,6 +11,9 @@ const WIDE_BOARD = `<!doctype html><style>body{margin:0}@media (min-width:801px)
   <header style="width:100%;height:40px;background:red"></header>
   <div style="position:relative;width:2000px;height:700px;background:#eee"><div id=last style="position:absolute;right:0;width:100px;height:100px"></div></div>
   <script>new IntersectionObserver(([last]) => { if (last.isIntersecting) last.target.className = 'seen' }).observe(last)</script>`;
+/** 2,000 × 1,500 px, with a mark where it begins. */
+const COLUMNS = (mode: string) =>
+  `<!doctype html><style>html{writing-mode:${mode}}body{margin:0}main{width:2000px;height:1500px}</style><main>${box('width:100px;height:50px')}</main>`;
 const TALL = `<!doctype html><style>body{margin:0}</style>${box('height:100px')}<div style="height:3000px;background:red"></div><footer style="position:fixed;bottom:0;width:80px;height:40px;background:rgb(1,2,3)"></footer>`;
 
 export const SIZES: Record<string, Report> = {
@@ -31,6 +34,22 @@ export const SIZES: Record<string, Report> = {
       expect({ width, height, warnings }).toEqual({ width: 2_000, height: 740, warnings: [] });
       expect(await blotOf(content, MARK)).toMatchObject({ left: 1_900, top: 40, width: 100, height: 100, pixels: 10_000 });
       expect(await blotOf(content, [255, 0, 0])).toMatchObject({ left: 0, width: 800, height: 40 });
+    },
+  },
+  'a page in vertical columns from right to left begins at the right, and is whole in full width': {
+    source: 'https://github.com/MoonchildProductions/Pale-Moon/issues/1466',
+    page: COLUMNS('vertical-rl'),
+    request: { full_page: true, full_width: true },
+    right: async ({ content }) =>
+      expect(await blotOf(content, MARK)).toMatchObject({ left: 1_900, top: 0, width: 100, height: 50, pixels: 5_000 }),
+  },
+  'a page that is read upwards begins with the view at its end, and a picture of it has the part above': {
+    source: 'https://github.com/MoonchildProductions/Pale-Moon/issues/1466',
+    page: COLUMNS('sideways-lr'),
+    request: { full_page: true },
+    async right({ width, height, content, warnings }) {
+      expect({ width, height, warnings }).toMatchObject({ width: 800, height: 1_500, warnings: [{ code: 'content_cut_right' }] });
+      expect(await blotOf(content, MARK)).toMatchObject({ left: 0, top: 1_450, width: 100, height: 50, pixels: 5_000 });
     },
   },
   'a page that is wider than 8,000 px is cut there, and says so': {

@@ -106,11 +106,17 @@ export function isEmpty(box: DOMRect): boolean {
   return box.width < 1 || box.height < 1;
 }
 
-/** The leftmost column in CSS px. A right-to-left page scrolls to the left. */
-export function pageLeft(): number {
-  const scroller = pageScroller();
-  const isRtl = getComputedStyle(body() ?? scroller).direction === 'rtl';
-  return isRtl ? scroller.clientWidth - scroller.scrollWidth : 0;
+/**
+ * The first column and row of the page in CSS px, which are negative where the page scrolls to the left or upwards, as its direction and
+ * writing mode say (CSS Writing Modes 4, 6.4).
+ */
+export function pageStart(): { left: number; top: number } {
+  const { scrollWidth, scrollHeight, clientWidth, clientHeight } = pageScroller();
+  const { direction, writingMode } = getComputedStyle(body() ?? pageScroller());
+  const [isRtl, isHorizontal] = [direction === 'rtl', writingMode === 'horizontal-tb'];
+  const isLeftward = isHorizontal ? isRtl : writingMode.endsWith('-rl');
+  const isUpward = !isHorizontal && isRtl !== (writingMode === 'sideways-lr');
+  return { left: isLeftward ? clientWidth - scrollWidth : 0, top: isUpward ? clientHeight - scrollHeight : 0 };
 }
 
 /** The first column of the page, and the one after its last, in CSS px. */
@@ -118,13 +124,15 @@ export function pageColumns(): Pick<ElementBox, 'left' | 'right'> {
   const { clientWidth, scrollWidth } = pageScroller();
   // Content beside a view that does not scroll horizontally is not part of the page.
   const cuts = pageBoxes().some((box) => /hidden|clip/.test(getComputedStyle(box).overflowX));
-  return cuts ? { left: 0, right: clientWidth } : { left: pageLeft(), right: pageLeft() + scrollWidth };
+  const { left } = pageStart();
+  return cuts ? { left: 0, right: clientWidth } : { left, right: left + scrollWidth };
 }
 
 /** Whether scrolling cannot reach the box, because it is above or before the page's origin. */
 export function isOffPage(candidate: Element, box: DOMRect): boolean {
   const scroller = pageScroller();
-  if (box.right + scroller.scrollLeft > pageLeft() && box.bottom + scroller.scrollTop > 0) return false;
+  const { left, top } = pageStart();
+  if (box.right + scroller.scrollLeft > left && box.bottom + scroller.scrollTop > top) return false;
   return ancestry(candidate)
     .slice(1)
     .every((at) => at === scroller || (at.scrollTop === 0 && at.scrollLeft === 0));

@@ -1,4 +1,4 @@
-import { boxOf, type ElementBox, isEmpty, isOffPage, isPartlyVisible, onPage, pageLeft, partsOf } from './boxes.js';
+import { boxOf, type ElementBox, isEmpty, isOffPage, isPartlyVisible, onPage, pageStart, partsOf } from './boxes.js';
 import { notePositions } from './change-log.js';
 import { checkDeep, type ForeignPlace, type Found, findDeep, isDeep, type Search } from './deep-selector.js';
 import { allIn, ancestry, force, forceAll, isVisible as hasVisibleBox, hasVisibleStyle, isPage, pageBoxes, pageScroller } from './dom.js';
@@ -111,7 +111,8 @@ async function show(match: Found): Promise<ElementBox> {
 /** @returns the part of a box of the view that is on the page */
 function partOnPage(box: ElementBox): ElementBox {
   const { left, top, ...end } = onPage(box);
-  return { left: Math.max(pageLeft(), left), top: Math.max(0, top), ...end };
+  const start = pageStart();
+  return { left: Math.max(start.left, left), top: Math.max(start.top, top), ...end };
 }
 
 /** Resolves once a match is visible. Checks every frame, since style changes alone can affect visibility. */

@@ -1,4 +1,4 @@
-import { pageColumns } from './boxes.js';
+import { pageColumns, pageStart } from './boxes.js';
 import { eachElement, pageScroller, viewHeight } from './dom.js';
 import { cachedTrees, queryTrees } from './dom-cache.js';
 import { allMotion, finishMotion, isEndless, isProgress, isRunning, passFrames, sleep } from './frames.js';
@@ -20,6 +20,8 @@ export interface PageExtent {
   scrollY: number;
   /** Negative in a page written from right to left. */
   scrollX: number;
+  /** The first row of the page in CSS px: negative in a page that is read upwards, which begins with the view at its end. */
+  top: number;
   /** The first column of the page, and the one after its last, in CSS px. */
   left: number;
   right: number;
@@ -40,6 +42,7 @@ export function measure(): PageExtent {
     zoom: visualViewport?.scale ?? 1,
     scrollY: scroller.scrollTop,
     scrollX: scroller.scrollLeft,
+    top: pageStart().top,
     ...pageColumns(),
   };
 }

@@ -115,7 +115,7 @@ async function regionOf(order: PictureOrder): Promise<ViewPart | null> {
   const wanted = selector === null ? clip && boxOfClip(clip) : await findElement(order, selector);
   if (wanted === null) return null;
   const measured = await measurePage(page);
-  const { scrollX, scrollY, viewHeight, view, originX } = measured;
+  const { scrollX, scrollY, viewHeight, view, origin } = measured;
   const box = selector === null ? wanted : paddedBox(wanted, padding, measured);
   const shown = {
     left: Math.floor(Math.max(box.left, scrollX)),
@@ -126,7 +126,7 @@ async function regionOf(order: PictureOrder): Promise<ViewPart | null> {
   const [width, height] = [shown.right - shown.left, shown.bottom - shown.top];
   if (width < 1 || height < 1) throw outside(selector === null ? 'clip' : 'selector');
   return {
-    clip: { x: originX + shown.left, y: shown.top, width, height },
+    clip: { x: origin.x + shown.left, y: origin.y + shown.top, width, height },
     algorithm: selector === null ? 'native' : 'element',
     isCut: box.right - box.left > width + 1 || box.bottom - box.top > height + 1,
   };

@@ -63,12 +63,12 @@ export async function scrollToElement(timed: TimedPage, selector: string, how: S
 }
 
 /** Adds `padding` CSS px around the box, within the page. */
-export function paddedBox(box: ElementBox, padding: number, page: Pick<PageExtent, 'left' | 'right' | 'pageHeight'>): ElementBox {
+export function paddedBox(box: ElementBox, padding: number, page: Pick<PageExtent, 'left' | 'top' | 'right' | 'pageHeight'>): ElementBox {
   return {
     left: Math.min(box.left, Math.max(page.left, box.left - padding)),
-    top: Math.min(box.top, Math.max(0, box.top - padding)),
+    top: Math.min(box.top, Math.max(page.top, box.top - padding)),
     right: Math.max(box.right, Math.min(page.right, box.right + padding)),
-    bottom: Math.max(box.bottom, Math.min(page.pageHeight, box.bottom + padding)),
+    bottom: Math.max(box.bottom, Math.min(page.top + page.pageHeight, box.bottom + padding)),
   };
 }
 

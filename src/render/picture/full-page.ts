@@ -120,7 +120,7 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
   for (let at = start; ; ) {
     if (options.fullWidth) steps += await scrollAcross(timed, page, deadline);
     const { scrollY, pageHeight, viewHeight } = at;
-    const seen = scrollY + viewHeight;
+    const seen = Math.abs(scrollY) + viewHeight;
     const isAtEnd = seen >= pageHeight - 1;
     const isOver = monotonicNow() >= deadline;
     const isDone = seen >= pictureLimit(pageHeight, { start, options }) || stuck >= STUCK_STEPS || (isAtEnd && steps === 0);
@@ -132,10 +132,10 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
       if (grown <= pageHeight + 1) return { steps, seen, isLate: false };
     }
     since = performance.now();
-    await stepTo(timed, page, { to: scrollY + step, options });
+    await stepTo(timed, page, { to: at.top < 0 ? scrollY - step : scrollY + step, options });
     at = await page.call('scroll.measure');
     steps++;
-    stuck = at.scrollY <= scrollY && at.pageHeight <= pageHeight ? stuck + 1 : 0;
+    stuck = Math.abs(at.scrollY) <= Math.abs(scrollY) && at.pageHeight <= pageHeight ? stuck + 1 : 0;
   }
 }
 
@@ -197,16 +197,18 @@ export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport,
   const region = await fitRegion(order, format, async () => {
     const measured = await measurePage(page);
     const { left, right } = fullWidth ? pageColumns(measured) : measured.view;
-    return { page: measured, box: { left, right, top: 0, bottom: capturedHeight(scroll, measured.pageHeight, maxHeight) } };
+    const height = capturedHeight(scroll, measured.pageHeight, maxHeight);
+    const bottom = measured.top < 0 ? measured.viewHeight : height;
+    return { page: measured, box: { left, right, top: bottom - height, bottom } };
   });
   const { viewHeight, pageHeight } = region.page;
-  const { bottom } = region.box;
+  const { top, bottom } = region.box;
   const how = bySections ? { keep: 'page' as const, down: Math.max(0, bottom - viewHeight) } : { keep: 'view' as const, down: 0 };
   await page.call('pin.place', { first: true, ...how });
   debug?.note({ step: 'pinned', elements: await page.call('pin.roles') });
   const { pageRanges, isAll } = await page.call('virtualised.missingRanges');
   const lacks = !isAll || (await page.call('transformedContent.hidesPart'));
-  const isShorter = bottom < pageHeight - 0.5;
+  const isShorter = bottom - top < pageHeight - 0.5;
   // The page may have grown beyond the requested height since it was scrolled through.
   const byRequest = isShorter && !region.isCut && scroll.stoppedReason === 'end_of_page';
   return {

@@ -197,8 +197,8 @@ export const FAST: Shot = { format: 'png', fast: true };
 /** A page's extent, and the part of it in view, in CSS px. */
 interface MeasuredPage extends PageExtent {
   view: { left: number; right: number; height: number };
-  /** The offset that the browser adds to the page's columns: it counts from the leftmost one, where not every page begins. */
-  originX: number;
+  /** What the browser adds to the page's columns and rows: it counts from the first ones, where not every page begins. */
+  origin: { x: number; y: number };
 }
 
 export async function measurePage(page: BoundedPage): Promise<MeasuredPage> {
@@ -209,7 +209,7 @@ export async function measurePage(page: BoundedPage): Promise<MeasuredPage> {
   return {
     ...extent,
     view: { left, right: left + shown.clientWidth, height: shown.clientHeight },
-    originX: layout.pageX - extent.scrollX,
+    origin: { x: layout.pageX - extent.scrollX, y: layout.pageY - extent.scrollY },
   };
 }
 
@@ -488,7 +488,7 @@ function partOf({ page, density }: Region, place: ElementBox, { view, seen, isBe
   const px = (at: number) => Math.round(at * density);
   const size = { width: px(place.right) - px(place.left), height: px(place.bottom) - px(place.top) };
   return {
-    ...(isWhole ? {} : { clip: { x: page.originX + left, y: top, width: right - left, height: bottom - top, isBeyond } }),
+    ...(isWhole ? {} : { clip: { x: page.origin.x + left, y: page.origin.y + top, width: right - left, height: bottom - top, isBeyond } }),
     place: { left, top, right, bottom, ratio: density },
     inner: isWhole ? { left: px(place.left) - px(left), top: px(place.top) - px(top), ...size } : null,
   };
