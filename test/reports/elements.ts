@@ -26,7 +26,9 @@ const moving = (name: string) =>
 export const ELEMENTS: Record<string, Report> = {
   'animations in a shadow tree, in one in a frame, and in a frame have ended': {
     source: 'https://github.com/chromaui/chromatic-cli/issues/924',
-    page: page(`<x-a>${shadow(moving('b'))}</x-a><iframe style="border:0" srcdoc='${moving('i')}<x-b>${shadow(moving('u'))}</x-b>'></iframe>`),
+    page: page(
+      `<x-a>${shadow(moving('b'))}</x-a><iframe style="border:0" srcdoc='${moving('i')}<x-b>${shadow(moving('u'))}</x-b>'></iframe>`,
+    ),
     request: {},
     right: async ({ content }) => expect((await blotOf(content, MARK)).pixels).toBe(3 * 100 * 40),
   },

@@ -323,7 +323,12 @@ async function takeClip(order: PictureOrder, clip: ClipOption, encoding: Encodin
     const measured = await measurePage(page);
     const { view, viewHeight, pageHeight } = measured;
     const width = Math.max(measured.right, view.right);
-    const box = { left: clip.x, top: clip.y, right: Math.min(right, width), bottom: Math.min(bottom, measured.top + Math.max(pageHeight, viewHeight)) };
+    const box = {
+      left: clip.x,
+      top: clip.y,
+      right: Math.min(right, width),
+      bottom: Math.min(bottom, measured.top + Math.max(pageHeight, viewHeight)),
+    };
     if (box.right - clip.x < 0.5 || box.bottom - clip.y < 0.5) throw outside(clip, { width, height: pageHeight });
     return { page: measured, box };
   });

@@ -116,10 +116,13 @@ describe('a selector whose matches depend on other elements', () => {
     ['remove_selectors', 'li + li', 'i0 i1 a b c'],
     ['remove_selectors', 'td:last-child', 'i0 i1 i2 i3 i4 i5 i6 i7 a b'],
     ['hide_selectors', 'li:first-child', 'i2 i3 i4 i5 i6 i7 a b c'],
-  ])('%s: %s concerns what it matches when the page is ready, and later what it matches among added elements', async (field, selector, left) => {
-    const { text } = await rig.capturedText(url, { full_page: true, [field]: [selector] });
-    expect(text.match(/[a-z]\d?\b/g)?.join(' ')).toBe(left);
-  });
+  ])(
+    '%s: %s concerns what it matches when the page is ready, and later what it matches among added elements',
+    async (field, selector, left) => {
+      const { text } = await rig.capturedText(url, { full_page: true, [field]: [selector] });
+      expect(text.match(/[a-z]\d?\b/g)?.join(' ')).toBe(left);
+    },
+  );
 });
 
 it.each([
