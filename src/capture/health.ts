@@ -89,10 +89,10 @@ export async function otherCapturers(store: Pick<Store, 'nodes'>, ownNode: strin
   return nodes.map(({ facts }) => facts).filter(({ name, readyBrowsers }) => name !== ownNode && readyBrowsers > 0);
 }
 
-/** Returns whether all browsers run in the sandbox, here and on the other servers; false if that is unknown for one of them. */
+/** Returns whether all browsers run in the sandbox, here and on the other servers. */
 function isSandboxed({ rendersHere, readyBrowsers, sandboxed }: HealthDeps, others: readonly NodeFacts[]): boolean {
   const countsHere = rendersHere && (readyBrowsers() > 0 || others.length === 0);
-  const states = [...(countsHere ? [sandboxed()] : []), ...others.map((other) => other.sandboxed ?? false)];
+  const states = [...(countsHere ? [sandboxed()] : []), ...others.map((other) => other.sandboxed)];
   return states.length > 0 && states.every(Boolean);
 }
 

@@ -35,7 +35,7 @@ export interface RenderDiagnostics extends CamelNames<Omit<NonNullable<Wire['ren
 
 /** Each text has at most INSPECTION_LIMIT_CHARS. */
 export interface Inspection extends CamelNames<Pick<NonNullable<Wire['inspection']>, 'markdown' | 'accessible_tree'>> {
-  /** With the names of the wire; absent if the page did not tell them in time, or an older version made the capture. */
+  /** With the names of the wire; absent if the page did not tell them in time. */
   facts?: PageFacts;
   elements?: PageElement[] | null;
 }

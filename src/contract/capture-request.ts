@@ -173,7 +173,7 @@ interface ConvertedOptions {
   explain: boolean;
   /**
    * Whether the result tells the response of the page's document; with `html`, the artifact is the text of the document in place of a picture.
-   * Null but for requests of doors. Orders of older versions lack it.
+   * Null but for requests of doors.
    */
   document: DocumentOption | null;
   /** Absent unless the caller's `url` had no scheme. */

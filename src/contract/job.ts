@@ -30,8 +30,8 @@ export interface JobSnapshot {
   keyId: string;
   state: JobState;
   mode: ExecutionMode;
-  /** `jobUrl` of its options; null if an older version accepted the job. */
-  url: string | null;
+  /** `jobUrl` of its options. */
+  url: string;
   /** The id of the request that submitted the job. */
   requestId: string;
   /** 0–100, informational. */
@@ -117,15 +117,11 @@ export const jobSnapshotSchema = z
     id: jobFields.job_id,
     state: jobFields.state,
     mode: jobFields.mode,
-    url: z
-      .string()
-      .optional()
-      .meta({
-        description:
-          'the captured URL without its query and fragment, `about:html` for `html`; absent if an older version accepted the job',
-        example: 'https://example.com/reports/q3',
-        ...EXTENSION,
-      }),
+    url: z.string().meta({
+      description: 'the captured URL without its query and fragment, `about:html` for `html`',
+      example: 'https://example.com/reports/q3',
+      ...EXTENSION,
+    }),
     request_id: jobFields.request_id.meta({ description: 'of the capture submission' }),
     progress: z
       .union([z.number(), z.string(), z.null()])
@@ -170,7 +166,7 @@ export function toWireJobSnapshot(job: JobSnapshot, places: PublicPlaces): WireJ
     id: job.id,
     state: job.state,
     mode: job.mode,
-    ...(job.url === null ? {} : { url: job.url }),
+    url: job.url,
     request_id: job.requestId,
     progress: job.progress,
     attempts_made: job.attemptsMade,

@@ -21,9 +21,9 @@ export interface PageLoad {
 
 type Several = Pick<CaptureOptions, 'captures' | 'viewports' | 'colorSchemes'>;
 
-/** Whether a request asks for several pictures, or for named ones. Orders of older versions have none of the fields. */
+/** Whether a request asks for several pictures, or for named ones. */
 export function asksForSeveral({ captures, viewports, colorSchemes }: Several): boolean {
-  return (captures ?? viewports ?? colorSchemes ?? null) !== null;
+  return (captures ?? viewports ?? colorSchemes) !== null;
 }
 
 /** The loads of a request in their order: by viewport, then by colour scheme. Each has all of `captures`. */

@@ -61,6 +61,7 @@ const STARTING: Omit<NodeFacts, 'roles'> = {
   name: `${hostname()}-${process.pid}`,
   version: packageVersion(),
   readyBrowsers: 0,
+  sandboxed: false,
   running: 0,
   concurrency: 0,
 };
@@ -445,7 +446,7 @@ export class Service implements AsyncDisposable {
       ...STARTING,
       roles,
       readyBrowsers,
-      ...(this.renderer === null ? {} : { sandboxed: this.renderer.sandboxed }),
+      sandboxed: this.renderer?.sandboxed ?? false,
       running: this.jobs.running,
       concurrency,
     };

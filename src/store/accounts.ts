@@ -1,7 +1,7 @@
 /** Accounts, their keys, and access to the console, for both engines. */
 import { hashApiKey } from '../contract/api-key.js';
 import { newId } from '../contract/ids.js';
-import type { Queries } from './rows.js';
+import type { KeyRow, Queries, SecretRow } from './rows.js';
 import type { Account, AccountStore, ApiKey, ConsoleGrant, ConsoleStore, JobCounts, KeyStore, NewKey } from './store.js';
 import { markOf, placeOf, type Vault } from './vault.js';
 
@@ -56,12 +56,12 @@ export function toJobCounts(unfinished: readonly { state: string; jobs: number }
 }
 
 export function keySteps(queries: Queries, vault: Vault): Omit<KeyStore, 'insertFirstKey' | 'linkCredits'> {
-  const findKey = async (where: string, value: string) => orNull(await queries.one<KeyRow>(`${KEY} WHERE ${where} = $1`, [value]));
+  const findKey = async (where: string, value: string) => orNull(await queries.one<FoundKey>(`${KEY} WHERE ${where} = $1`, [value]));
   return {
     insertKey: async (key) => void (await queries.run(INSERT_KEY, keyValues(key))),
     findKeyByHash: (hash) => findKey('key.hash', hash),
     findKey: (id) => findKey('key.id', id),
-    listKeys: async () => (await queries.all<KeyRow>(`${KEY} ORDER BY key.created_at, key.id`)).map(toKey),
+    listKeys: async () => (await queries.all<FoundKey>(`${KEY} ORDER BY key.created_at, key.id`)).map(toKey),
     async rotateSigningSecret(keyId, secret, previousUntil) {
       if ((await findKey('key.id', keyId)) === null) return false;
       await queries.run(
@@ -82,27 +82,20 @@ export function keySteps(queries: Queries, vault: Vault): Omit<KeyStore, 'insert
   };
 }
 
-/** SQLite has the scopes as JSON. */
-type KeyRow = Omit<ApiKey, 'scopes'> & { scopes: ApiKey['scopes'] | string };
+type FoundKey = Omit<KeyRow, 'hash'> & Pick<ApiKey, 'accountName'>;
 
-interface SecretRow {
-  secret: Buffer;
-  previous: Buffer | null;
-  previousUntil: number | null;
-}
-
-function toKey(row: KeyRow): ApiKey {
+function toKey(row: FoundKey): ApiKey {
   return { ...row, scopes: typeof row.scopes === 'string' ? JSON.parse(row.scopes) : row.scopes };
 }
 
-function orNull(row: KeyRow | null): ApiKey | null {
+function orNull(row: FoundKey | null): ApiKey | null {
   return row === null ? null : toKey(row);
 }
 
 /** Revokes a key. Revoking again keeps the time of the first revocation. */
 async function revokeKey(queries: Queries, text: string, now: number): ReturnType<KeyStore['revokeKey']> {
   // The text is a prefix of the id or of the stored prefix, or begins with the stored prefix.
-  const [row, other] = await queries.all<KeyRow>(
+  const [row, other] = await queries.all<FoundKey>(
     `${KEY} WHERE key.hash = $2 OR key.id = $1 OR (length($1) >= ${REVOKE_PREFIX_MIN_CHARS}
        AND (substr(key.id, 1, length($1)) = $1 OR substr(key.prefix, 1, length($1)) = substr($1, 1, length(key.prefix)))) LIMIT 2`,
     [text, hashApiKey(text)],
@@ -115,7 +108,7 @@ async function revokeKey(queries: Queries, text: string, now: number): ReturnTyp
 
 /** Encrypts permanent data again with the current key, so that the former one is needed only as long as the jobs of its time. */
 export async function renewKey(queries: Queries, vault: Vault): Promise<void> {
-  for (const row of await queries.all<SecretRow & { keyId: string }>('SELECT key_id, secret, previous FROM signing_secrets')) {
+  for (const row of await queries.all<Omit<SecretRow, 'previousUntil'>>('SELECT key_id, secret, previous FROM signing_secrets')) {
     const place = placeOf.signing(row.keyId);
     const again = (sealed: Buffer | null) => (sealed === null ? null : vault.seal(vault.open(sealed, place), place));
     await queries.run('UPDATE signing_secrets SET secret = $2, previous = $3 WHERE key_id = $1 AND secret = $4', [

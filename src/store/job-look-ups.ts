@@ -32,7 +32,7 @@ export function jobLookUps(queries: Queries, bySeqs: (seqs: readonly number[]) =
       const [paused, examined] = await Promise.all([
         isPaused(queries),
         queries.all<ExaminedJob>(
-          `SELECT seq, state, lower(coalesce(url, '')) LIKE $3 ESCAPE '!' AND ($4 = '' OR key_id = $4) AS "isFound" FROM jobs WHERE seq < $1
+          `SELECT seq, state, lower(url) LIKE $3 ESCAPE '!' AND ($4 = '' OR key_id = $4) AS "isFound" FROM jobs WHERE seq < $1
             ORDER BY seq DESC LIMIT $2`,
           [page.before ?? Number.MAX_SAFE_INTEGER, EXAMINED_JOBS_MAX, containing(page.found?.address ?? ''), page.found?.keyId ?? ''],
         ),
@@ -42,7 +42,7 @@ export function jobLookUps(queries: Queries, bySeqs: (seqs: readonly number[]) =
     },
     async earlierPictures(jobId) {
       const job = await queries.one<FoundJob>(JOB_BY_ID, [jobId]);
-      if (job === null || job.url === null) return [];
+      if (job === null) return [];
       const found = await queries.all<FoundJob>(
         `${FOUND_JOB} WHERE job.seq < $1 AND job.seq >= $2 AND job.account_id = $3 AND job.url = $4
           AND job.data IS NOT NULL AND artifacts.gone_at IS NULL ORDER BY job.seq DESC LIMIT $5`,

@@ -1,84 +1,19 @@
-/** Rows of jobs: how both engines read them, and what clients see of them. */
+/** Rows of tables that both engines have, and what clients see of jobs. */
 import type { CaptureData } from '../contract/capture-data.js';
 import type { StoredError } from '../contract/capture-error.js';
 import { jobUrl } from '../contract/capture-request.js';
-import type { JobResult, JobSnapshot, WebhookEvent } from '../contract/job.js';
+import type { JobResult, JobSnapshot } from '../contract/job.js';
+import type * as postgres from './postgres/schema.js';
+import type * as sqlite from './sqlite/schema.js';
 import type { FinishedCapture, NewJob, Took, UploadedPicture } from './store.js';
 
-/** A row of `jobs`, in both engines. Times are Unix ms. */
-export interface JobRow {
-  /** Order of acceptance. */
-  seq: number;
-  id: string;
-  accountId: string;
-  keyId: string;
-  requestId: string;
-  mode: JobSnapshot['mode'];
-  state: Exclude<JobSnapshot['state'], 'paused' | 'unknown'>;
-  /** The queued state that the job has, or returns to. `prioritized` sorts before `waiting`. */
-  lane: 'prioritized' | 'waiting';
-  idempotencyKey: string | null;
-  /** Keyed digests, as described in vault.ts. */
-  identityDigest: string;
-  cacheDigest: string | null;
-  timeoutMs: number;
-  /** While set, the job waits for that job to end. */
-  leaderId: string | null;
-  attemptsMade: number;
-  attemptBudget: number;
-  enqueuedAt: number;
-  /** Due time of a delayed job. */
-  dueAt: number | null;
-  firstClaimedAt: number | null;
-  /** Time of the latest claim. */
-  claimedAt: number | null;
-  /** Slot time in ms that the latest claim was charged in advance; corrected when it ends. */
-  bookedMs: number | null;
-  /** Lease end of an active job. */
-  leaseExpiresAt: number | null;
-  /** Kept after the end; for a cached result, the worker of the job that rendered it. */
-  workerId: string | null;
-  progress: number;
-  webhookUrl: string | null;
-  endedAt: number | null;
-  /** When this job itself rendered the picture; null for cached and shared results. */
-  renderedAt: number | null;
-  artifactName: string | null;
-  /** Fields that differ from `artifacts.data`, as JSON. */
-  data: string | null;
-  /** StoredError as JSON. */
-  error: string | null;
-  /** The `traceparent` of the submission, if captures are traced. */
-  traceparent: string | null;
-  /** Kept after the end, without its query; null if an older version created the row. */
-  url: string | null;
-}
+/** The fields that rows of a table have in both engines. */
+type Shared<One, Other> = { [Field in keyof One & keyof Other]: One[Field] | Other[Field] };
 
-/** A row of `deliveries`: a job's webhook, created with the job, and due once it has ended. */
-export interface DeliveryRow {
-  jobId: string;
-  deliveryId: string;
-  accountId: string;
-  url: string;
-  origin: string;
-  /** Encrypted. */
-  secret: Buffer;
-  event: WebhookEvent | null;
-  state: 'pending' | 'delivered' | 'failed';
-  generation: number;
-  attempts: number;
-  maxAttempts: number;
-  lastStatus: number | null;
-  lastError: string | null;
-  lastAttemptAt: number | null;
-  nextAttemptAt: number | null;
-  deliveredAt: number | null;
-  /** When it may be claimed. */
-  dueAt: number | null;
-  claimedUntil: number | null;
-  /** When it fails, even if attempts are left. */
-  expiresAt: number | null;
-}
+export type JobRow = Shared<typeof sqlite.jobs.$inferSelect, typeof postgres.jobs.$inferSelect>;
+export type DeliveryRow = Shared<typeof sqlite.deliveries.$inferSelect, typeof postgres.deliveries.$inferSelect>;
+export type KeyRow = Shared<typeof sqlite.apiKeys.$inferSelect, typeof postgres.apiKeys.$inferSelect>;
+export type SecretRow = Shared<typeof sqlite.signingSecrets.$inferSelect, typeof postgres.signingSecrets.$inferSelect>;
 
 /** The columns of `JobRow`, for a table that is named `job`. */
 export const JOB_COLUMNS = `job.seq, job.id, job.account_id, job.key_id, job.request_id, job.mode, job.state, job.lane, job.idempotency_key,
@@ -106,7 +41,7 @@ export const SHARING = 'SELECT id FROM jobs WHERE (id = $1 OR leader_id = $1) AN
 export const NEWEST_PICTURE = `SELECT job.id AS job_id, job.rendered_at, job.worker_id, artifacts.name AS artifact_name, artifacts.data,
     artifacts.gone_at
   FROM jobs job JOIN artifacts ON artifacts.name = job.artifact_name
-  WHERE job.account_id = $1 AND job.cache_digest = $2 AND job.rendered_at IS NOT NULL AND artifacts.data IS NOT NULL
+  WHERE job.account_id = $1 AND job.cache_digest = $2 AND job.rendered_at IS NOT NULL
   ORDER BY job.rendered_at DESC LIMIT 1`;
 
 /** Found by NEWEST_PICTURE. */
@@ -123,7 +58,7 @@ export interface Picture {
 
 /**
  * CaptureData is stored once, with the picture (`artifacts.data`), even if several jobs share it. A job's own `data` has only the fields
- * that differ; in rows of older versions it has all fields.
+ * that differ.
  */
 
 /** Value of `data` for a job that was answered with a stored picture. */

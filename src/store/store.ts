@@ -242,7 +242,7 @@ export interface UploadedPicture extends Took {
 export interface EndedJob {
   id: string;
   /** URL, as in JobSnapshot. */
-  url: string | null;
+  url: string;
   requestId: string;
   accountId: string;
   state: 'completed' | 'failed';
@@ -522,8 +522,8 @@ export interface NodeFacts {
   roles: string[];
   /** Number of browsers that can take a capture. */
   readyBrowsers: number;
-  /** Whether its browsers run in Chromium's sandbox; servers of older versions do not report it. */
-  sandboxed?: boolean;
+  /** Whether its browsers run in Chromium's sandbox; false if it has none. */
+  sandboxed: boolean;
   /** Number of running captures. */
   running: number;
   concurrency: number;

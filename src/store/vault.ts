@@ -46,7 +46,7 @@ export function sealOrder(vault: Vault, jobId: string, options: CaptureOptions):
 /** Decrypts the options of a job; null if it has none, or if that is impossible. */
 export function openOrder(vault: Vault, jobId: string, sealed: Buffer | null): CaptureOptions | null {
   const order = sealed === null ? null : openOrNull(vault, sealed, placeOf.order(jobId));
-  // Orders of an earlier version lack newer options.
+  // An order that was accepted before an upgrade lacks the options of the new version.
   return order === null ? null : { ...defaultOptions(), ...JSON.parse(order) };
 }
 

@@ -5,7 +5,7 @@ import type { NodeFacts } from '../../src/store/store.js';
 
 /** The health of a server with other servers beside it. */
 function deps(given: Partial<HealthDeps>, others: Partial<NodeFacts>[]): HealthDeps {
-  const known = { version: '0', roles: [], running: 0, concurrency: 2 };
+  const known = { version: '0', roles: [], sandboxed: false, running: 0, concurrency: 2 };
   const nodes = others.map((facts, i) => ({ ...known, name: `other ${i}`, readyBrowsers: 1, ...facts }));
   const store = {
     ping: async () => {},
@@ -36,7 +36,6 @@ const here = { rendersHere: true, readyBrowsers: () => 1, sandboxed: () => true 
 
 test.each<[string, Partial<HealthDeps>, Partial<NodeFacts>[], { ready_workers: number; sandboxed: boolean }]>([
   ['those of the others, for a server without', {}, [{ sandboxed: true, readyBrowsers: 2 }], { ready_workers: 2, sandboxed: true }],
-  ['one of an older version, which does not tell', {}, [{ sandboxed: true }, {}], { ready_workers: 2, sandboxed: false }],
   ['none', {}, [{ readyBrowsers: 0, sandboxed: true }], { ready_workers: 0, sandboxed: false }],
   ['its own, not counted twice', here, [{ name: 'this', sandboxed: true }], { ready_workers: 1, sandboxed: true }],
   ['one of them without a sandbox', here, [{ sandboxed: false }], { ready_workers: 2, sandboxed: false }],

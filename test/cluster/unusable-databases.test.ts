@@ -31,6 +31,26 @@ test('the reason is reported: no right to create tables, a database that accepts
   await expect(openAt(`${url}%E0%A4%A`)).rejects.toThrow(StoreError);
 });
 
+test('a database of before 1.0.0 is refused, and not touched', async () => {
+  await using database = await aDatabase();
+  await (await openAt(database.url))[Symbol.asyncDispose]();
+  await database.client.query(`UPDATE drizzle.__drizzle_migrations SET hash = 'another', created_at = 1`);
+  const opened = openAt(database.url);
+  await expect(opened).rejects.toThrow(`The database ${database.name} of STILLFRAME_DATABASE_URL was made before stillframe 1.0.0`);
+  await expect(opened).rejects.toBeInstanceOf(StoreError);
+  expect((await database.client.query('SELECT hash FROM drizzle.__drizzle_migrations')).rows).toEqual([{ hash: 'another' }]);
+});
+
+test('the tables are made in the first schema of the search path', async () => {
+  await using database = await aDatabase();
+  await database.client.query('CREATE SCHEMA apart');
+  await (await openAt(`${database.url}?options=-c%20search_path%3Dapart`))[Symbol.asyncDispose]();
+  const { rows } = await database.client.query(
+    `SELECT DISTINCT table_schema AS schema FROM information_schema.tables WHERE table_schema IN ('apart', 'public')`,
+  );
+  expect(rows).toEqual([{ schema: 'apart' }]);
+});
+
 test('parameters of the URL change no limit of the database, and its options are kept', async () => {
   await using database = await aDatabase();
   await using opened = openDatabase(`${database.url}?statement_timeout=60000&lock_timeout=60000&options=-c%20work_mem%3D5MB`);

@@ -100,7 +100,7 @@ export async function gatherStatistics(place: string): Promise<void> {
 export const SECRET_KEY = Buffer.alloc(32, 7);
 
 function noFacts(): NodeFacts {
-  return { name: 'test', version: '0', roles: [], readyBrowsers: 0, running: 0, concurrency: 0 };
+  return { name: 'test', version: '0', roles: [], readyBrowsers: 0, sandboxed: false, running: 0, concurrency: 0 };
 }
 
 export interface Caller {

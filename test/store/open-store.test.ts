@@ -1,13 +1,9 @@
-import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { describe, expect, expectTypeOf, onTestFinished, vi } from 'vitest';
-import type { deliveries, jobs } from '../../scripts/sqlite-schema.js';
+import { createHash } from 'node:crypto';
+import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, vi } from 'vitest';
 import { silentLog } from '../../src/log.js';
 import { STORE_FILES } from '../../src/package-files.js';
-import type { DeliveryRow, JobRow } from '../../src/store/rows.js';
-import { migrate } from '../../src/store/sqlite/connection.js';
-import { openVault } from '../../src/store/sqlite/data-directory.js';
 import { Database, type Db } from '../../src/store/sqlite/driver.js';
 import { openStore, type StoreOptions } from '../../src/store/sqlite/open-store.js';
 import { StoreError } from '../../src/store/store-error.js';
@@ -15,41 +11,24 @@ import { folderOfTest } from '../fixtures/temporary-folder.js';
 import { aCapture, aNewJob, aQueued, aStore, claimNext, claimOf, MIGRATIONS_DIR, NOON, openAt, RULES, someOptions } from './factories.js';
 import { test } from './store-test.js';
 
-/** This program's migrations with another journal. */
-function withJournal(change: (entries: { idx: number; when: number }[]) => object[]): string {
+/** This program's migrations and one more. */
+function moreMigrations(sql = 'CREATE TABLE later (id text);'): string {
   const dir = folderOfTest();
   cpSync(MIGRATIONS_DIR, dir, { recursive: true });
   const journalFile = join(dir, 'meta/_journal.json');
-  const journal = JSON.parse(readFileSync(journalFile, 'utf8'));
-  writeFileSync(journalFile, JSON.stringify({ ...journal, entries: change(journal.entries) }));
-  return dir;
-}
-
-/** This program's migrations and one more. */
-function moreMigrations(sql: string): string {
-  const dir = withJournal((entries) => {
-    const { idx = 0, when = 0, ...last } = entries.at(-1) ?? {};
-    return [...entries, { ...last, idx: idx + 1, when: when + 1, tag: '9999_later' }];
-  });
+  const { entries, ...journal } = JSON.parse(readFileSync(journalFile, 'utf8'));
+  const { when, ...last } = entries.at(-1);
+  const later = { ...last, idx: entries.length, when: when + 1, tag: '9999_later' };
+  writeFileSync(journalFile, JSON.stringify({ ...journal, entries: [...entries, later] }));
   writeFileSync(join(dir, '9999_later.sql'), sql);
   return dir;
 }
 
-/** The database of the first version, with one captured page. */
-function anOldDatabase(dataDir: string): void {
-  const db = new Database(join(dataDir, 'stillframe.db'));
-  migrate(db, { migrationsDir: withJournal((entries) => entries.slice(0, 2)), isAllowed: true });
-  db.exec(`INSERT INTO accounts (id, name, created_at) VALUES ('acc_1', 'old', 1);
-    INSERT INTO api_keys (id, account_id, hash, label, scopes, prefix, created_at) VALUES ('key_1', 'acc_1', 'h', 'l', '[]', 'p', 1);
-    INSERT INTO artifacts (name, bytes, sha256, created_at) VALUES ('old.webp', 700, 'aa', ${NOON});`);
-  const key = openVault(dataDir);
-  const data = JSON.stringify({ ...aCapture().data, artifact: 'old.webp' });
-  db.prepare(
-    `INSERT INTO jobs (id, account_id, key_id, request_id, mode, state, lane, identity_digest, cache_digest, timeout_ms, attempts_made,
-       attempt_budget, enqueued_at, worker_id, progress, ended_at, rendered_at, artifact_name, data)
-     VALUES ('job_1', 'acc_1', 'key_1', 'req_1', 'async', 'completed', 'waiting', 'i', ?, 30000, 1, 2, ?, 'w', 100, ?, ?, 'old.webp', ?)`,
-  ).run(key.digest('cache', 'page'), NOON, NOON, NOON, data);
-  db.close();
+/** The data directory of this version. Versions of `moreMigrations` are newer. */
+async function aDirectory(migrationsDir = MIGRATIONS_DIR): Promise<string> {
+  const dataDir = folderOfTest();
+  await (await open(dataDir, migrationsDir))[Symbol.asyncDispose]();
+  return dataDir;
 }
 
 const open = (dataDir: string, migrationsDir: string, migrates: StoreOptions['migrates'] = 'at start') =>
@@ -107,55 +86,36 @@ describe('the engine', () => {
 });
 
 describe('migrations', () => {
-  test('match the schema', () => {
-    expectTypeOf<JobRow>().toEqualTypeOf<typeof jobs.$inferSelect>();
-    expectTypeOf<DeliveryRow>().toEqualTypeOf<typeof deliveries.$inferSelect>();
-    const out = join(folderOfTest(), 'drizzle');
-    cpSync(MIGRATIONS_DIR, out, { recursive: true });
-    const bin = resolve(MIGRATIONS_DIR, '../node_modules/drizzle-kit/bin.cjs');
-    const schema = resolve(MIGRATIONS_DIR, '../scripts/sqlite-schema.ts');
-    execFileSync(process.execPath, [bin, 'generate', '--dialect', 'sqlite', '--casing', 'snake_case', '--schema', schema, '--out', out], {
-      cwd: resolve(MIGRATIONS_DIR, '..'),
-      stdio: 'pipe',
-    });
-    expect(readdirSync(out)).toEqual(readdirSync(MIGRATIONS_DIR));
-  });
-
   test('are not applied by a command, which gives advice and changes nothing', async () => {
-    const dataDir = folderOfTest();
-    anOldDatabase(dataDir);
+    const [dataDir, later] = [await aDirectory(), moreMigrations()];
     const before = tablesOf(dataDir);
-    await expect(open(dataDir, MIGRATIONS_DIR, 'no')).rejects.toThrow(/made by an older .*: stop the server .*stillframe migrate\.$/);
+    await expect(open(dataDir, later, 'no')).rejects.toThrow(/made by an older .*: stop the server .*stillframe migrate\.$/);
     expect(tablesOf(dataDir)).toEqual(before);
-    await (await open(dataDir, MIGRATIONS_DIR))[Symbol.asyncDispose]();
-    await using store = await open(dataDir, MIGRATIONS_DIR, 'no');
+    await (await open(dataDir, later))[Symbol.asyncDispose]();
+    await using store = await open(dataDir, later, 'no');
     await store.ping();
   });
 
   test('begin with a copy of the database, with which the version before can go on', async () => {
-    const dataDir = folderOfTest();
-    anOldDatabase(dataDir);
+    const [dataDir, later] = [await aDirectory(), moreMigrations()];
     const copy = join(dataDir, 'stillframe.db.before-migration');
-    await expect(open(dataDir, MIGRATIONS_DIR, 'no')).rejects.toThrow('made by an older');
+    await expect(open(dataDir, later, 'no')).rejects.toThrow('made by an older');
     expect(existsSync(copy)).toBe(false);
     const older = tablesOf(dataDir);
-    for (let starts = 0; starts < 2; starts++) await (await open(dataDir, MIGRATIONS_DIR))[Symbol.asyncDispose]();
+    for (let starts = 0; starts < 2; starts++) await (await open(dataDir, later))[Symbol.asyncDispose]();
     expect(statSync(copy).mode & 0o777).toBe(0o600);
     expect(tablesOf(dataDir)).not.toEqual(older);
     const restored = folderOfTest();
     cpSync(copy, join(restored, 'stillframe.db'));
     expect(tablesOf(restored)).toEqual(older);
-    const fresh = folderOfTest();
-    await (await open(fresh, MIGRATIONS_DIR))[Symbol.asyncDispose]();
-    expect(readdirSync(fresh)).not.toContain('stillframe.db.before-migration');
+    expect(readdirSync(await aDirectory(later))).not.toContain('stillframe.db.before-migration');
   });
 
   test('are not applied where the copy cannot be written', async () => {
-    const dataDir = folderOfTest();
-    anOldDatabase(dataDir);
+    const dataDir = await aDirectory();
     const before = tablesOf(dataDir);
     mkdirSync(join(dataDir, 'stillframe.db.before-migration'));
-    await expect(open(dataDir, MIGRATIONS_DIR)).rejects.toThrow('The database was not migrated');
+    await expect(open(dataDir, moreMigrations())).rejects.toThrow('The database was not migrated');
     expect(tablesOf(dataDir)).toEqual(before);
   });
 
@@ -167,19 +127,8 @@ describe('migrations', () => {
     expect(warned.mock.calls).toEqual([[expect.stringContaining(`created a new, empty database: ${join(dataDir, 'stillframe.db')} (`)]]);
   });
 
-  test('keep the results of an older version, without answering from them', async () => {
-    const dataDir = folderOfTest();
-    anOldDatabase(dataDir);
-    await using store = await openAt(dataDir);
-    expect((await store.findJob('job_1'))?.result?.outcome).toEqual({ ok: true, data: { ...aCapture().data, artifact: 'old.webp' } });
-    const wish = aNewJob({ accountId: 'acc_1', keyId: 'key_1' }, { cacheIdentity: 'page', enqueuedAt: NOON + 1 });
-    expect((await store.accept(wish, RULES)).kind).toBe('queued');
-    expect(await store.expireArtifacts({ before: 0, maxBytes: 699, limit: 10, now: NOON + 2 })).toEqual(['old.webp']);
-  });
-
   test('leave the old schema whole and usable if one fails', async () => {
-    const dataDir = folderOfTest();
-    await (await openAt(dataDir))[Symbol.asyncDispose]();
+    const dataDir = await aDirectory();
     const before = tablesOf(dataDir);
     const bad = moreMigrations('CREATE TABLE halfway (id text);--> statement-breakpoint\nCREATE TABLE halfway (id text);');
     await expect(open(dataDir, bad)).rejects.toThrow(/cannot be used .*already exists/);
@@ -189,11 +138,29 @@ describe('migrations', () => {
   });
 
   test('refuse a database newer than the program with one line, and do not change it', async () => {
-    const dataDir = folderOfTest();
-    await (await open(dataDir, moreMigrations('CREATE TABLE later (id text);')))[Symbol.asyncDispose]();
+    const dataDir = await aDirectory(moreMigrations());
     await expect(openAt(dataDir)).rejects.toThrow(/^.*made by a newer stillframe: install that version.*$/);
     await expect(openAt(dataDir)).rejects.toBeInstanceOf(StoreError);
     expect(tablesOf(dataDir)).toContain('later');
+  });
+
+  test.each(['no', 'at start', 'wholly'] as const)('refuse a database of before 1.0.0, and do not touch it (%s)', async (migrates) => {
+    const former = folderOfTest();
+    cpSync(MIGRATIONS_DIR, former, { recursive: true });
+    appendFileSync(join(former, '0000_tables.sql'), '-- Another first migration.');
+    const dataDir = await aDirectory(former);
+    const content = () =>
+      readdirSync(dataDir).map((file) => [
+        file,
+        createHash('sha256')
+          .update(readFileSync(join(dataDir, file)))
+          .digest('hex'),
+      ]);
+    const before = content();
+    const refused = open(dataDir, moreMigrations(), migrates);
+    await expect(refused).rejects.toThrow(`${dataDir}/stillframe.db was made before stillframe 1.0.0, and its data cannot be migrated: `);
+    await expect(refused).rejects.toBeInstanceOf(StoreError);
+    expect(content()).toEqual(before);
   });
 });
 

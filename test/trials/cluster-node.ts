@@ -36,7 +36,15 @@ if (order.clockMs !== 0) {
 const log = silentLog();
 const store = await openPostgresStore({
   ...{ url: order.url, migrationsDir: order.migrationsDir, secretKeys: [Buffer.from(order.secretKey, 'base64')], migrates: true, log },
-  facts: () => ({ name: String(process.pid), version: '0', roles: [], readyBrowsers: 0, running: 0, concurrency: CONCURRENCY }),
+  facts: () => ({
+    name: String(process.pid),
+    version: '0',
+    roles: [],
+    readyBrowsers: 0,
+    sandboxed: false,
+    running: 0,
+    concurrency: CONCURRENCY,
+  }),
 });
 const clock = new SteadyClock(order.trustsOwnClock ? Date.now : store.now);
 const cut = new AbortController();

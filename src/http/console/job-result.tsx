@@ -74,7 +74,7 @@ function Again({ job, outcome, aboveForm }: { job: JobSnapshot; outcome: Ended['
   }
   const url = outcome.ok ? outcome.data.url : job.url;
   // The document is not known any more, and its `base_url` is another page.
-  if (url === null || url === HTML_JOB_URL || job.url === HTML_JOB_URL) return null;
+  if (url === HTML_JOB_URL || job.url === HTML_JOB_URL) return null;
   return (
     <>
       <a href={`capture?url=${encodeURIComponent(url)}`}>{outcome.ok ? 'Capture this page again' : 'Try again'}</a>

@@ -141,7 +141,7 @@ interface ShotProps {
 
 function Shot({ job, others, label, now }: ShotProps) {
   const { outcome, durationMs } = job.result ?? {};
-  const url = outcome?.ok === true ? outcome.data.url : (job.url ?? job.id);
+  const url = outcome?.ok === true ? outcome.data.url : job.url;
   return (
     <li class="card shot">
       <Thumb job={job} />

@@ -14,10 +14,10 @@ export function isDocument(format: string): boolean {
 }
 
 /** The address that a job is about, as people write it. */
-export function titleOf({ id, url, result }: JobSnapshot): string {
+export function titleOf({ url, result }: JobSnapshot): string {
   if (url === HTML_JOB_URL) return 'HTML document';
   const shown = result?.outcome.ok === true ? result.outcome.data.url : url;
-  return shown?.replace(/^https?:\/\//, '').replace(/^([^/?#]+)\/$/, '$1') ?? id;
+  return shown.replace(/^https?:\/\//, '').replace(/^([^/?#]+)\/$/, '$1');
 }
 
 /** The picture of a job; null for a PDF or video, and for a job that has not succeeded. */

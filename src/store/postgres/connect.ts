@@ -219,8 +219,8 @@ const OLDER = 'The database is of an older version of stillframe';
  * Migrates the database, one node at a time. Migrations of a newer version are left alone, so that nodes of two versions may run during an
  * upgrade.
  * @returns the number of applied migrations
- * @throws StoreError if the database is older than this program and `isAllowed` is false, is not in UTF-8, or is behind a pooler in
- * transaction mode
+ * @throws StoreError if the database is of a version before 1.0.0, is older than this program and `isAllowed` is false, is not in UTF-8, or
+ * is behind a pooler in transaction mode
  */
 export async function migrate(url: string, { migrationsDir, isAllowed }: { migrationsDir: string; isAllowed: boolean }): Promise<number> {
   const client = new pg.Client({ ...clientSettings(url), query_timeout: 0 });
@@ -232,8 +232,9 @@ export async function migrate(url: string, { migrationsDir, isAllowed }: { migra
     if (isAllowed) await refusePooler(client, url);
     await refuseEncoding(client);
     await client.query('SELECT pg_advisory_lock($1, 0)', [LOCKS.migrations]);
-    const last = await lastApplied(client);
-    const missing = readMigrationFiles({ migrationsFolder: migrationsDir }).filter((migration) => migration.folderMillis > last);
+    const migrations = readMigrationFiles({ migrationsFolder: migrationsDir });
+    const last = await lastApplied(client, migrations[0]?.hash);
+    const missing = migrations.filter((migration) => migration.folderMillis > last);
     if (missing.length === 0) return 0;
     if (!isAllowed) throw new StoreError(`${last === 0 ? EMPTY : OLDER}: run stillframe migrate, or start a server.`);
     await applyMigrations(drizzle(client), { migrationsFolder: migrationsDir });
@@ -284,10 +285,18 @@ async function refuseEncoding(client: pg.Client): Promise<void> {
   throw new StoreError(`The database of STILLFRAME_DATABASE_URL is encoded in ${encoding}: create it with ENCODING 'UTF8'.`);
 }
 
-/** Returns when the newest applied migration was written; 0 if there is none. */
-async function lastApplied(client: pg.Client): Promise<number> {
+/**
+ * Returns when the newest applied migration was written; 0 if there is none.
+ * @throws StoreError if the database has migrations, but not the first one
+ */
+async function lastApplied(client: pg.Client, first: string | undefined): Promise<number> {
   const known = await client.query<{ table: string | null }>(`SELECT to_regclass('drizzle.__drizzle_migrations')::text AS table`);
   if (known.rows[0]?.table == null) return 0;
-  const last = await client.query<{ at: number | null }>('SELECT max(created_at) AS at FROM drizzle.__drizzle_migrations');
-  return last.rows[0]?.at ?? 0;
+  const applied = await client.query<{ hash: string; at: number }>('SELECT hash, created_at AS at FROM drizzle.__drizzle_migrations');
+  if (applied.rows.length > 0 && !applied.rows.some(({ hash }) => hash === first)) {
+    throw new StoreError(
+      `The database ${client.database} of STILLFRAME_DATABASE_URL was made before stillframe 1.0.0, and its data cannot be migrated: start with a new, empty database.`,
+    );
+  }
+  return Math.max(0, ...applied.rows.map(({ at }) => at));
 }

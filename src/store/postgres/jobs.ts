@@ -20,7 +20,7 @@ import { type Database, HAS_LOCK, LOCKS, RELAXED } from './connect.js';
 
 /**
  * Claims the next jobs: each from the account whose turn it is, synchronous before asynchronous, first in, first out (decisions.md, Jobs),
- * by the function `stillframe_claim_2` of the migrations. Claims that a crash of the database forgets are made again.
+ * by the function `stillframe_claim` of drizzle-pg/0000_tables.sql. Claims that a crash of the database forgets are made again.
  */
 export async function claimNextJobs(database: Database, vault: Vault, claims: readonly JobClaim[], nodeId: string): Promise<ClaimedJob[]> {
   const rows = await claimRows(database, claims, nodeId);
@@ -148,7 +148,7 @@ function claimRows(database: Database, claims: readonly JobClaim[], nodeId: stri
     `SELECT job_id AS id, account AS account_id, request AS request_id, job_mode AS mode, attempt - 1 AS attempts_made,
         budget AS attempt_budget, enqueued AS enqueued_at, first_claimed AS first_claimed_at, due AS due_at, trace AS traceparent,
         order_sealed AS sealed
-      FROM ${RELAXED}, stillframe_claim_2($1, $2, $3, $4, $5)`,
+      FROM ${RELAXED}, stillframe_claim($1, $2, $3, $4, $5)`,
     [...[first?.now, first?.leaseMs, claims.map(({ workerId }) => workerId), nodeId], claims.map(({ keptSlot = false }) => keptSlot)],
   );
 }
@@ -526,7 +526,7 @@ export async function correctTurns(
   if (ended.length === 0) return new Set();
   // Both calls stand in the select list: in a WITH or FROM clause, a function is not called where the plan first finds no follower.
   const found = await queries.one<{ followed: string[] }>(
-    `SELECT stillframe_settle_1($1, $2, $3),
+    `SELECT stillframe_settle($1, $2, $3),
         array(SELECT ended.id FROM unnest($4::text[]) AS ended(id) WHERE EXISTS (SELECT 1 FROM jobs WHERE leader_id = ended.id)) AS followed
       FROM ${RELAXED}`,
     [

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, openSync, statfsSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { engineCodeOf, StoreError } from '../store-error.js';
 import { prepareDirectory, unwritable } from './data-directory.js';
@@ -82,8 +82,8 @@ function openDatabase(file: string, mayBeNew: boolean): Db {
   const db = new Database(file, { timeout: mayBeNew ? BOOT_BUSY_MS : RUNNING_BUSY_MS });
   try {
     checkVersion(db);
-    // This must precede the first page.
-    if (mayBeNew) db.pragma('auto_vacuum = INCREMENTAL');
+    // This must precede the first page, and would write to a database that has one.
+    if (mayBeNew && statSync(file).size === 0) db.pragma('auto_vacuum = INCREMENTAL');
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
     db.pragma('secure_delete = ON');

@@ -71,44 +71,61 @@ function named(values: readonly unknown[]): object {
 /** The name of drizzle's own table, so that its tools recognise the version of a database. */
 const JOURNAL = '__drizzle_migrations';
 
+interface MigrationRules {
+  migrationsDir: string;
+  /** Whether to migrate an older database, which a server may be using. */
+  isAllowed: boolean;
+}
+
 /**
  * Migrates in ONE immediate transaction, so that two starting processes apply each migration once; drizzle's migrate() reads its journal
- * before its transaction. `isAllowed` says whether to migrate an older database, which a server may be using.
+ * before its transaction.
  * @returns the number of applied migrations, and whether the database is new
- * @throws StoreError if the database has a migration that this program does not know, or lacks one that may not be applied
+ * @throws StoreError if the database is of a version before 1.0.0, has a migration that this program does not know, or lacks one that may
+ * not be applied
  */
-export function migrate(db: Db, rules: { migrationsDir: string; isAllowed: boolean }): { applied: number; made: boolean } {
-  const { migrationsDir, isAllowed } = rules;
-  const migrations = readMigrationFiles({ migrationsFolder: migrationsDir });
+export function migrate(db: Db, rules: MigrationRules): { applied: number; made: boolean } {
   // Rebuilding a table drops it temporarily, so a check before the commit replaces the enforcement (connect.ts, startRunning).
   db.pragma('foreign_keys = OFF');
-  return db.transaction(() => apply(db, migrations, isAllowed)).immediate();
+  return db.transaction(() => apply(db, rules)).immediate();
 }
 
-/** @returns how many migrations a database has that lacks some of them; null for one that is new or up to date */
+/**
+ * @returns how many migrations a database has that lacks some of them; null for one that is new or up to date
+ * @throws as `migrate` does
+ */
 export function outdatedAt(db: Db, migrationsDir: string): number | null {
-  const known = readMigrationFiles({ migrationsFolder: migrationsDir }).length;
-  const hasJournal = db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = '${JOURNAL}'`).get() !== undefined;
-  const applied = hasJournal ? Number(db.prepare(`SELECT count(*) FROM ${JOURNAL}`).pluck().get()) : 0;
-  return applied > 0 && applied < known ? applied : null;
+  const { applied, missing } = readJournal(db, migrationsDir);
+  return applied > 0 && missing.length > 0 ? applied : null;
 }
 
-function apply(db: Db, migrations: ReturnType<typeof readMigrationFiles>, isAllowed: boolean): { applied: number; made: boolean } {
-  db.exec(`CREATE TABLE IF NOT EXISTS ${JOURNAL} (id INTEGER PRIMARY KEY, hash TEXT NOT NULL, created_at NUMERIC)`);
-  const applied = db.prepare<[], string>(`SELECT hash FROM ${JOURNAL}`).pluck().all();
-  const known = new Set(migrations.map((migration) => migration.hash));
-  if (applied.some((hash) => !known.has(hash))) {
+function readJournal(db: Db, migrationsDir: string): { applied: number; missing: ReturnType<typeof readMigrationFiles> } {
+  const migrations = readMigrationFiles({ migrationsFolder: migrationsDir });
+  const known = migrations.map((migration) => migration.hash);
+  const hasJournal = db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = '${JOURNAL}'`).get() !== undefined;
+  const applied = hasJournal ? db.prepare<[], string>(`SELECT hash FROM ${JOURNAL}`).pluck().all() : [];
+  if (applied.length > 0 && !applied.some((hash) => hash === known[0])) {
+    throw new StoreError(
+      `${db.name} was made before stillframe 1.0.0, and its data cannot be migrated: start with a new data directory (--data-dir or STILLFRAME_DATA_DIR), or move ${dirname(db.name)} away.`,
+    );
+  }
+  if (applied.some((hash) => !known.includes(hash))) {
     throw new StoreError(
       `${db.name} was made by a newer stillframe: install that version or a newer one, or restore a backup made with this version.`,
     );
   }
-  const missing = migrations.filter((migration) => !applied.includes(migration.hash));
-  const made = applied.length === 0;
+  return { applied: applied.length, missing: migrations.filter((migration) => !applied.includes(migration.hash)) };
+}
+
+function apply(db: Db, { migrationsDir, isAllowed }: MigrationRules): { applied: number; made: boolean } {
+  const { applied, missing } = readJournal(db, migrationsDir);
+  const made = applied === 0;
   if (missing.length > 0 && !made && !isAllowed) {
     throw new StoreError(
       `${db.name} was made by an older stillframe: stop the server that uses it, if one runs, then run stillframe migrate.`,
     );
   }
+  db.exec(`CREATE TABLE IF NOT EXISTS ${JOURNAL} (id INTEGER PRIMARY KEY, hash TEXT NOT NULL, created_at NUMERIC)`);
   for (const migration of missing) {
     for (const statement of migration.sql) db.exec(statement);
     db.prepare(`INSERT INTO ${JOURNAL} (hash, created_at) VALUES (?, ?)`).run(migration.hash, migration.folderMillis);

@@ -4,7 +4,7 @@ import { refuseOverQuota } from '../rules/jobs.js';
 import type { Charge, NewJob, QueueStatus, QuotaExceeded, SettlementStatus } from '../store.js';
 import type { Sql } from './connection.js';
 
-/** Counters that steps update; triggers (drizzle/0001_triggers.sql) update the counts of jobs and bytes. */
+/** Counters that steps update; triggers (drizzle/0000_tables.sql) update the counts of jobs and bytes. */
 type Counter = `credits/${'pending' | 'settled' | 'released'}` | `webhooks/${'delivered' | 'failed' | 'errors'}`;
 
 /** The credits that an account, and a link of one of its keys, may still cost in the month of a submission. */

@@ -36,7 +36,7 @@ import { claimNextDelivery, expireDeliveries, findDelivery, nextReadyAt, nextRec
 import { DatabaseIntegrity, refuseReplaced } from './integrity.js';
 import { claimNextJob, endFollowers, endJob, isFollowed, recover, release, retryLater } from './jobs.js';
 import { charge, countersOf, countQueued, isPaused, queueStatus, settlement } from './ledger.js';
-import { databaseSize, deleteJobs, expireArtifacts, markMissing, picturesBytes, shrinkDatabase } from './retention.js';
+import { databaseSize, deleteJobs, expireArtifacts, insertArtifact, markMissing, picturesBytes, shrinkDatabase } from './retention.js';
 import { LogSync, Writer } from './writer.js';
 
 const CLOCK_MARK = 'clock';
@@ -200,14 +200,10 @@ function jobSteps({ connection: sql, vault, writer, read }: Engine): Omit<JobSto
         const accountId = accountOfHeld(sql, claim);
         if (accountId !== null) {
           sql.run('DELETE FROM removals WHERE name = $1', [artifact.name]);
-          sql.run('INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, data) VALUES ($1, $2, $3, $4, $5, $6)', [
-            ...[artifact.name, artifact.bytes, artifact.sha256, now, accountId, JSON.stringify(data)],
-          ]);
-          for (const { name, bytes, sha256 } of further) {
-            sql.run('DELETE FROM removals WHERE name = $1', [name]);
-            sql.run('INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, first_name) VALUES ($1, $2, $3, $4, $5, $6)', [
-              ...[name, bytes, sha256, now, accountId, artifact.name],
-            ]);
+          insertArtifact(sql, { ...artifact, createdAt: now, accountId, data: JSON.stringify(data) });
+          for (const file of further) {
+            sql.run('DELETE FROM removals WHERE name = $1', [file.name]);
+            insertArtifact(sql, { ...file, createdAt: now, accountId, firstName: artifact.name });
           }
         }
         return endJob(sql, claim, { ...ending, artifactName: artifact.name });
@@ -263,11 +259,7 @@ function retentionSteps({ connection, writer, read }: Engine, checkpoints: Check
   const names = (text: string, values: readonly unknown[]) => read(() => sql.all<{ name: string }>(text, values).map((row) => row.name));
   return {
     findArtifact: (name) => read(() => sql.one('SELECT name, bytes, sha256, created_at, gone_at FROM artifacts WHERE name = $1', [name])),
-    keepArtifact: ({ name, bytes, sha256, createdAt, accountId }) =>
-      writer.run(() => {
-        const values = [name, bytes, sha256, createdAt, accountId];
-        sql.run('INSERT INTO artifacts (name, bytes, sha256, created_at, account_id) VALUES ($1, $2, $3, $4, $5)', values);
-      }),
+    keepArtifact: (artifact) => writer.run(() => insertArtifact(sql, artifact)),
     markGone: (name, now) => writer.run(() => markMissing(sql, name, now)),
     storageUse: () => read(() => ({ pictures: picturesBytes(sql), ...databaseSize(connection) })),
     shrinkDatabase: () => shrinkDatabase(connection, writer, checkpoints),

@@ -21,6 +21,15 @@ interface Expirable {
   createdAt: number;
 }
 
+type NewArtifact = Parameters<RetentionStore['keepArtifact']>[0] & { data?: string; firstName?: string };
+
+/** Without `data`, it is an artifact that no job has as its first picture. */
+export function insertArtifact(sql: Sql, { name, bytes, sha256, createdAt, accountId, data = '{}', firstName }: NewArtifact): void {
+  sql.run('INSERT INTO artifacts (name, bytes, sha256, created_at, account_id, data, first_name) VALUES ($1, $2, $3, $4, $5, $6, $7)', [
+    ...[name, bytes, sha256, createdAt, accountId, data, firstName ?? null],
+  ]);
+}
+
 /** Marks artifacts as deleted, in slices: those that are too old, then those that exceed the limit. @returns their names */
 export async function expireArtifacts(
   sql: Sql,
@@ -42,7 +51,7 @@ function expireSlice(sql: Sql, rules: Parameters<RetentionStore['expireArtifacts
   while (expired.length < rules.limit) {
     const oldest = sql.one<Expirable>(`${EXPIRABLE} ORDER BY created_at LIMIT 1`);
     const isTooOld = oldest !== null && oldest.createdAt < rules.before;
-    const next = isTooOld ? oldest : kept > rules.maxBytes ? (oldestOfLargest(sql) ?? oldest) : null;
+    const next = isTooOld ? oldest : kept > rules.maxBytes ? oldestOfLargest(sql) : null;
     if (next === null) break;
     const first = firstOf(sql, next.name);
     for (const { name, bytes } of markGone(sql, first, rules.now)) {
@@ -61,7 +70,7 @@ export function picturesBytes(sql: Sql): number {
   return countersOf(sql)('artifacts/bytes');
 }
 
-/** Finds the oldest picture of the account that uses the most space. Rows of older versions may have no account. */
+/** Finds the oldest picture of the account that uses the most space. */
 function oldestOfLargest(sql: Sql): Expirable | null {
   return sql.one<Expirable>(
     `${EXPIRABLE} AND account_id = (SELECT account_id FROM account_storage WHERE picture_bytes > 0

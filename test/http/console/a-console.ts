@@ -47,7 +47,7 @@ export async function aConsole({
   await store.createAccount('default', Date.now());
   const clock = { ahead: 0 };
   const now = () => Date.now() + clock.ahead;
-  const facts = () => ({ name: 'host-1', version: '0', roles: ['api'], readyBrowsers: 2, running: 1, concurrency: 4 });
+  const facts = () => ({ name: 'host-1', version: '0', roles: ['api'], readyBrowsers: 2, sandboxed: true, running: 1, concurrency: 4 });
   const startedAt = now();
   const own = {
     ...{ loopbackOnly: access === 'loopback', maxStorageBytes: 1_000_000 },

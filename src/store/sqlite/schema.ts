@@ -1,22 +1,13 @@
-import { type SQL, sql } from 'drizzle-orm';
-import {
-  type AnySQLiteColumn,
-  blob,
-  check,
-  index,
-  integer,
-  primaryKey,
-  type SQLiteColumn,
-  sqliteTable,
-  text,
-  uniqueIndex,
-} from 'drizzle-orm/sqlite-core';
-import type { Scope } from '../src/contract/api-key.js';
-
 /**
- * The tables of SQLite, from which drizzle-kit generates the migrations in drizzle/. Times are Unix ms. Triggers (counters, the finality of ended
- * jobs) cannot be expressed here; they are in the migration `triggers`.
+ * The tables of SQLite, from which drizzle-kit makes the migrations in drizzle/. Types are those of rows as the driver returns them. Times
+ * are Unix ms. Triggers (counters, the finality of ended jobs) and the first rows stand at the end of the first migration.
  */
+import { sql } from 'drizzle-orm';
+import { type AnySQLiteColumn, blob, check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { sharedChecks, VALUES } from '../constraints.js';
+
+const checks = (table: Parameters<typeof sharedChecks>[0]) =>
+  sharedChecks(table).map(([name, condition]) => check(name, sql.raw(condition)));
 
 export const accounts = sqliteTable(
   'accounts',
@@ -26,7 +17,7 @@ export const accounts = sqliteTable(
     quota: integer(),
     createdAt: integer().notNull(),
   },
-  () => [check('accounts_quota', sql`quota IS NULL OR quota >= 0`)],
+  () => checks('accounts'),
 );
 
 const ofAccount = () =>
@@ -60,18 +51,23 @@ export const turns = sqliteTable(
   ],
 );
 
-export const apiKeys = sqliteTable('api_keys', {
-  id: text().primaryKey(),
-  accountId: ofAccount(),
-  hash: text().notNull().unique(),
-  label: text().notNull(),
-  scopes: text({ mode: 'json' }).$type<Scope[]>().notNull(),
-  prefix: text().notNull(),
-  createdAt: integer().notNull(),
-  revokedAt: integer(),
-  /** Credits per month that its links may cost; null for no limit. */
-  linksLimit: integer(),
-});
+export const apiKeys = sqliteTable(
+  'api_keys',
+  {
+    id: text().primaryKey(),
+    accountId: ofAccount(),
+    hash: text().notNull().unique(),
+    label: text().notNull(),
+    /** A list, as JSON. */
+    scopes: text().notNull(),
+    prefix: text().notNull(),
+    createdAt: integer().notNull(),
+    revokedAt: integer(),
+    /** Credits per month that its links may cost; null for no limit. */
+    linksLimit: integer(),
+  },
+  () => checks('api_keys'),
+);
 
 /** The cost of a key's links in a month, reserved credits included. */
 export const linkCredits = sqliteTable(
@@ -97,7 +93,7 @@ export const signingSecrets = sqliteTable(
     previous: blob({ mode: 'buffer' }),
     previousUntil: integer(),
   },
-  () => [check('signing_secrets_previous', sql`(previous IS NULL) = (previous_until IS NULL)`)],
+  () => checks('signing_secrets'),
 );
 
 export const artifacts = sqliteTable(
@@ -108,14 +104,14 @@ export const artifacts = sqliteTable(
     sha256: text().notNull(),
     createdAt: integer().notNull(),
     goneAt: integer(),
-    accountId: text().references(() => accounts.id),
-    /** CaptureData as JSON, for all jobs with this picture; null if an older version created the row. */
-    data: text(),
+    accountId: ofAccount(),
+    /** CaptureData as JSON, for all jobs with this picture; empty for a picture that no job has as its first one. */
+    data: text().notNull(),
     /** For a further picture of a job: the job's first picture, with which it is kept, deleted and forgotten. */
     firstName: text().references((): AnySQLiteColumn => artifacts.name, { onDelete: 'cascade' }),
   },
   (t) => [
-    check('artifacts_bytes', sql`bytes >= 0`),
+    ...checks('artifacts'),
     index('artifacts_oldest').on(t.createdAt).where(sql`gone_at IS NULL`),
     index('artifacts_of_account').on(t.accountId, t.createdAt).where(sql`gone_at IS NULL`),
     index('artifacts_further').on(t.firstName).where(sql`first_name IS NOT NULL`),
@@ -134,7 +130,7 @@ export const removals = sqliteTable(
     workerId: text(),
     attempt: integer(),
   },
-  () => [check('removals_claim', sql`(job_id IS NULL) = (worker_id IS NULL) AND (job_id IS NULL) = (attempt IS NULL)`)],
+  () => checks('removals'),
 );
 
 /** The disk usage of each account: bytes of pictures that are not deleted, and rows. Updated by triggers. */
@@ -150,8 +146,6 @@ export const accountStorage = sqliteTable(
   () => [check('account_storage_sums', sql`picture_bytes >= 0 AND jobs >= 0`)],
 );
 
-const ENDED = sql.raw(`state IN ('completed', 'failed')`);
-
 export const jobs = sqliteTable(
   'jobs',
   {
@@ -163,10 +157,10 @@ export const jobs = sqliteTable(
       .notNull()
       .references(() => apiKeys.id),
     requestId: text().notNull(),
-    mode: text({ enum: ['sync', 'async'] }).notNull(),
-    state: text({ enum: ['waiting', 'prioritized', 'active', 'delayed', 'completed', 'failed'] }).notNull(),
+    mode: text({ enum: VALUES.jobs.mode }).notNull(),
+    state: text({ enum: VALUES.jobs.state }).notNull(),
     /** The queued state that the job has, or returns to. `prioritized` sorts before `waiting`. */
-    lane: text({ enum: ['prioritized', 'waiting'] }).notNull(),
+    lane: text({ enum: VALUES.jobs.lane }).notNull(),
     idempotencyKey: text(),
     /** Keyed digests, as described in vault.ts. */
     identityDigest: text().notNull(),
@@ -200,8 +194,8 @@ export const jobs = sqliteTable(
     error: text(),
     /** The `traceparent` of the submission, if captures are traced. */
     traceparent: text(),
-    /** Kept after the end, without its query; null if an older version created the row. */
-    url: text(),
+    /** Kept after the end, without its query. */
+    url: text().notNull(),
   },
   (t) => [
     uniqueIndex('jobs_id').on(t.id),
@@ -216,17 +210,7 @@ export const jobs = sqliteTable(
     index('jobs_leased').on(t.leaseExpiresAt).where(sql`state = 'active'`),
     index('jobs_ended').on(t.endedAt).where(sql`ended_at IS NOT NULL`),
     index('jobs_artifact').on(t.artifactName).where(sql`artifact_name IS NOT NULL`),
-    ...oneOf('jobs', { mode: t.mode, state: t.state, lane: t.lane }),
-    check('jobs_queued_in_lane', sql`state NOT IN ('waiting', 'prioritized') OR state = lane`),
-    check('jobs_followers_wait', sql`leader_id IS NULL OR state IN ('waiting', 'prioritized')`),
-    check('jobs_attempts', sql`attempt_budget >= 1 AND attempts_made BETWEEN 0 AND attempt_budget`),
-    check('jobs_progress', sql`progress BETWEEN 0 AND 100`),
-    check('jobs_delayed_is_due', sql`(state = 'delayed') = (due_at IS NOT NULL)`),
-    check('jobs_active_is_leased', sql`(state = 'active') = (lease_expires_at IS NOT NULL)`),
-    check('jobs_ended_at', sql`(${ENDED}) = (ended_at IS NOT NULL)`),
-    check('jobs_ended_by', sql`NOT (${ENDED}) OR worker_id IS NOT NULL`),
-    check('jobs_completed', sql`(state = 'completed') = (data IS NOT NULL) AND (data IS NULL) = (artifact_name IS NULL)`),
-    check('jobs_failed', sql`(state = 'failed') = (error IS NOT NULL)`),
+    ...checks('jobs'),
   ],
 );
 
@@ -249,16 +233,12 @@ export const reservations = sqliteTable(
     /** UTC month of the submission, such as `2026-11`; the credits belong to it whenever they are settled. */
     period: text().notNull(),
     credits: integer().notNull(),
-    state: text({ enum: ['pending', 'settled', 'released'] }).notNull(),
+    state: text({ enum: VALUES.reservations.state }).notNull(),
     createdAt: integer().notNull(),
     /** The key whose link it was for; null if it was for none. */
     linkKeyId: text(),
   },
-  (t) => [
-    ...oneOf('reservations', { state: t.state }),
-    check('reservations_credits', sql`credits > 0`),
-    index('reservations_pending').on(t.createdAt).where(sql`state = 'pending'`),
-  ],
+  (t) => [...checks('reservations'), index('reservations_pending').on(t.createdAt).where(sql`state = 'pending'`)],
 );
 
 /** Sums of the ledger by month; kept longer than the jobs. */
@@ -298,8 +278,8 @@ export const deliveries = sqliteTable(
     origin: text().notNull(),
     /** Encrypted. */
     secret: blob({ mode: 'buffer' }).notNull(),
-    event: text({ enum: ['capture.completed', 'capture.failed'] }),
-    state: text({ enum: ['pending', 'delivered', 'failed'] }).notNull(),
+    event: text({ enum: VALUES.deliveries.event }),
+    state: text({ enum: VALUES.deliveries.state }).notNull(),
     generation: integer().notNull(),
     attempts: integer().notNull(),
     maxAttempts: integer().notNull(),
@@ -315,11 +295,7 @@ export const deliveries = sqliteTable(
     expiresAt: integer(),
   },
   (t) => [
-    ...oneOf('deliveries', { state: t.state }),
-    check('deliveries_due', sql`(due_at IS NOT NULL) = (state = 'pending' AND event IS NOT NULL)`),
-    check('deliveries_claimed', sql`claimed_until IS NULL OR due_at IS NOT NULL`),
-    check('deliveries_expire', sql`(expires_at IS NOT NULL) = (due_at IS NOT NULL)`),
-    check('deliveries_counts', sql`generation >= 1 AND attempts >= 0`),
+    ...checks('deliveries'),
     index('deliveries_waiting').on(t.accountId, t.origin, t.dueAt).where(sql`due_at IS NOT NULL AND claimed_until IS NULL`),
     index('deliveries_claimed_by').on(t.accountId, t.origin).where(sql`claimed_until IS NOT NULL`),
     index('deliveries_due_last').on(t.dueAt).where(sql`due_at IS NOT NULL`),
@@ -359,8 +335,8 @@ export const counters = sqliteTable('counters', { name: text().primaryKey(), val
 ]);
 
 /** The table has one row. */
-export const queue = sqliteTable('queue', { id: integer().primaryKey(), paused: integer({ mode: 'boolean' }).notNull() }, () => [
-  check('queue_one_row', sql`id = 1`),
+export const queue = sqliteTable('queue', { id: integer().primaryKey(), paused: integer().notNull() }, () => [
+  ...checks('queue'),
   check('queue_paused', sql`paused IN (0, 1)`),
 ]);
 
@@ -375,17 +351,9 @@ export const consoleAccess = sqliteTable(
   'console_access',
   {
     hash: text().primaryKey(),
-    kind: text({ enum: ['link', 'session'] }).notNull(),
+    kind: text({ enum: VALUES.console_access.kind }).notNull(),
     createdAt: integer().notNull(),
     expiresAt: integer().notNull(),
   },
-  (t) => [...oneOf('console_access', { kind: t.kind })],
+  () => checks('console_access'),
 );
-
-/** Builds a CHECK for each enumerated column, since drizzle's `enum` is only a type. */
-function oneOf(table: string, columns: Record<string, SQLiteColumn>) {
-  return Object.entries(columns).map(([name, column]) => {
-    const values: SQL = sql.raw((column.enumValues ?? []).map((value) => `'${value}'`).join(', '));
-    return check(`${table}_${name}`, sql`${sql.raw(name)} IN (${values})`);
-  });
-}

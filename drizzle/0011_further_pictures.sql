@@ -1,2 +1,0 @@
-ALTER TABLE `artifacts` ADD `first_name` text REFERENCES artifacts(name) ON DELETE CASCADE;--> statement-breakpoint
-CREATE INDEX `artifacts_further` ON `artifacts` (`first_name`) WHERE first_name IS NOT NULL;
