@@ -26,7 +26,7 @@ const ofAccount = () =>
     .references(() => accounts.id);
 
 /**
- * The order of accounts, by start-time fair queueing (src/store/sqlite/turns.ts). `queued` counts claimable and delayed jobs, so that a claim need not read
+ * The order of accounts, by start-time fair queueing (turns.ts). `queued` counts claimable and delayed jobs, so that a claim need not read
  * idle accounts.
  */
 export const turns = sqliteTable(
