@@ -29,6 +29,8 @@ interface Sight extends ElementBox {
   opacity: number;
   text: string;
   image: string;
+  /** The high pinned element that it is in, which scripts may fill anew while the page is scrolled; null if none. */
+  stage: Element | null;
 }
 
 interface Look {
@@ -175,19 +177,28 @@ function attributesOf(element: Element): [string, string][] {
     .map(({ name, value }) => [name, value]);
 }
 
-/** The missing parts of a page that will be printed; null for another one. */
-let toPutBack: MissingPart[] | null = null;
+let missing: MissingPart[] = [];
+/** High pinned elements that show, while the page is scrolled, parts that they do not show at the top, and where the last part ends. */
+const stages = new Map<Element, number>();
 
-/** Notes what is missing at the top of a page, before it is laid out for paper. */
+/** Notes what is missing at the top of a page, before it is laid out for its picture or for paper. */
 export function keepMissing(): void {
-  toPutBack = missingParts();
+  missing = missingParts();
+  stages.clear();
+  for (const { stage, bottom } of missing) if (stage !== null) stages.set(stage, Math.max(bottom, stages.get(stage) ?? 0));
+}
+
+export function isStage(element: Element): boolean {
+  return stages.has(element);
 }
 
 /** Puts the missing parts of a stopped page back into the state in which they were seen best, since paper has no scroll positions. */
 export function putBack(): void {
   const done = new Map<Element, State>();
   const removed = new Map<Element, Map<Element, number>>();
-  for (const { element, areas } of toPutBack ?? []) {
+  for (const { element, areas, stage } of missing) {
+    // On paper, a pinned element would be on every sheet.
+    if (stage !== null) continue;
     const [best] = [...areas].reduce((a, b) => (b[1] > a[1] ? b : a), [...areas][0] ?? [null, 0]);
     for (let at: Element | null = element; at !== null && !isPage(at) && !done.has(at); ) {
       const state: State | undefined = best?.states.get(at);
@@ -217,7 +228,7 @@ function rowsOf(list: Element): [row: Element, top: number][] {
 export function lacksPart(): boolean {
   const see = observer();
   const shown = shownKeys(contentOf);
-  return (toPutBack ?? []).some(({ element, content }) => see(element) === null && !(content.trim() !== '' && shown().has(content)));
+  return missing.some(({ element, content }) => see(element) === null && !(content.trim() !== '' && shown().has(content)));
 }
 
 function restoreAttributes(element: Element, { attributes }: State): void {
@@ -245,11 +256,11 @@ export function isIncomplete(): boolean {
 }
 
 /**
- * The ranges of the page, which must be at its top, whose parts are seen only at another scroll position, in order and without overlaps.
+ * The ranges of the page whose missing parts are seen only at another scroll position, in order and without overlaps.
  * @returns `isAll` is false if parts that lie beside each other are never seen together, or if there are too many ranges
  */
 export function rangesElsewhere(): { ranges: PageRange[]; isAll: boolean } {
-  const parts = missingParts();
+  const parts = missing.toSorted((a, b) => a.top - b.top);
   const ranges: PageRange[] = [];
   let isAll = true;
   let beside: MissingPart[] = [];
@@ -266,22 +277,29 @@ export function rangesElsewhere(): { ranges: PageRange[]; isAll: boolean } {
       y = parts[next]?.top;
       continue;
     }
-    isAll &&= beside.every(({ areas }) => areas.has(one));
+    // A stage fills the view wherever the page is scrolled, as far as it is pinned.
+    const ends = beside.flatMap(({ stage }) => (stage === null ? [] : [stages.get(stage) ?? 0]));
+    const isStaged = ends.length > 0;
+    const staged = Math.min(y, Math.max(...ends, 0) - viewHeight());
+    const shows = ({ areas, stage }: MissingPart) => areas.has(one) || (isStaged && stage !== null);
+    isAll &&= beside.every(shows);
     // The rows of a part above or below the view are captured as it is in the nearest one.
-    let end = y < one.top ? one.top : y < one.bottom ? one.bottom : Number.POSITIVE_INFINITY;
-    let seenTo = beside.reduce((to, { areas, bottom }) => (areas.has(one) ? Math.max(to, bottom) : to), y);
+    let end = isStaged ? y + viewHeight() : y < one.top ? one.top : y < one.bottom ? one.bottom : Number.POSITIVE_INFINITY;
+    let seenTo = beside.reduce((to, part) => (shows(part) ? Math.max(to, part.bottom) : to), y);
     for (let at = next; (parts[at]?.top ?? end) < end; at++) {
-      const { areas, top, bottom } = parts[at] as MissingPart;
-      if (areas.has(one)) seenTo = Math.max(seenTo, bottom);
-      else end = top;
+      const part = parts[at] as MissingPart;
+      if (shows(part)) seenTo = Math.max(seenTo, part.bottom);
+      else end = part.top;
     }
     end = Math.min(end, seenTo);
     const last = ranges.at(-1);
-    if (last !== undefined && last.at === one.top && last.bottom === y) last.bottom = end;
-    else ranges.push({ top: y, bottom: end, at: one.top });
+    if (!isStaged && last !== undefined && last.at === one.top && last.bottom === y) last.bottom = end;
+    else ranges.push({ top: y, bottom: end, at: isStaged ? staged : one.top });
     y = end;
   }
-  return { ranges, isAll };
+  const isShown = ({ areas }: MissingPart) =>
+    ranges.some(({ at }) => [...areas.keys()].some(({ top }) => Math.abs(top - at) <= viewHeight() / 4));
+  return { ranges, isAll: isAll && parts.every((part) => part.stage === null || isShown(part)) };
 }
 
 /** Of the looks nearest to a position, the one that shows most of the parts there. */
@@ -302,6 +320,7 @@ interface MissingPart {
   element: Element;
   /** Its text and image. */
   content: string;
+  stage: Element | null;
   top: number;
   bottom: number;
   /** The looks that show it as well as any, each with the area in view, in CSS px². */
@@ -320,24 +339,30 @@ function missingParts(): MissingPart[] {
     for (const [element, sight] of one.sights) {
       // A part that fades in is seen best where it is opaque.
       const isBest = sight.opacity >= (best.get(element) ?? 1) - OPACITY_SLACK;
+      const { stage } = sight;
+      // What is pinned at the top, too, may be a window that opens while the page is scrolled.
+      if (stage !== null && (!stage.isConnected || getComputedStyle(stage).position === 'fixed')) continue;
       if (!isBest || isStillSeen(sight, now.get(element) ?? null)) continue;
       const { top, bottom } = sight;
+      // Where a stage is at the top of the page, it is captured as it is there.
+      const from = Math.floor(stage === null ? top : Math.max(top, onPage(stage.getBoundingClientRect()).bottom));
       // A list may make its rows anew for each view.
       const key = element.isConnected ? element : placeOf(sight);
       if (typeof key === 'string' && shown().has(key)) continue;
       const part = parts.get(key) ?? {
         element,
         content: contentOf(sight),
-        top: Math.floor(top),
+        stage,
+        top: from,
         bottom: Math.ceil(bottom),
         areas: new Map<Look, number>(),
       };
-      part.top = Math.min(part.top, Math.floor(top));
+      part.top = Math.min(part.top, from);
       part.bottom = Math.max(part.bottom, Math.ceil(bottom));
       part.areas.set(one, areaBetween(sight, one));
       parts.set(key, part);
     }
-  return [...parts.values()].sort((a, b) => a.top - b.top);
+  return [...parts.values()].filter((part) => part.bottom > part.top);
 }
 
 function placeOf(sight: Sight): string {
@@ -368,6 +393,7 @@ function shownKeys(keyOf: (sight: Sight) => string): () => ReadonlySet<string> {
 function isStillSeen(seen: Sight, now: Sight | null): boolean {
   if (now === null || now.opacity < seen.opacity - OPACITY_SLACK) return false;
   if (areaOf(now) < LEFT_MIN * areaOf(seen)) return false;
+  if (seen.stage !== null) return true;
   if ((seen.text !== '' && now.text === '') || (seen.image !== '' && now.image === '')) return false;
   // A list that reuses its rows shows another one.
   const isElsewhere = Math.abs(now.top - seen.top) > (seen.bottom - seen.top) / 2;
@@ -387,25 +413,31 @@ interface Around {
   /** What the boxes around show, in CSS px of the page. */
   clip: ElementBox;
   isPinned: boolean;
+  stage: Element | null;
 }
 
 /** A function that tells how an element is seen at present; null for one that shows nothing itself, and for pinned ones, which have rules of their own. */
 function observer() {
   const { scrollLeft, scrollTop } = pageScroller();
   const known = new Map<Element, Around>();
-  const page = { opacity: 1, clip: { ...pageColumns(), top: Number.NEGATIVE_INFINITY, bottom: Number.POSITIVE_INFINITY }, isPinned: false };
+  const page: Around = {
+    opacity: 1,
+    clip: { ...pageColumns(), top: Number.NEGATIVE_INFINITY, bottom: Number.POSITIVE_INFINITY },
+    isPinned: false,
+    stage: null,
+  };
   const boxOf = (element: Element) => onPage(element.getBoundingClientRect(), { scrollLeft, scrollTop });
   const aroundOf = (element: Element | null): Around => {
     if (element === null || isPage(element)) return page;
     const before = known.get(element);
     if (before !== undefined) return before;
-    const { opacity, clip, isPinned } = aroundOf(flatTreeParent(element));
+    const { opacity, clip, isPinned, stage } = aroundOf(flatTreeParent(element));
     const style = getComputedStyle(element);
     const clips = style.overflowX !== 'visible' && style.display !== 'inline' && style.display !== 'contents';
     const around = {
       opacity: opacity * Number(style.opacity) * (HIDING_FILTER.test(style.filter) ? BLURRED : 1),
       clip: isClippedAway(style) ? NOWHERE : clips ? common(clip, boxOf(element)) : clip,
-      isPinned: isPinned || /fixed|sticky/.test(style.position),
+      ...pinnedBy(element, style, { isPinned, stage }),
     };
     known.set(element, around);
     return around;
@@ -414,11 +446,20 @@ function observer() {
     const box = boxOf(element);
     if (within !== undefined && (box.bottom <= within.top || box.top >= within.bottom)) return null;
     if (areaOf(box) < 1 || isPage(element) || !element.isConnected || !showsSomething(element) || !hasVisibleStyle(element)) return null;
-    const { opacity, clip, isPinned } = aroundOf(element);
+    const { opacity, clip, isPinned, stage } = aroundOf(element);
     const seen = common(box, clip);
     if (isPinned || opacity < OPACITY_SLACK || areaOf(seen) < 1) return null;
-    return { ...seen, opacity, text: ownText(element), image: imageOf(element) };
+    return { ...seen, opacity, text: ownText(element), image: imageOf(element), stage };
   };
+}
+
+/** A pinned element has rules of its own, unless it is high: pages that move sideways, or change pictures, while they are scrolled. */
+function pinnedBy(element: Element, { position, overflowY }: CSSStyleDeclaration, around: Pick<Around, 'isPinned' | 'stage'>) {
+  const { isPinned, stage } = around;
+  if (isPinned || (stage !== null && /auto|scroll/.test(overflowY))) return { isPinned: true, stage };
+  if (!/fixed|sticky/.test(position)) return around;
+  const isHigh = element.getBoundingClientRect().height >= viewHeight() / 2 && !/auto|scroll/.test(overflowY);
+  return isHigh ? { isPinned, stage: stage ?? element } : { isPinned: true, stage };
 }
 
 const NOWHERE: ElementBox = { left: 0, top: 0, right: 0, bottom: 0 };

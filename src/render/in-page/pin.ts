@@ -24,6 +24,7 @@ import {
 import { queryTrees } from './dom-cache.js';
 import { marked } from './element.js';
 import { passFrames } from './frames.js';
+import { isStage } from './looks.js';
 
 /** Shows every pinned element once and in its place, whatever the number of bands (decisions.md, `full_page`). */
 
@@ -71,6 +72,8 @@ let backdrops: CSSStyleSheet | null = null;
 let origin: { left: number; top: number; down: number } | null = null;
 /** Elements that are kept at their place on the page, each with the margins of its own style, and the used ones in CSS px. */
 const held = new Map<HTMLElement, { own: string; used: number[] }>();
+/** Stages that were returned to the flow, each with its own inline style. */
+const unstuck = new Map<HTMLElement, string>();
 /** How far a blur of what is behind an element reaches, in CSS px. */
 let blurPx = 0;
 /** The height of the highest element with such a blur, in CSS px. */
@@ -140,6 +143,11 @@ function isBelowView(element: Element): boolean {
 export async function release(): Promise<void> {
   for (const [element, { own }] of held) styleOf(element).setProperty('margin', own);
   held.clear();
+  for (const [element, own] of unstuck) {
+    styleOf(element).cssText = own;
+    rolesOf.delete(element);
+  }
+  unstuck.clear();
   holder?.replaceSync('');
   if (origin === null) return;
   pageScroller().scrollTo({ ...origin, behavior: 'instant' });
@@ -212,7 +220,7 @@ function translated(computed: string, { x, y }: { x: number; y: number }): strin
 
 /** Forgets the roles, and what their style sheets do. Changed inline styles are restored by the caller. */
 export function unpin(): void {
-  for (const known of [rolesOf, hidden, insets, held]) known.clear();
+  for (const known of [rolesOf, hidden, insets, held, unstuck]) known.clear();
   for (const sheet of [backdrops, pseudos?.sheet, holder]) sheet?.replaceSync('');
   backdrops = null;
   pseudos = null;
@@ -239,7 +247,7 @@ function visit(element: HTMLElement, pinning: Pinning): void {
     blurPx = Math.max(blurPx, BLUR_REACH * Number(radius ?? 0));
     blurHeight = Math.max(blurHeight, element.getBoundingClientRect().height);
   }
-  if (!/sticky|fixed/.test(style.position) || rolesOf.has(element)) return;
+  if (!/sticky|fixed/.test(style.position) || rolesOf.has(element) || (!pinning.first && isStage(element))) return;
   // An element without a box gets its role once it has one.
   if (element.getClientRects().length === 0 || element.style === undefined) return;
   const role = roleOf(element, style, pinning);
@@ -251,6 +259,7 @@ function visit(element: HTMLElement, pinning: Pinning): void {
 function unstick(element: HTMLElement, style: CSSStyleDeclaration, { first, keep }: Pinning): void {
   if (style.position !== 'sticky' || !isScrolledByPage(flatTreeParent(element))) return;
   const before = element.getBoundingClientRect();
+  if (isStage(element)) unstuck.set(element, styleOf(element).cssText);
   forceAll(element, { position: 'relative', inset: 'auto', ...(style.zIndex === 'auto' ? { 'z-index': '0' } : {}) });
   const after = element.getBoundingClientRect();
   const pushed = before.top - after.top;

@@ -1,5 +1,5 @@
 import { isEmpty, isInFixed } from './boxes.js';
-import { allIn, eachElement, flatTreeParent, hasVisibleStyle, isPage, pageScroller } from './dom.js';
+import { allIn, eachElement, flatTreeParent, hasVisibleStyle, isPage, pageBoxes, pageScroller } from './dom.js';
 import { inner, keep, unclip } from './expand.js';
 
 /**
@@ -25,10 +25,8 @@ export function flattenTransforms(): void {
   if (getComputedStyle(found).position !== 'static') keep(found, 'top', '0');
   forceByAnimation(found, { transform: 'none' });
   // Fading slides are stacked on each other, and all but one are transparent. Locomotive hides those beyond the view.
-  for (const child of inFlow(found)) {
-    const { transform, opacity } = getComputedStyle(child);
-    if (transform !== 'none' || opacity === '0') forceByAnimation(child, { transform: 'none', opacity: '1' });
-  }
+  for (const child of inFlow(found))
+    if (getComputedStyle(child).transform !== 'none') forceByAnimation(child, { transform: 'none', opacity: '1' });
   repeatFlattening();
 }
 
@@ -67,7 +65,8 @@ function movedContent(): HTMLElement | null {
     best = element;
   });
   const { scrollHeight } = pageScroller();
-  if (best === null || scrollHeight - innerHeight < innerHeight / 2) return best;
+  const isLocked = pageBoxes().some((box) => /hidden|clip/.test(getComputedStyle(box).overflowY));
+  if (best === null || isLocked || scrollHeight - innerHeight < innerHeight / 2) return best;
   return most >= scrollHeight * FOLLOWS_MIN && isInFixed(best) ? best : null;
 }
 
@@ -77,9 +76,7 @@ function isMoved(element: HTMLElement): boolean {
   if (transform !== 'none') return isDownward(transform);
   if (position === 'relative' && top !== 'auto' && touchAction === 'none') return true;
   const children = element.childElementCount > 1 ? inFlow(element) : [];
-  const styles = children.map((child) => getComputedStyle(child));
-  const isEach = styles.every(({ transform, opacity }) => isDownward(transform) || (transform === 'none' && opacity === '0'));
-  return children.length > 1 && isEach && styles.some(({ transform }) => transform !== 'none');
+  return children.length > 1 && children.every((child) => isDownward(getComputedStyle(child).transform));
 }
 
 /** Whether the transform is a translation without a horizontal part. */

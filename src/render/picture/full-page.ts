@@ -204,6 +204,7 @@ export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport,
   const { viewHeight, pageHeight } = region.page;
   const { top, bottom } = region.box;
   const how = bySections ? { keep: 'page' as const, down: Math.max(0, bottom - viewHeight) } : { keep: 'view' as const, down: 0 };
+  await page.call('looks.keepMissing');
   await page.call('pin.place', { first: true, ...how });
   debug?.note({ step: 'pinned', elements: await page.call('pin.roles') });
   const { pageRanges, isAll } = await page.call('virtualised.missingRanges');

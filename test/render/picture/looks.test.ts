@@ -99,3 +99,22 @@ it('sections of a scrolling main element, each as high as the view, are each the
   ).entries())
     expect(await blotOf(content, colour)).toMatchObject({ top: index * 600, height: 600 });
 });
+
+/** Each panel is shown while the page is scrolled, in a pinned box of the view's size. */
+const PANELS = `<!doctype html><style>body{margin:0}.w{height:2400px}.s{position:sticky;top:0;height:600px;overflow:hidden}.t{display:flex;width:400%;height:100%}.t div{flex:1;color:#fff}</style>
+  <div style="height:200px"></div><div class=w><div class=s><div class=t>${['#f00', '#0f0', '#00f', '#ff0'].map((colour) => `<div style="background:${colour}">words of ${colour}</div>`).join('')}</div></div></div>
+  <script>const w = document.querySelector('.w'), t = document.querySelector('.t');
+    const move = () => { t.style.transform = 'translateX(' + -75 * Math.max(0, Math.min(1, (scrollY - 200) / 1800)) + '%)' }; addEventListener('scroll', move); move()</script>`;
+
+it.each([['by_sections'], ['native']])('panels that move through a pinned box are each there once: %s', async (full_page_algorithm) => {
+  const { content, diagnostics } = await take(browser, PANELS, { full_page: true, full_page_algorithm });
+  for (const [index, colour] of ([RED, [0, 255, 0], [0, 0, 255], [255, 255, 0]] as const).entries())
+    expect(await blotOf(content, colour)).toMatchObject({ left: 0, top: 200 + index * 600, width: 800, height: 600 });
+  expect(diagnostics.truncated).toBe(false);
+});
+
+it('panels that move through a pinned box are missing on paper, which is told', async () => {
+  const { diagnostics, lacksContent } = await take(browser, PANELS, { format: 'pdf', pdf: { paper: 'a4' } });
+  expect(diagnostics.truncated).toBe(true);
+  expect(lacksContent).toBe(true);
+});
