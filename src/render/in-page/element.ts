@@ -78,6 +78,18 @@ export async function mark(selector: string, index = 0): Promise<Sighting> {
   return { problem: 'frame_of_another_origin', matches: matches.length, place: crossOriginFrame.place, shown };
 }
 
+/**
+ * Scrolls to the first match that has a box, though it is not visible: some pages show their parts only in the view.
+ * @returns whether there is one
+ */
+export async function approach(selector: string): Promise<boolean> {
+  const [hidden] = firstOf(search(selector).found, 1, (element) => element.getClientRects().length > 0);
+  if (hidden === undefined) return false;
+  notePositions(() => [pageScroller(), ...ancestry(hidden.element), ...hidden.frames.flatMap(ancestry)]);
+  hidden.element.scrollIntoView({ behavior: 'instant', block: 'center', inline: 'nearest' });
+  return await passFrames(1, 250);
+}
+
 /** The first visible matches. */
 function candidates(matches: readonly Found[], most: number): Found[] {
   // If all matches are clipped, as later slides of a carousel, they can still be scrolled to.

@@ -7,7 +7,7 @@ import type { ForeignPlace } from '../in-page/deep-selector.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import type { TimedPage } from '../page/page-clock.js';
 import { boundedPage, type PageSession } from '../page-session.js';
-import { END_WAIT_MS, type ScrollOptions, waitForReaction } from './full-page.js';
+import { END_WAIT_MS, type ScrollOptions, SHOWN_MS, waitForReaction } from './full-page.js';
 import { fitRegion, measurePage, type Picture, type PictureOrder, takeRegion } from './region-picture.js';
 
 /** The in-page program cannot reach frames of another origin: playwright-core finds elements there, within this time. */
@@ -41,7 +41,13 @@ export async function scrollToElement(timed: TimedPage, selector: string, how: S
   const page = boundedPage(timed.session, how.deadline + END_WAIT_MS);
   const before = await page.call('scroll.measure');
   const since = performance.now();
-  const sighting = await page.call('element.mark', selector, how.index ?? 0);
+  const find = () => page.call('element.mark', selector, how.index ?? 0);
+  let sighting = await find();
+  if ('problem' in sighting && sighting.problem === 'not_visible' && (await page.call('element.approach', selector))) {
+    await waitForReaction(timed, since, { ms: SHOWN_MS });
+    sighting = await find();
+    if ('problem' in sighting) await page.call('scroll.step', { to: before.scrollY, left: before.scrollX });
+  }
   if ('place' in sighting && sighting.place !== null) {
     await locatorOf(timed.session, sighting.place)
       .scrollIntoViewIfNeeded({ timeout: FIND_MAX_MS })

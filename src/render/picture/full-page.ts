@@ -25,7 +25,7 @@ const ENDLESS_GROWTH = 2;
 /** The page's time at each stop, in ms: the longest delay of throttled scroll handlers and the animations that they start. */
 const STOP_MS = 300;
 /** The page's time before a part is captured at its own scroll position, in ms: animations by scripts must have ended. */
-const SHOWN_MS = 1_000;
+export const SHOWN_MS = 1_000;
 /** The real time that this may take on a busy machine, in ms. */
 const STOP_MAX_MS = 2_000;
 /** The longest wait for content loaded by a scroll, unless `full_page_scroll_delay` is set, in ms. */

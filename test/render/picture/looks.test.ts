@@ -118,3 +118,11 @@ it('panels that move through a pinned box are missing on paper, which is told', 
   expect(diagnostics.truncated).toBe(true);
   expect(lacksContent).toBe(true);
 });
+
+it.each([
+  ['the view', '{threshold:1}'],
+  ['the middle of the view', "{rootMargin:'-49% 0px -49% 0px'}"],
+])('an element that is visible only in %s is captured', async (_where, options) => {
+  const { content } = await take(browser, toggled(whileInView(options)), { selector: 'section:nth-of-type(5) .r', reduce_motion: false });
+  expect(await blotOf(content, RED)).toMatchObject({ width: 500, height: 240 });
+});
