@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { FrameSource, WANT_FRAMES } from '../../../src/render/launch/frame-source.js';
 import type { CdpSession } from '../../../src/render/launch/pipe-session.js';
 
@@ -33,9 +33,16 @@ class FakePage extends EventEmitter {
 
 const FRAME = 'HeadlessExperimental.beginFrame';
 
+/** The pace of a screen is not that of these tests: time passes only where they say so. */
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  return () => void vi.useRealTimers();
+});
+
 function aPage() {
   const page = new FakePage();
-  return { page, frames: new FrameSource(page as unknown as CdpSession) };
+  const lost = vi.fn();
+  return { page, lost, frames: new FrameSource(page as unknown as CdpSession, lost) };
 }
 
 const turns = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
@@ -88,12 +95,17 @@ it.each(['', 'many', '-3', 'Infinity', '1e9'])('bounds what a page claims to wan
 it('gives frames to a screenshot of a page that gets no others, until it ends', async () => {
   const { page, frames } = aPage();
   const shot = frames.session.send('Page.captureScreenshot', {});
-  for (let frame = 0; frame < 8; frame++) await page.answer(FRAME);
+  for (let frame = 0; frame < 8; frame++) {
+    await page.answer(FRAME);
+    await vi.advanceTimersByTimeAsync(4);
+  }
   await page.answer('Page.captureScreenshot');
   expect(await shot).toEqual({ method: 'Page.captureScreenshot' });
   while (page.pending.length > 0) await page.answer(FRAME);
   const { frames: given } = page;
-  await frames.stop();
+  const stopping = frames.stop();
+  await vi.advanceTimersByTimeAsync(100);
+  await stopping;
   expect(page.frames).toBe(given);
 });
 
@@ -108,11 +120,37 @@ it('tells, when it stops, whether the last frame has ended', async () => {
   const { page, frames } = aPage();
   frames.start();
   await turns();
-  expect(await frames.stop()).toBe(false);
+  const failing = frames.stop();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(await failing).toBe(false);
   frames.start();
   const stopping = frames.stop();
   await page.answer(FRAME);
   expect(await stopping).toBe(true);
   await turns();
   expect(page.frames).toBe(1);
+});
+
+it('reports a frame as lost once the page has answered twice, a second apart, without ending it', async () => {
+  const { page, lost, frames } = aPage();
+  frames.start();
+  await vi.advanceTimersByTimeAsync(1_100);
+  await page.answer('Page.getFrameTree');
+  await vi.advanceTimersByTimeAsync(900);
+  expect(lost).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(200);
+  await page.answer('Page.getFrameTree');
+  await turns();
+  expect(lost).toHaveBeenCalledOnce();
+});
+
+it('waits for the frame of a page that does not answer', async () => {
+  const { page, lost, frames } = aPage();
+  frames.start();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(lost).not.toHaveBeenCalled();
+  await page.answer(FRAME);
+  await turns();
+  expect(lost).not.toHaveBeenCalled();
+  void frames.stop();
 });
