@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { LRUCache } from 'lru-cache';
 import type { OpenArtifact } from '../artifacts/artifacts.js';
-import type { EncodeQueue } from '../render/budgets.js';
+import type { EncodeQueue } from '../render/memory.js';
 import { makeThumbnail, thumbnailMemory } from '../render/encode/thumbnail.js';
 import { withoutBmp } from '../render/encode/whole-picture.js';
 

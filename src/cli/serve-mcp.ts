@@ -4,7 +4,7 @@ import type { McpBackend } from '../http/mcp/backend.js';
 import { serveStdio } from '../http/mcp/server.js';
 import { createLog, type Log } from '../log.js';
 import { builtFile, packageVersion } from '../package-files.js';
-import { EncodeQueue } from '../render/budgets.js';
+import { EncodeQueue } from '../render/memory.js';
 import { guardProcess } from '../service/guard-process.js';
 import { IdleEngine, LocalCaptures } from './local-captures.js';
 import { say } from './operator-error.js';

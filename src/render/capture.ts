@@ -6,12 +6,14 @@ import { TIMEOUT_MS } from '../contract/limits.js';
 import { type PageLoad, pageLoadsOf } from '../contract/page-loads.js';
 import type { LocalPassage } from '../egress/egress.js';
 import type { Log } from '../log.js';
-import { Deadlines, estimateBytes, type MemoryBudget, monotonicNow, StageTimes } from './budgets.js';
+import { Deadlines, monotonicNow, timeLimit } from './deadlines.js';
 import { type FileContents, ownFiles } from './guard/own-files.js';
+import { estimateBytes, type MemoryBudget } from './memory.js';
 import { keepsNavigating } from './page/navigate.js';
 import { PageCapture, type PageCaptureDeps, type PageOrder, type Rendering } from './page-capture.js';
 import { DocumentReplaced, isClosed, NoBrowser, type PageSession, pageCrashed, SharedLoss } from './page-session.js';
 import type { BrowserPool, PageLease } from './pool/browser-pool.js';
+import { StageTimes } from './stage-times.js';
 
 export type { NamedPicture, Rendering } from './page-capture.js';
 
@@ -129,7 +131,7 @@ async function captureOnce(
   try {
     times.enter('prepare', 5);
     const asked = monotonicNow();
-    const ends = AbortSignal.any([signal, AbortSignal.timeout(alone ? OWN_BROWSER_START_MS : options.timeout)]);
+    const ends = AbortSignal.any([signal, timeLimit(alone ? OWN_BROWSER_START_MS : options.timeout)]);
     const own = options.files === null || files === undefined ? undefined : ownFiles(options.files.list, files);
     lease = await deps.pool[alone ? 'acquireAlone' : 'acquire'](options, ends, { requester: { job_id: id, account }, local, own });
     const { session } = lease;

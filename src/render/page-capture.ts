@@ -4,8 +4,9 @@ import type { CaptureChanges, CaptureWarning, Inspection } from '../contract/cap
 import { CaptureError } from '../contract/capture-error.js';
 import { type ArtifactFormat, type CaptureOptions, shownAddress } from '../contract/capture-request.js';
 import type { PageLoad } from '../contract/page-loads.js';
-import { type Deadlines, type EncodeQueue, monotonicNow, type StageTime, type StageTimes, TIMED_OUT, timingsOf } from './budgets.js';
+import { type Deadlines, monotonicNow, TIMED_OUT } from './deadlines.js';
 import type { FactsReader } from './inspect/facts-reader.js';
+import type { EncodeQueue } from './memory.js';
 import { checkPage } from './page/check-page.js';
 import { runCustomJs } from './page/main-world.js';
 import {
@@ -55,6 +56,7 @@ import {
   undoPicture,
 } from './picture/take-picture.js';
 import { type BlockedAndBanner, explain, pictureWarnings, warningsOf, watchMissingFiles } from './report.js';
+import { type StageTime, type StageTimes, timingsOf } from './stage-times.js';
 import { runSteps, waitForFunction } from './steps/steps.js';
 
 /** One picture. Its size is in output px, read from the encoded bytes; that of a PDF in CSS px of its first page. */
@@ -293,7 +295,7 @@ export class PageCapture {
       const leftMs = deadlines.leftMs();
       // After its budget, the element is captured in its current state.
       const how = { deadline: monotonicNow() + leftMs, waitForIdle: () => this.#idleAgain(), index };
-      await deadlines.withTimeout(scrollToElement(page, options.selector ?? '', how), leftMs);
+      await deadlines.within(scrollToElement(page, options.selector ?? '', how), leftMs);
     }
     if (!goesBack) return;
     const since = performance.now();

@@ -1,11 +1,10 @@
 /** The page of one capture, and the ways to it: commands to the browser, and calls of our program in an isolated world of the page. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import pTimeout from 'p-timeout';
 import type { BrowserContext, Page } from 'playwright-core';
 import { CaptureError } from '../contract/capture-error.js';
 import type { CaptureProxy } from '../egress/egress.js';
-import { monotonicNow } from './budgets.js';
+import { monotonicNow, orLate } from './deadlines.js';
 import type * as runtime from './in-page/runtime.js';
 import { source } from './in-page/runtime.js?bundled';
 import type { CdpSession } from './launch/pipe-session.js';
@@ -225,8 +224,7 @@ export async function untilDeadline<Result>(
 ): Promise<Result> {
   session.lost.throwIfAborted();
   try {
-    const milliseconds = Math.max(1, deadline - monotonicNow());
-    return await pTimeout(step(), { milliseconds, signal: session.lost, message: tooSlow() });
+    return await orLate(step(), { ms: deadline - monotonicNow(), signal: session.lost }, tooSlow);
   } catch (error) {
     if (!isGone(error)) throw error;
     // Commands of a crashed page fail shortly before its crash is reported.

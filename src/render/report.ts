@@ -4,7 +4,7 @@ import type { CaptureChanges, CaptureWarning } from '../contract/capture-data.js
 import { type CaptureOptions, HTML_DOCUMENT_URL, isAtReservedOrigin, isOwnDocument } from '../contract/capture-request.js';
 import { FULL_WIDTH_MAX_PX } from '../contract/limits.js';
 import { fileNameOf, requestPath } from '../contract/page-files.js';
-import { TIMED_OUT } from './budgets.js';
+import { TIMED_OUT } from './deadlines.js';
 import type { PageChanges } from './in-page/changes.js';
 import type { OpenPage, PendingGroup } from './page/open-page.js';
 import type { PageSession } from './page-session.js';
@@ -22,7 +22,7 @@ export type BlockedAndBanner = Pick<CaptureChanges, 'blocked' | 'banner'>;
 
 /** The answer of a page, or `otherwise` if it fails to answer in time. */
 async function answerOr<T>({ deadlines }: OpenPage, asked: Promise<T>, { ms, otherwise }: { ms: number; otherwise: T }): Promise<T> {
-  const answered = await deadlines.withTimeout(asked, ms).catch(() => TIMED_OUT);
+  const answered = await deadlines.within(asked, ms).catch(() => TIMED_OUT);
   deadlines.signal.throwIfAborted();
   return answered === TIMED_OUT ? otherwise : (answered as T);
 }

@@ -24,7 +24,7 @@ import type { AppServices, ConsoleServices } from '../http/app-services.js';
 import { type HttpServer, startHttp } from '../http/serve.js';
 import type { Log } from '../log.js';
 import { builtFile, packageVersion } from '../package-files.js';
-import { EncodeQueue } from '../render/budgets.js';
+import { EncodeQueue } from '../render/memory.js';
 import type { ClaimedJob, DueDelivery, EndedJob, NodeFacts } from '../store/store.js';
 import type { TracingConfig } from '../tracing-config.js';
 import { uploadPicture } from '../webhook/upload-picture.js';

@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import { expect, test } from 'vitest';
 import { ModelViews } from '../../src/capture/model-view.js';
 import { builtFile } from '../../src/package-files.js';
-import { EncodeQueue } from '../../src/render/budgets.js';
+import { EncodeQueue } from '../../src/render/memory.js';
 import { encodeStrips } from '../../src/render/encode/encode.js';
 
 test('a model is shown a BMP as well', async () => {

@@ -6,7 +6,7 @@ import { Thumbnails } from '../../src/capture/thumbnails.js';
 import { defaultOptions } from '../../src/contract/capture-request.js';
 import type { PaletteOption } from '../../src/contract/palette.js';
 import { builtFile } from '../../src/package-files.js';
-import { EncodeQueue } from '../../src/render/budgets.js';
+import { EncodeQueue } from '../../src/render/memory.js';
 import { encodeStrips, encodingOf } from '../../src/render/encode/encode.js';
 
 const NAME = `${'a'.repeat(32)}.webp`;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { pageLoadsOf } from '../../src/contract/page-loads.js';
-import { estimateBytes, MemoryBudget } from '../../src/render/budgets.js';
+import { estimateBytes, MemoryBudget } from '../../src/render/memory.js';
 import { NEVER, someOptions } from './pool/fixture.js';
 
 const MB = 1_000_000;

@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { AnimationFormat, ResizeOption } from '../../contract/capture-request.js';
 import { sharp } from '../../sharp.js';
-import { monotonicNow } from '../budgets.js';
+import { monotonicNow } from '../deadlines.js';
 import { killProcess } from '../launch/process-table.js';
 import type { DebugSink } from '../page-session.js';
 import { makeFolder, orStorageFailure, pngSize, scaledDown } from './encode.js';

@@ -7,7 +7,7 @@ import type { CaptureOptions, ImageFormat, ResizeOption } from '../../contract/c
 import type { PaletteOption } from '../../contract/palette.js';
 import { type Sharp, sharp } from '../../sharp.js';
 import { runInThread, viewOf } from '../../thread.js';
-import { type Deadlines, monotonicNow } from '../budgets.js';
+import { type Deadlines, monotonicNow } from '../deadlines.js';
 import { ownedName } from '../launch/profile-dir.js';
 import type { DebugSink } from '../page-session.js';
 import { encodeBmp, encodePalette, isAllWhitePixels, type Size, turned, wholePicture } from './whole-picture.js';

@@ -9,7 +9,7 @@ import {
 } from '../../contract/model-tiles.js';
 import { invalidRequest } from '../../contract/submission.js';
 import { sharp } from '../../sharp.js';
-import type { EncodeQueue } from '../budgets.js';
+import type { EncodeQueue } from '../memory.js';
 
 /** Output px per CSS px that suffice for text. More only cost tokens. */
 const DENSITY_MAX = 2;

@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
-import { monotonicNow } from '../budgets.js';
+import { monotonicNow } from '../deadlines.js';
 import { builtInEngines, builtInText, type Category, type Engines, engineSet, type Refusal, readBuiltInRules } from '../lists/engines.js';
 import { ListStore, type Manifest } from '../lists/list-store.js';
 import { hasRule, type ListedEngines, type ListParts, ListThread, listSources, loadEngines, updateLists } from '../lists/lists.js';

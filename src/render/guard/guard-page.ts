@@ -1,7 +1,7 @@
-import pTimeout from 'p-timeout';
 import type { CaptureChanges } from '../../contract/capture-data.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import type { Log } from '../../log.js';
+import { orLate } from '../deadlines.js';
 import type { ProceduralRule } from '../in-page/procedural.js';
 import { bannerCss, hidingCss, proceduralRules, startRules } from '../lists/cosmetics.js';
 import { type Category, type Engines, OPTION_OF, type Refusal, switchedOn } from '../lists/engines.js';
@@ -82,7 +82,10 @@ export class PageGuard {
     if (this.on.length === 0) return NO_BANNER;
     const end = AbortSignal.any([signal, this.session.lost]);
     try {
-      const report = { ...(await pTimeout(this.#answer(), { milliseconds: ANSWER_MAX_MS, signal: end })), ms: ms() };
+      const report = {
+        ...(await orLate(this.#answer(), { ms: ANSWER_MAX_MS, signal: end }, () => new Error(`none of ${ANSWER_MAX_MS} ms was left`))),
+        ms: ms(),
+      };
       if (report.outcome !== 'none') {
         this.#banner = { outcome: report.outcome, platform: report.platform };
         this.parts.log.info({ banner: report }, 'answered a consent banner');

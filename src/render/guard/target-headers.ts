@@ -1,6 +1,6 @@
-import pTimeout from 'p-timeout';
 import type { CaptureOptions } from '../../contract/capture-request.js';
 import { readUrl } from '../../contract/read-url.js';
+import { orElse } from '../deadlines.js';
 import type { FrameTree } from '../launch/frame-scripts.js';
 import type { PageSession } from '../page-session.js';
 import type { RequestTarget } from './child-targets.js';
@@ -147,7 +147,7 @@ function parentOf(frameId: string, { frame, childFrames = [] }: FrameTree): stri
 }
 
 function inTimeOrFalse(question: Promise<boolean>): Promise<boolean> {
-  return pTimeout(question, { milliseconds: ASK_MAX_MS }).catch(() => false);
+  return orElse(question, { ms: ASK_MAX_MS }, false);
 }
 
 /** Adds the page's own cookies to the given ones. */

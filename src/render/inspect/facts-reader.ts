@@ -1,4 +1,3 @@
-import pTimeout from 'p-timeout';
 import type { z } from 'zod';
 import type { Inspection } from '../../contract/capture-data.js';
 import { CONSOLE_MAX_ITEMS, FACT_TEXT_MAX_CHARS, FACT_URL_MAX_CHARS } from '../../contract/limits.js';
@@ -12,6 +11,7 @@ import {
   vitalsSchema,
 } from '../../contract/page-facts.js';
 import { readUrl } from '../../contract/read-url.js';
+import { orElse, within } from '../deadlines.js';
 import type { ElementBox } from '../in-page/boxes.js';
 import type { DocumentState, OpenPage } from '../page/open-page.js';
 import { plainUrl } from '../page/request-log.js';
@@ -82,7 +82,7 @@ export class FactsReader {
   ): Promise<Answer | null> {
     const { world, deadlines } = this.page;
     const asked = callInPage(world, name, given);
-    const answer = await pTimeout(asked, { milliseconds: READ_MAX_MS, fallback: () => null }).catch(() => null);
+    const answer = await orElse(asked, { ms: READ_MAX_MS }, null);
     deadlines.signal.throwIfAborted();
     return schema?.safeParse(answer).data ?? null;
   }
@@ -108,7 +108,7 @@ export class FactsReader {
     cdp.on('Runtime.consoleAPICalled', onCall);
     cdp.on('Runtime.exceptionThrown', onThrown);
     try {
-      await pTimeout(cdp.send('Runtime.enable'), { milliseconds: READ_MAX_MS, fallback: () => undefined });
+      await within(cdp.send('Runtime.enable'), { ms: READ_MAX_MS });
     } catch {
       this.page.deadlines.signal.throwIfAborted();
     } finally {

@@ -5,10 +5,9 @@
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import pTimeout from 'p-timeout';
 import type { Inspection } from '../../contract/capture-data.js';
 import { INSPECTION_LIMIT_CHARS } from '../../contract/limits.js';
-import { monotonicNow } from '../budgets.js';
+import { monotonicNow, orElse, timeLimit } from '../deadlines.js';
 import { type BoundedPage, boundedPage, type PageSession, untilDeadline } from '../page-session.js';
 import type { MarkdownSource } from './markdown-thread.js';
 
@@ -69,10 +68,10 @@ export class MarkdownWorker implements AsyncDisposable {
    * @param timeoutMs includes the wait for other pages
    */
   async convert(source: MarkdownSource, timeoutMs: number): Promise<string | null> {
-    const over = AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#stop.signal]);
+    const over = AbortSignal.any([timeLimit(timeoutMs), this.#stop.signal]);
     const converted = this.#latest.then(() => this.#ask(source, over));
     this.#latest = converted;
-    return await pTimeout(converted, { milliseconds: timeoutMs, fallback: () => null });
+    return await orElse(converted, { ms: timeoutMs }, null);
   }
 
   async #ask(source: MarkdownSource, over: AbortSignal): Promise<string | null> {

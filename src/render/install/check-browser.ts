@@ -1,7 +1,7 @@
 import type { CDPSession } from 'playwright-core';
 import { VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
 import { sharp } from '../../sharp.js';
-import { ChromiumProcess, withTimeout } from '../launch/chromium-process.js';
+import { answerOf, ChromiumProcess } from '../launch/chromium-process.js';
 import type { Executable } from '../launch/executable.js';
 import { FrameSource } from '../launch/frame-source.js';
 import { type LaunchMode, launchSandboxed, type SandboxSetting } from '../launch/launch-mode.js';
@@ -33,7 +33,7 @@ export async function checkBrowser(executable: Executable, { dataDir, sandbox, s
   const profiles = profilesRoot(dataDir);
   const checkWith = async (drawsOnDemand: boolean, mode: LaunchMode) => {
     await using chromium = await ChromiumProcess.launch({ executable, profiles, version: null, drawsOnDemand, signal, ...mode });
-    await withTimeout(captureLikeTheService(chromium, drawsOnDemand), CHECK_TIMEOUT_MS, signal);
+    await answerOf(captureLikeTheService(chromium, drawsOnDemand), CHECK_TIMEOUT_MS, signal);
     return { version: chromium.browser.version(), drawsOnDemand };
   };
   try {

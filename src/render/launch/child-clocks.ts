@@ -1,4 +1,4 @@
-import pTimeout from 'p-timeout';
+import { succeedsWithin, TIMED_OUT, within } from '../deadlines.js';
 import { runInFrame } from './frame-scripts.js';
 import type { CdpSession } from './pipe-session.js';
 
@@ -45,8 +45,8 @@ export class ChildClock {
         this.#running = null;
       });
     // In one wait, since each further run takes the page's clock ahead of the worker.
-    const due = await pTimeout(this.#running, { milliseconds: LATE_MAX_MS - this.#lateMs, fallback: () => null });
-    if (due !== null) return due;
+    const due = await within(this.#running, { ms: LATE_MAX_MS - this.#lateMs });
+    if (due !== TIMED_OUT) return due;
     this.#lateMs += performance.now() - began;
     return 0;
   }
@@ -89,7 +89,7 @@ async function installInWorker(cdp: CdpSession, expression: string): Promise<str
   const held = new Promise<boolean>((resolve) => cdp.on('Debugger.paused', () => resolve(true)));
   cdp.send('Debugger.enable').catch(() => {});
   cdp.send('Debugger.setInstrumentationBreakpoint', { instrumentation: 'beforeScriptExecution' }).catch(() => {});
-  const isHeld = await pTimeout(held, { milliseconds: PAUSES_WITHIN_MS, fallback: () => false });
+  const isHeld = await succeedsWithin(held, { ms: PAUSES_WITHIN_MS });
   // biome-ignore lint/plugin: the clock is the page's own
   const installing = isHeld ? cdp.send('Runtime.evaluate', { expression }) : null;
   cdp.send('Debugger.disable').catch(() => {});

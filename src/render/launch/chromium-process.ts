@@ -4,8 +4,8 @@ import { accessSync, constants, statfsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
-import pTimeout from 'p-timeout';
 import type { Browser, BrowserType, CDPSession } from 'playwright-core';
+import { orLate, within } from '../deadlines.js';
 import { chromiumFlags } from './chromium-flags.js';
 import { ownUserAgent } from './emulation.js';
 import { type Executable, HOST, reachableBy } from './executable.js';
@@ -22,8 +22,6 @@ const VERSION_TIMEOUT_MS = 5_000;
 /** One page needs about half of Docker's default. Several pages share it. */
 const SHM_ENOUGH_BYTES = 512 * 1024 * 1024;
 const STDERR_KEPT_CHARS = 4_096;
-/** The parts that a wait is divided into. */
-const PARTS = 10;
 
 export interface LaunchOptions extends LaunchMode {
   executable: Executable;
@@ -97,7 +95,7 @@ export class ChromiumProcess implements AsyncDisposable {
   async #end(): Promise<void> {
     const { child } = this.started;
     killGroup(child);
-    await pTimeout(this.exited, { milliseconds: EXIT_TIMEOUT_MS, message: false });
+    await within(this.exited, { ms: EXIT_TIMEOUT_MS });
     child.stderr?.destroy();
     await removeProfile(this.profile);
   }
@@ -126,32 +124,13 @@ export function playwrightChromium(): BrowserType {
   return chromium;
 }
 
-/** @returns whether the work succeeded in time */
-export function endsInTime(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
-  return withTimeout(work, timeoutMs).then(
-    () => true,
-    () => false,
-  );
-}
-
 /**
- * Waits for work. Time in which this process is blocked counts as one part at most: a browser that responded in the meantime
- * is not late.
+ * Waits for an answer of the browser.
  * @param signal ends the wait with its reason
- * @throws TimeoutError if the work has not finished within this many ms; or the error of the work itself
+ * @throws Error if it takes longer than this many ms
  */
-export function withTimeout<T>(work: Promise<T>, timeoutMs: number, signal?: AbortSignal): Promise<T> {
-  const message = `the browser did not answer within ${timeoutMs} ms`;
-  const customTimers = { setTimeout: timeoutInParts as typeof setTimeout, clearTimeout };
-  return pTimeout(work, { milliseconds: timeoutMs, message, customTimers, signal });
-}
-
-function timeoutInParts(onOver: () => void, timeoutMs: number): NodeJS.Timeout {
-  let parts = 0;
-  return setInterval(() => {
-    parts += 1;
-    if (parts === PARTS) onOver();
-  }, timeoutMs / PARTS);
+export function answerOf<T>(work: Promise<T>, ms: number, signal?: AbortSignal): Promise<T> {
+  return orLate(work, { ms, signal, isPatient: true }, () => new Error(`the browser did not answer within ${ms} ms`));
 }
 
 type Started = Awaited<ReturnType<typeof start>>;

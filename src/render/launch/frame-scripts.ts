@@ -1,4 +1,4 @@
-import pTimeout from 'p-timeout';
+import { succeedsWithin } from '../deadlines.js';
 import type { CdpSession } from './pipe-session.js';
 
 /** The maximum number of frames of a target in which an expression is run. */
@@ -39,5 +39,5 @@ export async function runInFrames(cdp: CdpSession, expression: string, { root }:
     const ids = (await frameIds(cdp)).slice(root ? 0 : 1, FRAMES_MAX);
     await Promise.all(ids.map((id) => runInFrame(cdp, id, expression).catch(() => undefined)));
   };
-  await pTimeout(run(), { milliseconds: ANSWER_MAX_MS, fallback: () => undefined }).catch(() => undefined);
+  await succeedsWithin(run(), { ms: ANSWER_MAX_MS });
 }

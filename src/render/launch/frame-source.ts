@@ -1,4 +1,4 @@
-import { endsInTime } from './chromium-process.js';
+import { succeedsWithin } from '../deadlines.js';
 import type { CdpSession } from './pipe-session.js';
 
 /** The name of the function by which our program in a page asks for frames. Its argument is their number, as text. */
@@ -69,8 +69,7 @@ export class FrameSource {
     this.#isPaced = false;
     this.#shots = 0;
     this.#wake();
-    const isOver = this.#frame.then(() => true);
-    return await Promise.race([isOver, new Promise<boolean>((resolve) => setTimeout(resolve, LAST_FRAME_MAX_MS, false).unref())]);
+    return await succeedsWithin(this.#frame, { ms: LAST_FRAME_MAX_MS });
   }
 
   #want(count: number): void {
@@ -112,7 +111,7 @@ export class FrameSource {
       isOver = true;
     });
     for (let answers = 0; !isOver && answers < LOST_AFTER_ANSWERS; answers++) {
-      if (await endsInTime(ends, LOST_AFTER_MS)) return;
+      if (await succeedsWithin(ends, { ms: LOST_AFTER_MS, isPatient: true })) return;
       await Promise.race([ends, this.page.send('Page.getFrameTree').catch(() => ends)]);
     }
     if (!isOver) this.onLost();

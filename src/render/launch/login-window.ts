@@ -1,5 +1,5 @@
-import pTimeout from 'p-timeout';
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
+import { orElse } from '../deadlines.js';
 import { playwrightChromium } from './chromium-process.js';
 import { BrowserError, firstLine } from './launch-mode.js';
 
@@ -123,7 +123,7 @@ export class LoginWindow implements AsyncDisposable {
   async #readPage(page: Page): Promise<StorageState['origins'][number] | null> {
     const session = this.#sessions.get(page) ?? this.context.newCDPSession(page);
     this.#sessions.set(page, session);
-    return await pTimeout(session.then(readLocalStorage), { milliseconds: PAGE_ANSWERS_MS }).catch(() => null);
+    return await orElse(session.then(readLocalStorage), { ms: PAGE_ANSWERS_MS }, null);
   }
 }
 

@@ -7,6 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
 import { ENGINE_VERSION, type FiltersEngine, NetworkFilter } from '@ghostery/adblocker';
 import type { Egress } from '../../egress/egress.js';
+import { timeLimit } from '../deadlines.js';
 import { installLocked } from '../install/run-command.js';
 import pins from '../pinned-packages.json';
 import {
@@ -74,7 +75,7 @@ export class ListThread {
   /** @throws Error if the task fails or takes too long; the signal's reason if it aborts */
   async run<Name extends keyof Jobs>(stop: AbortSignal, name: Name, ...given: Parameters<Jobs[Name]>): Promise<ReturnType<Jobs[Name]>> {
     stop.throwIfAborted();
-    const tooLong = AbortSignal.timeout(this.maxMs);
+    const tooLong = timeLimit(this.maxMs);
     const worker = new Worker(this.file, { workerData: { name, given } });
     AbortSignal.any([stop, tooLong]).addEventListener('abort', () => void worker.terminate(), { once: true });
     try {

@@ -9,7 +9,7 @@ import { readUrl } from '../../contract/read-url.js';
 import { chromiumNetError } from '../../egress/dial.js';
 import type { CaptureProxy, Failure, Refusal } from '../../egress/egress.js';
 import { sharp } from '../../sharp.js';
-import { monotonicNow, TIMED_OUT } from '../budgets.js';
+import { monotonicNow, TIMED_OUT, timeLimit } from '../deadlines.js';
 import { WHITE_MIN } from '../encode/encode.js';
 import type { Sight } from '../in-page/blank.js';
 import { type DocumentState, type OpenPage, placeOf, QUIET_MS } from './open-page.js';
@@ -193,14 +193,14 @@ const TEXT_LIMITS = { maxChars: 2_000_000, titleMaxChars: 10_000 };
  */
 export async function checkPage(page: OpenPage, shown: DocumentState, options: CaptureOptions): Promise<void> {
   const { deadlines } = page;
-  const checked = await deadlines.withTimeout(checkAll(page, shown, options), deadlines.budgetEndsAt + GRACE_MS - monotonicNow());
+  const checked = await deadlines.within(checkAll(page, shown, options), deadlines.budgetEndsAt + GRACE_MS - monotonicNow());
   if (checked === TIMED_OUT) throw tooBusy(deadlines.timeout);
 }
 
 async function checkAll(page: OpenPage, shown: DocumentState, options: CaptureOptions): Promise<void> {
   const { world, deadlines, tolerance } = page;
   const ms = Math.max(ANSWER_MIN_MS, deadlines.leftMs());
-  const answer: Ask = (asked) => deadlines.withTimeout(asked, ms);
+  const answer: Ask = (asked) => deadlines.within(asked, ms);
   const answerInTime = async <T>(asked: Promise<T>): Promise<T> => {
     const answered = await answer(asked);
     if (answered === TIMED_OUT) throw tooBusy(deadlines.timeout);
@@ -345,18 +345,18 @@ const CHECK_EVERY_MS = 250;
 async function refuseBlank(page: OpenPage, { ms, mayBeCovered }: { ms: number; mayBeCovered: boolean }): Promise<void> {
   const { network, deadlines, world } = page;
   const patienceMs = Math.min(deadlines.leftMs(), WAIT_MAX_MS);
-  const over = AbortSignal.timeout(patienceMs);
+  const over = timeLimit(patienceMs);
   let isFinal = false;
   for (;;) {
     const sight = await inspectView(page, ms);
     if (sight === 'something') return;
     if (isFinal || over.aborted) {
       if (sight === 'coloured' || (sight === 'covered' && mayBeCovered)) return;
-      const isRevealed = await deadlines.withTimeout(world.call('blank.showHiddenPage'), ms);
+      const isRevealed = await deadlines.within(world.call('blank.showHiddenPage'), ms);
       if (isRevealed !== true) throw blank('The page is blank: it shows nothing but its background.', 'nothing');
     }
-    await deadlines.withTimeout(network.quiet(QUIET_MS, over), patienceMs);
-    isFinal = network.isIdle() && (await deadlines.withTimeout(world.call('readiness.runsScript'), ms)) === false;
+    await deadlines.within(network.quiet(QUIET_MS, over), patienceMs);
+    isFinal = network.isIdle() && (await deadlines.within(world.call('readiness.runsScript'), ms)) === false;
     if (!isFinal) await deadlines.sleep(CHECK_EVERY_MS);
   }
 }
@@ -366,9 +366,9 @@ async function refuseBlank(page: OpenPage, { ms, mayBeCovered }: { ms: number; m
  * application root is empty.
  */
 async function inspectView({ session, world, deadlines }: OpenPage, ms: number): Promise<Sight | 'coloured'> {
-  const look = await deadlines.withTimeout(world.call('blank.inspectView'), ms);
+  const look = await deadlines.within(world.call('blank.inspectView'), ms);
   if (look === TIMED_OUT || look.sight === 'something') return 'something';
-  const colour = await deadlines.withTimeout(colourOfView(session), Math.min(ms, PIXEL_CHECK_MS));
+  const colour = await deadlines.within(colourOfView(session), Math.min(ms, PIXEL_CHECK_MS));
   if (colour === TIMED_OUT || colour === null) return 'something';
   const [least, most] = [Math.min(...colour), Math.max(...colour)];
   const isDefault = least >= WHITE_MIN || (least === DARK_SHADE && most === DARK_SHADE);

@@ -3,12 +3,11 @@
  * Answers are limited in bytes (before they are decoded) and in time, and validated by a schema.
  */
 
-import pTimeout from 'p-timeout';
 import type { Frame } from 'playwright-core';
 import type { z } from 'zod';
 import { CaptureError } from '../../contract/capture-error.js';
 import { invalidRequest } from '../../contract/submission.js';
-import { TIMED_OUT } from '../budgets.js';
+import { orLate, TIMED_OUT } from '../deadlines.js';
 import { isTooLong, MAIN_WORLD_MARK } from '../launch/message-limits.js';
 import { isGone } from '../page-session.js';
 import type { OpenPage } from './open-page.js';
@@ -24,8 +23,8 @@ export async function askMainWorld<Answer>(
   how: { schema: z.ZodType<Answer>; timeoutMs: number },
 ): Promise<Answer> {
   const asked: Promise<unknown> = frame.evaluate(`${MAIN_WORLD_MARK} ${expression}`);
-  const message = `the page did not answer within ${how.timeoutMs} ms`;
-  return how.schema.parse(await pTimeout(asked, { milliseconds: how.timeoutMs, message }));
+  const late = () => new Error(`the page did not answer within ${how.timeoutMs} ms`);
+  return how.schema.parse(await orLate(asked, { ms: how.timeoutMs }, late));
 }
 
 type AskedPage = Pick<OpenPage, 'session' | 'deadlines'>;
@@ -66,7 +65,7 @@ async function attempt(
   const timeout = deadlines.leftMs();
   // The browser's own limit also ends a busy loop.
   const running = session.cdp.send('Runtime.evaluate', { expression, awaitPromise: true, timeout, userGesture: true });
-  const thrown = await deadlines.withTimeout(running, timeout).then(
+  const thrown = await deadlines.within(running, timeout).then(
     (answer): Thrown | typeof TIMED_OUT | null => (answer === TIMED_OUT ? TIMED_OUT : (answer.exceptionDetails ?? null)),
     (error: unknown) => {
       // The result is ignored, and may thus exceed the limit.

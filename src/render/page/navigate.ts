@@ -5,7 +5,7 @@ import type { CaptureOptions, WaitUntil } from '../../contract/capture-request.j
 import { REGIONS } from '../../contract/regions.js';
 import type { CaptureProxy } from '../../egress/egress.js';
 import type { CountryObserver } from '../../egress/observe-country.js';
-import { type Deadlines, monotonicNow, TIMED_OUT } from '../budgets.js';
+import { type Deadlines, monotonicNow, TIMED_OUT } from '../deadlines.js';
 import { DocumentReplaced, type PageSession } from '../page-session.js';
 import {
   failedNavigation,
@@ -260,9 +260,9 @@ async function classify(page: OpenPage): Promise<DocumentState> {
 async function vendorOf({ main, world, deadlines }: OpenPage, shown: DocumentState): Promise<string | null> {
   const until = monotonicNow() + Math.min(VENDOR_MAX_MS, deadlines.leftMs());
   const parsed = main.until(() => shown.parsed || main.current !== shown);
-  await deadlines.withTimeout(parsed, until - monotonicNow());
+  await deadlines.within(parsed, until - monotonicNow());
   try {
-    const vendor = await deadlines.withTimeout(recogniseWall(world, shown), Math.max(200, until - monotonicNow()));
+    const vendor = await deadlines.within(recogniseWall(world, shown), Math.max(200, until - monotonicNow()));
     return vendor === TIMED_OUT ? null : vendor;
   } catch (error) {
     if (error instanceof DocumentReplaced) return null;

@@ -5,7 +5,7 @@ import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureOptions, HTML_DOCUMENT_URL } from '../../contract/capture-request.js';
 import { lowerCaseNames } from '../../contract/field-rules.js';
 import { readUrl } from '../../contract/read-url.js';
-import type { Deadlines } from '../budgets.js';
+import type { Deadlines } from '../deadlines.js';
 import type { DebugSink, PageSession, World } from '../page-session.js';
 import { RequestLog, type Sent } from './request-log.js';
 

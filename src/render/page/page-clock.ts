@@ -6,7 +6,7 @@
 
 import { CaptureError } from '../../contract/capture-error.js';
 import type { CaptureOptions } from '../../contract/capture-request.js';
-import { monotonicNow, TIMED_OUT } from '../budgets.js';
+import { monotonicNow, TIMED_OUT, timeLimit } from '../deadlines.js';
 import { source as clockSource } from '../in-page/page-clock.js?bundled';
 import type { Readiness } from '../in-page/readiness.js';
 import type { RunRequest } from '../in-page/run-clock.js';
@@ -102,7 +102,7 @@ export async function advanceTime(
 ): Promise<ClockRun> {
   const { network, deadlines } = page;
   const endsAt = monotonicNow() + realMs;
-  const over = AbortSignal.timeout(realMs);
+  const over = timeLimit(realMs);
   const run: ClockRun = { aheadMs: 0, realTimeMs: 0, heldMs: 0, realTimeBecause: null };
   const frames = new ChildFrames(page.session);
   const runAhead = async (slice: number, frame: boolean) => {
@@ -165,11 +165,11 @@ export async function advanceTime(
 export async function skipQuietTime(page: TimedPage, ms: number): Promise<boolean> {
   const { network, session, world, deadlines, realTime, held } = page;
   if (session.clockEvent === null || realTime || held || session.page.frames().length > 1) return false;
-  if ((await deadlines.withTimeout(world.call('frames.tasksEnd', TASKS_MAX_MS), TASKS_MAX_MS)) !== true) return false;
+  if ((await deadlines.within(world.call('frames.tasksEnd', TASKS_MAX_MS), TASKS_MAX_MS)) !== true) return false;
   if (!network.isIdle() || network.realTimeReason() !== null) return false;
   const how = { frames: new ChildFrames(session), frame: false, draws: false, endsAt: monotonicNow() + SLICE_MAX_MS };
   if ((await runClocks(page, 0, how)) <= ms) return false;
-  if ((await deadlines.withTimeout(world.call('scroll.hasReacted'), SLICE_MAX_MS)) !== false) return false;
+  if ((await deadlines.within(world.call('scroll.hasReacted'), SLICE_MAX_MS)) !== false) return false;
   await runClocks(page, ms, how);
   network.clockMs += ms;
   page.clock.add({ aheadMs: ms, realTimeMs: 0, heldMs: 0, realTimeBecause: null });
@@ -198,7 +198,7 @@ async function runClocks(
     .catch(() => null) as never;
   const children = inChildren.then((ran) => ran?.dueMs ?? NOTHING_DUE);
   const main = world.call('clock.runAhead', order).then(dueMs);
-  const due = await deadlines.withTimeout(Promise.all([main, children, ...inFrames]), leftMs);
+  const due = await deadlines.within(Promise.all([main, children, ...inFrames]), leftMs);
   return due === TIMED_OUT ? 0 : Math.min(...due);
 }
 
@@ -296,7 +296,7 @@ async function unlessReplaced<T>(asked: Promise<T>): Promise<T | null> {
  */
 export async function waitForIdle(page: OpenPage, ms = ADVANCE_MS): Promise<void> {
   const maxMs = Math.min(IDLE_MAX_MS, page.deadlines.leftMs());
-  await page.deadlines.withTimeout(waitUntilIdle(page, ms, monotonicNow() + maxMs), maxMs);
+  await page.deadlines.within(waitUntilIdle(page, ms, monotonicNow() + maxMs), maxMs);
 }
 
 /** Waits for the requests, fonts and images in view of a page whose time does not pass. Rejects only if the capture must stop. */
@@ -304,7 +304,7 @@ export async function waitForAssets(page: OpenPage): Promise<void> {
   const endsAt = monotonicNow() + Math.min(IDLE_MAX_MS, page.deadlines.leftMs());
   const leftMs = () => Math.max(1, endsAt - monotonicNow());
   for (let round = 0; round < ASSET_ROUNDS; round++) {
-    await page.deadlines.orEnd(page.network.answered(AbortSignal.timeout(leftMs())));
+    await page.deadlines.orEnd(page.network.answered(timeLimit(leftMs())));
     await checkReadiness(page, leftMs(), false);
     if (page.network.isIdle()) return;
   }
@@ -343,7 +343,7 @@ async function waitUntilIdle(page: OpenPage, ms: number, endsAt: number): Promis
     ran = shown;
     const last = await checkReadiness(page, leftMs(), false);
     if (last !== null && last.backgrounds.length > 0) {
-      await network.urlsEnded(last.backgrounds, AbortSignal.timeout(leftMs()));
+      await network.urlsEnded(last.backgrounds, timeLimit(leftMs()));
       continue;
     }
     // A socket that the page has opened at the end of the run gets the time that it would have got before.
@@ -360,7 +360,7 @@ async function waitUntilIdle(page: OpenPage, ms: number, endsAt: number): Promis
 
 /** Advances the page's clock, and further while a counter runs. */
 async function advance(page: OpenPage, ms: number, leftMs: () => number): Promise<void> {
-  const isCounting = async () => (await page.deadlines.withTimeout(page.world.call('readiness.isCounting'), leftMs())) === true;
+  const isCounting = async () => (await page.deadlines.within(page.world.call('readiness.isCounting'), leftMs())) === true;
   await advanceTime(page, ms, { realMs: leftMs() });
   for (let more = 0; more < COUNTING_MAX_MS && leftMs() > 0 && (await isCounting()); more += ADVANCE_AGAIN_MS)
     await advanceTime(page, ADVANCE_AGAIN_MS, { realMs: leftMs() });
@@ -383,7 +383,7 @@ export function refreshHeaderS(header: string): number {
  */
 async function navigatesAway({ main, deadlines }: OpenPage, shown: DocumentState, afterS: number): Promise<boolean> {
   const begins = main.until(() => main.navigating || main.current !== shown);
-  if ((await deadlines.withTimeout(begins, afterS * 1_000 + REFRESH_LATE_MS)) === TIMED_OUT) return false;
+  if ((await deadlines.within(begins, afterS * 1_000 + REFRESH_LATE_MS)) === TIMED_OUT) return false;
   await main.until(() => !main.navigating && (main.current === shown || main.current?.loaded === true));
   return main.current !== shown;
 }
@@ -399,7 +399,7 @@ async function checkReadiness({ world, network, deadlines }: OpenPage, leftMs: n
     imagesMs: leftMs,
   };
   try {
-    const readiness = await deadlines.withTimeout(world.call('readiness.waitForAssets', budgets), leftMs);
+    const readiness = await deadlines.within(world.call('readiness.waitForAssets', budgets), leftMs);
     return readiness === TIMED_OUT ? null : readiness;
   } catch (error) {
     // A page can break its own DOM so that it cannot be checked. It is captured in its current state.
@@ -434,7 +434,7 @@ export async function waitForContent(page: OpenPage): Promise<void> {
   let most: number | null = null;
   while (deadlines.leftMs() > RESERVE_MS) {
     const shown = main.current;
-    const asked = deadlines.withTimeout(world.call('content.inspect'), deadlines.leftMs() - RESERVE_MS);
+    const asked = deadlines.within(world.call('content.inspect'), deadlines.leftMs() - RESERVE_MS);
     const look = await unlessReplaced(asked);
     if (!network.isIdle()) busyAt = time;
     if (look === null || look === TIMED_OUT || main.current !== shown) most = null;
@@ -492,10 +492,10 @@ export async function dropStalledStyleSheets({ session, main, network, world, de
     const sheets = network.pending().filter(({ kind }) => kind === 'stylesheet');
     if (sheets.length === 0) return;
     // A page that is too busy to respond is delayed by its scripts, not by a style sheet.
-    if ((await deadlines.withTimeout(world.call('frames.passFrames', 1, FRAME_MAX_MS), 2 * FRAME_MAX_MS)) !== false) return;
+    if ((await deadlines.within(world.call('frames.passFrames', 1, FRAME_MAX_MS), 2 * FRAME_MAX_MS)) !== false) return;
     const stalledSince = performance.now() - SHEET_HANGS_AFTER_MS;
     if (deadlines.leftMs() > 0 && sheets.some(({ startedAt }) => startedAt > stalledSince)) continue;
-    await deadlines.withTimeout(session.cdp.send('Page.stopLoading'), STOP_MAX_MS);
+    await deadlines.within(session.cdp.send('Page.stopLoading'), STOP_MAX_MS);
     return;
   }
 }

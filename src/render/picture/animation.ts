@@ -6,7 +6,7 @@
 import { frameCount } from '../../contract/animation.js';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { AnimateOption, CaptureOptions, ClipOption } from '../../contract/capture-request.js';
-import { monotonicNow } from '../budgets.js';
+import { monotonicNow, timeLimit } from '../deadlines.js';
 import { encodeAnimation, FrameStore } from '../encode/encode-animation.js';
 import type { ElementBox } from '../in-page/boxes.js';
 import type { ImageBytes } from '../in-page/motion.js';
@@ -85,7 +85,7 @@ async function takeFrames(
     if (frame > 0) {
       const began = monotonicNow();
       if (timed.network.isHolding() && heldMs < HELD_MAX_MS)
-        await timed.deadlines.orEnd(timed.network.answered(AbortSignal.timeout(HELD_MAX_MS - heldMs)));
+        await timed.deadlines.orEnd(timed.network.answered(timeLimit(HELD_MAX_MS - heldMs)));
       heldMs += monotonicNow() - began;
       await advanceFrame(timed, 1_000 / fps, frames);
     }

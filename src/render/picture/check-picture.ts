@@ -1,5 +1,5 @@
 import type { CaptureOptions } from '../../contract/capture-request.js';
-import { TIMED_OUT } from '../budgets.js';
+import { TIMED_OUT } from '../deadlines.js';
 import { type Encoded, isAllWhite } from '../encode/encode.js';
 import { blank, incomplete } from '../page/check-page.js';
 import type { OpenPage } from '../page/open-page.js';
@@ -15,8 +15,7 @@ export async function checkPicture(page: OpenPage, picture: Picture, options: Ca
   const { world, deadlines, tolerance } = page;
   const showsAll = options.selector === null && options.clip === null && !options.omitBackground;
   // A white drawing is content, such as the empty sheet of a drawing program.
-  const isDrawn = async () =>
-    (await deadlines.withTimeout(world.call('blank.hasDrawnCanvas'), LOOK_MAX_MS).catch(() => TIMED_OUT)) === true;
+  const isDrawn = async () => (await deadlines.within(world.call('blank.hasDrawnCanvas'), LOOK_MAX_MS).catch(() => TIMED_OUT)) === true;
   const mayBeWhite = options.document === 'html' || options.format === 'pdf' || options.format === 'mp4' || picture.isMoving === true;
   if (!mayBeWhite && showsAll) await refuseWhite(picture, isDrawn).catch((error: unknown) => tolerance.orThrow(error));
   const atLeast = (check: string, required: number | null, seen: number, unit: string) => {

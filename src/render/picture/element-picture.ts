@@ -1,6 +1,6 @@
 import type { Locator } from 'playwright-core';
 import { CaptureError } from '../../contract/capture-error.js';
-import { monotonicNow } from '../budgets.js';
+import { monotonicNow } from '../deadlines.js';
 import type { Encoding } from '../encode/encode.js';
 import type { ElementBox } from '../in-page/boxes.js';
 import type { ForeignPlace } from '../in-page/deep-selector.js';

@@ -2,7 +2,7 @@
 
 import { type CaptureOptions, type ImageFormat, isImageFormat } from '../../contract/capture-request.js';
 import { FULL_PAGE_MAX_HEIGHT_PX, FULL_WIDTH_MAX_PX } from '../../contract/limits.js';
-import { monotonicNow } from '../budgets.js';
+import { monotonicNow, timeLimit } from '../deadlines.js';
 import type { Encoding } from '../encode/encode.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import { advanceTime, resumePage, skipQuietTime, stopPage, type TimedPage } from '../page/page-clock.js';
@@ -95,7 +95,7 @@ export async function waitForReaction(
   { mostMs = LOAD_WAIT_MS, isDrawn = false, ms = STOP_MS }: { mostMs?: number; isDrawn?: boolean; ms?: number } = {},
 ): Promise<void> {
   const { network } = timed;
-  const over = AbortSignal.timeout(mostMs);
+  const over = timeLimit(mostMs);
   await network.loaded(since, over);
   if (!isDrawn || !(await skipQuietTime(timed, ms)))
     await advanceTime(timed, ms, { realMs: STOP_MAX_MS, sliceMs: STOP_MS / 2, holds: false });

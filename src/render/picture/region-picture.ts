@@ -8,7 +8,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { RenderDiagnostics } from '../../contract/capture-data.js';
 import type { CaptureOptions, ImageFormat, View } from '../../contract/capture-request.js';
 import { FORMAT_MAX_SIDE_PX } from '../../contract/limits.js';
-import { BAND_PIXELS, type EncodeQueue, monotonicNow, type PictureTimes } from '../budgets.js';
+import { monotonicNow } from '../deadlines.js';
 import {
   cropped,
   type Encoded,
@@ -24,8 +24,10 @@ import type { ElementBox } from '../in-page/boxes.js';
 import type { PageRange } from '../in-page/looks.js';
 import type { Shown } from '../in-page/pin.js';
 import type { PageExtent } from '../in-page/scroll.js';
+import { BAND_PIXELS, type EncodeQueue } from '../memory.js';
 import type { TimedPage } from '../page/page-clock.js';
 import type { BoundedPage } from '../page-session.js';
+import type { PictureTimes } from '../stage-times.js';
 import { isMasked, paintMask, type ShotPlace } from './mask.js';
 
 /** A finished picture. Its size is in output px; that of a PDF in CSS px of its first page. */

@@ -1,7 +1,7 @@
 /** Stops a page for its pictures, and prepares one that is printed. */
 
 import type { CaptureOptions } from '../../contract/capture-request.js';
-import { monotonicNow } from '../budgets.js';
+import { monotonicNow } from '../deadlines.js';
 import { resumePage, stopPage, type TimedPage } from '../page/page-clock.js';
 import { isPrinted, prepareToPrint, putBackSeen } from './pdf-picture.js';
 import type { PictureGroup } from './take-picture.js';
@@ -42,5 +42,5 @@ export async function endPrint({ session, world }: TimedPage): Promise<void> {
 
 /** Animations and frames that are late are captured as they are. */
 export async function withinMotion({ deadlines }: TimedPage, deadline: number, work: Promise<unknown>): Promise<void> {
-  await deadlines.withTimeout(work, Math.min(MOTION_MAX_MS, deadline - monotonicNow()));
+  await deadlines.within(work, Math.min(MOTION_MAX_MS, deadline - monotonicNow()));
 }

@@ -5,12 +5,11 @@
 
 import { addAbortListener, EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pTimeout from 'p-timeout';
 import { CaptureError } from '../../contract/capture-error.js';
 import { type CaptureOptions, captureRequestSchema, isOwnDocument, toCaptureOptions } from '../../contract/capture-request.js';
 import type { Egress, Passage } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
-import { monotonicNow } from '../budgets.js';
+import { monotonicNow, unlessAborted } from '../deadlines.js';
 import { describeAge } from '../install/find-chromium.js';
 import { versionOf } from '../launch/chromium-process.js';
 import { type Emulation, emulationOf } from '../launch/emulation.js';
@@ -169,7 +168,7 @@ export class BrowserPool implements AsyncDisposable {
   async acquireAlone(options: CaptureOptions, signal: AbortSignal, passage: CapturePassage = {}): Promise<PageLease> {
     const emulation = emulationOf(options, this.version, HOST);
     const starting = this.#launch({ drawsOnDemand: false });
-    const browser = await pTimeout(starting, { milliseconds: Number.POSITIVE_INFINITY, signal }).catch((error: unknown) => {
+    const browser = await unlessAborted(starting, signal).catch((error: unknown) => {
       this.#runInBackground(starting.then((late) => late[Symbol.asyncDispose]()));
       throw new NoBrowser(signal.aborted ? signal.reason : error);
     });
@@ -343,7 +342,7 @@ export class BrowserPool implements AsyncDisposable {
   async #lease(browser: PooledBrowser, emulation: Emulation, signal: AbortSignal): Promise<PageLease | null> {
     const taking = browser.take(emulation);
     try {
-      const session = await pTimeout(taking, { milliseconds: Number.POSITIVE_INFINITY, signal });
+      const session = await unlessAborted(taking, signal);
       browser.served += 1;
       let released: Promise<void> | undefined;
       return {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import pTimeout from 'p-timeout';
 import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core';
 import type { CaptureProxy } from '../../egress/egress.js';
+import { succeedsWithin, unlessAborted } from '../deadlines.js';
 import type { ClockScripts } from '../launch/child-clocks.js';
 import type { ChromiumProcess } from '../launch/chromium-process.js';
 import { type Emulation, emulateUserAgentInPage, identityOf } from '../launch/emulation.js';
@@ -75,7 +75,7 @@ export async function openPageSession(host: PageHost, emulation: Emulation, capt
       world.install(),
     ]);
     // A crashed renderer does not answer these commands.
-    const [{ frameTree }] = await pTimeout(preparing, { milliseconds: Number.POSITIVE_INFINITY, signal: lost.signal });
+    const [{ frameTree }] = await unlessAborted(preparing, lost.signal);
     return {
       context,
       page,
@@ -93,11 +93,7 @@ export async function openPageSession(host: PageHost, emulation: Emulation, capt
       pageOptions: emulation.pageOptions,
       leasedAt: null,
       lost: lost.signal,
-      answers: (ms) =>
-        pTimeout(cdp.send('Page.getFrameTree'), { milliseconds: ms, signal: lost.signal }).then(
-          () => true,
-          () => false,
-        ),
+      answers: (ms) => succeedsWithin(cdp.send('Page.getFrameTree'), { ms, signal: lost.signal }),
       async close() {
         page.off('close', onClose);
         await context.close().finally(() => captureProxy[Symbol.asyncDispose]());

@@ -2,7 +2,8 @@ import { TimeoutError } from 'p-timeout';
 import type { CDPSession } from 'playwright-core';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
-import { ChromiumProcess, endsInTime, type LaunchOptions, withTimeout } from '../launch/chromium-process.js';
+import { succeedsWithin } from '../deadlines.js';
+import { answerOf, ChromiumProcess, type LaunchOptions } from '../launch/chromium-process.js';
 import type { Emulation } from '../launch/emulation.js';
 import { RendererPriority } from '../launch/process-priority.js';
 import { type BrowserProcess, BrowserProcesses, isStoppedRenderer, killProcess } from '../launch/process-table.js';
@@ -88,7 +89,7 @@ export class PooledBrowser implements AsyncDisposable {
   static async start(options: PooledBrowserOptions): Promise<PooledBrowser> {
     const chromium = await ChromiumProcess.launch(options.launch);
     try {
-      return new PooledBrowser(options, chromium, await withTimeout(chromium.browser.newBrowserCDPSession(), OPEN_TIMEOUT_MS));
+      return new PooledBrowser(options, chromium, await answerOf(chromium.browser.newBrowserCDPSession(), OPEN_TIMEOUT_MS));
     } catch (error) {
       await chromium.kill();
       throw error;
@@ -139,7 +140,7 @@ export class PooledBrowser implements AsyncDisposable {
       [session] = await Promise.all([this.#open(emulation), this.close(session)]);
     session.frames?.start();
     try {
-      await withTimeout(applyPageEmulation(session, emulation.pageOptions), EMULATE_TIMEOUT_MS);
+      await answerOf(applyPageEmulation(session, emulation.pageOptions), EMULATE_TIMEOUT_MS);
     } catch (error) {
       if (error instanceof TimeoutError) this.#lose('a page did not accept its emulation');
       await this.close(session);
@@ -179,14 +180,14 @@ export class PooledBrowser implements AsyncDisposable {
     if (session.frames === null || (await session.frames.stop()) || this.gone) return;
     await this.close(session);
     const draws = async () => await this.close(await this.#openAndDraw());
-    if (!this.gone && !(await endsInTime(draws(), ANSWER_TIMEOUT_MS))) this.#lose('the browser did not draw');
+    if (!this.gone && !(await succeedsWithin(draws(), { ms: ANSWER_TIMEOUT_MS, isPatient: true }))) this.#lose('the browser did not draw');
   }
 
   /** Closes a page session within 10 s, or kills the browser. May be called twice. */
   async close(session: OpenPageSession): Promise<void> {
     if (!this.#sessions.delete(session)) return;
     if (!this.gone) {
-      if (await endsInTime(session.close(), CLOSE_TIMEOUT_MS)) return;
+      if (await succeedsWithin(session.close(), { ms: CLOSE_TIMEOUT_MS, isPatient: true })) return;
       this.#lose('a page could not be closed');
     }
     await session.captureProxy[Symbol.asyncDispose]();
@@ -232,7 +233,7 @@ export class PooledBrowser implements AsyncDisposable {
   async #open(emulation: Emulation): Promise<OpenPageSession> {
     const captureProxy = await this.options.egress.openCaptureProxy();
     try {
-      const session = await withTimeout(openPageSession(this.#host, emulation, captureProxy), OPEN_TIMEOUT_MS, this.#end.signal);
+      const session = await answerOf(openPageSession(this.#host, emulation, captureProxy), OPEN_TIMEOUT_MS, this.#end.signal);
       this.#sessions.add(session);
       return session;
     } catch (error) {
@@ -246,7 +247,7 @@ export class PooledBrowser implements AsyncDisposable {
     const session = await this.#open(this.options.emulation);
     const clip = { x: 0, y: 0, width: 1, height: 1, scale: 1 };
     try {
-      await withTimeout(session.cdp.send('Page.captureScreenshot', { format: 'png', clip }), OPEN_TIMEOUT_MS, this.#end.signal);
+      await answerOf(session.cdp.send('Page.captureScreenshot', { format: 'png', clip }), OPEN_TIMEOUT_MS, this.#end.signal);
       return session;
     } catch (error) {
       await this.close(session);
@@ -283,8 +284,8 @@ export class PooledBrowser implements AsyncDisposable {
   async #ping(now: number): Promise<void> {
     this.#lastPingAt = now;
     const [answered, drawn] = await Promise.all([
-      endsInTime(this.browserSession.send('Browser.getVersion'), ANSWER_TIMEOUT_MS),
-      endsInTime(this.#drawIfStalled(now), ANSWER_TIMEOUT_MS),
+      succeedsWithin(this.browserSession.send('Browser.getVersion'), { ms: ANSWER_TIMEOUT_MS, isPatient: true }),
+      succeedsWithin(this.#drawIfStalled(now), { ms: ANSWER_TIMEOUT_MS, isPatient: true }),
     ]);
     if (answered && drawn) this.lastAnswerAt = this.options.now();
     else this.#lose(answered ? 'the browser did not draw' : 'the browser did not answer');

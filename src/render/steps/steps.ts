@@ -10,7 +10,7 @@ import { OPTIONAL_STEP_MS, URL_MAX_BYTES } from '../../contract/limits.js';
 import type { Step, StepAction } from '../../contract/step-schema.js';
 import { matchesPattern } from '../../contract/url-pattern.js';
 import { sharp } from '../../sharp.js';
-import { monotonicNow, TIMED_OUT } from '../budgets.js';
+import { monotonicNow, TIMED_OUT } from '../deadlines.js';
 import { isTrue, runCustomJs } from '../page/main-world.js';
 import { navigate, waitUntilLoaded } from '../page/navigate.js';
 import type { OpenPage } from '../page/open-page.js';
@@ -260,7 +260,7 @@ async function untilTrue(page: OpenPage, { ms, test, meanwhile }: Wait): Promise
     // An expression may be a promise, which is kept only as the page's time passes.
     const lookMs = asked === null ? AT_ONCE_MS : LOOK_MS;
     asked ??= unlessGone(test());
-    const holds = await deadlines.withTimeout(asked, lookMs);
+    const holds = await deadlines.within(asked, lookMs);
     if (holds === true) return true;
     if (holds !== TIMED_OUT) asked = null;
     if (deadlines.leftMs() === 0) return false;
@@ -293,7 +293,7 @@ async function actWhileTimePasses(
   };
   const wait: Wait = { ms: patienceOf(page, step), test: () => acting.then(() => true), meanwhile: clearBanners };
   if (!(await untilTrue(page, wait))) end.abort();
-  const outcome = await page.deadlines.withTimeout(acting, REAL_MIN_MS);
+  const outcome = await page.deadlines.within(acting, REAL_MIN_MS);
   if (outcome === TIMED_OUT) throw new StepProblem('no_answer', 'the page did not answer');
   // An action that leads to another document may lose its own.
   if (outcome !== null && !isGone(outcome.error)) throw outcome.error;
@@ -323,7 +323,7 @@ async function unlessGone<T>(asked: Promise<T>): Promise<T | null> {
 async function followEffects(page: OpenPage, { before, how }: { before: OpenPage['main']['current']; how: StepsHow }): Promise<void> {
   const { deadlines, network, world } = page;
   // The page asks for a navigation by the next frame; its request follows a little later.
-  await deadlines.withTimeout(unlessGone(world.call('frames.passFrames', 1, FRAME_MAX_MS)), 2 * FRAME_MAX_MS);
+  await deadlines.within(unlessGone(world.call('frames.passFrames', 1, FRAME_MAX_MS)), 2 * FRAME_MAX_MS);
   if (!(await leaves(page, before)) && network.isHolding()) await pass(page, AFTER_REQUESTS_MS, deadlines.leftMs());
   if (!(await leaves(page, before))) return;
   if ((await waitUntilLoaded(page, how.options)) !== before) await how.settle();
@@ -333,7 +333,7 @@ async function followEffects(page: OpenPage, { before, how }: { before: OpenPage
 async function leaves({ deadlines, main }: OpenPage, before: OpenPage['main']['current']): Promise<boolean> {
   const begun = main.until(() => !main.requested);
   // The page's policy may forbid what it has asked for.
-  if ((await deadlines.withTimeout(begun, REQUESTED_MAX_MS)) === TIMED_OUT) main.requested = false;
+  if ((await deadlines.within(begun, REQUESTED_MAX_MS)) === TIMED_OUT) main.requested = false;
   return main.navigating || main.current !== before;
 }
 
@@ -419,7 +419,7 @@ const QUALITY = 70;
 export async function failurePicture(page: OpenPage, options: CaptureOptions, typed: readonly string[]): Promise<Buffer | null> {
   const { deadlines } = page;
   const leftMs = Math.min(PICTURE_MAX_MS, deadlines.endsAt - monotonicNow());
-  const taken = await deadlines.withTimeout(
+  const taken = await deadlines.within(
     take(page, options, typed).catch(() => null),
     leftMs,
   );

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { monotonicNow } from '../../../src/render/budgets.js';
+import { monotonicNow } from '../../../src/render/deadlines.js';
 import { type AnimationEncoding, encodeAnimation, FrameStore, type Frames } from '../../../src/render/encode/encode-animation.js';
 
 let dir: string;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { CaptureOptions } from '../../../src/contract/capture-request.js';
-import { Deadlines } from '../../../src/render/budgets.js';
+import { Deadlines } from '../../../src/render/deadlines.js';
 import { checkPage } from '../../../src/render/page/check-page.js';
 
 const ANSWERS: Record<string, unknown> = {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Deadlines } from '../../../src/render/budgets.js';
+import { Deadlines } from '../../../src/render/deadlines.js';
 import { advanceTime, stopScripts } from '../../../src/render/page/page-clock.js';
 import type { PageSession } from '../../../src/render/page-session.js';
 import { INVENTED_PAGES } from '../../fixtures/invented-pages.js';

@@ -202,7 +202,7 @@ describe.concurrent('a style sheet', () => {
   ])('that has hung %s ends the loading', async (_how, { leftMs, ageMs }) => {
     const sent: string[] = [];
     const shown = { loaded: false } as DocumentState;
-    const deadlines = { leftMs: () => leftMs, withTimeout: (work: Promise<unknown>) => work };
+    const deadlines = { leftMs: () => leftMs, within: (work: Promise<unknown>) => work };
     const session = { cdp: { send: async (method: string) => void sent.push(method) } };
     const network = { pending: () => [{ kind: 'stylesheet', startedAt: performance.now() - ageMs }] };
     const page = { session, network, deadlines, main: { current: shown }, world: { call: async () => false } };

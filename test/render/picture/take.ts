@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { builtFile } from '../../../src/package-files.js';
-import { Deadlines, EncodeQueue, monotonicNow } from '../../../src/render/budgets.js';
+import { Deadlines, monotonicNow } from '../../../src/render/deadlines.js';
+import { EncodeQueue } from '../../../src/render/memory.js';
 import { ClockTotal, NetworkTracker } from '../../../src/render/page/open-page.js';
 import type { TimedPage } from '../../../src/render/page/page-clock.js';
 import type { PageSession } from '../../../src/render/page-session.js';

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { builtFile } from '../../../src/package-files.js';
-import { Deadlines, EncodeQueue, monotonicNow } from '../../../src/render/budgets.js';
+import { Deadlines, monotonicNow } from '../../../src/render/deadlines.js';
 import { encodingOf } from '../../../src/render/encode/encode.js';
+import { EncodeQueue } from '../../../src/render/memory.js';
 import { boundedPage } from '../../../src/render/page-session.js';
 import { takeView } from '../../../src/render/picture/take-picture.js';
 import { aPageSession, browserOfFile, options } from './a-page-session.js';
