@@ -37,7 +37,7 @@ describe('the deployment files', () => {
     expect(majors[0]).toBeGreaterThanOrEqual(Number(minimum));
     for (const file of ['compose.yaml', 'deploy/compose.cluster.yaml'])
       expect(read(file)).toContain(`image: stillframe:${manifest.version}`);
-    expect(read('CHANGELOG.md')).toContain(`## ${manifest.version}`);
+    expect(read('CHANGELOG.md')).toContain(`## [${manifest.version}]`);
     expect(manifest.version.split('.')[0]).toBe('1');
   });
 
