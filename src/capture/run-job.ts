@@ -283,8 +283,9 @@ async function reportFailure(
 ): Promise<void> {
   const failure = options.upload?.sending?.failure;
   if (failure === undefined) return;
-  const content = Buffer.from(JSON.stringify(gotenbergError(error)));
-  await uploads.send({ jobId: id, accountId, ...failure, content, contentType: 'application/json' }, stop);
+  const { problems, ...to } = failure;
+  const content = Buffer.from(JSON.stringify(gotenbergError(error, problems)));
+  await uploads.send({ jobId: id, accountId, ...to, content, contentType: 'application/json' }, stop);
 }
 
 /**

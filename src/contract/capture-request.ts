@@ -34,7 +34,8 @@ export type ImageFormat = Exclude<StillFormat, 'pdf'>;
 export function isImageFormat(format: CaptureFormat): format is ImageFormat {
   return format !== 'pdf' && format !== 'gif' && format !== 'mp4';
 }
-export type WaitUntil = WireCaptureRequest['wait_until'];
+/** `networkidle0` and `networkidle2`, which only doors set, are Puppeteer's: at most 0 or 2 requests in flight, whether or not the page has loaded. */
+export type WaitUntil = WireCaptureRequest['wait_until'] | 'networkidle0' | 'networkidle2';
 export type ExecutionMode = 'sync' | 'async';
 
 /** The effective viewport: that of the device preset, or of the request. */
@@ -109,8 +110,8 @@ export interface UploadOption {
 export interface Sending {
   method: CallbackMethod;
   headers: Record<string, string>;
-  /** Receives `{status, message}` of a capture that fails, or of a file that cannot be sent. */
-  failure: { url: string; method: CallbackMethod; headers: Record<string, string> };
+  /** Receives `{status, message}` of a capture that fails, or of a file that cannot be sent; `problems` are those of `gotenbergError`. */
+  failure: { url: string; method: CallbackMethod; headers: Record<string, string>; problems?: Readonly<Record<string, string>> };
 }
 
 export const CALLBACK_METHODS = ['POST', 'PUT', 'PATCH'] as const;
@@ -159,6 +160,7 @@ interface ConvertedOptions {
   maskColor: string;
   resize: ResizeOption | null;
   captures: PictureEntry[] | null;
+  waitUntil: WaitUntil;
   viewports: ViewportEntry[] | null;
   /** Null unless the request brought files along. */
   files: PageFilesOption | null;

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import type { ErrorCode, StoredError } from './capture-error.js';
 
 /** The statuses with which Gotenberg answers, as far as they differ from those of the API. */
@@ -33,17 +34,33 @@ const FIELDS: Record<string, string> = {
   wait_for_selector: 'waitForSelector',
 };
 
-/** An error in the form of Gotenberg: its status, and a text with the names of its fields. */
-export function gotenbergError({ code, message, status, details }: StoredError): { status: number; message: string } {
-  const issues = details?.issues;
-  const text = Array.isArray(issues) ? `Invalid form data: ${issues.map(describe).join('; ')}` : message.replace(/`([\w.]+)`/g, named);
-  if (details?.reason === 'blocked_destination') return { status: 403, message: text };
+/**
+ * An error in the form of Gotenberg: its status, and a text with the names of its fields.
+ * @param problems what Gotenberg says about a capture that was made and failed by a field, by the path of the field
+ */
+export function gotenbergError(error: StoredError, problems: Readonly<Record<string, string>> = {}): { status: number; message: string } {
+  const { code, message, status, details } = error;
+  const issues: { path: string; message: string }[] = Array.isArray(details?.issues) ? details.issues : [];
+  const field = details?.check === 'selector' ? 'selector' : (issues[0]?.path ?? '');
+  if (Object.hasOwn(problems, field)) return { status: 400, message: problems[field] ?? '' };
+  // As in Gotenberg, the reason is for the operator, in the log.
+  if (details?.reason === 'blocked_destination') return { status: 403, message: 'Forbidden' };
+  const refusal = typeof details?.status === 'number' && STATUSES[code] === 409 ? details.status : null;
+  if (refusal !== null) return { status: 409, message: `Invalid HTTP status code from the main page: ${statusText(refusal)}` };
+  const header = issues.find(({ path }) => path.startsWith('Gotenberg-'));
+  if (header !== undefined) return { status, message: `The header ${header.path} ${header.message}.` };
+  const text = issues.length > 0 ? `Invalid form data: ${issues.map(describe).join('\n')}` : message.replace(/`([\w.]+)`/g, named);
   // Gotenberg has no 410. Another try makes a picture that has gone again.
   return { status: STATUSES[code] ?? (status === 410 ? 503 : status), message: text };
 }
 
+/** A status as Go writes it, such as `404: Not Found`. */
+export function statusText(status: number): string {
+  return `${status}: ${STATUS_CODES[status] ?? ''}`;
+}
+
 function describe({ path, message }: { path: string; message: string }): string {
-  return `${nameOf(path)} ${message.replace(/`([\w.]+)`/g, named)}`.trim();
+  return (path === '' ? '' : `form field '${nameOf(path)}' `) + message.replace(/`([\w.]+)`/g, named);
 }
 
 function named(_quoted: string, field: string): string {

@@ -140,7 +140,7 @@ function separate(text: string, open: string | RegExp, close: string | RegExp): 
 }
 
 /** As printToPDF parses them: `1-3,5`, each range ascending. */
-function isPageRanges(text: string): boolean {
+export function isPageRanges(text: string): boolean {
   return text.split(',').every((part) => {
     const [, from, to] = /^\s*([1-9]\d{0,5})(?:\s*-\s*([1-9]\d{0,5}))?\s*$/.exec(part) ?? [];
     return from !== undefined && (to === undefined || Number(to) >= Number(from));

@@ -5,7 +5,6 @@ import { CaptureError } from './capture-error.js';
 import {
   type CaptureOptions,
   captureRequestSchema,
-  type DocumentOption,
   defaultOptions,
   type ExecutionMode,
   toCaptureOptions,
@@ -54,8 +53,8 @@ export interface SubmissionRules {
   mp4?: boolean;
   /** The files that came with the body. */
   files?: PageFilesOption | null;
-  /** As `document` of CaptureOptions. */
-  document?: DocumentOption | null;
+  /** Options that a door sets, also beyond the limits of the API's fields. */
+  set?: Partial<CaptureOptions>;
 }
 
 /**
@@ -131,7 +130,7 @@ function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules, body: un
     tolerate: wire.tolerate === undefined ? TOLERATED_CODES.filter((code) => rules.tolerate?.includes(code)) : asked.tolerate,
     explain: rules.explain === true || wire.inspect_page,
     files: rules.files ?? null,
-    document: rules.document ?? null,
+    ...rules.set,
     ...(lacksScheme(body) ? { schemeAdded: true as const } : {}),
   };
   const files = options.files === null ? {} : { files: contentsOf(options.files) };

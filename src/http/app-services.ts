@@ -61,7 +61,10 @@ export interface AppServices {
   threads: Pick<Turns, 'take'>;
   /** Requests with files. */
   uploads: {
-    places: Pick<Places, 'enter'>;
+    /** For the time in which a request is received. */
+    places: Pick<Places, 'wait'>;
+    /** For a conversion of a door, until it has ended. */
+    conversions: Pick<Places, 'wait'>;
     /** Where a request is kept while it is received. */
     dir: string;
   };
@@ -124,6 +127,10 @@ export interface AppConfig {
   servesApi: boolean;
   /** STILLFRAME_ALLOWED_HOSTS. */
   allowedHosts: readonly string[];
+  /** How many captures may run at the same time. */
+  concurrency: number;
+  /** STILLFRAME_MAX_QUEUE. */
+  maxQueue: number;
   /** STILLFRAME_DOORS. */
   doors: readonly DoorName[];
   /** STILLFRAME_DOOR_KEY. Secret. */

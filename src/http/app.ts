@@ -33,11 +33,16 @@ export function createApp(services: AppServices): Hono<AppEnv> {
   app.notFound((c) => answerError(services, c.var.exchange, notFound('No such path')));
   const { servesApi, doors } = services.config;
   const routes = servesApi ? [...ROUTES, ...doorRoutes(doors)] : ROUTES.filter(({ onEveryServer }) => onEveryServer);
-  for (const { method, path, access, before, handle } of routes) {
+  for (const { method, path, access, before, refuse, handle } of routes) {
     app.use(path, async (c, next) => {
       c.var.exchange.route = path;
-      refuseOtherMethods(c, [method]);
-      await next();
+      try {
+        refuseOtherMethods(c, [method]);
+      } catch (thrown) {
+        if (refuse === undefined) throw thrown;
+        return refuse(services, c, thrown);
+      }
+      return await next();
     });
     if (before !== undefined) app.on(method, path, before(services));
     if (access !== null) app.on(method, path, guard(services, access));

@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import type { AppEnv, AppServices } from './app-services.js';
+import { clientOf } from './exchange.js';
 import { principalOf } from './guard.js';
 import { type FormParts, type PackedFiles, type ReceivedForm, readForm } from './read-form.js';
 
@@ -9,15 +10,15 @@ export interface SubmittableForm<Body = unknown> extends ReceivedForm<Body> {
 }
 
 /**
- * Reads a form from a caller who has a place among the uploads.
- * @throws CaptureError as `readForm`; `rate_limited` when too many are being received
+ * Reads a form, which waits for a place among the uploads.
+ * @throws CaptureError as `readForm`; `rate_limited` when too many wait
  */
 export async function receiveForm<Body>(
   { uploads, submit }: AppServices,
   c: Context<AppEnv>,
   partsFor: (files: PackedFiles) => FormParts<Body>,
 ): Promise<SubmittableForm<Body>> {
-  const place = uploads.places.enter(principalOf(c).accountId);
+  const place = await uploads.places.wait(principalOf(c).accountId, clientOf(c));
   try {
     const form = await readForm(c.env.incoming, uploads.dir, partsFor);
     const dispose = async () => {

@@ -1,4 +1,4 @@
-import type { Handler, MiddlewareHandler } from 'hono';
+import type { Context, Handler, MiddlewareHandler } from 'hono';
 import type { z } from 'zod';
 import type { AppEnv, AppServices } from './app-services.js';
 import type { Protection } from './guard.js';
@@ -52,5 +52,7 @@ export interface Route {
   onEveryServer?: true;
   /** Comes before the API key is read. */
   before?(services: AppServices): MiddlewareHandler<AppEnv>;
+  /** Answers a request with another method. Default: as any error. */
+  refuse?(services: AppServices, c: Context<AppEnv>, thrown: unknown): Response;
   handle(services: AppServices): Handler<AppEnv>;
 }

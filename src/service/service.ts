@@ -17,6 +17,7 @@ import { FinishSignals, waitForJob } from '../capture/wait-for-job.js';
 import { CompareQueue } from '../compare/compare-queue.js';
 import type { Config, Role } from '../config.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
+import { JOBS_WITH_FILES_MAX, JOBS_WITH_FILES_OF_ACCOUNT_MAX } from '../contract/limits.js';
 import { Places } from '../contract/places.js';
 import { Turns } from '../contract/turns.js';
 import { createApp, loadRoutes } from '../http/app.js';
@@ -50,8 +51,18 @@ const DRAIN_MS = 30_000;
 /** Time to send the last responses after the captures have ended. */
 const LAST_ANSWERS_MS = 1_000;
 const HOUR_MS = 3_600_000;
+/** Shorter than the time in which a request must be received, since a waiting one is not read. */
+const UPLOAD_WAITING = { all: 500, ofAccount: 250, ms: 20_000 };
+const TOO_MANY_UPLOADS = 'Too many files are being received at the moment. Try again shortly.';
 /** Requests with files that are being received. */
-const UPLOAD_PLACES = { all: 8, ofAccount: 4, message: 'Too many files are being received at the moment. Try again shortly.' };
+const UPLOAD_PLACES = { all: 8, ofAccount: 4, waiting: UPLOAD_WAITING, message: TOO_MANY_UPLOADS };
+/** Conversions of doors that have not ended, with room below the limits of jobs with files for other requests. */
+const CONVERSION_PLACES = {
+  all: JOBS_WITH_FILES_MAX - 20,
+  ofAccount: JOBS_WITH_FILES_OF_ACCOUNT_MAX - 10,
+  waiting: UPLOAD_WAITING,
+  message: TOO_MANY_UPLOADS,
+};
 
 /** Threads that parse large bodies and convert Markdown at the same time: one, so that captures have the other processors. */
 const READING_THREADS = 1;
@@ -315,7 +326,7 @@ export class Service implements AsyncDisposable {
         compare: (order, who) => compare({ ...deps, openPicture: open, queue, reserveMemory: this.memoryOfCaptures() }, order, who),
       },
       threads: new Turns(READING_THREADS),
-      uploads: { places: new Places(UPLOAD_PLACES), dir: join(config.dataDir, 'uploads') },
+      uploads: { places: new Places(UPLOAD_PLACES), conversions: new Places(CONVERSION_PLACES), dir: join(config.dataDir, 'uploads') },
       modelView: (name, order) => views.view(name, order),
       onDeliveryDue: () => this.deliveries.wake(),
       health: () => health.ask(),
@@ -327,6 +338,8 @@ export class Service implements AsyncDisposable {
       handsOver: () => this.handsOver,
       config: {
         version: packageVersion(),
+        concurrency: config.concurrency,
+        maxQueue: config.maxQueue,
         openapiFile: builtFile('docs/openapi.json'),
         jsonThread: builtFile('json-thread.js'),
         servesApi: this.hasRole('api'),

@@ -147,7 +147,7 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
     store: { ...fakeStore(shelves), ...store },
     limits: limitsOf({}),
     threads: new Turns(1),
-    uploads: { places: new Places({ all: 4, ofAccount: 4, message: 'full' }), dir: UPLOADS_DIR },
+    uploads: { ...uploadPlaces(), dir: UPLOADS_DIR },
     findLinkPicture: async () => ({ picture: null, inFlight: false }),
     submit: async (submission, context) => {
       services.submitted.push({ submission, context });
@@ -205,6 +205,8 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
       mp4: false,
       artifactMaxAgeSeconds: 604_800,
       allowedHosts: [],
+      concurrency: 2,
+      maxQueue: 10,
       doors: [],
       doorKey: null,
       gotenbergUpstream: null,
@@ -223,6 +225,11 @@ export function servicesWithDoor(door: DoorName, changes: FakeChanges = {}, conf
   services.files.set(aCapture().artifact, Buffer.from('picture'));
   Object.assign(services.config, { doors: [door], ...config });
   return services;
+}
+
+function uploadPlaces() {
+  const limits = { all: 4, ofAccount: 4, waiting: { all: 1, ofAccount: 1, ms: 1_000 }, message: 'full' };
+  return { places: new Places(limits), conversions: new Places(limits) };
 }
 
 /** A store with what the routes of the API ask for; every other step fails. */

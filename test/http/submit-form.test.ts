@@ -123,11 +123,17 @@ describe('POST /v1/screenshot with files', () => {
     expect(most).toBeLessThan(10_000_000);
   });
 
-  it('lets a caller send only so many at a time, and has the place back afterwards', async () => {
+  it('lets a caller send only so many at a time, has others wait, and has the place back afterwards', async () => {
     const services = fakeServices();
-    const taken = Array.from({ length: 4 }, () => services.uploads.places.enter('acc_1'));
+    const take = () => services.uploads.places.wait('acc_1', new AbortController().signal);
+    const taken = await Promise.all(Array.from({ length: 4 }, take));
+    const next = take();
     expect((await post([INDEX], services)).status).toBe(429);
     taken.pop()?.[Symbol.dispose]();
+    await next;
+    const waiting = post([INDEX], services);
+    taken.pop()?.[Symbol.dispose]();
+    expect((await waiting).status).toBe(200);
     for (const status of [200, 200, 400, 200]) expect((await post(status === 400 ? [] : [INDEX], services)).status).toBe(status);
   });
 });

@@ -5,7 +5,7 @@ import { cookieDomainProblem } from '../../contract/login-schema.js';
 import { readUrl } from '../../contract/read-url.js';
 import { RESOURCE_TYPES } from '../../contract/request-fields.js';
 import { readRequestJson } from '../../contract/request-json.js';
-import { bool, type DoorField, type Draft, field, keep, newDraft, num, object, put, readFields, refused } from './door.js';
+import { bool, type DoorField, type Draft, field, keep, newDraft, num, object, put, readFields, refused, viewFields } from './door.js';
 import * as scripts from './page-scripts.js';
 
 export type Endpoint = 'screenshot' | 'pdf' | 'content';
@@ -30,7 +30,7 @@ function only<Value>(value: Value, instead: string): DoorField<unknown> {
 }
 
 const VIEWPORT: Record<string, DoorField<Wanted>> = {
-  ...Object.fromEntries(['width', 'height', 'deviceScaleFactor'].map((name) => [name, put(num, 'viewport', name)])),
+  ...viewFields(num, 'viewport'),
   ...Object.fromEntries(['isMobile', 'hasTouch'].map((name) => [name, put(bool, 'viewport', name)])),
   isLandscape: only(false, 'give the width and height of the turned screen'),
 };
@@ -40,10 +40,11 @@ const event = z.enum(['load', 'domcontentloaded', 'networkidle0', 'networkidle2'
 const GOTO: Record<string, DoorField<Wanted>> = {
   timeout: keep(ms, 'gotoTimeout'),
   waitUntil: field(z.union([event.transform((one) => [one]), z.array(event)]), (events, wanted) => {
+    if (events.length === 0) return;
+    const idle = events.findLast((one) => one.startsWith('networkidle'));
+    if (!events.includes('load')) wanted.waitUntil = (events.includes('networkidle0') ? 'networkidle0' : idle) ?? 'domcontentloaded';
     // Every capture waits for the network for a while, as networkidle2 does.
-    if (events.includes('networkidle0')) wanted.waitUntil = 'networkidle';
-    else if (events.includes('load') || events.includes('networkidle2')) wanted.waitUntil = 'load';
-    else if (events.length > 0) wanted.waitUntil = 'domcontentloaded';
+    else wanted.waitUntil = events.includes('networkidle0') ? 'networkidle' : 'load';
   }),
   referer: field(text, (value, { draft, html }) => {
     if (html !== null) return 'needs `url`';
@@ -368,7 +369,7 @@ function writePdf(draft: Draft, { pdf, paper, hasTemplates, header, footer }: Wa
 function writeWaits(draft: Draft, wanted: Wanted): void {
   const { waits, event: awaited, bestAttempt, tags, waitUntil, gotoTimeout, scrolls } = wanted;
   // A document of the request's own loads no network, so that browserless does not wait for it either.
-  const until = wanted.html !== null && waitUntil === 'networkidle' ? 'load' : waitUntil;
+  const until = wanted.html !== null && waitUntil.startsWith('networkidle') ? 'load' : waitUntil;
   draft.wait_until = bestAttempt ? 'domcontentloaded' : until;
   // The waits may begin later than the event comes.
   const added = [...(awaited === null ? [] : [scripts.listenFor(awaited)]), ...(tags.length === 0 ? [] : [scripts.addTags(tags)])];
@@ -394,5 +395,5 @@ function timeoutOf({ timeout, gotoTimeout, bestAttempt }: Wanted, waits: readonl
   const parts = [gotoTimeout, ...waits.map((wait) => wait.timeout)];
   const isEndless = bestAttempt || parts.includes(0);
   const together = isEndless ? timeout : parts.reduce<number>((sum, part) => sum + (part ?? scripts.WAIT_MS), 0);
-  return Math.round(Math.min(TIMEOUT_MS.max, Math.max(TIMEOUT_MS.min, Math.min(timeout, together))));
+  return Math.round(Math.min(TIMEOUT_MS.max, Math.max(1, Math.min(timeout, together))));
 }

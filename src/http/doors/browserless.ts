@@ -8,6 +8,7 @@ import { isObject } from '../../contract/field-rules.js';
 import { BODY_LIMIT_BYTES, HTML_MAX_BYTES, PAGE_FILES_MAX_BYTES } from '../../contract/limits.js';
 import { refusedBody } from '../../contract/request-json.js';
 import type { AppEnv, AppServices } from '../app-services.js';
+import { clientOf, jsonResponse } from '../exchange.js';
 import { principalOf } from '../guard.js';
 import { readLargeJson } from '../large-json.js';
 import { packFiles } from '../read-form.js';
@@ -15,7 +16,7 @@ import type { SubmittableForm } from '../receive-form.js';
 import type { Route } from '../route.js';
 import { answerPicture, openPictureOf } from '../send-artifact.js';
 import { type Endpoint, readAsked } from './browserless-fields.js';
-import { answerFailure, captureAs, type Draft, doorRoute } from './door.js';
+import { answerFailure, captureAs, type DoorRoute, type Draft, doorRoute } from './door.js';
 import { LATE } from './page-scripts.js';
 
 const ENDPOINTS: Endpoint[] = ['screenshot', 'pdf', 'content'];
@@ -28,7 +29,15 @@ const REFUSED = {
   '/performance': 'Pages are not audited here: use `inspect_page` of POST /v1/screenshot, which has the times of the page.',
 };
 const NO_SOCKETS = 'No browser can be connected to here: use POST /screenshot, /pdf or /content, or the `steps` of POST /v1/screenshot.';
+/** GET routes of browserless that are not served, and the alternative to each. */
+const REFUSED_READS = {
+  ...Object.fromEntries(['/json', '/json/version', '/json/list', '/json/new', '/json/protocol'].map((path) => [path, NO_SOCKETS])),
+  '/sessions': NO_SOCKETS,
+  '/config': 'The settings are not told here: see the console of this server, or GET /v1/health.',
+  '/meta': 'No browser versions are told here: see GET /v1/health.',
+};
 const SOCKETS = ['/chromium', '/chrome', '/chromium/playwright', '/chrome/playwright', '/playwright/chromium', '/playwright/chrome'];
+const TEXT = 'text/plain; charset=UTF-8';
 const RESPONSE_URL_CHARS = 1_000;
 /** Fields of its requests by those of a capture. */
 const NAMES: Record<string, string> = {
@@ -62,6 +71,9 @@ export const BROWSERLESS_ROUTES: readonly Route[] = [
   ...PREFIXES.flatMap((prefix) => ENDPOINTS.flatMap((endpoint) => ['', '/'].map((end) => route(`${prefix}/${endpoint}${end}`, endpoint)))),
   ...PREFIXES.flatMap((prefix) => Object.entries(REFUSED).map(([path, instead]) => refusedRoute('POST', `${prefix}${path}`, instead))),
   ...SOCKETS.map((path) => refusedRoute('GET', path, NO_SOCKETS)),
+  ...Object.entries(REFUSED_READS).map(([path, instead]) => refusedRoute('GET', path, instead)),
+  readRoute('/active', async (_services, c) => new Response(null, { status: 204, headers: c.var.exchange.headers })),
+  readRoute('/pressure', answerPressure),
 ];
 
 function route(path: string, endpoint: Endpoint): Route {
@@ -75,6 +87,27 @@ function route(path: string, endpoint: Endpoint): Route {
 
 function refusedRoute(method: Route['method'], path: string, instead: string): Route {
   return doorRoute({ method, path, keyOf, handle: () => Promise.reject(notFound(instead)), refuse });
+}
+
+/** A route that costs a read, not a submission. */
+function readRoute(path: string, handle: DoorRoute['handle']): Route {
+  return doorRoute({ method: 'GET', path, keyOf, handle, refuse, protection: { scope: null, meter: 'reads' } });
+}
+
+async function answerPressure(services: AppServices, c: Context<AppEnv>): Promise<Response> {
+  const { ready, data } = await services.health();
+  const { concurrency, maxQueue } = services.config;
+  const queued = data.queue.total_pending - data.queue.active;
+  const isFull = queued >= maxQueue;
+  const isAvailable = ready && !services.draining() && !isFull;
+  const message = isFull ? 'The queue is full' : isAvailable ? '' : (data.problem ?? 'No capture can be accepted');
+  if (c.req.header('accept') === 'text/plain')
+    return new Response(`${message}\n`, { status: isAvailable ? 200 : 503, headers: { ...c.var.exchange.headers, 'content-type': TEXT } });
+  const pressure = {
+    ...{ cpu: null, memory: null, date: services.now(), isAvailable, maxConcurrent: concurrency, maxQueued: maxQueue, message, queued },
+    ...{ reason: isFull ? 'full' : '', recentlyRejected: 0, running: data.queue.active },
+  };
+  return jsonResponse(200, { pressure }, c.var.exchange.headers);
 }
 
 /** The key of `?token=`, or of the header `Authorization`: a Bearer token, or the name of Basic. */
@@ -101,7 +134,7 @@ async function orderOf(services: AppServices, c: Context<AppEnv>, endpoint: Endp
     endpoint,
     draft,
     base64,
-    document: endpoint === 'content' ? ('html' as const) : ('response' as const),
+    set: { document: endpoint === 'content' ? ('html' as const) : ('response' as const) },
     ...(form === undefined ? {} : { form }),
     [Symbol.asyncDispose]: async () => await form?.[Symbol.asyncDispose](),
   };
@@ -121,13 +154,14 @@ async function answer(
   if (base64) {
     const artifact = await openPictureOf(services, data);
     const text = (await buffer(await artifact.read())).toString('base64');
-    return new Response(text, { headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' } });
+    return new Response(text, { headers: { ...headers, 'content-type': TEXT } });
   }
   const how = { cacheControl: 'no-store', conditional: false };
-  return await answerPicture(services, c, { data, ...how, ...(endpoint === 'content' ? { contentType: 'text/html; charset=utf-8' } : {}) });
+  return await answerPicture(services, c, { data, ...how, ...(endpoint === 'content' ? { contentType: 'text/html; charset=UTF-8' } : {}) });
 }
 
 function refuse(error: StoredError, c: Context<AppEnv>): Response {
+  if (error.status === 405) return answerFailure({ ...error, status: 404 }, c);
   const late = LATE.exec(error.message)?.[0];
   if (late !== undefined) return answerFailure({ ...error, message: late, status: 408 }, c);
   // It answers so when nothing matches `selector`.
@@ -141,11 +175,11 @@ interface DoorBody extends Disposable {
 
 /**
  * Reads a JSON object, whose member `html` may be large.
- * @throws CaptureError `invalid_request`; `rate_limited` when too many large requests are being received
+ * @throws CaptureError `invalid_request`; `rate_limited` when too many large requests wait
  */
 async function readDoorBody(services: AppServices, c: Context<AppEnv>): Promise<DoorBody> {
   const isSmall = Number(c.env.incoming.headers['content-length']) <= BODY_LIMIT_BYTES;
-  const place = isSmall ? null : services.uploads.places.enter(principalOf(c).accountId);
+  const place = isSmall ? null : await services.uploads.places.wait(principalOf(c).accountId, clientOf(c));
   const dispose = () => place?.[Symbol.dispose]();
   try {
     const fields = await readLargeJson(services, c, { limitBytes: PAGE_FILES_MAX_BYTES, long: { html: 'text' } });

@@ -8,14 +8,15 @@ import { z } from 'zod';
 import { authenticateKey } from '../../account/authenticate.js';
 import type { CaptureData } from '../../contract/capture-data.js';
 import { CaptureError, type StoredError } from '../../contract/capture-error.js';
-import type { DocumentOption } from '../../contract/capture-request.js';
+import type { CaptureOptions, View, WaitUntil } from '../../contract/capture-request.js';
 import { isObject } from '../../contract/field-rules.js';
 import { isTerminal } from '../../contract/job.js';
+import { VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
 import { nearestName } from '../../contract/meant-field.js';
-import { invalidRequest, parseSubmission, type RequestIssue } from '../../contract/submission.js';
+import { invalidRequest, parseSubmission, type RequestIssue, type Submission } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
 import { noteError } from '../exchange.js';
-import { enforceLimits, failureOf, SUBMISSIONS } from '../guard.js';
+import { enforceLimits, failureOf, type Protection, SUBMISSIONS } from '../guard.js';
 import { refuseForeignHost, refuseForeignPage } from '../own-site.js';
 import type { SubmittableForm } from '../receive-form.js';
 import type { Route } from '../route.js';
@@ -27,6 +28,9 @@ export type Draft = Record<string, unknown>;
 const NAME_SHOWN_CHARS = 60;
 /** Finding the nearest field takes time. */
 const UNKNOWN_MAX = 20;
+
+/** Pixels of the picture per CSS px. */
+export const VIEW_DENSITY = { min: 0.1, max: 4 };
 
 /** The capture request that a door's fields are written into: density 1, nothing blocked, no cached result. */
 export function newDraft(): Draft {
@@ -48,16 +52,19 @@ export interface DoorRoute {
   keyOf(c: Context<AppEnv>): string | null;
   /** Answers an authenticated request. */
   handle(services: AppServices, c: Context<AppEnv>): Promise<Response>;
+  /** Default: those of a submission. */
+  protection?: Protection;
   /** Answers a failure as the service does whose door it is. */
   refuse(error: StoredError, c: Context<AppEnv>): Response;
 }
 
 /** A route of a door. Its key is that of the request or, if it has none, STILLFRAME_DOOR_KEY. */
-export function doorRoute({ method, path, keyOf, handle, refuse }: DoorRoute): Route {
+export function doorRoute({ method, path, keyOf, handle, refuse, protection = SUBMISSIONS }: DoorRoute): Route {
   return {
     method,
     path,
     access: null,
+    refuse: (services, c, thrown) => refuse(noteError(services, c.var.exchange, thrown), c),
     handle: (services) => async (c) => {
       try {
         const key = keyOf(c);
@@ -65,7 +72,7 @@ export function doorRoute({ method, path, keyOf, handle, refuse }: DoorRoute): R
           refuseForeignHost(services, c);
           refuseForeignPage(services, c);
         }
-        await authenticate(services, c, key ?? services.config.doorKey);
+        await authenticate(services, c, { key: key ?? services.config.doorKey, protection });
         refuseWhenDraining(services);
         return await handle(services, c);
       } catch (thrown) {
@@ -76,9 +83,13 @@ export function doorRoute({ method, path, keyOf, handle, refuse }: DoorRoute): R
 }
 
 /** @throws CaptureError `unauthorized`, `forbidden`, `rate_limited` */
-async function authenticate(services: AppServices, c: Context<AppEnv>, key: string | null): Promise<void> {
+async function authenticate(
+  services: AppServices,
+  c: Context<AppEnv>,
+  { key, protection }: { key: string | null; protection: Protection },
+): Promise<void> {
   try {
-    enforceLimits(services, c, { principal: await authenticateKey(services.store, key), protection: SUBMISSIONS });
+    enforceLimits(services, c, { principal: await authenticateKey(services.store, key), protection });
   } catch (thrown) {
     throw failureOf(services, c, thrown, 'unauthorized');
   }
@@ -88,21 +99,33 @@ async function authenticate(services: AppServices, c: Context<AppEnv>, key: stri
 export interface DoorOrder {
   draft: Draft;
   form?: Pick<SubmittableForm, 'files' | 'submit'>;
-  /** As in the options of a capture. */
-  document?: DocumentOption;
+  /** As in the rules of a submission. */
+  set?: Partial<CaptureOptions>;
+}
+
+type ViewSize = Pick<View, 'width' | 'height' | 'deviceScaleFactor'>;
+
+/** The submission of an order, whose `viewport`, `timeout` and `wait_until`, which its fields have checked, may be beyond those of the API. @throws CaptureError `invalid_request` */
+export function submissionOf({ config }: AppServices, { draft, form, set }: DoorOrder, forceAsync: boolean): Submission {
+  const { viewport, timeout, wait_until: waitUntil, ...fields } = draft;
+  const { width, height, deviceScaleFactor, isMobile = false, hasTouch = false } = viewport as Partial<View> & ViewSize;
+  const flags = { isMobile, hasTouch };
+  const view = { width, height, deviceScaleFactor, ...flags };
+  const beyond = {
+    view,
+    ...(timeout === undefined ? {} : { timeout: timeout as number }),
+    ...(waitUntil === undefined ? {} : { waitUntil: waitUntil as WaitUntil }),
+  };
+  return parseSubmission({ ...fields, viewport: flags }, { ...config, forceAsync, files: form?.files ?? null, set: { ...set, ...beyond } });
 }
 
 /**
  * Captures, and waits for the end as long as the client does, as the other services do.
  * @throws CaptureError also for a capture that fails
  */
-export async function capture(services: AppServices, c: Context<AppEnv>, { draft, form, document }: DoorOrder): Promise<CaptureData> {
-  const submission = parseSubmission(draft, {
-    ...services.config,
-    forceAsync: false,
-    files: form?.files ?? null,
-    document: document ?? null,
-  });
+export async function capture(services: AppServices, c: Context<AppEnv>, order: DoorOrder): Promise<CaptureData> {
+  const submission = submissionOf(services, order, false);
+  const { form } = order;
   let job = await submitAndWait(services, c, { submission, idempotencyKey: null, submit: form?.submit ?? services.submit });
   while (!isTerminal(job.state) && !c.req.raw.signal.aborted && !services.draining()) {
     job = await services.waitForJob(job, c.req.raw.signal);
@@ -145,13 +168,13 @@ function renamed(path: string, names: Readonly<Record<string, string>>): string 
 }
 
 /** Statuses that browserless and Grafana's renderer have themselves; any other failure is a 500. */
-const STATUSES = [400, 401, 403, 404, 408, 429, 501, 503];
+const STATUSES = [400, 401, 403, 404, 405, 408, 429, 501, 503];
 
 /** Answers a failure in plain text, which has each field that is refused on a line. */
 export function answerFailure(error: StoredError, c: Context<AppEnv>): Response {
   const issues = fieldIssuesOf(error).map(({ path, message }) => (path === '' ? message : `\`${path}\` ${message}`));
   const status = error.code === 'render_timeout' ? 408 : STATUSES.includes(error.status) ? error.status : 500;
-  const headers = { ...c.var.exchange.headers, 'content-type': 'text/plain; charset=utf-8' };
+  const headers = { ...c.var.exchange.headers, 'content-type': 'text/plain; charset=UTF-8' };
   return new Response(`${issues.length === 0 ? error.message : issues.join('\n')}\n`, { status, headers });
 }
 
@@ -197,7 +220,8 @@ export function readFields<Into>(given: Record<string, unknown>, table: Record<s
   return into;
 }
 
-function issuesOf<Into>(given: Record<string, unknown>, table: Record<string, DoorField<Into>>, into: Into): RequestIssue[] {
+/** The problems of a request: first the unknown fields, then the others in the order of the table. */
+export function issuesOf<Into>(given: Record<string, unknown>, table: Record<string, DoorField<Into>>, into: Into): RequestIssue[] {
   const known = Object.keys(table);
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(table, name));
   const issues: RequestIssue[] = unknown
@@ -234,6 +258,22 @@ export const num = z.union(
     error: 'must be a number',
   },
 );
+
+/** The sides and the density of a view, by the schema of a number. */
+export function viewFields<Into>(number: z.ZodType<number>, place: keyof Into): Record<string, DoorField<Into>> {
+  const side = ({ max }: { max: number }) =>
+    number.refine((value) => Number.isInteger(value) && value >= 1 && value <= max, `must be a whole number from 1 to ${max}`);
+  const { min, max } = VIEW_DENSITY;
+  // Puppeteer and Chromium take 0 for the density of the screen.
+  const density = number
+    .transform((value) => value || 1)
+    .refine((value) => value >= min && value <= max, `must be a number from ${min} to ${max}`);
+  return {
+    width: put(side(VIEWPORT_WIDTH_PX), place, 'width'),
+    height: put(side(VIEWPORT_HEIGHT_PX), place, 'height'),
+    deviceScaleFactor: put(density, place, 'deviceScaleFactor'),
+  };
+}
 
 const MILLISECONDS: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 

@@ -1,9 +1,11 @@
 /** The fields of Gotenberg 8, and the capture request that they make. Values are texts, as Gotenberg parses them. */
 import { z } from 'zod';
-import { CSS_PX_PER_INCH } from '../../contract/pdf-schema.js';
+import { CaptureError } from '../../contract/capture-error.js';
+import { isObject } from '../../contract/field-rules.js';
+import { CSS_PX_PER_INCH, isPageRanges } from '../../contract/pdf-schema.js';
 import { readRequestJson } from '../../contract/request-json.js';
-import { invalidField } from '../../contract/submission.js';
-import { type DoorField, type Draft, durationMs, field, newDraft, put, readFields, refused } from './door.js';
+import { invalidField, invalidRequest } from '../../contract/submission.js';
+import { type DoorField, type Draft, durationMs, field, issuesOf, newDraft, put, refused, viewFields } from './door.js';
 import type { GotenbergForm, Source } from './gotenberg-form.js';
 
 export type Output = 'convert' | 'screenshot';
@@ -19,37 +21,58 @@ export interface Checks {
 }
 
 type Reading = ReturnType<typeof newReading>;
-export type GotenbergOrder = Pick<Reading, 'draft' | 'checks' | 'archive'>;
+export type GotenbergOrder = Pick<Reading, 'draft' | 'checks' | 'archive' | 'problems'>;
 
-const boolean = parsed('true or false', (text) =>
-  /^(1|t|T|TRUE|true|True)$/.test(text) ? true : /^(0|f|F|FALSE|false|False)$/.test(text) ? false : undefined,
+const boolean = parsed(
+  (text) => (/^(1|t|T|TRUE|true|True)$/.test(text) ? true : /^(0|f|F|FALSE|false|False)$/.test(text) ? false : undefined),
+  goSyntax('ParseBool'),
 );
-const number = parsed('a number', (text) =>
-  /^[+-]?(\d{1,9}(\.\d{0,15})?|\.\d{1,15})(e[+-]?\d{1,2})?$/i.test(text) ? Number(text) : undefined,
+const number = parsed(
+  (text) => (/^[+-]?(\d{1,9}(\.\d{0,15})?|\.\d{1,15})(e[+-]?\d{1,2})?$/i.test(text) ? Number(text) : undefined),
+  goSyntax('ParseFloat'),
 );
-const whole = parsed('a whole number', (text) => (/^[+-]?\d{1,9}$/.test(text) ? Number(text) : undefined));
+const whole = parsed((text) => (/^[+-]?\d{1,9}$/.test(text) ? Number(text) : undefined), goSyntax('Atoi'));
 const INCHES: Record<string, number> = { pt: 1 / 72, px: 1 / 96, in: 1, mm: 1 / 25.4, cm: 1 / 2.54, pc: 1 / 6 };
 /** CSS px. */
-const length = parsed('a number of inches, or a length such as 10mm, 1cm, 0.4in, 12px, 9pt or 2pc', (text) => {
-  const [, amount = '', unit = 'in'] = /^(\d{1,6}(?:\.\d{0,15})?|\.\d{1,15})(pt|px|in|mm|cm|pc)?$/.exec(text) ?? [];
-  const inches = INCHES[unit];
-  return amount === '' || inches === undefined ? undefined : Number(amount) * inches * CSS_PX_PER_INCH;
-});
-
-const duration = parsed('a duration such as 500ms, 5s or 1m30s', durationMs);
+const length = parsed(
+  (text) => {
+    const [, amount = '', unit = 'in'] = /^(\d{1,6}(?:\.\d{0,15})?|\.\d{1,15})(pt|px|in|mm|cm|pc)?$/.exec(text) ?? [];
+    const inches = INCHES[unit];
+    return amount === '' || inches === undefined ? undefined : Number(amount) * inches * CSS_PX_PER_INCH;
+  },
+  (text) => goSyntax('ParseFloat')(text.replace(/(pt|px|in|mm|cm|pc)$/, '')),
+);
+const duration = parsed(durationMs, (text) =>
+  /^\d+$/.test(text) ? `time: missing unit in duration ${JSON.stringify(text)}` : `time: invalid duration ${JSON.stringify(text)}`,
+);
+const mediaType = oneOf(['screen', 'print'], "wrong value, expected either 'screen', 'print' or empty");
 /** The same number as for a field of 0.39, so that both make the same request. */
 const MARGIN_PX = 0.39 * CSS_PX_PER_INCH;
 const text = z.string();
 export const texts = z.record(z.string(), z.string());
 const STATUS_CODES = z.array(z.int().min(100).max(599)).max(100);
-const cookie = z.strictObject({
-  name: z.string().trim().min(1),
-  value: z.string().refine((value) => value.trim() !== '', 'must not be empty'),
-  domain: z.string().trim().min(1),
-  path: z.string().nullish(),
-  secure: z.boolean().nullish(),
-  httpOnly: z.boolean().nullish(),
-  sameSite: z.string().nullish(),
+const filled = z.string().refine((value) => value.trim() !== '');
+const cookie = z
+  .strictObject({
+    name: filled,
+    value: filled,
+    domain: filled,
+    path: z.string().nullish(),
+    secure: z.boolean().nullish(),
+    httpOnly: z.boolean().nullish(),
+    sameSite: z.string().nullish(),
+  })
+  .transform(({ domain, sameSite, ...others }) => ({
+    ...others,
+    // As in Chromium, a cookie is for all ports of its host.
+    domain: domain.trim().replace(/^([^:]+|\[.*\]):\d{1,5}$/, '$1'),
+    sameSite: /^(lax|strict|none)$/i.test(sameSite ?? '') ? `${sameSite?.[0]?.toUpperCase()}${sameSite?.slice(1).toLowerCase()}` : sameSite,
+  }));
+const cookies = json('cookies', z.array(cookie).max(100), (given) => {
+  const isUnset = (one: unknown) => !['name', 'value', 'domain'].every((name) => isObject(one) && filled.safeParse(one[name]).success);
+  const unset = (Array.isArray(given) ? given.slice(0, 100) : []).flatMap((one, index) => (isUnset(one) ? [index] : []));
+  if (unset.length === 0) return 'a JSON array of cookies with name, value and domain is expected';
+  return unset.map((index) => `cookie ${index} must have its name, value and domain set`).join('\n');
 });
 /** An object, or the list of `{name, value}` that some clients send. */
 const mediaFeatures = z.union([
@@ -58,129 +81,182 @@ const mediaFeatures = z.union([
     .array(z.strictObject({ name: z.string(), value: z.string() }))
     .transform((list) => Object.fromEntries(list.map((one) => [one.name, one.value]))),
 ]);
+const extraHttpHeaders = json(
+  'extraHttpHeaders',
+  texts.refine((headers) => scopeProblem(headers) === null),
+  (given) => {
+    const headers = texts.safeParse(given);
+    return (headers.success ? scopeProblem(headers.data) : null) ?? 'a JSON object of names and values is expected';
+  },
+);
 
+/** Why Gotenberg would refuse the scope of a header. */
+function scopeProblem(headers: Record<string, string>): string | null {
+  for (const [name, value] of Object.entries(headers)) {
+    const token = value.split(';').find((one) => /^\s*scope/i.test(one));
+    if (token === undefined) continue;
+    const scope = /^scope=(.+)$/i.exec(token.replace(/\s+/g, ''))?.[1];
+    if (scope === undefined) return `invalid scope '' for header '${name}'`;
+    if (/^[*+?]/.test(scope))
+      return `invalid scope regex pattern for header '${name}': error parsing regexp: missing argument to repetition operator in \`${scope}\``;
+  }
+  return null;
+}
+
+const statusCodes = (name: string) => json(name, STATUS_CODES, () => 'a JSON array of status codes is expected');
+
+/** In the order in which Gotenberg reads them, which is that of its errors. */
 const FIELDS: Record<string, DoorField<Reading>> = {
   skipNetworkIdleEvent: field(boolean, (skips, { draft }) => skips || Object.assign(draft, { wait_until: 'networkidle' })),
   skipNetworkAlmostIdleEvent: field(boolean, (skips, { draft }) => skips || Object.assign(draft, { wait_for_idle: true })),
-  waitDelay: put(duration, 'draft', 'delay'),
-  waitWindowStatus: field(text, (status, { expressions }) => expressions.push(`window.status === ${JSON.stringify(status)}`)),
-  waitForExpression: field(text, (expression, { expressions }) => expressions.push(expression.replace(/(?<![;\s])[;\s]+$/, ''))),
-  waitForSelector: put(text, 'draft', 'wait_for_selector'),
-  cookies: field(json(z.array(cookie).max(100), 'a JSON array of cookies with name, value and domain'), (cookies, { draft }) => {
-    // Unlike `cookies`, these may be for any host, as those of Gotenberg.
-    draft.storage_state = {
-      cookies: cookies.map((one) => Object.fromEntries(Object.entries(one).filter(([, value]) => (value ?? '') !== ''))),
-    };
-  }),
-  userAgent: put(text, 'draft', 'user_agent'),
-  emulatedMediaFeatures: field(json(mediaFeatures, 'a JSON object of names and values'), (features, { draft }) => {
-    const { 'prefers-color-scheme': scheme, 'prefers-reduced-motion': motion, ...others } = features;
-    const [other] = Object.keys(others);
-    if (other !== undefined)
-      return `has '${other.slice(0, 60)}', which is not supported here: prefers-color-scheme and prefers-reduced-motion are`;
-    if (motion !== undefined && motion !== 'reduce' && motion !== 'no-preference')
-      return "has another 'prefers-reduced-motion' than reduce and no-preference";
-    if (motion !== undefined) draft.reduce_motion = motion === 'reduce';
-    if (scheme !== undefined) draft.color_scheme = scheme;
-  }),
-  failOnHttpStatusCodes: field(json(STATUS_CODES, 'a JSON array of status codes'), (codes, { checks }) => {
-    const given = expand(codes);
+  failOnHttpStatusCodes: field(statusCodes('failOnHttpStatusCodes'), (list, { checks }) => {
+    const given = expand(list);
     checks.statuses = given.length === 200 && given.every((status) => status >= 400 && status < 600) ? null : given;
   }),
-  failOnResourceHttpStatusCodes: field(json(STATUS_CODES, 'a JSON array of status codes'), (codes, { checks }) => {
-    const given = expand(codes);
+  failOnResourceHttpStatusCodes: field(statusCodes('failOnResourceHttpStatusCodes'), (list, { checks }) => {
+    const given = expand(list);
     if (given.some((status) => status < 400)) return 'has codes below 400, which are not supported here: 499 and 599 stand for all others';
     checks.resourceStatuses = given;
   }),
-  ignoreResourceHttpStatusDomains: field(json(z.array(z.string()).max(100), 'a JSON array of domains'), (domains, { checks }) => {
-    checks.ignoredDomains = domains.map((domain) => domain.toLowerCase().replace(/^\*?\./, ''));
-  }),
+  ignoreResourceHttpStatusDomains: field(
+    json('ignoreResourceHttpStatusDomains', z.array(z.string()).max(100), () => 'a JSON array of domains is expected'),
+    (domains, { checks }) => {
+      checks.ignoredDomains = domains.map((domain) => domain.toLowerCase().replace(/^\*?\./, ''));
+    },
+  ),
   failOnResourceLoadingFailed: put(boolean, 'checks', 'failedResources'),
   failOnConsoleExceptions: put(boolean, 'checks', 'exceptions'),
-  downloadFrom: refused('send the files in the form'),
-};
-
-const URL_FIELDS: Record<string, DoorField<Reading>> = {
-  url: put(text, 'draft', 'url'),
-  // Clients of Gotenberg 6 send it beside `url`, and Gotenberg 8 does not know it.
-  remoteURL: field(text, () => undefined),
-  extraHttpHeaders: field(json(texts, 'a JSON object of names and values'), (headers, { draft }) => {
-    const scoped = Object.keys(headers).find((name) => /(^|;)\s*scope\s*(=|;|$)/i.test(headers[name] ?? ''));
+  waitDelay: put(duration, 'draft', 'delay'),
+  waitWindowStatus: field(text, (status, { expressions }) => expressions.push(`window.status === ${JSON.stringify(status)}`)),
+  waitForExpression: field(text, (expression, { expressions, problems }) => {
+    problems.wait_for_function = `The expression '${shown(expression)}' (waitForExpression) returned an exception or undefined`;
+    expressions.push(unlessUndefined(expression.replace(/(?<![;\s])[;\s]+$/, '')));
+  }),
+  waitForSelector: field(text, (selector, { draft, problems }) => {
+    problems.wait_for_selector = `The selector '${shown(selector)}' (waitForSelector) returned an exception or undefined`;
+    draft.wait_for_selector = selector;
+  }),
+  cookies: field(cookies, (list, { draft }) => {
+    // Unlike `cookies`, these may be for any host, as those of Gotenberg.
+    draft.storage_state = {
+      cookies: list.map((one) => Object.fromEntries(Object.entries(one).filter(([, value]) => (value ?? '') !== ''))),
+    };
+  }),
+  userAgent: put(text, 'draft', 'user_agent'),
+  extraHttpHeaders: field(extraHttpHeaders, (headers, { draft }) => {
+    if (Object.keys(headers).length === 0) return undefined;
+    if (draft.url === undefined)
+      return "is not supported here: headers go to the origin of the url only, so use a route for url, or 'cookies', which may be for any host";
+    const scoped = Object.keys(headers).find((name) => /(^|;)\s*scope/i.test(headers[name] ?? ''));
     if (scoped !== undefined)
       return `has a scope for '${scoped.slice(0, 60)}', which is not supported here: headers go to the origin of the url only`;
     draft.headers = headers;
+    return undefined;
   }),
-};
-const NO_HEADERS = {
-  extraHttpHeaders: refused("headers go to the origin of the url only, so use a route for url, or 'cookies', which may be for any host"),
+  emulatedMediaType: field(mediaType, (media, { output, pdf }) => {
+    if (output === 'convert') pdf.media = media;
+    else if (media === 'print') return 'is not supported for pictures: use a route of /forms/chromium/convert';
+  }),
+  emulatedMediaFeatures: field(
+    json('emulatedMediaFeatures', mediaFeatures, () => 'a JSON object of names and values is expected'),
+    (features, { draft }) => {
+      const { 'prefers-color-scheme': scheme, 'prefers-reduced-motion': motion, ...others } = features;
+      const [other] = Object.keys(others);
+      if (other !== undefined)
+        return `has '${other.slice(0, 60)}', which is not supported here: prefers-color-scheme and prefers-reduced-motion are`;
+      if (motion !== undefined && motion !== 'reduce' && motion !== 'no-preference')
+        return "has another 'prefers-reduced-motion' than reduce and no-preference";
+      if (motion !== undefined) draft.reduce_motion = motion === 'reduce';
+      if (scheme !== undefined) draft.color_scheme = scheme;
+    },
+  ),
+  omitBackground: field(boolean, (omits, reading) => {
+    // A printed page has no background of its own.
+    reading.omitsBackground = omits;
+    if (reading.output === 'screenshot') reading.draft.omit_background = omits;
+  }),
+  downloadFrom: refused('send the files in the form'),
 };
 
 const PDF_FIELDS: Record<string, DoorField<Reading>> = {
+  landscape: put(boolean, 'pdf', 'landscape'),
+  printBackground: put(boolean, 'pdf', 'print_background'),
+  scale: put(number, 'pdf', 'scale'),
+  singlePage: put(boolean, 'pdf', 'single_page'),
   paperWidth: put(length, 'paper', 'width'),
   paperHeight: put(length, 'paper', 'height'),
   marginTop: put(length, 'margin', 'top'),
   marginBottom: put(length, 'margin', 'bottom'),
   marginLeft: put(length, 'margin', 'left'),
   marginRight: put(length, 'margin', 'right'),
-  landscape: put(boolean, 'pdf', 'landscape'),
-  printBackground: put(boolean, 'pdf', 'print_background'),
-  scale: put(number, 'pdf', 'scale'),
-  singlePage: put(boolean, 'pdf', 'single_page'),
-  nativePageRanges: put(text, 'pdf', 'page_ranges'),
+  nativePageRanges: field(text, (ranges, { pdf, problems }) => {
+    problems['pdf.page_ranges'] = `The page ranges '${shown(ranges)}' (nativePageRanges) exceeds the page count`;
+    pdf.page_ranges = ranges;
+  }),
   preferCssPageSize: put(boolean, 'pdf', 'prefer_css_page_size'),
   generateDocumentOutline: put(boolean, 'pdf', 'outline'),
   generateTaggedPdf: put(boolean, 'pdf', 'tagged'),
-  emulatedMediaType: put(z.enum(['screen', 'print'], 'must be screen or print'), 'pdf', 'media'),
-  // A printed page has no background of its own.
-  omitBackground: field(boolean, (omits, { pdf }) => (omits && pdf.print_background !== true ? 'needs printBackground' : undefined)),
+  splitMode: field(oneOf(['intervals', 'pages'], "wrong value, expected either 'intervals' or 'pages'"), (mode, reading) => {
+    reading.splitMode = mode;
+    return ELSEWHERE;
+  }),
+  splitSpan: field(text, (span, { splitMode }) =>
+    splitMode === 'intervals' && !/^\s*[1-9]\d*\s*$/.test(span) ? invalid(span, goSyntax('Atoi')(shown(span))) : ELSEWHERE,
+  ),
+  splitUnify: elsewhere(boolean),
   pdfa: put(text, 'archive', 'pdfa'),
   pdfua: field(boolean, (isUa, { archive }) => isUa && Object.assign(archive, { pdfua: 'true' })),
-  ...refusedAll(
-    'send the PDF to a route /forms/pdfengines of a Gotenberg',
-    ...'merge flatten splitMode splitSpan splitUnify metadata userPassword ownerPassword encrypt embeds split'.split(' '),
-    ...'embedsMetadata bookmarks autoIndexBookmarks rotateAngle rotatePages optimizeImages imageQuality watermarkSource'.split(' '),
-    ...'watermarkExpression watermarkPages watermarkOptions stampSource stampExpression stampPages stampOptions'.split(' '),
+  metadata: elsewhere(json('metadata', z.record(z.string(), z.unknown()), () => 'a JSON object is expected')),
+  ...Object.fromEntries(
+    [
+      ...'merge flatten userPassword ownerPassword encrypt embeds split embedsMetadata bookmarks autoIndexBookmarks'.split(' '),
+      ...'rotateAngle rotatePages optimizeImages imageQuality watermarkSource watermarkExpression watermarkPages'.split(' '),
+      ...'watermarkOptions stampSource stampExpression stampPages stampOptions'.split(' '),
+    ].map((name) => [name, elsewhere(text)]),
   ),
 };
 
 const SCREENSHOT_FIELDS: Record<string, DoorField<Reading>> = {
-  width: put(whole, 'viewport', 'width'),
-  height: put(whole, 'viewport', 'height'),
-  deviceScaleFactor: put(number, 'viewport', 'deviceScaleFactor'),
+  ...viewFields(number, 'viewport'),
   clip: field(boolean, (clips, { draft }) => clips && showView(draft)),
-  selector: field(text, (selector, { draft }) => {
+  selector: field(text, (selector, { draft, problems }) => {
+    problems.selector = `The selector '${shown(selector)}' (selector) matched no element with a visible box`;
     showView(draft);
     draft.selector = selector;
   }),
-  format: field(z.enum(['png', 'jpeg', 'webp'], 'must be png, jpeg or webp'), (format, { draft }) => {
+  format: field(oneOf(['png', 'jpeg', 'webp'], "wrong value, expected either 'png', 'jpeg' or 'webp'"), (format, { draft }) => {
     draft.format = format;
     // Gotenberg passes `quality` on for jpeg only; 80 is Chromium's own.
     draft.quality = format === 'webp' ? 80 : 100;
   }),
   quality: field(whole, (quality, { draft }) => {
-    if (quality < 0 || quality > 100) return 'must be between 0 and 100';
+    if (quality < 0 || quality > 100) return invalid(String(quality), quality < 0 ? 'value is negative' : 'value is superior to 100');
     draft.quality = Math.max(1, quality);
   }),
   // It trades the size of a file for time, and changes no pixel.
   optimizeForSpeed: field(boolean, () => undefined),
-  omitBackground: put(boolean, 'draft', 'omit_background'),
-  emulatedMediaType: field(z.enum(['screen', 'print'], 'must be screen or print'), (media) =>
-    media === 'print' ? 'is not supported for pictures: use a route of /forms/chromium/convert' : undefined,
-  ),
 };
 
 /**
  * The capture request for a form.
  * @param archives whether a Gotenberg can convert the PDF
- * @throws CaptureError `invalid_request` that names every field that is not valid, unknown or refused
+ * @throws CaptureError `invalid_request` that names every field that is not valid, or else every one that is unknown, refused or missing
  */
 export function readGotenberg(
-  { fields, header, footer }: GotenbergForm,
+  { fields, header, footer, missing }: GotenbergForm,
   { output, source, archives }: { output: Output; source: Source; archives: boolean },
 ): GotenbergOrder {
-  const reading = readFields(fields, fieldsOf(output, source), newReading(output));
-  const { draft, viewport, pdf, paper, margin, expressions, checks, archive } = reading;
-  if (source === 'url' && draft.url === undefined) throw invalidField('url', 'is required');
+  const reading = newReading(output);
+  const { draft, viewport, pdf, paper, margin, expressions, checks, archive, problems } = reading;
+  if (source === 'url') draft.url = fields.url ?? '';
+  const issues = issuesOf(fields, fieldsOf(output, source), reading);
+  const invalidOnes = issues.filter(({ message }) => message.startsWith(INVALID));
+  const absent = source === 'url' && draft.url === '' ? [{ path: 'url', message: 'is required' }] : missing;
+  const told = [...(invalidOnes.length > 0 ? invalidOnes : issues), ...absent];
+  const special = specialProblem(fields, reading);
+  if (special !== null && invalidOnes.length === 0 && absent.length === 0)
+    throw new CaptureError({ code: 'invalid_request', message: special });
+  if (told.length > 0) throw invalidRequest(told);
   if (!archives && Object.keys(archive).length > 0) throw invalidField(Object.keys(archive).join(', '), NO_ARCHIVE);
   draft.viewport = viewport;
   if (expressions.length > 0)
@@ -196,15 +272,38 @@ export function readGotenberg(
     draft.custom_css = `html { print-color-adjust: exact !important }${pdf.print_background === true ? '' : ' html, body { background: none !important }'}`;
     draft.pdf = { ...pdf, paper, margin, header_template: asInGotenberg(header), footer_template: asInGotenberg(footer) };
   } else if (header !== undefined || footer !== undefined) throw invalidField('header.html, footer.html', 'belong to PDFs');
-  return { draft, checks, archive };
+  return { draft, checks, archive, problems };
+}
+
+const PDF_FORMATS = /^PDF\/A-[123][abu]$/;
+/** Sources of stamps and watermarks that need a file, whose part is refused. */
+const FILE_SOURCES = new Set(['pdf', 'image']);
+
+/** The text with which Gotenberg refuses a combination of fields. */
+function specialProblem(fields: Readonly<Record<string, string>>, { output, draft, pdf, omitsBackground }: Reading): string | null {
+  if (/^\s*file:/i.test(String(draft.url ?? '')))
+    return 'file:// URLs are not accepted on this route. Use the /convert/html or /convert/markdown routes to render local HTML';
+  if (output !== 'convert') return null;
+  const { nativePageRanges, splitMode, splitSpan = '', pdfa } = fields;
+  if (omitsBackground && pdf.print_background !== true) return 'omitBackground requires printBackground set to true';
+  if (nativePageRanges !== undefined && !isPageRanges(nativePageRanges))
+    return `Chromium does not handle the page ranges '${shown(nativePageRanges)}' (nativePageRanges) syntax`;
+  const kind = ['watermark', 'stamp'].find((name) => FILE_SOURCES.has(fields[`${name}Source`] ?? ''));
+  if (kind !== undefined) return `Invalid form data: a ${kind} file is required for image or pdf source`;
+  if (splitMode === 'pages' && !isPageRanges(splitSpan))
+    return "The requested split mode is not supported, or no PDF engine could process it. Valid modes: 'intervals', 'pages'.";
+  if (pdfa !== undefined && !PDF_FORMATS.test(pdfa))
+    return 'The requested PDF format is not supported, or no PDF engine could apply it. Valid formats include PDF/A-1b, PDF/A-2b, PDF/A-3b, and PDF/UA.';
+  return null;
 }
 
 /** The fields that a route has. */
 export function fieldsOf(output: Output, source: Source): Record<string, DoorField<Reading>> {
   return {
-    ...(source === 'url' ? URL_FIELDS : NO_HEADERS),
     ...FIELDS,
     ...(output === 'convert' ? PDF_FIELDS : SCREENSHOT_FIELDS),
+    // Clients of Gotenberg 6 send `remoteURL` beside `url`, and Gotenberg 8 does not know it.
+    ...(source === 'url' ? { url: field(text, () => undefined), remoteURL: field(text, () => undefined) } : {}),
   };
 }
 
@@ -212,18 +311,24 @@ export function fieldsOf(output: Output, source: Source): Record<string, DoorFie
 function newReading(output: Output) {
   const picture = { format: 'png', quality: 100, full_page: true, full_page_algorithm: 'native', full_width: true };
   return {
+    output,
     draft: { ...newDraft(), reduce_motion: false, wait_for_idle: false, ...(output === 'convert' ? { format: 'pdf' } : picture) } as Draft,
     viewport: { width: 800, height: 600, deviceScaleFactor: 1 },
-    pdf: { print_background: false },
+    pdf: { print_background: false } as { print_background: boolean; media?: string; page_ranges?: string },
     paper: { width: '8.5in', height: '11in' },
     margin: { top: MARGIN_PX, right: MARGIN_PX, bottom: MARGIN_PX, left: MARGIN_PX },
     checks: { statuses: null, resourceStatuses: [], ignoredDomains: [], failedResources: false, exceptions: false } as Checks,
     expressions: [] as string[],
+    omitsBackground: false,
+    splitMode: '',
+    /** What Gotenberg says about a capture that fails by a field, by the path of the field in the capture request. */
+    problems: {} as Record<string, string>,
     /** The fields of a conversion that a Gotenberg behind this one makes. */
     archive: {} as Record<string, string>,
   };
 }
 
+const ELSEWHERE = 'is not supported here: send the PDF to a route /forms/pdfengines of a Gotenberg';
 const NO_ARCHIVE = 'needs a Gotenberg that converts the PDF: the operator can name one with STILLFRAME_GOTENBERG_UPSTREAM';
 
 /** Whether checks are made of the facts of a finished capture. */
@@ -245,11 +350,9 @@ function showView(draft: Draft): void {
   for (const name of ['full_page', 'full_page_algorithm', 'full_width']) delete draft[name];
 }
 
-/** Fields that are not honoured. Those that are off ask for nothing. */
-function refusedAll(instead: string, ...names: string[]): Record<string, DoorField<Reading>> {
-  const { read } = refused(instead);
-  const one: DoorField<Reading> = { read: (value, into) => (/^(false|0)$/i.test(String(value)) ? null : read(value, into)) };
-  return Object.fromEntries(names.map((name) => [name, one]));
+/** A field that is not honoured. One that is off asks for nothing. */
+function elsewhere(schema: z.ZodType): DoorField<Reading> {
+  return field(schema, (value) => (/^(false|0)$/i.test(String(value)) ? undefined : ELSEWHERE));
 }
 
 /** 199, 299, 399, 499 and 599 stand for all statuses of their hundred. */
@@ -257,21 +360,77 @@ function expand(codes: readonly number[]): number[] {
   return [...new Set(codes.flatMap((code) => (code % 100 === 99 ? Array.from({ length: 100 }, (_, nth) => code - 99 + nth) : [code])))];
 }
 
-function parsed<Value>(form: string, parse: (text: string) => Value | undefined): z.ZodType<Value> {
+const INVALID = 'is invalid (';
+const SHOWN_CHARS = 200;
+
+function shown(given: string): string {
+  return given.slice(0, SHOWN_CHARS);
+}
+
+/** As Gotenberg words it, since clients may match its texts. */
+function invalid(given: string, reason: string): string {
+  return `${INVALID}got '${shown(given)}', resulting to ${reason})`;
+}
+
+/** The error of a function of Go's strconv. */
+function goSyntax(name: string): (text: string) => string {
+  return (text) => `strconv.${name}: parsing ${JSON.stringify(text)}: invalid syntax`;
+}
+
+/** @param reason why a text is not valid, for the first 200 characters of it */
+function parsed<Value>(parse: (text: string) => Value | undefined, reason: (text: string) => string): z.ZodType<Value> {
   return z.string().transform((given, context) => {
     const value = parse(given.trim());
     if (value !== undefined) return value;
-    context.addIssue({ code: 'custom', message: `must be ${form}` });
+    context.addIssue({ code: 'custom', message: invalid(given, reason(shown(given))) });
     return z.NEVER;
   });
 }
 
-export function json<Value>(schema: z.ZodType<Value>, form: string): z.ZodType<Value> {
-  return parsed(form, (given) => {
+function oneOf(values: readonly string[], reason: string): z.ZodType<string> {
+  return parsed(
+    (given) => values.find((value) => value === given),
+    () => reason,
+  );
+}
+
+/**
+ * @param name of the field
+ * @param expected what is wrong with a JSON value that the schema does not take
+ */
+export function json<Value>(name: string, schema: z.ZodType<Value>, expected: (value: unknown) => string): z.ZodType<Value> {
+  return z.string().transform((given, context) => {
+    let reason: string;
     try {
-      return schema.safeParse(readRequestJson(Buffer.from(given))).data;
+      const value = readRequestJson(Buffer.from(given));
+      const { data, success } = schema.safeParse(value);
+      if (success) return data;
+      reason = expected(value);
     } catch {
-      return undefined;
+      reason = `unmarshal ${name}: ${jsonProblem(given)}`;
     }
+    context.addIssue({ code: 'custom', message: invalid(given, reason) });
+    return z.NEVER;
   });
+}
+
+const LITERALS: Record<string, string> = { t: 'true', f: 'false', n: 'null' };
+
+/** The error of Go's JSON parser at the beginning of a text. */
+function jsonProblem(given: string): string {
+  const text = given.trimStart();
+  const [first = ''] = text;
+  const literal = LITERALS[first];
+  if (literal !== undefined) {
+    const at = [...literal].findIndex((character, index) => text[index] !== character);
+    if (at > 0 && at < text.length) return `invalid character '${text[at]}' in literal ${literal} (expecting '${literal[at]}')`;
+  }
+  if (first !== '' && literal === undefined && !/[[{"\d-]/.test(first))
+    return `invalid character '${first}' looking for beginning of value`;
+  return 'the text is not valid JSON';
+}
+
+/** Fails at once if an expression is undefined; one that throws fails anyway. */
+function unlessUndefined(expression: string): string {
+  return `((value) => { if (value === undefined) throw new Error('undefined'); return value; })(await (${expression}\n))`;
 }

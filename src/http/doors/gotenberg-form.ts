@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { CaptureError } from '../../contract/capture-error.js';
 import { BODY_LIMIT_BYTES, PDF_TEMPLATE_MAX_CHARS } from '../../contract/limits.js';
 import { INDEX_FILE } from '../../contract/page-files.js';
-import { invalidField } from '../../contract/submission.js';
+import { invalidField, type RequestIssue } from '../../contract/submission.js';
 import { runInThread } from '../../thread.js';
 import type { AppEnv, AppServices } from '../app-services.js';
 import { clientOf } from '../exchange.js';
@@ -17,6 +17,8 @@ export type Source = 'url' | 'html' | 'markdown';
 /** The fields of a form, and the templates of a PDF. */
 export interface GotenbergForm {
   fields: Record<string, string>;
+  /** The files that the form lacks. */
+  missing: RequestIssue[];
   header: string | undefined;
   footer: string | undefined;
 }
@@ -31,6 +33,8 @@ const MARKDOWN_MEMORY_MB = 128;
 /** Room is left for the style that goes before a template. */
 const TEMPLATE_MAX_BYTES = PDF_TEMPLATE_MAX_CHARS - 256;
 const NAME_SHOWN_CHARS = 60;
+const NO_INDEX = { path: '', message: `form file '${INDEX_FILE}' is required` };
+const NO_MARKDOWN = { path: '', message: 'no form file found for extensions: [.md]' };
 
 /** A form of Gotenberg: parts with a file name are files, the others fields. The first of several fields with a name counts. */
 export class GotenbergParts implements FormParts<GotenbergForm> {
@@ -59,11 +63,12 @@ export class GotenbergParts implements FormParts<GotenbergForm> {
 
   async end(): Promise<GotenbergForm> {
     const { source } = this.how;
-    if (source === 'markdown') await this.#addMarkdown();
-    if (source !== 'url' && !this.files.list.some(({ name }) => name === INDEX_FILE))
-      throw refusedPart(INDEX_FILE, 'is required as a file');
+    const missing: RequestIssue[] = [];
+    if (source === 'markdown') missing.push(...(await this.#addMarkdown()));
+    if (source === 'html' && !this.files.list.some(({ name }) => name === INDEX_FILE)) missing.push(NO_INDEX);
     return {
       fields: Object.fromEntries(this.#fields),
+      missing,
       header: this.#texts.get('header.html'),
       footer: this.#texts.get('footer.html'),
     };
@@ -71,7 +76,8 @@ export class GotenbergParts implements FormParts<GotenbergForm> {
 
   async #takeField(name: string, content: Readable): Promise<void> {
     const value = await readPart(content, BODY_LIMIT_BYTES - this.#fieldBytes);
-    if (value === null) throw refusedPart(name, `is too large: all fields together may have ${BODY_LIMIT_BYTES} bytes`);
+    if (value === null)
+      throw invalidField(name.slice(0, NAME_SHOWN_CHARS), `is too large: all fields together may have ${BODY_LIMIT_BYTES} bytes`);
     this.#fieldBytes += value.length;
     // An empty field is one that was not sent.
     if (value.length > 0 && !this.#fields.has(name)) this.#fields.set(name, value.toString());
@@ -90,14 +96,16 @@ export class GotenbergParts implements FormParts<GotenbergForm> {
     this.#texts.set(name, text.toString());
   }
 
-  async #addMarkdown(): Promise<void> {
+  /** @returns the files that are missing */
+  async #addMarkdown(): Promise<RequestIssue[]> {
     const template = this.#texts.get(INDEX_FILE);
     const files = new Map([...this.#texts].filter(([name]) => /\.md$/i.test(name)));
-    if (template === undefined) return;
-    if (files.size === 0) throw refusedPart('*.md', 'is required: there is no file with the extension .md');
+    if (template === undefined || files.size === 0)
+      return [...(template === undefined ? [NO_INDEX] : []), ...(files.size === 0 ? [NO_MARKDOWN] : [])];
     const answer = await this.how.convert({ template, files });
-    if ('problem' in answer) throw invalidField('', answer.problem);
+    if ('problem' in answer) throw new CaptureError({ code: 'invalid_request', message: answer.problem });
     await this.files.add(INDEX_FILE, [Buffer.from(answer.html)]);
+    return [];
   }
 }
 
@@ -121,5 +129,5 @@ export function baseName(path: string): string {
 }
 
 function refusedPart(name: string, message: string): CaptureError {
-  return invalidField(name.slice(0, NAME_SHOWN_CHARS), message);
+  return invalidField('', `form file '${name.slice(0, NAME_SHOWN_CHARS)}' ${message}`);
 }

@@ -10,13 +10,15 @@ import { baseName } from './gotenberg-form.js';
 /** A request whose file is sent to an address. */
 export interface Webhook {
   url: string;
-  /** @param format of the file */
-  sending(format: string): Sending;
+  /** @param problems as for `gotenbergError` */
+  sending(format: string, problems: Readonly<Record<string, string>>): Sending;
 }
 
 const TRACE = /^[\x21-\x7e]{1,200}$/;
+/** W3C Trace Context. */
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 const NAME_MAX_CHARS = 200;
-const EXTRA_HEADERS = json(texts, 'a JSON object of names and values');
+const EXTRA_HEADERS = json('', texts, () => '');
 const EXTRA_HEADERS_MAX = 64;
 
 /** @throws CaptureError `invalid_request` for one that is too long, or has other characters than visible ASCII */
@@ -65,13 +67,15 @@ export function readWebhook(
     if (problem !== null) throw invalidField(path, problem);
   }
   const [method, errorMethod] = [readMethod(headers, 'Gotenberg-Webhook-Method'), readMethod(headers, 'Gotenberg-Webhook-Error-Method')];
-  const always = { ...readExtraHeaders(headers), 'gotenberg-trace': trace };
+  const { traceparent } = headers;
+  const traced: Record<string, string> = TRACEPARENT.test(String(traceparent)) ? { traceparent: String(traceparent) } : {};
+  const always = { ...readExtraHeaders(headers), ...traced, 'gotenberg-trace': trace };
   return {
     url,
-    sending: (format) => ({
+    sending: (format, problems) => ({
       method,
       headers: { 'content-disposition': dispositionOf(name, format), ...always },
-      failure: { url: errorUrl, method: errorMethod, headers: always },
+      failure: { url: errorUrl, method: errorMethod, headers: always, problems },
     }),
   };
 }

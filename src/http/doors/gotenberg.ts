@@ -1,20 +1,20 @@
 /** The Chromium routes of Gotenberg 8 (gotenberg.dev), its health and its version. Other routes are passed on to a Gotenberg. */
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
-import { CaptureError, notFound, type StoredError } from '../../contract/capture-error.js';
+import { CaptureError, notFound, type StoredError, toStoredError } from '../../contract/capture-error.js';
 import { HTML_DOCUMENT_URL } from '../../contract/capture-request.js';
-import { gotenbergError } from '../../contract/gotenberg-error.js';
+import { gotenbergError, statusText } from '../../contract/gotenberg-error.js';
 import type { PageFacts } from '../../contract/page-facts.js';
 import { readUrl } from '../../contract/read-url.js';
-import { parseSubmission } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
-import { jsonResponse } from '../exchange.js';
+import { clientOf, jsonResponse, noteError } from '../exchange.js';
+import { principalOf } from '../guard.js';
 import { isForm } from '../read-form.js';
 import { receiveForm, type SubmittableForm } from '../receive-form.js';
 import type { Route } from '../route.js';
 import { answerPicture, openPictureOf } from '../send-artifact.js';
 import { submitAndWait } from '../submit-and-wait.js';
-import { capture, type DoorRoute, doorRoute } from './door.js';
+import { capture, type DoorRoute, doorRoute, submissionOf } from './door.js';
 import { type Checks, type GotenbergOrder, needsFacts, type Output, readGotenberg } from './gotenberg-fields.js';
 import { convertMarkdown, GotenbergParts, type Source } from './gotenberg-form.js';
 import { dispositionOf, outputName, readTrace, readWebhook, type Webhook } from './gotenberg-headers.js';
@@ -39,25 +39,33 @@ const SOURCES: readonly Source[] = ['url', 'html', 'markdown'];
 export const GOTENBERG_ROUTES: readonly Route[] = [
   ...OUTPUTS.flatMap((output) => SOURCES.map((source) => chromiumRoute(output, source))),
   doorRoute({ ...common('/forms/*'), handle: passOnForm }),
-  { method: 'GET', path: '/health', access: null, handle: (services) => (c) => answerHealth(services, c) },
-  { method: 'GET', path: '/version', access: null, handle: () => (c) => answerText(c, 200, GOTENBERG_VERSION) },
+  openRoute('/health', answerHealth),
+  openRoute('/version', (_services, c) => answerText(c, 200, GOTENBERG_VERSION)),
 ];
 
 function chromiumRoute(output: Output, source: Source): Route {
   const handle: DoorRoute['handle'] = async (services, c) => {
     const { gotenbergUpstream: upstream } = services.config;
     const { headers } = c.env.incoming;
-    const trace = readTrace(headers) ?? randomUUID();
-    c.var.exchange.headers[TRACE] = trace;
+    const trace = repeatTrace(c);
     const name = outputName(headers) ?? randomUUID();
     const webhook = readWebhook(headers, { allowed: services.config.webhookAllow, trace, name });
     if (!isForm(c.env.incoming))
       throw new CaptureError({ code: 'invalid_request', status: 415, message: 'The content type must be multipart/form-data.' });
     const convert = (markdown: MarkdownForm) => convertMarkdown(services, c, markdown);
+    using _place = webhook === null ? await services.uploads.conversions.wait(principalOf(c).accountId, clientOf(c)) : null;
     await using form = await receiveForm(services, c, (files) => new GotenbergParts(files, { source, convert }));
     const order = readGotenberg(form.body, { output, source, archives: upstream !== null });
     if (webhook !== null) return await submitForWebhook(services, c, { order, form, webhook });
-    const data = await capture(services, c, { draft: order.draft, form });
+    const data = await capture(services, c, { draft: order.draft, form }).catch((thrown: unknown) => {
+      const error = toStoredError(thrown);
+      if (error.details?.reason === 'blocked_destination')
+        services.log.warn({ request_id: c.var.exchange.requestId, reason: error.message }, 'a destination was refused');
+      // The error of a request that was not captured is about the value itself.
+      if (error.details?.job_id === undefined) throw thrown;
+      const { status, message } = gotenbergError(error, order.problems);
+      throw new CaptureError({ code: error.code, status, message, cause: (thrown as Error).cause });
+    });
     checkFacts(data.inspection?.facts, order.checks);
     const disposition = dispositionOf(name, data.format);
     if (upstream !== null && Object.keys(order.archive).length > 0) {
@@ -67,6 +75,26 @@ function chromiumRoute(output: Output, source: Source): Route {
     return await answerPicture(services, c, { data, cacheControl: 'no-store', conditional: false, disposition });
   };
   return doorRoute({ ...common(`/forms/chromium/${output}/${source}`), handle });
+}
+
+/** A route without a key. */
+function openRoute(path: string, answer: (services: AppServices, c: Context<AppEnv>) => Response | Promise<Response>): Route {
+  const handle = (services: AppServices) => async (c: Context<AppEnv>) => {
+    try {
+      repeatTrace(c);
+      return await answer(services, c);
+    } catch (thrown) {
+      return answerFailure(noteError(services, c.var.exchange, thrown), c);
+    }
+  };
+  return { method: 'GET', path, access: null, handle };
+}
+
+/** Answers with the trace of the request, or with a new one. @throws CaptureError `invalid_request` */
+function repeatTrace(c: Context<AppEnv>): string {
+  const trace = readTrace(c.env.incoming.headers) ?? randomUUID();
+  c.var.exchange.headers[TRACE] = trace;
+  return trace;
 }
 
 function common(path: string): Omit<DoorRoute, 'handle'> {
@@ -92,8 +120,8 @@ async function submitForWebhook(
   if (needsFacts(order.checks) || Object.keys(order.archive).length > 0)
     throw new CaptureError({ code: 'invalid_request', message: NOT_WITH_WEBHOOK });
   const draft = { ...order.draft, upload: { url: webhook.url } };
-  const submission = parseSubmission(draft, { ...services.config, forceAsync: true, files: form.files });
-  submission.options.upload = { url: webhook.url, artifact: null, sending: webhook.sending(String(order.draft.format)) };
+  const sending = webhook.sending(String(order.draft.format), order.problems);
+  const submission = submissionOf(services, { draft, form, set: { upload: { url: webhook.url, artifact: null, sending } } }, true);
   await submitAndWait(services, c, { submission, idempotencyKey: null, submit: form.submit });
   return new Response(null, { status: 204, headers: c.var.exchange.headers });
 }
@@ -113,18 +141,21 @@ function checkFacts(facts: PageFacts | undefined, checks: Checks): void {
       message: 'The page did not report its resources in time. Try again.',
     });
   const { status } = facts;
-  if (status !== undefined && checks.statuses?.includes(status) === true) refuseIfAny('Status code of the page', [String(status)]);
+  if (status !== undefined && checks.statuses?.includes(status) === true)
+    refuseIfAny('Invalid HTTP status code from the main page: ', [statusText(status)]);
   const resources = facts.requests.failed.filter(({ type }) => type !== 'document');
   const answered = resources.filter(
     (one) => !isMissingFile(one) && checks.resourceStatuses.includes(one.status ?? 0) && !isIgnored(one, checks.ignoredDomains),
   );
-  const statuses = answered.map(({ url, status: code }) => `${url} - ${code}`);
-  refuseIfAny('Status codes of resources', statuses);
+  const statuses = answered.map(({ url, status: code }) => `${url} - ${statusText(code ?? 0)}`);
+  refuseIfAny('Invalid HTTP status code from resources:\n', statuses);
   const unloaded = resources.filter((one) => isMissingFile(one) || (one.status === undefined && one.error !== undefined));
-  const failures = unloaded.map(({ url, error = 'net::ERR_FILE_NOT_FOUND' }) => `${url} - ${error}`);
-  if (checks.failedResources) refuseIfAny('Resources that could not be loaded', failures);
+  const failures = unloaded.map(({ url, type, error = 'net::ERR_FILE_NOT_FOUND' }) => {
+    return `resource ${RESOURCE_TYPES[type] ?? titleCase(type)}: ${UNREACHED.has(error) ? 'net::ERR_CONNECTION_REFUSED' : error} (${url})`;
+  });
+  if (checks.failedResources) refuseIfAny('Chromium failed to load resources: ', failures);
   const exceptions = facts.console_errors.filter((one) => one.uncaught === true).map(({ text }) => text);
-  if (checks.exceptions) refuseIfAny('Exceptions of the page', exceptions);
+  if (checks.exceptions) refuseIfAny('Chromium console exceptions:\n', exceptions);
 }
 
 /** A file that did not come with the form, which Gotenberg would not find either. */
@@ -137,8 +168,17 @@ function isIgnored({ url }: FailedRequest, domains: readonly string[]): boolean 
   return domains.some((domain) => [hostname, host].includes(domain) || hostname.endsWith(`.${domain}`));
 }
 
+/** The types of the DevTools protocol whose names have several capitals. */
+const RESOURCE_TYPES: Record<string, string> = { xhr: 'XHR', eventsource: 'EventSource', websocket: 'WebSocket', texttrack: 'TextTrack' };
+/** How Chromium sees a server that egress could not reach, or refused to. */
+const UNREACHED = new Set(['net::ERR_RESPONSE_HEADERS_MULTIPLE_CONTENT_LENGTH', 'net::ERR_TUNNEL_CONNECTION_FAILED']);
+
+function titleCase(type: string): string {
+  return type.slice(0, 1).toUpperCase() + type.slice(1);
+}
+
 function refuseIfAny(what: string, found: readonly string[]): void {
-  if (found.length > 0) throw new CaptureError({ code: 'target_error', message: `${what}:\n${found.slice(0, LISTED_MAX).join('\n')}` });
+  if (found.length > 0) throw new CaptureError({ code: 'target_error', message: what + found.slice(0, LISTED_MAX).join('\n') });
 }
 
 async function passOnForm(services: AppServices, c: Context<AppEnv>): Promise<Response> {
@@ -152,7 +192,9 @@ async function answerHealth(services: AppServices, c: Context<AppEnv>): Promise<
   const isUp = ready && !services.draining();
   const status = isUp ? 'up' : 'down';
   const details = { chromium: { status, timestamp: new Date().toISOString() } };
-  return jsonResponse(isUp ? 200 : 503, { status, details }, c.var.exchange.headers);
+  const answer = jsonResponse(isUp ? 200 : 503, { status, details }, c.var.exchange.headers);
+  answer.headers.set('content-type', 'application/json; charset=utf-8');
+  return answer;
 }
 
 function answerFailure(error: StoredError, c: Context<AppEnv>): Response {

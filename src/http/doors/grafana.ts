@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import { CaptureError } from '../../contract/capture-error.js';
 import { isTimezone } from '../../contract/field-rules.js';
-import { DEVICE_SCALE_FACTOR, PDF_SCALE, TIMEOUT_MS, VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
+import { PDF_SCALE, TIMEOUT_MS, VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js';
 import { readUrl } from '../../contract/read-url.js';
 import type { AppEnv, AppServices } from '../app-services.js';
 import type { Route } from '../route.js';
@@ -21,6 +21,7 @@ import {
   put,
   readFields,
   refused,
+  VIEW_DENSITY,
 } from './door.js';
 import { panelsLoaded, scrollThrough } from './page-scripts.js';
 
@@ -28,11 +29,13 @@ import { panelsLoaded, scrollThrough } from './page-scripts.js';
 const VERSION = '5.0.0';
 /** Grafana sends this if nobody has configured a token. */
 const NO_TOKEN = '-';
-/** The renderer's defaults, in CSS px. */
+/** The renderer's defaults, in CSS px, which are also its least sizes. */
 const WIDTH_PX = 1_000;
 const HEIGHT_PX = 500;
 /** The height of the view of a full page, by its width. */
 const VIEW_RATIO = 0.75;
+
+const FOREIGN_PROTOCOL = '`url` must be an http or https URL';
 
 type Wanted = ReturnType<typeof newWanted>;
 
@@ -64,7 +67,7 @@ export const FIELDS: Record<string, DoorField<Wanted>> = {
   timeout: field(text, (value, { draft }) => {
     const ms = durationMs(/^\d{1,9}$/.test(value) ? `${value}s` : value);
     if (ms === undefined) return 'must be seconds, or a duration such as 30s';
-    if (ms > 0) draft.timeout = clamp(ms, TIMEOUT_MS);
+    if (ms > 0) draft.timeout = clamp(ms, { min: 1, max: TIMEOUT_MS.max });
   }),
   renderKey: keep(text, 'renderKey'),
   domain: keep(text, 'domain'),
@@ -76,6 +79,8 @@ export const FIELDS: Record<string, DoorField<Wanted>> = {
 export const GRAFANA_ROUTES: readonly Route[] = [
   doorRoute({ method: 'GET', path: '/render', keyOf, handle: render, refuse: answerFailure }),
   doorRoute({ method: 'GET', path: '/render/csv', keyOf, handle: refuseCsv, refuse: answerFailure }),
+  { method: 'GET', path: '/healthz', access: null, handle: () => (c) => c.text('OK', 200, c.var.exchange.headers) },
+  { method: 'GET', path: '/version', access: null, handle: answerVersion },
   { method: 'GET', path: '/render/version', access: null, handle: () => (c) => c.json({ version: VERSION }, 200, c.var.exchange.headers) },
 ];
 
@@ -85,10 +90,16 @@ function keyOf(c: Context<AppEnv>): string | null {
 }
 
 async function render(services: AppServices, c: Context<AppEnv>): Promise<Response> {
+  const [, protocol = 'http'] = /^\s*([a-z][a-z0-9+.-]*):\/\//i.exec(c.req.query('url') ?? '') ?? [];
+  if (!/^https?$/i.test(protocol)) throw new CaptureError({ code: 'forbidden', message: FOREIGN_PROTOCOL });
   const wanted = readFields(queryOf(new URL(c.req.url).searchParams), FIELDS, newWanted());
   const draft = toDraft(wanted, c.req.header('accept-language') ?? '');
   const data = await captureAs(services, c, { draft, names: NAMES });
   return await answerPicture(services, c, { data, cacheControl: 'no-store', conditional: false });
+}
+
+function answerVersion({ config }: AppServices) {
+  return (c: Context<AppEnv>) => c.text(`grafana-image-renderer ${VERSION}\nstillframe ${config.version}\n`, 200, c.var.exchange.headers);
 }
 
 /** Fields of its requests by those of a capture. */
@@ -105,14 +116,14 @@ function newWanted() {
     draft: {
       ...newDraft(),
       reduce_motion: false,
-      format: 'png',
+      format: 'pdf',
       tolerate: ['target_error', 'blocked_by_target', 'render_incomplete'],
     } as Draft,
     width: WIDTH_PX,
     /** Null for a full page. */
     height: HEIGHT_PX as number | null,
     density: 1,
-    pdf: { paper: 'a4', fit_width: false } as Record<string, unknown>,
+    pdf: { paper: 'a4', fit_width: false, landscape: true } as Record<string, unknown>,
     renderKey: '',
     domain: '',
   };
@@ -122,12 +133,13 @@ function newWanted() {
 function queryOf(query: URLSearchParams): Record<string, unknown> {
   const inPage = [...(readUrl(query.get('url') ?? '')?.searchParams ?? [])].filter(([name]) => Object.hasOwn(PDF, name));
   // An empty value is none, but for the address.
-  const given = [...query].filter(([name, value]) => value !== '' || name === 'url');
-  return { ...Object.fromEntries(inPage), ...Object.fromEntries(given) };
+  const given = [...inPage, ...query].filter(([name, value]) => value !== '' || name === 'url');
+  return Object.fromEntries(given);
 }
 
 function toDraft({ draft, width, height, density, pdf, renderKey, domain }: Wanted, language: string): Draft {
-  const view = { width: clamp(width, VIEWPORT_WIDTH_PX), height: clamp(height ?? Math.floor(VIEW_RATIO * width), VIEWPORT_HEIGHT_PX) };
+  const heightPx = clamp(height ?? Math.floor(VIEW_RATIO * width), { min: HEIGHT_PX, max: VIEWPORT_HEIGHT_PX.max });
+  const view = { width: clamp(width, { min: WIDTH_PX, max: VIEWPORT_WIDTH_PX.max }), height: heightPx };
   if (renderKey !== '' && domain !== '') draft.cookies = [{ name: 'renderKey', value: renderKey, domain }];
   if (language !== '') draft.headers = { 'accept-language': language };
   if (height !== null || draft.format === 'pdf') draft.wait_for_function = panelsLoaded('view');
@@ -144,9 +156,7 @@ function toDraft({ draft, width, height, density, pdf, renderKey, domain }: Want
       { action: 'wait_for', expression: panelsLoaded('page') },
     ];
   }
-  // A picture of less than one pixel per CSS px is a smaller one of the same page.
-  if (density < 1) draft.resize = { width: Math.max(1, Math.round(view.width * density)) };
-  return { ...draft, viewport: { ...view, deviceScaleFactor: clamp(density, DEVICE_SCALE_FACTOR) } };
+  return { ...draft, viewport: { ...view, deviceScaleFactor: clamp(density, VIEW_DENSITY) } };
 }
 
 /** As the renderer, which has such limits, too. */

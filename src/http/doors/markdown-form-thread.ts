@@ -15,18 +15,21 @@ export type MarkdownAnswer = { html: string } | { problem: string };
 const ACTION = /\{\{-?([^{}]*)\}\}/g;
 const TO_HTML = /^\s*toHTML\s+(?:"([^"\\]*)"|`([^`]*)`)\s*(?:-\s*)?$/;
 const SHOWN_CHARS = 60;
+const PROBLEMS_MAX = 5;
 
 await answerTask(fillTemplate);
 
 function fillTemplate({ template, files }: MarkdownForm): MarkdownAnswer {
   const problems: string[] = [];
+  const absent: string[] = [];
   const html = template.replace(ACTION, (action: string, inside: string) => {
     const [, quoted, raw] = TO_HTML.exec(inside) ?? [];
     const name = quoted ?? raw;
     const text = name === undefined ? undefined : files.get(name);
     if (name === undefined) problems.push(`'${action.slice(0, SHOWN_CHARS)}' of index.html is not supported: write {{ toHTML "file.md" }}`);
-    else if (text === undefined) problems.push(`Markdown file not found: '${name.slice(0, SHOWN_CHARS)}'`);
+    else if (text === undefined) absent.push(`'${name.slice(0, SHOWN_CHARS)}'`);
     return text === undefined ? '' : marked.parse(text, { async: false });
   });
-  return problems.length > 0 ? { problem: problems.slice(0, 5).join('; ') } : { html };
+  if (absent.length > 0) problems.push(`Markdown file(s) not found: ${absent.slice(0, PROBLEMS_MAX).join('\n')}`);
+  return problems.length > 0 ? { problem: problems.slice(0, PROBLEMS_MAX).join('; ') } : { html };
 }

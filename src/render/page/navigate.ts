@@ -233,13 +233,18 @@ export async function waitUntil(page: OpenPage, state: WaitUntil): Promise<Docum
 
 /** Follows navigations of a page that has reached `wait_until` once; as `waitUntil`. */
 export function waitUntilLoaded(page: OpenPage, { waitUntil: state }: CaptureOptions): Promise<DocumentState> {
-  return waitUntil(page, state === 'networkidle' ? 'load' : state);
+  return waitUntil(page, state === 'networkidle' ? 'load' : state in IN_FLIGHT_MAX ? 'domcontentloaded' : state);
 }
+
+/** How many requests may be in flight for Puppeteer's states, which do not wait for the load. */
+const IN_FLIGHT_MAX: Partial<Record<WaitUntil, number>> = { networkidle0: 0, networkidle2: 2 };
 
 async function reachState({ main, network }: OpenPage, state: WaitUntil, stop: AbortSignal): Promise<void> {
   const isBroken = (): boolean => main.current !== null && (main.current.failure !== null || main.current.number > MAX_DOCUMENTS);
   await main.until(() => isBroken() || (main.current?.parsed === true && !main.navigating));
   if (state === 'domcontentloaded') return;
+  const inFlightMax = IN_FLIGHT_MAX[state];
+  if (inFlightMax !== undefined && !isBroken()) return await network.quiet(NETWORK_IDLE_MS, stop, inFlightMax);
   const loaded = main.until(() => isBroken() || (main.current?.loaded === true && !main.navigating));
   await Promise.race([loaded, network.onlyFontsHoldLoad(stop).then(() => main.until(() => !main.navigating))]);
   if (state === 'networkidle' && !isBroken()) await network.quiet(NETWORK_IDLE_MS, stop);

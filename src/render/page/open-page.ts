@@ -366,6 +366,8 @@ const HOLDS_CLOCK_MS = 5_000;
 /** If a path is requested again after the clock has run this far ahead, in ms, the script counts as polling. */
 const POLLS_AFTER_MS = 100;
 const PATHS_MAX = 500;
+/** The greatest number of requests in flight of Puppeteer's `networkidle2`. */
+const CROWD_MIN = 2;
 
 /** The used parts of Network.requestWillBeSent. */
 interface RequestSent extends Sent {
@@ -397,6 +399,8 @@ export class NetworkTracker {
   readonly #flights = new Map<string, PendingRequest>();
   readonly #waiting = new Waiters();
   #lastActivityAt = performance.now();
+  /** When more requests than `networkidle2` allows were last in flight. */
+  #crowdedAt = performance.now();
   /** The latest request, ended or not. */
   newest: PendingRequest | null = null;
   /** Open sockets and streams, by request id. */
@@ -480,11 +484,12 @@ export class NetworkTracker {
   }
 
   /**
-   * Resolves when nothing that counts has been in flight for `ms` since the last activity, which may be long past, or when
-   * `signal` aborts.
+   * Resolves when nothing that counts, but for `inFlightMax` requests, has been in flight for `ms` since the last activity, which
+   * may be long past, or when `signal` aborts.
    */
-  quiet(ms: number, signal: AbortSignal): Promise<void> {
-    return this.#waiting.until(() => Math.max(this.#lastActivityAt + ms - performance.now(), this.#countsMs(NEVER, NEVER)), signal);
+  quiet(ms: number, signal: AbortSignal, inFlightMax = 0): Promise<void> {
+    const since = () => (inFlightMax === 0 ? this.#lastActivityAt : this.#crowdedAt);
+    return this.#waiting.until(() => Math.max(since() + ms - performance.now(), this.#countsMs(NEVER, NEVER, inFlightMax)), signal);
   }
 
   /** Resolves once only fonts that have exceeded their budget delay the page's load event. Never resolves if nothing delays it. */
@@ -537,6 +542,7 @@ export class NetworkTracker {
     // A redirect continues as a new request, after the others.
     this.#flights.delete(requestId);
     this.#flights.set(requestId, this.newest);
+    if (this.#flights.size > CROWD_MIN) this.#crowdedAt = performance.now();
     this.#touch();
   }
 
@@ -561,7 +567,10 @@ export class NetworkTracker {
   #end(requestId: string): void {
     this.#talks.delete(requestId);
     if (this.#flights.get(requestId)?.kind === 'image') this.#imageAt = performance.now();
-    if (this.#flights.delete(requestId)) this.#touch();
+    const isCrowded = this.#flights.size > CROWD_MIN;
+    if (!this.#flights.delete(requestId)) return;
+    if (isCrowded) this.#crowdedAt = performance.now();
+    this.#touch();
   }
 
   #touch(): void {
@@ -569,18 +578,23 @@ export class NetworkTracker {
     this.#waiting.notify();
   }
 
-  /** ms until no request in flight counts any more, by their age; 0 if none counts. There may be very many of them. */
-  #countsMs(unansweredFetchMs: number, othersMs: number): number {
+  /** ms until at most `inFlightMax` requests in flight count, by their age; 0 if no more count. There may be very many of them. */
+  #countsMs(unansweredFetchMs: number, othersMs: number, inFlightMax = 0): number {
     const limitMs = ({ kind, answered }: PendingRequest): number => {
       if (PIXELS.has(kind)) return PIXEL_HANGS_AFTER_MS;
       if (kind === 'font') return FONTS_BUDGET_MS;
       if (SCRIPTED.has(kind)) return answered ? STREAM_AFTER_MS : unansweredFetchMs;
       return othersMs;
     };
-    let longest = 0;
+    const longest = new Array<number>(inFlightMax + 1).fill(0);
     const now = performance.now();
-    for (const flight of this.#flights.values()) longest = Math.max(longest, flight.startedAt + limitMs(flight) - now);
-    return longest;
+    for (const flight of this.#flights.values()) {
+      const leftMs = flight.startedAt + limitMs(flight) - now;
+      if (leftMs <= (longest[inFlightMax] ?? 0)) continue;
+      longest[inFlightMax] = leftMs;
+      longest.sort((one, other) => other - one);
+    }
+    return longest[inFlightMax] ?? 0;
   }
 }
 

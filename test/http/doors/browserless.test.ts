@@ -86,9 +86,16 @@ describe('the interface of browserless', () => {
     [
       '/content',
       { gotoOptions: { waitUntil: 'networkidle0', timeout: 5_000, referer: 'https://a.example/' } },
-      { waitUntil: 'networkidle', timeout: 5_000, referer: 'https://a.example/' },
+      { waitUntil: 'networkidle0', timeout: 5_000, referer: 'https://a.example/' },
     ],
-    ['/content', { gotoOptions: { waitUntil: ['domcontentloaded', 'networkidle2'] } }, { waitUntil: 'load' }],
+    ['/content', { gotoOptions: { waitUntil: ['domcontentloaded', 'networkidle2'] } }, { waitUntil: 'networkidle2' }],
+    ['/content', { gotoOptions: { waitUntil: ['load', 'networkidle2'] } }, { waitUntil: 'load' }],
+    ['/content', { gotoOptions: { waitUntil: ['networkidle0', 'load'] } }, { waitUntil: 'networkidle' }],
+    [
+      '/content',
+      { gotoOptions: { waitUntil: [] }, viewport: { width: 1, height: 1, deviceScaleFactor: 0 } },
+      { waitUntil: 'load', view: { width: 1, height: 1, deviceScaleFactor: 1 } },
+    ],
     ['/content', { gotoOptions: { waitUntil: 'domcontentloaded' } }, { waitUntil: 'domcontentloaded' }],
     ['/content', { authenticate: { username: 'ada', password: 'p' } }, { httpCredentials: { username: 'ada', password: 'p' } }],
     ['/content', { setExtraHTTPHeaders: { 'X-A': 'b' }, userAgent: 'UA' }, { headers: { 'x-a': 'b' }, userAgent: 'UA' }],
@@ -166,6 +173,7 @@ describe('the interface of browserless', () => {
 
   it.each<[query: string, options: object]>([
     ['timeout=12000', { timeout: 12_000 }],
+    ['timeout=10', { timeout: 10 }],
     ['timeout=0', { timeout: 60_000 }],
     ['blockAds', { blockAds: true, blockTrackers: true }],
     ['headless=true&stealth=false', {}],
@@ -186,7 +194,7 @@ describe('the interface of browserless', () => {
 
   it.each<[path: string, body: object, field: string]>([
     ['/screenshot', { setJavaScriptEnabled: { toString: 1 } }, '`setJavaScriptEnabled` can only be true here'],
-    ['/screenshot', { url: URL, viewport: { width: 1, height: 1 } }, '320, not 1\n`viewport.height` must'],
+    ['/screenshot', { url: URL, viewport: { width: 0, height: 1.5 } }, 'a whole number from 1 to 3840\n`viewport.height` must'],
     ['/screenshot', { url: URL, cookies: [{ name: 'a', value: 'b', domain: '..' }] }, '`cookies.0.domain` must'],
     ['/pdf', { url: URL, options: { width: -1 } }, '`options.width` must be a length'],
     ['/screenshot', { optons: {} }, '`optons` is not a field of this interface: did you mean `options`?'],
@@ -198,7 +206,7 @@ describe('the interface of browserless', () => {
     ['/content', { html: 'x', setExtraHTTPHeaders: { a: 'b' } }, '`setExtraHTTPHeaders` needs `url`'],
     ['/content', { html: 'x', gotoOptions: { referer: URL } }, '`gotoOptions.referer` needs `url`'],
     ['/content', { gotoOptions: { referrerPolicy: 'origin' } }, '`gotoOptions.referrerPolicy` is not supported here'],
-    ['/content', { url: URL, viewport: { width: 100 } }, '`viewport.width` must be at least 320'],
+    ['/content', { viewport: { deviceScaleFactor: 5 } }, '`viewport.deviceScaleFactor` must be a number from 0.1 to 4'],
     ['/content', { viewport: { isLandscape: true } }, '`viewport.isLandscape` can only be false here'],
     [
       '/content',
@@ -235,7 +243,7 @@ describe('the interface of browserless', () => {
   ])('%s refuses %j', async (path, body, text) => {
     const by = services();
     const answer = await send(path, { body, by });
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'text/plain; charset=utf-8']);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'text/plain; charset=UTF-8']);
     expect(answer.text).toContain(text);
     expect(by.submitted).toEqual([]);
   });
@@ -256,10 +264,25 @@ describe('the interface of browserless', () => {
 
   it.each([
     ...['/function', '/chromium/download', '/scrape', '/chrome/performance'].map((path) => ['POST', path]),
-    ...['/chromium', '/chromium/playwright'].map((path) => ['GET', path]),
+    ...['/chromium', '/chromium/playwright', '/json/version', '/json/list', '/config', '/meta'].map((path) => ['GET', path]),
+    ...['/screenshot', '/chromium/pdf', '/chrome/scrape'].map((path) => ['GET', path]),
   ])('says of %s %s what to use instead', async (method, path) => {
     const answer = await ask(services(), `${path}?token=${KEYS.full}`, { method });
     expect([answer.status, answer.text]).toEqual([404, expect.stringContaining('here')]);
+    expect(answer.headers.get('content-type')).toBe('text/plain; charset=UTF-8');
+  });
+
+  it('tells how busy it is, to those who have a key', async () => {
+    const by = services();
+    const [active, pressure] = ['/active', '/pressure'].map((path) => `${path}?token=${KEYS.reader}`) as [string, string];
+    expect((await ask(by, active)).status).toBe(204);
+    expect((await ask(by, '/active', { headers: { authorization: undefined } })).status).toBe(401);
+    const told = { isAvailable: true, maxConcurrent: 2, maxQueued: 10, queued: 0, running: 0, reason: '', message: '' };
+    expect((await ask(by, pressure)).json).toEqual({ pressure: expect.objectContaining(told) });
+    expect((await ask(by, pressure, { headers: { accept: 'text/plain' } })).status).toBe(200);
+    by.config.maxQueue = 0;
+    expect((await ask(by, pressure)).json).toMatchObject({ pressure: { isAvailable: false, reason: 'full' } });
+    expect((await ask(by, pressure, { headers: { accept: 'text/plain' } })).status).toBe(503);
   });
 
   it('takes the key as a token, in Bearer or in Basic, and STILLFRAME_DOOR_KEY without any', async () => {
@@ -284,9 +307,9 @@ describe('the interface of browserless', () => {
 
   it('answers base64 as text, and /content as HTML that runs nothing', async () => {
     const answer = await send('/screenshot', { body: { url: URL, options: { encoding: 'base64' } } });
-    expect([answer.text, answer.headers.get('content-type')]).toEqual([btoa('picture'), 'text/plain; charset=utf-8']);
+    expect([answer.text, answer.headers.get('content-type')]).toEqual([btoa('picture'), 'text/plain; charset=UTF-8']);
     const { headers } = await send('/content');
-    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(headers.get('content-type')).toBe('text/html; charset=UTF-8');
     expect(headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none'/);
   });
 

@@ -2,6 +2,7 @@ import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
+import type { ErrorCode } from '../../../src/contract/capture-error.js';
 import type { CaptureOptions } from '../../../src/contract/capture-request.js';
 import type { Charge } from '../../../src/store/store.js';
 import { aFailedJob, ask, gate, KEYS, serveApp, servicesWithDoor } from '../fake-services.js';
@@ -86,7 +87,7 @@ describe('the interface of Gotenberg', () => {
     ['emulatedMediaFeatures', '{"prefers-color-scheme":"dark","prefers-reduced-motion":"reduce"}', { reduceMotion: true }],
     ['emulatedMediaFeatures', '[{"name":"prefers-color-scheme","value":"light"}]', { colorScheme: 'light' }],
     ['waitDelay', '1.5s250ms', { delay: 1_750 }],
-    ['waitForExpression', 'window.ready === true;', { waitForFunction: 'window.ready === true' }],
+    ['waitForExpression', 'window.ready === true;', { waitForFunction: expect.stringContaining('(await (window.ready === true\n))') }],
     ['waitWindowStatus', 'ok', { waitForFunction: 'window.status === "ok"' }],
     ['waitForSelector', '#done', { waitForSelector: '#done' }],
     ['userAgent', 'Bot/1', { userAgent: 'Bot/1' }],
@@ -123,39 +124,66 @@ describe('the interface of Gotenberg', () => {
   });
 
   it.each<[path: string, fields: Fields, files: Files, message: string]>([
-    [PDF, { marginTop: 'x' }, HTML, 'marginTop must be a number of inches'],
-    [PDF, { landscape: 'yes' }, HTML, 'landscape must be true or false'],
-    [PDF, { scale: '3' }, HTML, 'scale must be at most 2'],
-    [PDF, { paperWidth: '300' }, HTML, 'paperWidth, paperHeight must be'],
-    [PDF, { waitDelay: '5' }, HTML, 'waitDelay must be a duration'],
-    [PDF, { waitDelay: '31s' }, HTML, 'waitDelay must be at most 30000'],
-    [PDF, { cookies: '[{"name":"a","value":"b"}]' }, HTML, 'cookies must be a JSON array'],
-    [PDF, { omitBackground: 'true' }, HTML, 'omitBackground needs printBackground'],
+    [
+      PDF,
+      { marginTop: 'x', landscape: 'yes', waitDelay: '5' },
+      {},
+      [
+        "Invalid form data: form field 'waitDelay' is invalid (got '5', resulting to time: missing unit in duration \"5\")",
+        "form field 'landscape' is invalid (got 'yes', resulting to strconv.ParseBool: parsing \"yes\": invalid syntax)",
+        "form field 'marginTop' is invalid (got 'x', resulting to strconv.ParseFloat: parsing \"x\": invalid syntax)",
+        "form file 'index.html' is required",
+      ].join('\n'),
+    ],
+    [PDF, { scale: '3' }, HTML, "'scale' must be at most 2"],
+    [PDF, { paperWidth: '300' }, HTML, "'paperWidth, paperHeight' must be"],
+    [PDF, { waitDelay: '31s' }, HTML, "'waitDelay' must be at most 30000"],
+    [PDF, { cookies: '[{"name":"a","value":"b"}]' }, HTML, 'cookie 0 must have its name, value and domain set'],
+    [PDF, { cookies: '{}' }, HTML, 'resulting to a JSON array of cookies'],
+    [PDF, { cookies: 'nul' }, HTML, 'resulting to unmarshal cookies: the text is not valid JSON'],
+    [PDF, { cookies: 'tru,' }, HTML, "invalid character ',' in literal true (expecting 'e')"],
+    [PDF, { emulatedMediaFeatures: 'x' }, HTML, "unmarshal emulatedMediaFeatures: invalid character 'x' looking for beginning of value"],
+    [PDF, { omitBackground: 'true' }, HTML, 'omitBackground requires printBackground set to true'],
     [PDF, { emulatedMediaFeatures: '{"forced-colors":"active"}' }, HTML, 'forced-colors'],
     [PDF, { failOnResourceHttpStatusCodes: '[399]' }, HTML, 'has codes below 400'],
-    [PDF, { extraHttpHeaders: '{}' }, HTML, 'extraHttpHeaders is not supported here'],
+    [PDF, { extraHttpHeaders: '{"a":"b"}' }, HTML, "'extraHttpHeaders' is not supported here"],
+    [PDF_URL, { ...AT, extraHttpHeaders: '{"a":"b;scope"}' }, {}, "invalid scope '' for header 'a'"],
+    [PDF_URL, { ...AT, extraHttpHeaders: '{"a":"b;scope=+a"}' }, {}, 'missing argument to repetition operator in `+a`'],
+    [PDF, { nativePageRanges: '3-2' }, HTML, "Chromium does not handle the page ranges '3-2' (nativePageRanges) syntax"],
+    [PDF, { pdfa: 'a' }, HTML, 'The requested PDF format is not supported'],
+    [PDF, { splitMode: 'pages', splitSpan: 'a' }, HTML, 'The requested split mode is not supported'],
+    [PDF, { splitMode: 'a' }, HTML, "resulting to wrong value, expected either 'intervals' or 'pages')"],
+    [PDF, { splitMode: 'intervals', splitSpan: 'a' }, HTML, 'resulting to strconv.Atoi: parsing "a": invalid syntax'],
+    [PDF, { stampSource: 'pdf' }, HTML, 'Invalid form data: a stamp file is required for image or pdf source'],
     [PDF_URL, { ...AT, extraHttpHeaders: '{"a":"b;scope=.*"}' }, {}, "has a scope for 'a'"],
-    [PDF, { downloadFrom: '[]' }, HTML, 'downloadFrom is not supported here'],
-    [PDF, { pdfa: 'PDF/A-2b', pdfua: 'true' }, HTML, 'pdfa, pdfua needs a Gotenberg'],
-    ...['merge', 'flatten', 'splitMode', 'metadata', 'userPassword', 'rotateAngle', 'watermarkSource', 'stampSource'].map(
-      (name): [string, Fields, Files, string] => [PDF, { [name]: 'true' }, HTML, `${name} is not supported here`],
+    [
+      PDF,
+      { downloadFrom: '[]' },
+      {},
+      "'downloadFrom' is not supported here: send the files in the form\nform file 'index.html' is required",
+    ],
+    [PDF, { pdfa: 'PDF/A-2b', pdfua: 'true' }, HTML, "'pdfa, pdfua' needs a Gotenberg"],
+    ...['merge', 'flatten', 'userPassword', 'rotateAngle', 'watermarkSource', 'stampSource'].map(
+      (name): [string, Fields, Files, string] => [PDF, { [name]: 'true' }, HTML, `'${name}' is not supported here`],
     ),
-    [PDF, { constructor: 'x' }, HTML, 'constructor is not a field'],
-    [PDF, { emulatedMediaFeatures: '{"prefers-color-scheme":"x"}' }, HTML, 'emulatedMediaFeatures must be one of'],
+    [PDF, { splitMode: 'intervals', splitSpan: '2' }, HTML, "'splitMode' is not supported here"],
+    [PDF, { constructor: 'x' }, HTML, "'constructor' is not a field"],
+    [PDF, { emulatedMediaFeatures: '{"prefers-color-scheme":"x"}' }, HTML, "'emulatedMediaFeatures' must be one of"],
     [PDF, { paperWidht: '1' }, HTML, "did you mean 'paperWidth'"],
-    [PDF, {}, { ...HTML, embeds: 'x' }, 'embeds is not supported here'],
-    [PDF, {}, {}, 'index.html is required'],
-    [PDF, {}, { ...HTML, 'header.html': 'x'.repeat(65_536) }, 'header.html must be at most'],
+    [PDF, {}, { ...HTML, embeds: 'x' }, "'embeds' is not supported here"],
+    [PDF, {}, {}, "Invalid form data: form file 'index.html' is required"],
+    [PDF, {}, { ...HTML, 'header.html': 'x'.repeat(65_536) }, "'header.html' must be at most"],
     [PDF, { userAgent: 'x'.repeat(262_145) }, HTML, 'all fields together'],
-    [PDF_URL, {}, {}, 'url is required'],
-    [PDF_URL, { url: 'file:///etc/passwd' }, {}, 'url must be'],
-    [PDF_URL, AT, HTML, 'index.html is a file, which this route does not use'],
-    [SHOT, { emulatedMediaType: 'print' }, HTML, 'emulatedMediaType is not supported for pictures'],
-    [SHOT, { width: '100' }, HTML, 'width must be at least 320'],
-    [SHOT, { quality: '101' }, HTML, 'quality must be between'],
+    [PDF_URL, {}, {}, "Invalid form data: form field 'url' is required"],
+    [PDF_URL, { url: 'file:///etc/passwd' }, {}, 'file:// URLs are not accepted on this route'],
+    [PDF_URL, AT, HTML, "'index.html' is a file, which this route does not use"],
+    [SHOT, { emulatedMediaType: 'print' }, HTML, "'emulatedMediaType' is not supported for pictures"],
+    [SHOT, { width: '0' }, HTML, "'width' must be a whole number from 1 to 3840"],
+    [SHOT, { deviceScaleFactor: '4.1' }, HTML, "'deviceScaleFactor' must be a number from 0.1 to 4"],
+    [SHOT, { quality: '101' }, HTML, "'quality' is invalid (got '101', resulting to value is superior to 100)"],
     [SHOT, {}, { ...HTML, 'footer.html': '' }, 'belong to PDFs'],
-    [MARKDOWN, {}, HTML, '*.md is required'],
-    [MARKDOWN, {}, { 'index.html': '{{ toHTML "b.md" }}', 'a.md': '' }, "Markdown file not found: 'b.md'"],
+    [MARKDOWN, {}, {}, "Invalid form data: form file 'index.html' is required\nno form file found for extensions: [.md]"],
+    [MARKDOWN, {}, { 'index.html': '{{ toHTML "b.md" }}', 'a.md': '' }, "Markdown file(s) not found: 'b.md'"],
     [MARKDOWN, {}, { 'index.html': '{{ range . }}', 'a.md': '' }, "'{{ range . }}' of index.html is not supported"],
   ])('refuses on %s %j', async (path, fields, files, message) => {
     const { status, headers, text, services } = await post(path, fields, files);
@@ -198,11 +226,15 @@ describe('the interface of Gotenberg', () => {
     expect((await post(PDF, {}, HTML, { headers: { authorization: `Bearer ${KEYS.reader}` } })).status).toBe(403);
   });
 
-  it('tells its health and version without a key', async () => {
-    const [by, headers] = [aDoor(), { authorization: undefined }];
+  it('tells its health and version without a key, and repeats the trace', async () => {
+    const [by, headers] = [aDoor(), { authorization: undefined, 'gotenberg-trace': 't-1' }];
     const chromium = { status: 'up', timestamp: expect.stringMatching(/^\d{4}-/) };
-    expect((await ask(by, '/health', { headers })).json).toEqual({ status: 'up', details: { chromium } });
-    expect((await ask(by, '/version', { headers })).text).toMatch(/^8\.\d+\.\d+$/);
+    const health = await ask(by, '/health', { headers });
+    expect(health.json).toEqual({ status: 'up', details: { chromium } });
+    expect([health.headers.get('content-type'), health.headers.get('gotenberg-trace')]).toEqual(['application/json; charset=utf-8', 't-1']);
+    const version = await ask(by, '/version', { headers });
+    expect([version.text, version.headers.get('gotenberg-trace')]).toEqual([expect.stringMatching(/^8\.\d+\.\d+$/), 't-1']);
+    expect((await ask(by, '/version', { headers: { 'gotenberg-trace': 'a b' } })).status).toBe(400);
     by.draining = () => true;
     expect((await ask(by, '/health')).status).toBe(503);
   });
@@ -211,7 +243,7 @@ describe('the interface of Gotenberg', () => {
     { url: 'https://example.com/', type: 'document', status: 404 },
     { url: 'https://cdn.example.net/a.png', type: 'image', status: 404, error: 'net::ERR_ABORTED' },
     { url: 'http://html.invalid/b.css', type: 'stylesheet', status: 404 },
-    { url: 'https://example.com/c.js', type: 'script', error: 'net::ERR_CONNECTION_REFUSED' },
+    { url: 'https://example.com/c.js', type: 'xhr', error: 'net::ERR_TUNNEL_CONNECTION_FAILED' },
   ];
   const facts = {
     ...{ title: '', open_graph: {}, twitter: {}, icons: [], feeds: [], headings: [], links: [], fonts: [], redirects: [], status: 404 },
@@ -219,15 +251,18 @@ describe('the interface of Gotenberg', () => {
     console_errors: [{ text: 'logged' }, { text: 'Error: boom', uncaught: true as const }],
   };
   it.each<[Fields, string | null]>([
-    [{ failOnHttpStatusCodes: '[404]' }, 'Status code of the page:\n404'],
+    [{ failOnHttpStatusCodes: '[404]' }, 'Invalid HTTP status code from the main page: 404: Not Found'],
     [{ failOnHttpStatusCodes: '[500,399]' }, null],
-    [{ failOnResourceHttpStatusCodes: '[499]' }, 'Status codes of resources:\nhttps://cdn.example.net/a.png - 404'],
+    [
+      { failOnResourceHttpStatusCodes: '[499]' },
+      'Invalid HTTP status code from resources:\nhttps://cdn.example.net/a.png - 404: Not Found',
+    ],
     [{ failOnResourceHttpStatusCodes: '[499]', ignoreResourceHttpStatusDomains: '["example.net"]' }, null],
     [
       { failOnResourceLoadingFailed: 'true' },
-      'Resources that could not be loaded:\nhttp://html.invalid/b.css - net::ERR_FILE_NOT_FOUND\nhttps://example.com/c.js - net::ERR_CONNECTION_REFUSED',
+      'Chromium failed to load resources: resource Stylesheet: net::ERR_FILE_NOT_FOUND (http://html.invalid/b.css)\nresource XHR: net::ERR_CONNECTION_REFUSED (https://example.com/c.js)',
     ],
-    [{ failOnConsoleExceptions: 'true' }, 'Exceptions of the page:\nError: boom'],
+    [{ failOnConsoleExceptions: 'true' }, 'Chromium console exceptions:\nError: boom'],
     [{ failOnConsoleExceptions: 'false' }, null],
   ])('answers 409 if %j is hit', async (fields, message) => {
     const by = Object.assign(aDoor(), { captured: { inspection: { markdown: '', accessibleTree: '', facts } } });
@@ -235,16 +270,35 @@ describe('the interface of Gotenberg', () => {
     expect([status, text]).toEqual(message === null ? [200, 'picture'] : [409, message]);
   });
 
-  it.each([
-    ['target_error', 409],
-    ['blocked_by_target', 409],
-    ['navigation_failed', 400],
-    ['render_timeout', 503],
-    ['render_crashed', 500],
-  ] as const)('answers %s with %i', async (code, status) => {
-    const error = { code, message: '`wait_for_selector`: nothing', status: code === 'render_crashed' ? 500 : 503 };
+  const NOTHING = "'waitForSelector': nothing";
+  it.each<[ErrorCode, number, text: string, details?: Record<string, unknown>, path?: string, fields?: Fields]>([
+    ['target_error', 409, 'Invalid HTTP status code from the main page: 404: Not Found', { status: 404 }],
+    ['blocked_by_target', 409, NOTHING, {}],
+    ['navigation_failed', 400, NOTHING],
+    ['render_timeout', 503, NOTHING],
+    ['render_crashed', 500, NOTHING],
+    [
+      ...(['invalid_request', 400, "The expression 'a' (waitForExpression) returned an exception or undefined"] as const),
+      ...([{ issues: [{ path: 'wait_for_function', message: 'threw' }] }, PDF, { waitForExpression: 'a' }] as const),
+    ],
+    [
+      ...(['invalid_request', 400, "The page ranges '9' (nativePageRanges) exceeds the page count"] as const),
+      ...([{ issues: [{ path: 'pdf.page_ranges', message: 'names' }] }, PDF, { nativePageRanges: '9' }] as const),
+    ],
+    [
+      ...(['render_incomplete', 400, "The selector '#a' (selector) matched no element with a visible box"] as const),
+      ...([{ check: 'selector' }, SHOT, { selector: '#a' }] as const),
+    ],
+    ['invalid_request', 400, "Invalid form data: form field 'constructor' x", { issues: [{ path: 'constructor', message: 'x' }] }],
+  ])('answers %s with %i and %j', async (code, status, text, details = {}, path = PDF, fields = {}) => {
+    const error = {
+      code,
+      message: '`wait_for_selector`: nothing',
+      status: code === 'render_crashed' ? 500 : code === 'invalid_request' ? 400 : 503,
+      details,
+    };
     const by = Object.assign(aDoor(), { submit: async () => aFailedJob({}, error) });
-    expect(await post(PDF, {}, HTML, { by })).toMatchObject({ status, text: "'waitForSelector': nothing" });
+    expect(await post(path, fields, HTML, { by })).toMatchObject({ status, text });
   });
 
   it.each<[Fields]>([[{}], [{ pdfa: 'PDF/A-2b' }]])(
@@ -259,15 +313,16 @@ describe('the interface of Gotenberg', () => {
 
   it('accepts a webhook at once, and orders its file to be sent', async () => {
     const more = { 'gotenberg-webhook-method': 'put', 'gotenberg-webhook-extra-http-headers': '{"X-Token":"t"}' };
-    const headers = { ...HOOKS, ...more, 'gotenberg-trace': 'a', 'gotenberg-output-filename': 'b' };
-    const always = { 'x-token': 't', 'gotenberg-trace': 'a' };
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const headers = { ...HOOKS, ...more, 'gotenberg-trace': 'a', 'gotenberg-output-filename': 'b', traceparent };
+    const always = { 'x-token': 't', 'gotenberg-trace': 'a', traceparent };
     expect((await optionsOf(PDF_URL, AT, {}, headers)).upload).toEqual({
       url: HOOKS['gotenberg-webhook-url'],
       artifact: null,
       sending: {
         method: 'PUT',
         headers: { 'content-disposition': 'attachment; filename="b.pdf"', ...always },
-        failure: { url: HOOKS['gotenberg-webhook-error-url'], method: 'POST', headers: always },
+        failure: { url: HOOKS['gotenberg-webhook-error-url'], method: 'POST', headers: always, problems: {} },
       },
     });
   });
@@ -442,7 +497,7 @@ describe('the Gotenberg behind the interface', () => {
     const form = `--b\r\ncontent-disposition: form-data; ${named}\r\n\r\n[{"url":"http://10.0.0.1/"}]\r\n--b--\r\n`;
     for (const pieces of [[form], [...form]]) {
       const { status, body } = await sendRaw(served.port, ['Content-Type: multipart/form-data; boundary=b'], pieces);
-      expect([status, body]).toEqual([400, expect.stringContaining('downloadFrom is not supported here')]);
+      expect([status, body]).toEqual([400, expect.stringContaining("'downloadFrom' is not supported here")]);
     }
     expect(upstream.passed).toEqual([]);
   });

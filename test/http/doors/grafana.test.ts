@@ -37,37 +37,49 @@ describe("the interface of Grafana's image renderer", () => {
   });
 
   it.each<[Query, object]>([
-    [{}, { format: 'png', view: { width: 1_000, height: 500, deviceScaleFactor: 1 }, timeout: 30_000, timezone: null, cookies: [] }],
     [
-      { height: '-1' },
+      {},
+      {
+        ...{ format: 'pdf', view: { width: 1_000, height: 500, deviceScaleFactor: 1 }, timeout: 30_000, timezone: null, cookies: [] },
+        pdf: { paper: { width: 11.6929, height: 8.2677 }, margin: { top: 0 }, printBackground: true, scale: 1, pageRanges: null },
+      },
+    ],
+    [
+      { height: '-1', encoding: 'png' },
       {
         fullPage: true,
         view: { width: 1_000, height: 750 },
         steps: [{ action: 'wait_for' }, { action: 'evaluate' }, { action: 'wait_for' }],
       },
     ],
-    [{ width: '10', height: '9000' }, { view: { width: 320, height: 2_160 } }],
+    [{ width: '10', height: '9000' }, { view: { width: 1_000, height: 2_160 } }],
+    [{ width: '9000', height: '1' }, { view: { width: 3_840, height: 500 } }],
     [{ width: '-1', height: '' }, {}],
-    [{ deviceScaleFactor: '2' }, { view: { deviceScaleFactor: 2 }, resize: null }],
-    [{ deviceScaleFactor: '4' }, { view: { deviceScaleFactor: 3 } }],
-    [{ deviceScaleFactor: '0.25' }, { view: { deviceScaleFactor: 1 }, resize: { width: 250 } }],
-    [{ deviceScaleFactor: '0' }, { view: { deviceScaleFactor: 1 } }],
+    [{ encoding: 'png', deviceScaleFactor: '4' }, { view: { deviceScaleFactor: 4 } }],
+    [{ encoding: 'png', deviceScaleFactor: '9' }, { view: { deviceScaleFactor: 4 } }],
+    [{ encoding: 'png', deviceScaleFactor: '0.25' }, { view: { deviceScaleFactor: 0.25 } }],
+    [{ encoding: 'png', deviceScaleFactor: '0' }, { view: { deviceScaleFactor: 1 } }],
     [{ timezone: 'UTC-02:00' }, { timezone: 'Etc/GMT-2' }],
     [{ timezone: 'utc' }, { timezone: 'UTC' }],
     [{ timezone: 'browser' }, { timezone: null }],
     [{ timeout: '1m30s' }, { timeout: 60_000 }],
     [{ timeout: '2.5s' }, { timeout: 2_500 }],
+    [{ timeout: '10ms' }, { timeout: 10 }],
     [{ timeout: '0' }, { timeout: 30_000 }],
+    [{ encoding: ' PNG ' }, { format: 'png', pdf: null }],
     [
-      { encoding: 'PDF' },
-      { format: 'pdf', pdf: { paper: { width: 8.2677, height: 11.6929 }, margin: { top: 0 }, printBackground: true, scale: 1 } },
+      { encoding: 'PDF', landscape: 'false', 'pdf.pageRanges': '' },
+      { pdf: { paper: { width: 8.2677, height: 11.6929 }, pageRanges: null } },
     ],
     [
       { encoding: 'pdf', deviceScaleFactor: '2', landscape: 'true', 'pdf.format': 'A5' },
       { pdf: { paper: { width: 8.2677, height: 5.8268 }, scale: 0.5 }, view: { deviceScaleFactor: 1 } },
     ],
     [{ encoding: 'pdf', 'pdf.printBackground': 'false', 'pdf.pageRanges': '1-2' }, { pdf: { printBackground: false, pageRanges: '1-2' } }],
-    [{ encoding: 'pdf', url: `${URL}&pdf.format=letter&pdf.landscape=true` }, { pdf: { paper: { width: 11, height: 8.5 } } }],
+    [
+      { encoding: 'pdf', url: `${URL}&pdf.format=letter&pdf.landscape=false&pdf.pageRanges=` },
+      { pdf: { paper: { width: 8.5, height: 11 }, pageRanges: null } },
+    ],
     [{ renderKey: 'k', domain: 'grafana.example', url: 'http://grafana.example/' }, { cookies: [{ domain: '.grafana.example' }] }],
     [{ renderKey: 'k' }, { cookies: [], storageState: null }],
   ])('takes %j', async (query, options) => {
@@ -78,7 +90,6 @@ describe("the interface of Grafana's image renderer", () => {
 
   it.each<[Query, string]>([
     [{ url: '' }, '`url`'],
-    [{ url: 'file:///etc/passwd' }, '`url` must'],
     [{ url: URL, width: 'wide' }, '`width` must be a whole number'],
     [{ url: URL, deviceScaleFactor: '-5' }, '`deviceScaleFactor` must be a number above 0'],
     [{ url: URL, timeout: 'soon' }, '`timeout` must be seconds'],
@@ -90,8 +101,20 @@ describe("the interface of Grafana's image renderer", () => {
     [{ url: URL, heigth: '3' }, '`heigth` is not a field of this interface: did you mean `height`?'],
   ])('refuses %j', async (query, text) => {
     const answer = await send(query);
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'text/plain; charset=utf-8']);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'text/plain; charset=UTF-8']);
     expect(answer.text).toContain(text);
+  });
+
+  it.each(['file:///etc/passwd', 'chrome://version', 'socket://localhost:1/'])('forbids %s, as the renderer does', async (url) => {
+    const { status, text } = await send({ url });
+    expect([status, text]).toEqual([403, expect.stringContaining('`url` must be an http or https URL')]);
+  });
+
+  it('says that it runs, without a key', async () => {
+    const headers = { 'x-auth-token': '' };
+    const health = await send({}, { path: '/healthz', headers });
+    expect([health.status, health.text]).toEqual([200, 'OK']);
+    expect((await send({}, { path: '/version', headers })).text).toMatch(/^grafana-image-renderer 5\.0\.0\n/);
   });
 
   it('refuses CSV', async () => {
