@@ -5,7 +5,7 @@
 
 /** The way out for a caller whose target is in the operator's own network: the same for a private address and a name that does not exist. */
 export const ALLOW_OWN_NETWORK =
-  'To capture a page of your own network, start the server with STILLFRAME_ALLOW_DESTINATIONS (--allow-destinations), or run `stillframe capture` on a machine that reaches it.';
+  'To capture a page of your own network, list its `host:port`, or the CIDR of its network, in STILLFRAME_ALLOW_DESTINATIONS (--allow-destinations) of the server, or run `stillframe capture` on a machine that reaches it.';
 
 /** The one message for names that do not exist and names with private addresses (decisions.md, Destinations). */
 export function notPublic(host: string): string {

@@ -36,7 +36,7 @@ const MEANT: Record<string, string> = {
   element: 'selector',
   selectors: 'selector',
   wait: 'delay',
-  waitfor: 'wait_for_selector',
+  waitfor: 'wait_for_function',
   css: 'custom_css',
   styles: 'custom_css',
   js: 'custom_js',

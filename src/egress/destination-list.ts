@@ -11,8 +11,8 @@ export interface DestinationList {
   hasAddress(address: string, port: number): boolean;
   /** Whether the list contains this name on this port, whatever it resolves to. */
   hasName(name: string, port: number): boolean;
-  /** Whether a name in a private zone can resolve to an address of the list: it has a CIDR, or an address that is not loopback. */
-  readonly hasNetwork: boolean;
+  /** Whether a name in a private zone can resolve to an address of the list. */
+  readonly hasAddresses: boolean;
 }
 
 type Entry =
@@ -34,9 +34,7 @@ export function parseDestinations(entries: readonly string[], setting = 'STILLFR
     isEmpty: parsed.length === 0,
     hasAddress: (address, port) => parsed.some((entry) => coversAddress(entry, address, port)),
     hasName: (name, port) => parsed.some((entry) => coversName(entry, name, port)),
-    hasNetwork: parsed.some(
-      (entry, index) => entry.kind === 'range' && (entries[index]?.includes('/') || entry.range[0].range() !== 'loopback'),
-    ),
+    hasAddresses: parsed.some(({ kind }) => kind === 'range'),
   };
 }
 

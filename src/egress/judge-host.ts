@@ -66,8 +66,8 @@ export function judgeSpelling(rules: DestinationRules, spelling: HostSpelling, p
       return addresses.length > 0 ? { ok: true, addresses } : refuse('blocked_name', 'it names this machine');
     }
     case 'special-name':
-      // If the operator allows a network, names in private zones may resolve to it: look them up.
-      return allow.hasName(spelling.name, port) || allow.hasNetwork ? null : refuse('blocked_name', 'it is not a public name');
+      // If the operator allows addresses, names in private zones may resolve to them: look them up.
+      return allow.hasName(spelling.name, port) || allow.hasAddresses ? null : refuse('blocked_name', 'it is not a public name');
     case 'reserved-name':
     case 'name':
       return null;

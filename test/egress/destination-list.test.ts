@@ -15,6 +15,7 @@ describe('by its spelling', () => {
     [['127.0.0.2'], 'http://[::ffff:127.0.0.2]/', false],
     [['127.0.0.2:8080'], 'http://127.0.0.2:8080/', false],
     [['127.0.0.2:8080'], 'http://127.0.0.2/', true],
+    [['127.0.0.2:8080'], 'http://grafana:8080/', false],
     [['10.0.0.0/8'], 'http://10.255.0.1/', false],
     [['10.0.0.0/8'], 'http://192.168.0.1/', true],
     [['10.0.0.0/8'], 'http://wiki.internal/', false],
@@ -57,6 +58,8 @@ describe('by its answer', () => {
     'wiki.internal': ['10.0.0.7'],
     'other.corp': ['10.0.0.7', '192.168.0.1'],
     'invented.corp': ['93.184.216.34'],
+    grafana: ['127.0.0.2'],
+    my_app: ['10.0.0.7'],
     'cloud.example.net': ['169.254.169.254'],
   };
 
@@ -77,6 +80,14 @@ describe('by its answer', () => {
     [['cloud.example.net'], 'cloud.example.net', 80, false],
     [['127.0.0.2'], 'wiki.test', 80, false],
     [['127.0.0.2'], 'public.test', 80, false],
+    // Services of a compose file.
+    [['127.0.0.2'], 'grafana', 3000, true],
+    [['127.0.0.2:3000'], 'grafana', 3000, true],
+    [['127.0.0.2:3000'], 'grafana', 3001, false],
+    [['grafana:3000'], 'grafana', 3000, true],
+    [['127.0.0.3'], 'grafana', 3000, false],
+    [['10.0.0.0/8'], 'my_app', 80, true],
+    [['my_app'], 'my_app', 80, true],
   ])('allowing %j, %s:%i reached: %s', async (allow, host, port, expected) => {
     await using captureProxy = await openTestProxy(zone, { allowDestinations: allow });
     expect(await captureProxy.refuses(`http://${host}:${port}/`)).toBe(!expected);

@@ -11,6 +11,7 @@ import { type CaptureTarget, readFileTarget, readTarget } from '../capture-targe
 import { LOCAL_PAGE } from '../capture-target-page.js';
 import { UsageError } from '../operator-error.js';
 import { defaultName, EXTENSIONS, formatOfName, withFormat } from '../picture-file.js';
+import { fromShotScraper, ITS_NAMES, itsName } from './shot-scraper.js';
 
 export type Fields = Record<string, unknown>;
 
@@ -26,8 +27,17 @@ export interface ParsedShot {
   output: string;
   /** Whether the output is named after the page. */
   isAutomatic: boolean;
+  /** Whether it is named as by shot-scraper. */
+  isPlainList: boolean;
   /** Number of repetitions after an error that may not occur again. */
   retries: number;
+}
+
+export interface ShotRules {
+  defaults: Fields;
+  tolerate: readonly ToleratedCode[];
+  /** Whether the file is a plain list of shots, as those of shot-scraper. */
+  isPlainList: boolean;
 }
 
 const RETRIES_MAX = 10;
@@ -42,9 +52,35 @@ const FILE_FIELDS = ['cookies', 'storage_state'];
  * Reads one shot, with the rules and messages of the API.
  * @returns the problems, if it has any
  */
-export function readShot(own: Fields, defaults: Fields, tolerate: readonly ToleratedCode[]): ParsedShot | RequestIssue[] {
+export function readShot(given: Fields, { defaults, tolerate, isPlainList }: ShotRules): ParsedShot | RequestIssue[] {
   const issues: RequestIssue[] = [];
   const note = (path: string, message: string) => void issues.push({ path, message });
+  const own = fromShotScraper(given, defaults, note);
+  const shot = readOwn(own, { defaults, tolerate, issues, note });
+  if (shot === null || issues.length > 0) return issues.map(({ path, message }) => ({ path: givenName(path, given), message }));
+  if (!isPlainList || !shot.isAutomatic || typeof own.url !== 'string' || shot.target.kind !== 'url') return shot;
+  // The format of a picture without a name is shot-scraper's, unless something else says so.
+  const isOwnFormat = withDefaults(own, defaults).format === undefined && own.animate === undefined;
+  const format = !isOwnFormat ? shot.options.format : own.quality === undefined ? 'png' : 'jpeg';
+  const named = readOwn({ ...own, output: itsName(own.url, format) }, { defaults, tolerate, issues, note });
+  return named === null || issues.length > 0 ? issues : { ...named, isAutomatic: true, isPlainList };
+}
+
+/** The name that the file has for a field. */
+function givenName(path: string, given: Fields): string {
+  const [first = '', ...rest] = path.split('.');
+  if (first === 'viewport' && rest.length === 1 && !(first in given) && (rest[0] ?? '') in given) return rest[0] ?? path;
+  const name = Object.keys(ITS_NAMES).find((its) => ITS_NAMES[its] === first && its in given);
+  return name === undefined || first in given ? path : [name, ...rest].join('.');
+}
+
+interface Reading extends Pick<ShotRules, 'defaults' | 'tolerate'> {
+  issues: RequestIssue[];
+  note: Note;
+}
+
+/** @returns null if the shot has problems, which are among the issues */
+function readOwn(own: Fields, { defaults, tolerate, issues, note }: Reading): ParsedShot | null {
   const { output, file, retries = 0, ...fields } = withDefaults(own, defaults);
   if (!isRetries(retries)) note('retries', `must be a whole number from 0 to ${RETRIES_MAX}`);
   const target = targetOf(own, note);
@@ -56,14 +92,14 @@ export function readShot(own: Fields, defaults: Fields, tolerate: readonly Toler
   else if (own.file !== undefined || issues.some(({ path }) => path === 'url')) request.url = LOCAL_PAGE;
   const printed = printedOnPaper(request);
   const options = readOptions(printed, tolerate, issues);
-  if (options === null || issues.length > 0 || !isRetries(retries)) return issues;
-  if (options.html !== null && typeof output !== 'string') return [{ path: 'output', message: 'is required with `html`' }];
+  if (options !== null && options.html !== null && typeof output !== 'string') note('output', 'is required with `html`');
+  if (options === null || issues.length > 0 || !isRetries(retries)) return null;
   const page = target ?? { kind: 'url', url: options.url };
   const name = page.kind === 'file' ? page.path : shownUrl(options);
   const isAutomatic = typeof output !== 'string';
   const named = isAutomatic ? defaultName(page, options.url, options.format) : output;
   const { url: _placeholder, ...body } = printed;
-  return { target: page, name, options, request: body, output: named, isAutomatic, retries };
+  return { target: page, name, options, request: body, output: named, isAutomatic, isPlainList: false, retries };
 }
 
 function isRetries(value: unknown): value is number {

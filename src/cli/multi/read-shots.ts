@@ -58,7 +58,8 @@ const TOP_FIELDS = ['defaults', 'server', 'shots'];
  * @throws ShotsError with every problem and its line, before anything is captured
  */
 export function readShots(text: string, rules: ShotsRules): Shots {
-  const yaml = readUrlList(text) ?? readYaml(text, rules.file);
+  const urls = readUrlList(text);
+  const yaml = urls ?? readYaml(text, rules.file);
   const issues = new Issues(yaml);
   const layout = layoutOf(yaml.value, issues);
   layout.defaults = withDefaults(rules.fields, layout.defaults);
@@ -67,7 +68,7 @@ export function readShots(text: string, rules: ShotsRules): Shots {
   const shots: Shot[] = [];
   for (const item of layout.shots) {
     if (issues.isFull) break;
-    const shot = parseShot(item, { defaults: layout.defaults, rules, issues });
+    const shot = parseShot(item, { defaults: layout.defaults, rules, issues, isPlainList: urls === null && Array.isArray(yaml.value) });
     if (shot !== null) shots.push({ ...shot, place: item.path, line: yaml.lineOf(item.path) });
   }
   separateOutputs(shots, issues, rules);
@@ -142,19 +143,20 @@ function readTop(value: Fields, layout: Layout, issues: Issues): void {
 
 interface Context {
   defaults: Fields;
+  isPlainList: boolean;
   rules: ShotsRules;
   issues: Issues;
 }
 
 function parseShot(
   { path, value }: { path: string[]; value: unknown },
-  { defaults, rules, issues }: Context,
+  { defaults, rules, issues, isPlainList }: Context,
 ): Omit<Shot, 'line' | 'place'> | null {
   if (!isObject(value)) {
     issues.add(path, '', 'A shot must have fields, such as `url` and `output`.');
     return null;
   }
-  const shot = readShot(value, defaults, rules.tolerate);
+  const shot = readShot(value, { defaults, tolerate: rules.tolerate, isPlainList });
   if (Array.isArray(shot)) {
     for (const { path: field, message } of shot) issues.add(placeOf(field, value, { path, defaults }), field, message);
     return null;
@@ -186,9 +188,10 @@ function separateOutputs(shots: readonly Shot[], issues: Issues, rules: ShotsRul
   }
   const numbers = new Map<string, number>();
   for (const shot of shots.filter(({ isAutomatic }) => isAutomatic)) {
-    const { output, path } = shot;
+    const { output, path, isPlainList } = shot;
     for (let number = numbers.get(path) ?? 2; taken.has(sameFileKey(shot.path)); number++) {
-      const numbered = (name: string) => `${name.slice(0, name.length - extname(name).length)}-${number}${extname(name)}`;
+      const suffix = isPlainList ? `.${number - 1}` : `-${number}`;
+      const numbered = (name: string) => name.slice(0, name.length - extname(name).length) + suffix + extname(name);
       Object.assign(shot, { output: numbered(output), path: numbered(path) });
       numbers.set(path, number + 1);
     }

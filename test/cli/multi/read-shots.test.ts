@@ -35,8 +35,28 @@ describe('a shots file', () => {
     expect(server).toEqual({ command: 'python -m http.server 8003', url: null, port: null, timeoutMs: 30_000 });
     expect(shots.map(({ line, path, options }) => [line, path.slice(root.length), options.url, options.format])).toEqual([
       [2, '/a.png', 'http://localhost:8003/', 'png'],
-      [4, '/example.com-x.webp', 'https://example.com/x', 'webp'],
+      [4, '/example-com-x.png', 'https://example.com/x', 'png'],
     ]);
+  });
+
+  it('takes the fields of shot-scraper, and names pictures as it does', () => {
+    const { shots } = read(`
+- { url: "http://www.example.com/", width: 400, height: 800, quality: 80, wait: 500, wait_for: window.a }
+- { url: "http://www.example.com/", width: 500, javascript: a(), skip: false, fail: false }
+- { url: "localhost:8003/a.b/?c", selectors: ["#a"], height: 300, js_file: ROOT/state.json, timeout: 5000, fail: true }`);
+    expect(shots.map(({ output }) => output)).toEqual(['www-example-com.jpeg', 'www-example-com.png', 'localhost8003-a-b.png']);
+    const [first, second, third] = shots.map(({ options }) => options);
+    expect(first).toMatchObject({ ...{ format: 'jpeg', quality: 80, delay: 500, waitForFunction: 'window.a', fullPage: false } });
+    expect(first?.view).toMatchObject({ width: 400, height: 800, deviceScaleFactor: 1 });
+    expect(second).toMatchObject({ fullPage: true, customJs: 'a()', tolerate: ['target_error', 'blocked_by_target'] });
+    expect(second?.view).toMatchObject({ width: 500, height: 780 });
+    expect(third).toMatchObject({ selector: '#a', fullPage: false, customJs: state, timeout: 5_000, tolerate: [], view: { height: 300 } });
+    const twice = read('- { url: example.com }\n- { url: example.com }', { fields: { viewport: { deviceScaleFactor: 3 }, format: 'webp' } });
+    expect(twice.shots.map(({ output, options }) => [output, options.view.deviceScaleFactor])).toEqual([
+      ['example-com.webp', 3],
+      ['example-com.1.webp', 3],
+    ]);
+    expect(read('- { url: ROOT/page.html }').shots[0]?.output).toBe('page.webp');
   });
 
   it('has defaults, which a shot replaces, completes, or removes', () => {
@@ -88,8 +108,15 @@ describe("each problem of a shots file is reported with its line and the API's m
   it.each([
     ['- url: example.com\n  fullpage: true', 'shots.yml:2: Unknown field `fullpage`. Did you mean `full_page`?'],
     ['- url: example.com\n  viewprt:\n    width: 300', 'shots.yml:2: Unknown field `viewprt`. Did you mean `viewport`?'],
-    ['- url: example.com\n  width: 300', 'shots.yml:2: Unknown field `width`. Did you mean `viewport.width`?'],
-    ['- url: example.com\n  javascript: x', 'shots.yml:2: Unknown field `javascript`. Did you mean `custom_js`?'],
+    ['- url: example.com\n  width: 300', 'shots.yml:2: `width` must be at least 320, not 300'],
+    ['- url: example.com\n  viewport: {}\n  width: 600', 'shots.yml:3: Unknown field `width`. Did you mean `viewport.width`?'],
+    ['- url: example.com\n  wait: 99999', 'shots.yml:2: `wait` must be at most 30000'],
+    ['- url: example.com\n  selector_all: a', 'shots.yml:2: `selector_all` is not supported here: write `selector: "…"`'],
+    ['- url: example.com\n  selectors: [a, b]', 'shots.yml:2: `selectors` is not supported here'],
+    ['- url: example.com\n  js_selector: a', 'shots.yml:2: `js_selector` is not supported here: write `selector: "[data-shot]"`'],
+    ['- url: example.com\n  skip: true', 'shots.yml:2: `skip` is not supported here: write `fail: true`'],
+    ['- url: example.com\n  fail: 3', 'shots.yml:2: `fail` must be true or false'],
+    ['- url: example.com\n  js_file: none.js', 'shots.yml:2: `js_file` names the file "none.js", which cannot be read'],
     ['- url: example.com\n  outptu: a.png', 'shots.yml:2: Unknown field `outptu`. Did you mean `output`?'],
     ['- url: example.com\n  viewport:\n    height: 3', 'shots.yml:3: `viewport.height` must be at least 240, not 3'],
     ['- url: ftp://example.com', 'shots.yml:1: `url` must be an http or https URL'],
@@ -166,7 +193,7 @@ describe('a list of URLs', () => {
     expect(names('example.com/\nhttp://example.com/\nexample.com/').flat()).toEqual(
       ['example.com.webp', 'example.com-2.webp', 'example.com-3.webp'].flatMap((name) => [name, name]),
     );
-    expect(names('- { url: example.com }\n- { url: example.org, output: example.com.webp }').map(([name]) => name)).toEqual([
+    expect(names('shots: [{ url: example.com }, { url: example.org, output: example.com.webp }]').map(([name]) => name)).toEqual([
       'example.com-2.webp',
       'example.com.webp',
     ]);
