@@ -290,7 +290,7 @@ function specialProblem(fields: Readonly<Record<string, string>>, { output, draf
     return `Chromium does not handle the page ranges '${shown(nativePageRanges)}' (nativePageRanges) syntax`;
   const kind = ['watermark', 'stamp'].find((name) => FILE_SOURCES.has(fields[`${name}Source`] ?? ''));
   if (kind !== undefined) return `Invalid form data: a ${kind} file is required for image or pdf source`;
-  if (splitMode === 'pages' && !isPageRanges(splitSpan))
+  if (splitMode === 'pages' && !/\d/.test(splitSpan))
     return "The requested split mode is not supported, or no PDF engine could process it. Valid modes: 'intervals', 'pages'.";
   if (pdfa !== undefined && !PDF_FORMATS.test(pdfa))
     return 'The requested PDF format is not supported, or no PDF engine could apply it. Valid formats include PDF/A-1b, PDF/A-2b, PDF/A-3b, and PDF/UA.';

@@ -51,7 +51,9 @@ describe('a shots file', () => {
     expect(second).toMatchObject({ fullPage: true, customJs: 'a()', tolerate: ['target_error', 'blocked_by_target'] });
     expect(second?.view).toMatchObject({ width: 500, height: 780 });
     expect(third).toMatchObject({ selector: '#a', fullPage: false, customJs: state, timeout: 5_000, tolerate: [], view: { height: 300 } });
-    const twice = read('- { url: example.com }\n- { url: example.com }', { fields: { viewport: { deviceScaleFactor: 3 }, format: 'webp' } });
+    const twice = read('- { url: example.com }\n- { url: example.com }', {
+      fields: { viewport: { deviceScaleFactor: 3 }, format: 'webp' },
+    });
     expect(twice.shots.map(({ output, options }) => [output, options.view.deviceScaleFactor])).toEqual([
       ['example-com.webp', 3],
       ['example-com.1.webp', 3],

@@ -152,6 +152,7 @@ describe('the interface of Gotenberg', () => {
     [PDF, { nativePageRanges: '3-2' }, HTML, "Chromium does not handle the page ranges '3-2' (nativePageRanges) syntax"],
     [PDF, { pdfa: 'a' }, HTML, 'The requested PDF format is not supported'],
     [PDF, { splitMode: 'pages', splitSpan: 'a' }, HTML, 'The requested split mode is not supported'],
+    [PDF, { splitMode: 'pages', splitSpan: '2-' }, HTML, "'splitMode' is not supported here"],
     [PDF, { splitMode: 'a' }, HTML, "resulting to wrong value, expected either 'intervals' or 'pages')"],
     [PDF, { splitMode: 'intervals', splitSpan: 'a' }, HTML, 'resulting to strconv.Atoi: parsing "a": invalid syntax'],
     [PDF, { stampSource: 'pdf' }, HTML, 'Invalid form data: a stamp file is required for image or pdf source'],
