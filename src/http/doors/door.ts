@@ -3,6 +3,7 @@
  * (STILLFRAME_DOORS). A field that is not honoured is refused by its name.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'hono';
 import { z } from 'zod';
 import { authenticateKey } from '../../account/authenticate.js';
@@ -15,7 +16,7 @@ import { VIEWPORT_HEIGHT_PX, VIEWPORT_WIDTH_PX } from '../../contract/limits.js'
 import { nearestName } from '../../contract/meant-field.js';
 import { invalidRequest, parseSubmission, type RequestIssue, type Submission } from '../../contract/submission.js';
 import type { AppEnv, AppServices } from '../app-services.js';
-import { noteError } from '../exchange.js';
+import { clientOf, noteError } from '../exchange.js';
 import { enforceLimits, failureOf, type Protection, SUBMISSIONS } from '../guard.js';
 import { refuseForeignHost, refuseForeignPage } from '../own-site.js';
 import type { SubmittableForm } from '../receive-form.js';
@@ -82,16 +83,27 @@ export function doorRoute({ method, path, keyOf, handle, refuse, protection = SU
   };
 }
 
+/** How long a request waits for a token of its key, as the other services have it wait in their queue. */
+const RATE_WAIT_MS = 20_000;
+
 /** @throws CaptureError `unauthorized`, `forbidden`, `rate_limited` */
 async function authenticate(
   services: AppServices,
   c: Context<AppEnv>,
   { key, protection }: { key: string | null; protection: Protection },
 ): Promise<void> {
-  try {
-    enforceLimits(services, c, { principal: await authenticateKey(services.store, key), protection });
-  } catch (thrown) {
+  const principal = await authenticateKey(services.store, key).catch((thrown: unknown) => {
     throw failureOf(services, c, thrown, 'unauthorized');
+  });
+  const signal = clientOf(c);
+  for (const until = performance.now() + RATE_WAIT_MS; ; ) {
+    try {
+      return enforceLimits(services, c, { principal, protection });
+    } catch (thrown) {
+      const waits = thrown instanceof CaptureError && thrown.code === 'rate_limited' && performance.now() < until;
+      if (!waits || protection !== SUBMISSIONS) throw thrown;
+      await sleep((thrown.retryAfterSeconds ?? 1) * 1_000, undefined, { signal }).catch(() => signal.throwIfAborted());
+    }
   }
 }
 

@@ -213,6 +213,15 @@ describe('the interface of Gotenberg', () => {
     expect([headers.get('content-disposition'), headers.get('gotenberg-trace')]).toEqual([header, 't-1']);
   });
 
+  it('waits for a token of the key', async () => {
+    const by = aDoor();
+    const { take } = by.limits.submissions;
+    let asked = 0;
+    by.limits.submissions.take = (key) => ({ ...take(key), allowed: ++asked > 1 });
+    expect((await post(PDF, {}, HTML, { by })).status).toBe(200);
+    expect(asked).toBe(2);
+  });
+
   it('needs a key: a bearer token, a password, or that of the operator', async () => {
     const basic = `Basic ${Buffer.from(`any:${KEYS.full}`).toString('base64')}`;
     for (const authorization of [basic, `bearer ${KEYS.full}`])
