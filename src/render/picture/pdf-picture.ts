@@ -182,19 +182,28 @@ const BEFORE_PRINT_MAX_MS = 2_000;
 /**
  * Lays a running page out as on paper, and lets its scripts react: to the medium, to the paper's width, and to `beforeprint`.
  * @param deadline ms by `monotonicNow`
+ * @returns false for a page in which nothing can react, and which was not scrolled through either
  */
-export async function prepareToPrint(timed: TimedPage, { pdf, view }: CaptureOptions, deadline: number): Promise<void> {
+export async function prepareToPrint(timed: TimedPage, { pdf, view }: CaptureOptions, deadline: number): Promise<boolean> {
   const { session } = timed;
   const page = boundedPage(session, deadline);
+  const emulate = async () => {
+    if (pdf !== null) await untilDeadline(session, deadline, () => session.page.emulateMedia({ media: pdf.media }));
+  };
+  if (await page.call('scroll.isStill')) {
+    await emulate();
+    return false;
+  }
   await page.call('looks.keepMissing');
+  await emulate();
   if (pdf !== null) {
-    await untilDeadline(session, deadline, () => session.page.emulateMedia({ media: pdf.media }));
     const sheet = sheetOf(pdf, await page.call('print.ownPage'));
     const width = Math.round((sheet.contentWidth * CSS_PX_PER_INCH) / pdf.scale);
     if (isOnPaper(sheet) && width > 0) await setDensity(page, { ...view, width, isMobile: false });
   }
   await page.call('print.announce', 'beforeprint');
   await advanceTime(timed, BEFORE_PRINT_MS, { realMs: BEFORE_PRINT_MAX_MS, sliceMs: BEFORE_PRINT_MS / 2, holds: false });
+  return true;
 }
 
 /** Replaces drawings that paper would lack, such as those of WebGL, by pictures of them as the view shows them. */

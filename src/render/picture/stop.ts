@@ -27,11 +27,10 @@ export async function stopAgain(page: TimedPage, options: CaptureOptions, deadli
 
 /** A page that is printed is laid out as on paper before. */
 async function stop(page: TimedPage, options: CaptureOptions, deadline: number): Promise<void> {
-  const printed = isPrinted(options);
-  if (printed) await page.deadlines.orEnd(prepareToPrint(page, options, deadline));
+  const reacts = isPrinted(options) && (await page.deadlines.orEnd(prepareToPrint(page, options, deadline)));
   if (options.reduceMotion) await withinMotion(page, deadline, page.world.call('frames.endMotion'));
   await withinMotion(page, deadline, stopPage(page.session, options));
-  if (printed) await withinMotion(page, deadline, putBackSeen(page.world));
+  if (reacts) await withinMotion(page, deadline, putBackSeen(page.world));
 }
 
 /** Lets the page's scripts run again, and tells them that it has been printed. */
