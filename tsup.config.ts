@@ -87,7 +87,7 @@ const program = ({ watch, sourcemap }: Given): Options => ({
     'checkpoint-thread': 'src/store/sqlite/checkpoint-thread.ts',
     'compare-thread': 'src/compare/compare-thread.ts',
     'picture-thread': 'src/render/encode/picture-thread.ts',
-    'markdown-form-thread': 'src/http/doors/markdown-form-thread.ts',
+    'markdown-form-thread': 'src/http/compatible-apis/markdown-form-thread.ts',
     'json-thread': 'src/http/json-thread.ts',
     'markdown-thread': 'src/render/inspect/markdown-thread.ts',
   },

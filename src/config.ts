@@ -7,10 +7,11 @@ import { readFileSync } from 'node:fs';
 import { isIP, isIPv6 } from 'node:net';
 import { availableParallelism, homedir, totalmem } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { isApiKey } from './contract/api-key.js';
+import { COMPATIBLE_APIS } from './contract/compatible-apis.js';
 import { ConfigError } from './contract/config-error.js';
-import { DOOR_NAMES } from './contract/door-names.js';
 import { isObject } from './contract/field-rules.js';
 import { nearestName } from './contract/meant-field.js';
 import { TOLERATED_CODES } from './contract/request-fields.js';
@@ -84,7 +85,9 @@ const roles = listOf(`a comma-separated list of ${ROLES.join(', ')}`, (item) => 
 const toleratedCodes = listOf(`a comma-separated list of ${TOLERATED_CODES.join(', ')}`, (item) =>
   TOLERATED_CODES.find((code) => code === item),
 );
-const doors = listOf(`a comma-separated list of ${DOOR_NAMES.join(', ')}`, (item) => DOOR_NAMES.find((name) => name === item));
+const compatibleApis = listOf(`a comma-separated list of ${COMPATIBLE_APIS.join(', ')}`, (item) =>
+  COMPATIBLE_APIS.find((name) => name === item),
+);
 const apiKey = written('an API key, as `stillframe keys create` prints it', (given) => (isApiKey(given) ? given : undefined));
 const postgresUrl = written('a URL such as postgres://user:password@host:5432/stillframe', (given) =>
   /^postgres(ql)?:\/\/[^/]/i.test(given) && URL.canParse(given) ? given : undefined,
@@ -130,7 +133,7 @@ const SERVER = {
   allowedHosts: hostNames.default([]).meta({
     argument: '<list>',
     help: 'comma-separated names by which clients reach this server, besides localhost, IP addresses and the host of the base URL, such as the name of its service in a compose file',
-    note: 'Requests without a key of their own (`STILLFRAME_DOOR_KEY`) and those to the console are refused under any other name, which a visited page could have had resolved to this server.',
+    note: 'Requests without a key of their own (`STILLFRAME_COMPATIBLE_APIS_KEY`) and those to the console are refused under any other name, which a visited page could have had resolved to this server.',
   }),
   console: oneOf(['loopback', 'on', 'off']).default('loopback').meta({
     argument: '<who>',
@@ -290,18 +293,18 @@ const BUCKET = {
   }),
 };
 
-const DOORS = {
-  doors: doors
+const COMPATIBLE = {
+  compatibleApis: compatibleApis
     .transform((given) => [...new Set(given)])
     .default([])
     .meta({
       argument: '<list>',
-      help: `comma-separated services whose HTTP interface is served, too: ${DOOR_NAMES.join(', ')}`,
-      note: 'See the page "Coming from another tool".',
+      help: `comma-separated services whose HTTP interface is served, too: ${COMPATIBLE_APIS.join(', ')}`,
+      note: 'See the page "Coming from another tool". `STILLFRAME_DOORS` is its former name.',
     }),
-  doorKey: optional(apiKey).meta({
+  compatibleApisKey: optional(apiKey).meta({
     help: 'API key of the requests to these interfaces that have none',
-    note: 'Whoever reaches the server can then capture with this key: its rate and the credits of its account are the limit.',
+    note: 'Whoever reaches the server can then capture with this key: its rate and the credits of its account are the limit. `STILLFRAME_DOOR_KEY` is its former name.',
     defaultText: 'none: such requests are refused',
   }),
   gotenbergUpstream: optional(webUrl).meta({
@@ -338,7 +341,7 @@ const GROUPS = {
   Retention: RETENTION,
   'Several servers': SEVERAL_SERVERS,
   'Pictures in a bucket': BUCKET,
-  'Interfaces of other services': DOORS,
+  'Interfaces of other services': COMPATIBLE,
   'Filter lists': FILTER_LISTS,
   Logging: LOGGING,
 };
@@ -353,7 +356,7 @@ const schema = z.object({
   ...RETENTION,
   ...SEVERAL_SERVERS,
   ...BUCKET,
-  ...DOORS,
+  ...COMPATIBLE,
   ...FILTER_LISTS,
   ...LOGGING,
 });
@@ -438,10 +441,11 @@ const VARIABLE_MAX_CHARS = 60;
 /** A sentence for each variable that looks like a setting and is none, such as a misspelt one. */
 export function unknownSettings(env: NodeJS.ProcessEnv = process.env): string[] {
   const known = Object.values(SETTINGS).map((setting) => setting.env);
+  const former = Object.values(FORMER_NAMES);
   return Object.keys(env)
     .filter((name) => name.startsWith(PREFIX) && !CALLERS_VARIABLES.has(name))
     .map((name) => name.slice(PREFIX.length, PREFIX.length + VARIABLE_MAX_CHARS))
-    .filter((name) => !known.includes(name))
+    .filter((name) => !known.includes(name) && !former.includes(name))
     .map((name) => {
       const near = nearestName(name, known);
       return `${PREFIX}${name} is not a setting, and has no effect.${near === null ? '' : ` Did you mean ${PREFIX}${near}?`}`;
@@ -482,6 +486,14 @@ export function runsInGitHubAction(env: NodeJS.ProcessEnv = process.env): boolea
   return env.GITHUB_ACTIONS === 'true';
 }
 
+/** Settings under the names that they had before. Both may be set if they agree. */
+const FORMER_NAMES: Partial<Record<keyof Config, string>> = { compatibleApis: 'DOORS', compatibleApisKey: 'DOOR_KEY' };
+
+/** Empty if the setting never had another name. */
+function formerVariable(name: keyof Config): string {
+  return name in FORMER_NAMES ? `${PREFIX}${FORMER_NAMES[name]}` : '';
+}
+
 function flagName(name: keyof Config): string {
   return SETTINGS[name].flag ?? `STILLFRAME_${SETTINGS[name].env}`;
 }
@@ -491,8 +503,12 @@ function readSetting(name: keyof Config, { flags, env, nameFlag }: Sources, file
   const variable = `STILLFRAME_${setting.env}`;
   const given = flags[name];
   if (given !== undefined) return parseAs(name, given, nameFlag(name));
-  const fromEnv = env[variable];
-  if (fromEnv !== undefined && fromEnv !== '') return parseAs(name, fromEnv, variable);
+  const fromEnv = [variable, formerVariable(name)].flatMap((one) => (env[one] ? [{ one, value: parseAs(name, env[one], one) }] : []));
+  const [first, second] = fromEnv;
+  if (first !== undefined && second !== undefined && !isDeepStrictEqual(first.value, second.value)) {
+    throw new ConfigError(`${second.one} is the former name of ${first.one}, and they differ: set ${first.one} only.`);
+  }
+  if (first !== undefined) return first.value;
   const fromFile = file[name];
   if (fromFile !== undefined && fromFile !== null) {
     const asText = Array.isArray(fromFile) ? fromFile.join(',') : String(fromFile);

@@ -39,6 +39,16 @@ describe('the settings', () => {
     expect(read({ port: '4003' }, { STILLFRAME_PORT: '4002' }).port).toBe(4003);
   });
 
+  it('take the former names of settings, also beside the present ones if they agree', () => {
+    const both = (former: string, present: string) => read({}, { STILLFRAME_DOORS: former, STILLFRAME_COMPATIBLE_APIS: present });
+    expect(read({}, { STILLFRAME_DOORS: 'grafana' }).compatibleApis).toEqual(['grafana']);
+    expect(both('grafana,gotenberg', 'grafana, gotenberg').compatibleApis).toEqual(['grafana', 'gotenberg']);
+    expect(() => both('grafana', 'gotenberg')).toThrow(
+      'STILLFRAME_DOORS is the former name of STILLFRAME_COMPATIBLE_APIS, and they differ',
+    );
+    expect(unknownSettings({ STILLFRAME_DOORS: 'grafana', STILLFRAME_DOOR_KEY: 'x' })).toEqual([]);
+  });
+
   it.each([
     ['STILLFRAME_PORT', '70000', 'from 0 to 65535'],
     ['STILLFRAME_CONCURRENCY', 'many', 'whole number'],

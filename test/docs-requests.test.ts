@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { DOOR_NAMES } from '../src/contract/door-names.js';
+import { COMPATIBLE_APIS } from '../src/contract/compatible-apis.js';
 import { DOCUMENTS, examplesOf, exampleWith, ROOT, readDocument } from './fixtures/documents.js';
 import { startService, type TestService } from './fixtures/start-service.js';
 import { startUploadReceiver } from './fixtures/upload-receiver.js';
@@ -36,7 +36,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => site.listen(0, '127.0.0.2', resolve));
   receiver = await startReceiver();
   bucket = await startUploadReceiver('127.0.0.2');
-  service = await startService({ doors: [...DOOR_NAMES], webhookAllow: [receiver.origin, bucket.origin] });
+  service = await startService({ compatibleApis: [...COMPATIBLE_APIS], webhookAllow: [receiver.origin, bucket.origin] });
   directory = await mkdtemp(join(tmpdir(), 'readme-'));
   // The page and the request that docs/html-files.md sends.
   await writeFile(join(directory, 'request.json'), exampleWith(readDocument('docs/html-files.md'), 'json', 'full_page'));

@@ -2,9 +2,9 @@ import { buffer } from 'node:stream/consumers';
 import type { OpenArtifact } from '../artifacts/artifacts.js';
 import { CaptureError } from '../contract/capture-error.js';
 import type { ModelTiles, TileOrder } from '../contract/model-tiles.js';
-import type { EncodeQueue } from '../render/memory.js';
 import { modelTiles } from '../render/encode/model-tiles.js';
 import { withoutBmp } from '../render/encode/whole-picture.js';
+import type { EncodeQueue } from '../render/memory.js';
 import { pictureDeleted } from './open-picture.js';
 
 export interface ModelViewDeps {

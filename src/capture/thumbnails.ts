@@ -1,9 +1,9 @@
 import { buffer } from 'node:stream/consumers';
 import { LRUCache } from 'lru-cache';
 import type { OpenArtifact } from '../artifacts/artifacts.js';
-import type { EncodeQueue } from '../render/memory.js';
 import { makeThumbnail, thumbnailMemory } from '../render/encode/thumbnail.js';
 import { withoutBmp } from '../render/encode/whole-picture.js';
+import type { EncodeQueue } from '../render/memory.js';
 
 export interface ThumbnailDeps {
   openPicture(name: string): Promise<OpenArtifact | 'deleted' | null>;

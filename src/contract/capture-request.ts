@@ -34,7 +34,7 @@ export type ImageFormat = Exclude<StillFormat, 'pdf'>;
 export function isImageFormat(format: CaptureFormat): format is ImageFormat {
   return format !== 'pdf' && format !== 'gif' && format !== 'mp4';
 }
-/** `networkidle0` and `networkidle2`, which only doors set, are Puppeteer's: at most 0 or 2 requests in flight, whether or not the page has loaded. */
+/** `networkidle0` and `networkidle2`, which only compatible APIs set, are Puppeteer's: at most 0 or 2 requests in flight, whether or not the page has loaded. */
 export type WaitUntil = WireCaptureRequest['wait_until'] | 'networkidle0' | 'networkidle2';
 export type ExecutionMode = 'sync' | 'async';
 
@@ -102,7 +102,7 @@ export interface UploadOption {
   url: string;
   /** Name of the stored picture that is uploaded instead of a new one; null in a request. */
   artifact: string | null;
-  /** How it is sent. Absent: by PUT. No request has it; the doors set it. */
+  /** How it is sent. Absent: by PUT. No request has it; compatible APIs set it. */
   sending?: Sending;
 }
 
@@ -175,7 +175,7 @@ interface ConvertedOptions {
   explain: boolean;
   /**
    * Whether the result tells the response of the page's document; with `html`, the artifact is the text of the document in place of a picture.
-   * Null but for requests of doors.
+   * Null but for requests of compatible APIs.
    */
   document: DocumentOption | null;
   /** Absent unless the caller's `url` had no scheme. */

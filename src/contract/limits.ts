@@ -134,5 +134,5 @@ export const COLOR_SCHEMES_MAX = 3;
 export const PICTURE_NAME_CHARS = 64;
 /** Encoded bytes of the pictures of one request. */
 export const PICTURES_MAX_BYTES = 256_000_000;
-/** The text of a document that a door returns. */
+/** The text of a document that a compatible API returns. */
 export const DOCUMENT_MAX_CHARS = 10_000_000;

@@ -53,7 +53,7 @@ export interface SubmissionRules {
   mp4?: boolean;
   /** The files that came with the body. */
   files?: PageFilesOption | null;
-  /** Options that a door sets, also beyond the limits of the API's fields. */
+  /** Options that a compatible API sets, also beyond the limits of the API's fields. */
   set?: Partial<CaptureOptions>;
 }
 
@@ -173,7 +173,7 @@ function contentsOf({ list }: PageFilesOption): string[][] {
 }
 
 const EXTENSIONS = new Set(FIELD_LIST.filter(({ extension }) => extension).map(({ name }) => name));
-/** Their names among the options; `explain` is one of the query, `document` one of doors. */
+/** Their names among the options; `explain` is one of the query, `document` one of compatible APIs. */
 const EXTENSION_OPTIONS = new Set([...EXTENSIONS, 'explain', 'document'].map(camelName));
 
 /** A request without extensions keeps the identity that it had before there were any. */

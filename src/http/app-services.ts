@@ -10,7 +10,7 @@ import type { LinkPicture } from '../capture/open-picture.js';
 import type { SubmitContext } from '../capture/submit.js';
 import type { Thumbnail } from '../capture/thumbnails.js';
 import type { Comparison, ComparisonOptions, PictureSource } from '../contract/comparison.js';
-import type { DoorName } from '../contract/door-names.js';
+import type { CompatibleApi } from '../contract/compatible-apis.js';
 import type { JobSnapshot, PublicPlaces } from '../contract/job.js';
 import type { ModelTiles, TileOrder } from '../contract/model-tiles.js';
 import type { Places } from '../contract/places.js';
@@ -63,7 +63,7 @@ export interface AppServices {
   uploads: {
     /** For the time in which a request is received. */
     places: Pick<Places, 'wait'>;
-    /** For a conversion of a door, until it has ended. */
+    /** For a conversion of a compatible API, until it has ended. */
     conversions: Pick<Places, 'wait'>;
     /** Where a request is kept while it is received. */
     dir: string;
@@ -131,10 +131,10 @@ export interface AppConfig {
   concurrency: number;
   /** STILLFRAME_MAX_QUEUE. */
   maxQueue: number;
-  /** STILLFRAME_DOORS. */
-  doors: readonly DoorName[];
-  /** STILLFRAME_DOOR_KEY. Secret. */
-  doorKey: string | null;
+  /** STILLFRAME_COMPATIBLE_APIS. */
+  compatibleApis: readonly CompatibleApi[];
+  /** STILLFRAME_COMPATIBLE_APIS_KEY. Secret. */
+  compatibleApisKey: string | null;
   /** STILLFRAME_GOTENBERG_UPSTREAM. */
   gotenbergUpstream: string | null;
   /** The thread that converts Markdown for Gotenberg's interface, made by the build. */

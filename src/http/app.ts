@@ -5,7 +5,7 @@
 import { Hono } from 'hono';
 import { notFound } from '../contract/capture-error.js';
 import type { AppEnv, AppServices } from './app-services.js';
-import { doorRoutes } from './doors/doors.js';
+import { compatibleRoutes } from './compatible-apis/routes.js';
 import { answerError, openExchange } from './exchange.js';
 import { guard, refuseOtherMethods } from './guard.js';
 import type { Route } from './route.js';
@@ -31,8 +31,8 @@ export function createApp(services: AppServices): Hono<AppEnv> {
   app.use(openExchange(services));
   app.onError((thrown, c) => answerError(services, c.var.exchange, thrown));
   app.notFound((c) => answerError(services, c.var.exchange, notFound('No such path')));
-  const { servesApi, doors } = services.config;
-  const routes = servesApi ? [...ROUTES, ...doorRoutes(doors)] : ROUTES.filter(({ onEveryServer }) => onEveryServer);
+  const { servesApi, compatibleApis } = services.config;
+  const routes = servesApi ? [...ROUTES, ...compatibleRoutes(compatibleApis)] : ROUTES.filter(({ onEveryServer }) => onEveryServer);
   for (const { method, path, access, before, refuse, handle } of routes) {
     app.use(path, async (c, next) => {
       c.var.exchange.route = path;

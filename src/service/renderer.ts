@@ -6,11 +6,11 @@ import type { Egress } from '../egress/egress.js';
 import { CountryObserver } from '../egress/observe-country.js';
 import type { Log } from '../log.js';
 import { builtFile } from '../package-files.js';
-import { EncodeQueue, MemoryBudget } from '../render/memory.js';
 import type { RenderDeps, Rendering, RenderOrder } from '../render/capture.js';
 import type { Blocker } from '../render/guard/blocker.js';
 import { inspect, MarkdownWorker } from '../render/inspect/inspect.js';
 import { findChromium } from '../render/install/find-chromium.js';
+import { EncodeQueue, MemoryBudget } from '../render/memory.js';
 
 import { BrowserPool } from '../render/pool/browser-pool.js';
 

@@ -56,7 +56,7 @@ const UPLOAD_WAITING = { all: 500, ofAccount: 250, ms: 20_000 };
 const TOO_MANY_UPLOADS = 'Too many files are being received at the moment. Try again shortly.';
 /** Requests with files that are being received. */
 const UPLOAD_PLACES = { all: 8, ofAccount: 4, waiting: UPLOAD_WAITING, message: TOO_MANY_UPLOADS };
-/** Conversions of doors that have not ended, with room below the limits of jobs with files for other requests. */
+/** Conversions of compatible APIs that have not ended, with room below the limits of jobs with files for other requests. */
 const CONVERSION_PLACES = {
   all: JOBS_WITH_FILES_MAX - 20,
   ofAccount: JOBS_WITH_FILES_OF_ACCOUNT_MAX - 10,
@@ -349,8 +349,8 @@ export class Service implements AsyncDisposable {
         mp4: config.ffmpeg !== null,
         artifactMaxAgeSeconds: Math.floor((config.artifactTtlH * HOUR_MS) / 1000),
         allowedHosts: config.allowedHosts,
-        doors: config.doors,
-        doorKey: config.doorKey,
+        compatibleApis: config.compatibleApis,
+        compatibleApisKey: config.compatibleApisKey,
         gotenbergUpstream: config.gotenbergUpstream,
         markdownFormThread: builtFile('markdown-form-thread.js'),
         metricsToken: config.metricsToken,

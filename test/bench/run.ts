@@ -3,7 +3,7 @@
  * Benchmarks do not pass or fail; RESULTS.md has recorded figures with their commands.
  */
 import { benchCaptures } from './captures.js';
-import { benchDoors } from './doors.js';
+import { benchCompatibleApis } from './compatible-apis.js';
 import { benchEdge } from './edge.js';
 import { benchExtensions } from './extensions.js';
 import type { Figure } from './figure.js';
@@ -13,7 +13,7 @@ import { benchStart } from './start.js';
 
 const BENCHES: Record<string, () => Promise<Figure[]>> = {
   ...{ start: benchStart, edge: benchEdge, captures: benchCaptures },
-  ...{ ordinary: benchOrdinary, extensions: benchExtensions, multi: benchMulti, doors: benchDoors },
+  ...{ ordinary: benchOrdinary, extensions: benchExtensions, multi: benchMulti, compatible: benchCompatibleApis },
 };
 
 const names = process.argv.slice(2);

@@ -3,8 +3,8 @@ import sharp from 'sharp';
 import { expect, test } from 'vitest';
 import { ModelViews } from '../../src/capture/model-view.js';
 import { builtFile } from '../../src/package-files.js';
-import { EncodeQueue } from '../../src/render/memory.js';
 import { encodeStrips } from '../../src/render/encode/encode.js';
+import { EncodeQueue } from '../../src/render/memory.js';
 
 test('a model is shown a BMP as well', async () => {
   const png = await sharp({ create: { width: 90, height: 50, channels: 3, background: '#ff0000' } })

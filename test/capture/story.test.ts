@@ -212,7 +212,7 @@ describe('a capture that is uploaded', () => {
     headers: { 'content-disposition': 'attachment', ...always },
     failure: { url: 'https://errors.example.com/', method: 'PATCH' as const, headers: always },
   };
-  /** Runs a job of a door. Returns how its file was sent. */
+  /** Runs a job of a compatible API. Returns how its file was sent. */
   async function sentOf(render: Render, send: Send, stop?: AbortSignal) {
     const job = await world.claim();
     const orders = uploads(send);
@@ -231,7 +231,7 @@ describe('a capture that is uploaded', () => {
       'The receiver answered 404.',
       [upload, { ...toErrors, text: '{"status":500,"message":"The file could not be sent. The receiver answered 404."}' }],
     ],
-  ])('sends %s to the callback of a door', async (_what, render, error, wanted) => {
+  ])('sends %s to the callback of a compatible API', async (_what, render, error, wanted) => {
     await world.submit({ upload });
     expect(await sentOf(render, async () => ({ ...UPLOADED, error }))).toMatchObject(wanted);
   });

@@ -6,8 +6,8 @@ import { Thumbnails } from '../../src/capture/thumbnails.js';
 import { defaultOptions } from '../../src/contract/capture-request.js';
 import type { PaletteOption } from '../../src/contract/palette.js';
 import { builtFile } from '../../src/package-files.js';
-import { EncodeQueue } from '../../src/render/memory.js';
 import { encodeStrips, encodingOf } from '../../src/render/encode/encode.js';
+import { EncodeQueue } from '../../src/render/memory.js';
 
 const NAME = `${'a'.repeat(32)}.webp`;
 const PICTURE = await sharp({ create: { width: 640, height: 360, channels: 3, background: '#0a0' } })

@@ -7,8 +7,8 @@ import type { SubmitContext } from '../../src/capture/submit.js';
 import { hashApiKey, newApiKey, type Scope } from '../../src/contract/api-key.js';
 import type { CaptureData } from '../../src/contract/capture-data.js';
 import type { StoredError } from '../../src/contract/capture-error.js';
+import type { CompatibleApi } from '../../src/contract/compatible-apis.js';
 import type { DeliveryStatus } from '../../src/contract/delivery.js';
-import type { DoorName } from '../../src/contract/door-names.js';
 import { newId } from '../../src/contract/ids.js';
 import type { JobSnapshot } from '../../src/contract/job.js';
 import { Places } from '../../src/contract/places.js';
@@ -207,8 +207,8 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
       allowedHosts: [],
       concurrency: 2,
       maxQueue: 10,
-      doors: [],
-      doorKey: null,
+      compatibleApis: [],
+      compatibleApisKey: null,
       gotenbergUpstream: null,
       markdownFormThread: builtFile('markdown-form-thread.js'),
       metricsToken: null,
@@ -219,11 +219,11 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
   return services;
 }
 
-/** Services with this door, whose captures have the bytes `picture`. */
-export function servicesWithDoor(door: DoorName, changes: FakeChanges = {}, config: Partial<AppServices['config']> = {}): FakeServices {
+/** Services with this compatible API, whose captures have the bytes `picture`. */
+export function servicesWithApi(api: CompatibleApi, changes: FakeChanges = {}, config: Partial<AppServices['config']> = {}): FakeServices {
   const services = fakeServices(changes);
   services.files.set(aCapture().artifact, Buffer.from('picture'));
-  Object.assign(services.config, { doors: [door], ...config });
+  Object.assign(services.config, { compatibleApis: [api], ...config });
   return services;
 }
 

@@ -1,10 +1,15 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { DOOR_NAMES } from '../../src/contract/door-names.js';
-import { type FakeServices, KEYS, serveApp, servicesWithDoor } from './fake-services.js';
+import { COMPATIBLE_APIS } from '../../src/contract/compatible-apis.js';
+import { type FakeServices, KEYS, serveApp, servicesWithApi } from './fake-services.js';
 import { RawClient } from './raw-client.js';
 
-const config = { doors: [...DOOR_NAMES], doorKey: KEYS.full, allowedHosts: ['stillframe'], gotenbergUpstream: 'http://127.0.0.1:9' };
+const config = {
+  compatibleApis: [...COMPATIBLE_APIS],
+  compatibleApisKey: KEYS.full,
+  allowedHosts: ['stillframe'],
+  gotenbergUpstream: 'http://127.0.0.1:9',
+};
 const form = (...parts: string[]) => `${parts.map((part) => `--b\r\ncontent-disposition: form-data; ${part}\r\n`).join('')}--b--\r\n`;
 const PAGE = form('name="files"; filename="index.html"\r\n\r\n<p>Hello</p>');
 const MULTIPART = 'multipart/form-data; boundary=b';
@@ -29,7 +34,7 @@ async function send(services: FakeServices, [line, type, body]: (typeof REQUESTS
   return status;
 }
 
-const aServer = (changes = {}) => servicesWithDoor('grafana', changes, config);
+const aServer = (changes = {}) => servicesWithApi('grafana', changes, config);
 
 describe('what has no key of its own', () => {
   it.each([

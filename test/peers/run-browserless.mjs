@@ -61,14 +61,14 @@ const tls = https
 await once(tls, 'listening');
 const dns = await startDns((n) => (['one.one.one.one', 'self-signed.badssl.com', 'cnn.com'].includes(n) ? ['127.0.0.2'] : undefined));
 const common = {
-  STILLFRAME_DOORS: 'browserless',
+  STILLFRAME_COMPATIBLE_APIS: 'browserless',
   STILLFRAME_DNS_SERVERS: `127.0.0.1:${dns.port}`,
   STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2',
   STILLFRAME_ALLOW_INSECURE_TLS: 'true',
 };
 const servers = {
-  keyed: await startProduct({ env: common, doorKey: false }),
-  open: await startProduct({ env: common, doorKey: true }),
+  keyed: await startProduct({ env: common, compatibleApisKey: false }),
+  open: await startProduct({ env: common, compatibleApisKey: true }),
 };
 const map = (s) =>
   s

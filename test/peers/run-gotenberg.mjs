@@ -191,9 +191,13 @@ const REFUSED =
   /^(pdfa|pdfua|merge|splitMode|splitSpan|splitUnify|flatten|userPassword|ownerPassword|embeds|embedsMetadata|metadata|watermark.*|stamp.*|rotate.*|downloadFrom|bookmarks.*|allow[A-Z].*|facturx.*|facturX.*|optimize.*|image(Quality|Resolution).*|autoIndexBookmarks)$/;
 
 class NA extends Error {}
-// Differences that docs/coming-from.md says, and routes that the door does not claim. A scenario that fails at one of these lines only is skipped, with the reason.
+// Differences that docs/coming-from.md says, and routes that the compatible API does not claim. A scenario that fails at one of these lines only is skipped, with the reason.
 const DOCUMENTED = [
-  [/^(root|debug|prometheus_metrics)$/, /./, 'a route that the door does not claim (/, /favicon.ico, /debug, /prometheus/metrics)'],
+  [
+    /^(root|debug|prometheus_metrics)$/,
+    /./,
+    'a route that the compatible API does not claim (/, /favicon.ico, /debug, /prometheus/metrics)',
+  ],
   [/^health$/, /^GET \/health$/, 'documented: only Chromium is reported'],
   [/^version$/, /Basic Auth/, 'documented: /version without a key'],
   [/./, /\(Single Page\)/, 'documented: a single page has all of its content (there, page breaks stay)'],
@@ -698,13 +702,16 @@ const dns = await startDns((n) => (n === 'host.docker.internal' ? ['127.0.0.2'] 
 const sites = [];
 for (let i = 0; i < WORKERS; i++) sites.push(await startSite(0));
 const common = {
-  STILLFRAME_DOORS: 'gotenberg',
+  STILLFRAME_COMPATIBLE_APIS: 'gotenberg',
   STILLFRAME_DNS_SERVERS: `127.0.0.1:${dns.port}`,
   STILLFRAME_WEBHOOK_ALLOW: sites.map((s) => `http://host.docker.internal:${s.port}`).join(','),
 };
 const servers = {
   default: await startProduct({ env: { ...common, STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2,host.docker.internal' } }),
-  auth: await startProduct({ env: { ...common, STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2,host.docker.internal' }, doorKey: false }),
+  auth: await startProduct({
+    env: { ...common, STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2,host.docker.internal' },
+    compatibleApisKey: false,
+  }),
   strict: await startProduct({ env: common }),
 };
 console.log(`${scenarios.length} scenarios; server ${servers.default.base}`);

@@ -31,11 +31,11 @@ const port = site.address().port;
 const G = `http://grafana:${port}`;
 const dns = await startDns((n) => (n === 'grafana' ? ['127.0.0.2'] : undefined));
 const env = {
-  STILLFRAME_DOORS: 'grafana',
+  STILLFRAME_COMPATIBLE_APIS: 'grafana',
   STILLFRAME_DNS_SERVERS: `127.0.0.1:${dns.port}`,
   STILLFRAME_ALLOW_DESTINATIONS: '127.0.0.2,grafana',
 };
-const keyed = await startProduct({ env, doorKey: false });
+const keyed = await startProduct({ env, compatibleApisKey: false });
 const open = await startProduct({ env });
 const results = [];
 async function get(p, { token = '-', server = open, headers = {} } = {}) {

@@ -53,7 +53,7 @@ export function newKey(dataDir, env = {}) {
   return JSON.parse(r.stdout).secret;
 }
 export const tempDir = (p = 'ps-') => fs.mkdtempSync(path.join(os.tmpdir(), p));
-export async function startProduct({ env = {}, doorKey = true } = {}) {
+export async function startProduct({ env = {}, compatibleApisKey = true } = {}) {
   const dataDir = tempDir('ps-data-');
   const key = newKey(dataDir);
   const port = 20000 + crypto.randomInt(20000);
@@ -65,7 +65,7 @@ export async function startProduct({ env = {}, doorKey = true } = {}) {
     STILLFRAME_READ_RATE: '0',
     ...env,
   };
-  if (doorKey) e.STILLFRAME_DOOR_KEY = key;
+  if (compatibleApisKey) e.STILLFRAME_COMPATIBLE_APIS_KEY = key;
   const child = spawn(process.execPath, [BIN, 'serve', '--port', String(port)], { env: e, stdio: ['ignore', 'pipe', 'pipe'] });
   let log = '';
   child.stdout.on('data', (d) => (log += d));

@@ -29,7 +29,9 @@ for (const path of ['/page', '/throws', '/status/403', '/status/404']) {
 }
 site.route('/status/style.css', (_, response) => answer(response, ''));
 const address = site.url('/page');
-const service = await ofFile(startService({ doors: ['gotenberg'], webhookAllow: [receiver.origin], gotenbergUpstream: upstream.origin }));
+const service = await ofFile(
+  startService({ compatibleApis: ['gotenberg'], webhookAllow: [receiver.origin], gotenbergUpstream: upstream.origin }),
+);
 Chromiumly.configure({ endpoint: service.url, username: 'any', password: service.key });
 async function pagesOf(pdf: Uint8Array): Promise<number[][]> {
   const document = await PDFDocument.load(pdf);

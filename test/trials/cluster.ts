@@ -103,8 +103,8 @@ async function restarts(server: PostgresServer, { restarts: count, seed }: PartO
 async function cuts(server: PostgresServer, { restarts: count }: PartOptions): Promise<TrialResult> {
   await using ground = await openGround(server);
   await using proxy = await startDatabaseProxy(ground.url);
-  await using doorProxy = await startDatabaseProxy(ground.url);
-  await using door = await openAt(doorProxy.url);
+  await using compatibleProxy = await startDatabaseProxy(ground.url);
+  await using door = await openAt(compatibleProxy.url);
   for (let i = 0; i < 4; i++) await ground.start({ renderMs: 20, sweepMs: 1_000, url: proxy.url });
   let [keys, tries] = [0, 0];
   const submit = async () => {
@@ -116,7 +116,7 @@ async function cuts(server: PostgresServer, { restarts: count }: PartOptions): P
   };
   for (let i = 0; i < count; i++) {
     for (const [step, which] of Object.entries(CHANGES)) {
-      const dropped = (step === 'accept' ? doorProxy : proxy).dropAnswer(which);
+      const dropped = (step === 'accept' ? compatibleProxy : proxy).dropAnswer(which);
       while (!(await Promise.race([dropped.then(() => true), submit().then(() => false)])));
       await submit();
     }

@@ -11,7 +11,7 @@ import { appendFileSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { DOOR_NAMES } from '../../src/contract/door-names.js';
+import { COMPATIBLE_APIS } from '../../src/contract/compatible-apis.js';
 import { sharp } from '../../src/sharp.js';
 import { html } from '../fixtures/site/answer.js';
 import { type Site, startSite } from '../fixtures/site/site.js';
@@ -117,7 +117,7 @@ async function fillData(site: Site, options: typeof AS_PROMISED, expectThat: Exp
 async function askAll(site: Site, expectThat: Expect): Promise<TrialResult['figures']> {
   using disk = mountDisk();
   if (disk === null) throw new Error('no further file system could be mounted');
-  const env = { STILLFRAME_DOORS: DOOR_NAMES.join(), STILLFRAME_CONSOLE: 'loopback', STILLFRAME_SYNC_WAIT_MS: '10000' };
+  const env = { STILLFRAME_COMPATIBLE_APIS: COMPATIBLE_APIS.join(), STILLFRAME_CONSOLE: 'loopback', STILLFRAME_SYNC_WAIT_MS: '10000' };
   await using server = startServerProcess({ dataDir: disk.path, env });
   const at = await server.door();
   const url = site.url('/page');

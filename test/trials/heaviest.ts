@@ -8,10 +8,10 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { DOOR_NAMES } from '../../src/contract/door-names.js';
+import { COMPATIBLE_APIS } from '../../src/contract/compatible-apis.js';
 import { ROUTES } from '../../src/http/app.js';
+import { compatibleRoutes } from '../../src/http/compatible-apis/routes.js';
 import { PLACES } from '../../src/http/console/console.js';
-import { doorRoutes } from '../../src/http/doors/doors.js';
 import { sharp } from '../../src/sharp.js';
 import { buildProgram } from '../fixtures/build-program.js';
 import { interlacedPng, progressiveJpeg, textBomb } from '../fixtures/hostile-pictures.js';
@@ -43,7 +43,7 @@ export async function run({ onlyShort = 0, only = '' }: { onlyShort?: number | s
   await using meter = await buildProgram(new URL('loop-meter.ts', import.meta.url));
   const turns = join(dir.dataDir, 'turns');
   writeFileSync(turns, '');
-  const env = { STILLFRAME_DOORS: DOOR_NAMES.join(), STILLFRAME_CONSOLE: 'loopback', LOOP_METER: turns };
+  const env = { STILLFRAME_COMPATIBLE_APIS: COMPATIBLE_APIS.join(), STILLFRAME_CONSOLE: 'loopback', LOOP_METER: turns };
   await using server = startServerProcess({ ...dir, preload: meter.file, env });
   const door = await server.door();
   const problems: string[] = [];
@@ -143,7 +143,7 @@ export function endpoints(): Endpoint[] {
   const console = Object.entries(PLACES).flatMap(([path, steps]) =>
     Object.keys(steps).map((method) => ({ method, path: `/console/${path}` })),
   );
-  return [...ROUTES, ...doorRoutes(DOOR_NAMES), ...console];
+  return [...ROUTES, ...compatibleRoutes(COMPATIBLE_APIS), ...console];
 }
 
 type Bodies = Record<string, Heavy[]>;

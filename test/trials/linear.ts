@@ -2,19 +2,19 @@
  * Trial "linear": long repeated text in every text field, form field, query and header of every interface. No turn of the event loop
  * may take longer than 50 ms, and no answer longer than 2 s.
  *
- * Sabotage that turns it red: remove the lookbehind of `waitForExpression` in http/doors/gotenberg-fields.
+ * Sabotage that turns it red: remove the lookbehind of `waitForExpression` in http/compatible-apis/gotenberg-fields.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { issueKey } from '../../src/account/issue-key.js';
 import { SCOPES } from '../../src/contract/api-key.js';
+import * as browserless from '../../src/http/compatible-apis/browserless-fields.js';
+import { fieldsOf } from '../../src/http/compatible-apis/gotenberg-fields.js';
+import * as grafana from '../../src/http/compatible-apis/grafana.js';
 import { FORM_FIELDS } from '../../src/http/console/form-fields.js';
-import * as browserless from '../../src/http/doors/browserless-fields.js';
-import { fieldsOf } from '../../src/http/doors/gotenberg-fields.js';
-import * as grafana from '../../src/http/doors/grafana.js';
 import { bodyOf, HEAVY_UNITS, stringFields } from '../fixtures/string-fields.js';
 import { aConsole } from '../http/console/a-console.js';
-import { fakeServices, KEYS, serveApp, servicesWithDoor } from '../http/fake-services.js';
+import { fakeServices, KEYS, serveApp, servicesWithApi } from '../http/fake-services.js';
 import { startStallMeter } from './stall-meter.js';
 import { type TrialResult, tally } from './trial-result.js';
 
@@ -40,9 +40,9 @@ interface Case {
  */
 export async function run({ every = 1, only = '' }: { every?: number; only?: number | string }): Promise<TrialResult> {
   await using api = await serveApp(fakeServices());
-  await using gotenberg = await serveApp(servicesWithDoor('gotenberg'));
-  await using browser = await serveApp(servicesWithDoor('browserless'));
-  await using renderer = await serveApp(servicesWithDoor('grafana'));
+  await using gotenberg = await serveApp(servicesWithApi('gotenberg'));
+  await using browser = await serveApp(servicesWithApi('browserless'));
+  await using renderer = await serveApp(servicesWithApi('grafana'));
   await using console = await aConsole();
   const cases = [
     ...apiCases(api.url),

@@ -89,7 +89,7 @@ class Tolerance {
     if (!this.warnings.some((warning) => warning.message === message)) this.warnings.push({ code, message });
   }
 
-  /** A check that the request asked for needs no advice; a door has no field `tolerate`. */
+  /** A check that the request asked for needs no advice; a compatible API has no field `tolerate`. */
   #withAdvice(error: CaptureError): CaptureError {
     const isAskedFor = error.code === 'render_incomplete' && error.details?.check !== 'blank';
     if (isAskedFor || (this.options.document ?? null) !== null) return error;

@@ -1,6 +1,6 @@
 /**
- * Shared code of the doors. A door is the interface of another service: it maps its fields onto a capture request, and the capture onto bytes
- * (STILLFRAME_DOORS). A field that is not honoured is refused by its name.
+ * Shared code of the compatible APIs. Each is the interface of another service: it maps its fields onto a capture request, and the capture onto bytes
+ * (STILLFRAME_COMPATIBLE_APIS). A field that is not honoured is refused by its name.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,7 +23,7 @@ import type { SubmittableForm } from '../receive-form.js';
 import type { Route } from '../route.js';
 import { refuseWhenDraining, submitAndWait } from '../submit-and-wait.js';
 
-/** Fields of a capture request, whose defaults behind a door are those of a browser that nobody has configured. */
+/** Fields of a capture request, whose defaults in a compatible API are those of a browser that nobody has configured. */
 export type Draft = Record<string, unknown>;
 
 const NAME_SHOWN_CHARS = 60;
@@ -33,7 +33,7 @@ const UNKNOWN_MAX = 20;
 /** Pixels of the picture per CSS px. */
 export const VIEW_DENSITY = { min: 0.1, max: 4 };
 
-/** The capture request that a door's fields are written into: density 1, nothing blocked, no cached result. */
+/** The capture request that the fields of a compatible API are written into: density 1, nothing blocked, no cached result. */
 export function newDraft(): Draft {
   return {
     viewport: { deviceScaleFactor: 1 },
@@ -46,7 +46,7 @@ export function newDraft(): Draft {
   };
 }
 
-export interface DoorRoute {
+export interface CompatibleRoute {
   method: 'GET' | 'POST';
   path: string;
   /** The API key that a request brings; null for none. */
@@ -55,12 +55,12 @@ export interface DoorRoute {
   handle(services: AppServices, c: Context<AppEnv>): Promise<Response>;
   /** Default: those of a submission. */
   protection?: Protection;
-  /** Answers a failure as the service does whose door it is. */
+  /** Answers a failure as the original service does. */
   refuse(error: StoredError, c: Context<AppEnv>): Response;
 }
 
-/** A route of a door. Its key is that of the request or, if it has none, STILLFRAME_DOOR_KEY. */
-export function doorRoute({ method, path, keyOf, handle, refuse, protection = SUBMISSIONS }: DoorRoute): Route {
+/** A route of a compatible API. Its key is that of the request or, if it has none, STILLFRAME_COMPATIBLE_APIS_KEY. */
+export function compatibleRoute({ method, path, keyOf, handle, refuse, protection = SUBMISSIONS }: CompatibleRoute): Route {
   return {
     method,
     path,
@@ -73,7 +73,7 @@ export function doorRoute({ method, path, keyOf, handle, refuse, protection = SU
           refuseForeignHost(services, c);
           refuseForeignPage(services, c);
         }
-        await authenticate(services, c, { key: key ?? services.config.doorKey, protection });
+        await authenticate(services, c, { key: key ?? services.config.compatibleApisKey, protection });
         refuseWhenDraining(services);
         return await handle(services, c);
       } catch (thrown) {
@@ -107,8 +107,8 @@ async function authenticate(
   }
 }
 
-/** A capture behind a door: its request, and the files that came with it. */
-export interface DoorOrder {
+/** A capture of a compatible API: its request, and the files that came with it. */
+export interface CompatibleOrder {
   draft: Draft;
   form?: Pick<SubmittableForm, 'files' | 'submit'>;
   /** As in the rules of a submission. */
@@ -118,7 +118,7 @@ export interface DoorOrder {
 type ViewSize = Pick<View, 'width' | 'height' | 'deviceScaleFactor'>;
 
 /** The submission of an order, whose `viewport`, `timeout` and `wait_until`, which its fields have checked, may be beyond those of the API. @throws CaptureError `invalid_request` */
-export function submissionOf({ config }: AppServices, { draft, form, set }: DoorOrder, forceAsync: boolean): Submission {
+export function submissionOf({ config }: AppServices, { draft, form, set }: CompatibleOrder, forceAsync: boolean): Submission {
   const { viewport, timeout, wait_until: waitUntil, ...fields } = draft;
   const { width, height, deviceScaleFactor, isMobile = false, hasTouch = false } = viewport as Partial<View> & ViewSize;
   const flags = { isMobile, hasTouch };
@@ -135,7 +135,7 @@ export function submissionOf({ config }: AppServices, { draft, form, set }: Door
  * Captures, and waits for the end as long as the client does, as the other services do.
  * @throws CaptureError also for a capture that fails
  */
-export async function capture(services: AppServices, c: Context<AppEnv>, order: DoorOrder): Promise<CaptureData> {
+export async function capture(services: AppServices, c: Context<AppEnv>, order: CompatibleOrder): Promise<CaptureData> {
   const submission = submissionOf(services, order, false);
   const { form } = order;
   let job = await submitAndWait(services, c, { submission, idempotencyKey: null, submit: form?.submit ?? services.submit });
@@ -149,13 +149,13 @@ export async function capture(services: AppServices, c: Context<AppEnv>, order: 
 }
 
 /**
- * As `capture`, with errors under the names of the door's fields.
+ * As `capture`, with errors under the names of the API's fields.
  * @param names by dotted paths of the capture request, or of what they begin with
  */
 export async function captureAs(
   services: AppServices,
   c: Context<AppEnv>,
-  { names, ...order }: DoorOrder & { names: Readonly<Record<string, string>> },
+  { names, ...order }: CompatibleOrder & { names: Readonly<Record<string, string>> },
 ): Promise<CaptureData> {
   return await capture(services, c, order).catch((thrown: unknown) => {
     const issues = thrown instanceof CaptureError ? fieldIssuesOf(thrown) : [];
@@ -190,14 +190,14 @@ export function answerFailure(error: StoredError, c: Context<AppEnv>): Response 
   return new Response(`${issues.length === 0 ? error.message : issues.join('\n')}\n`, { status, headers });
 }
 
-/** Reads one field of a door, and writes it into `Into`. */
-export interface DoorField<Into> {
+/** Reads one field of a compatible API, and writes it into `Into`. */
+export interface CompatibleField<Into> {
   /** @returns why the value is refused; null if it is honoured; for an object, the problems of its members */
   read(value: unknown, into: Into): string | null | RequestIssue[];
 }
 
 /** A field that is honoured. If `write` returns a text, it is why a valid value is refused. */
-export function field<Into, Value>(schema: z.ZodType<Value>, write: (value: Value, into: Into) => unknown): DoorField<Into> {
+export function field<Into, Value>(schema: z.ZodType<Value>, write: (value: Value, into: Into) => unknown): CompatibleField<Into> {
   return {
     read: (value, into) => {
       const { data, error } = schema.safeParse(value);
@@ -209,12 +209,12 @@ export function field<Into, Value>(schema: z.ZodType<Value>, write: (value: Valu
 }
 
 /** A field that is not honoured, and what to do instead. */
-export function refused(instead: string): DoorField<unknown> {
+export function refused(instead: string): CompatibleField<unknown> {
   return { read: () => `is not supported here: ${instead}` };
 }
 
 /** A field that is an object, whose members are fields. */
-export function object<Into>(table: Record<string, DoorField<Into>>): DoorField<Into> {
+export function object<Into>(table: Record<string, CompatibleField<Into>>): CompatibleField<Into> {
   return {
     read: (value, into) => {
       return isObject(value) ? issuesOf(value, table, into) : 'must be an object';
@@ -226,14 +226,14 @@ export function object<Into>(table: Record<string, DoorField<Into>>): DoorField<
  * Reads the fields of a request in the order in which the table has them.
  * @throws CaptureError `invalid_request` that names every field that is unknown, not valid or refused
  */
-export function readFields<Into>(given: Record<string, unknown>, table: Record<string, DoorField<Into>>, into: Into): Into {
+export function readFields<Into>(given: Record<string, unknown>, table: Record<string, CompatibleField<Into>>, into: Into): Into {
   const issues = issuesOf(given, table, into);
   if (issues.length > 0) throw invalidRequest(issues);
   return into;
 }
 
 /** The problems of a request: first the unknown fields, then the others in the order of the table. */
-export function issuesOf<Into>(given: Record<string, unknown>, table: Record<string, DoorField<Into>>, into: Into): RequestIssue[] {
+export function issuesOf<Into>(given: Record<string, unknown>, table: Record<string, CompatibleField<Into>>, into: Into): RequestIssue[] {
   const known = Object.keys(table);
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(table, name));
   const issues: RequestIssue[] = unknown
@@ -272,7 +272,7 @@ export const num = z.union(
 );
 
 /** The sides and the density of a view, by the schema of a number. */
-export function viewFields<Into>(number: z.ZodType<number>, place: keyof Into): Record<string, DoorField<Into>> {
+export function viewFields<Into>(number: z.ZodType<number>, place: keyof Into): Record<string, CompatibleField<Into>> {
   const side = ({ max }: { max: number }) =>
     number.refine((value) => Number.isInteger(value) && value >= 1 && value <= max, `must be a whole number from 1 to ${max}`);
   const { min, max } = VIEW_DENSITY;
@@ -298,12 +298,12 @@ export function durationMs(text: string): number | undefined {
 }
 
 /** Writes a value, if there is one, as the member of an object. */
-export function put<Into>(schema: z.ZodType, place: keyof Into, name: string): DoorField<Into> {
+export function put<Into>(schema: z.ZodType, place: keyof Into, name: string): CompatibleField<Into> {
   return field(schema, (value, into) => value === undefined || Object.assign(into[place] as object, { [name]: value }));
 }
 
 /** Stores a value to be combined with other fields. */
-export function keep<Into, Name extends keyof Into>(schema: z.ZodType<Into[Name]>, name: Name): DoorField<Into> {
+export function keep<Into, Name extends keyof Into>(schema: z.ZodType<Into[Name]>, name: Name): CompatibleField<Into> {
   return field(schema, (value, into) => {
     into[name] = value;
   });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../../src/contract/capture-error.js';
 import type { CaptureOptions } from '../../../src/contract/capture-request.js';
 import type { Charge } from '../../../src/store/store.js';
-import { aFailedJob, ask, gate, KEYS, serveApp, servicesWithDoor } from '../fake-services.js';
+import { aFailedJob, ask, gate, KEYS, serveApp, servicesWithApi } from '../fake-services.js';
 import { RawClient } from '../raw-client.js';
 
 type Fields = Record<string, string>;
@@ -15,10 +15,10 @@ const HTML = { 'index.html': '<h1>Hello</h1>' };
 const KEY = { authorization: `Bearer ${KEYS.full}` };
 const HOOKS = { 'gotenberg-webhook-url': 'https://a.example/file?s=1', 'gotenberg-webhook-error-url': 'https://b.example/error' };
 
-const aDoor = (config: Parameters<typeof servicesWithDoor>[2] = {}) =>
-  Object.assign(servicesWithDoor('gotenberg', {}, config), { captured: { format: 'pdf' as const } });
+const aCompatibleApi = (config: Parameters<typeof servicesWithApi>[2] = {}) =>
+  Object.assign(servicesWithApi('gotenberg', {}, config), { captured: { format: 'pdf' as const } });
 
-async function post(path: string, fields: Fields, files: Files = {}, { by = aDoor(), headers = {} as Fields } = {}) {
+async function post(path: string, fields: Fields, files: Files = {}, { by = aCompatibleApi(), headers = {} as Fields } = {}) {
   const body = new FormData();
   for (const [name, value] of Object.entries(fields)) body.append(name, value);
   for (const [name, content] of Object.entries(files)) body.append(name === 'embeds' ? name : 'files', new Blob([content]), name);
@@ -214,7 +214,7 @@ describe('the interface of Gotenberg', () => {
   });
 
   it('waits for a token of the key', async () => {
-    const by = aDoor();
+    const by = aCompatibleApi();
     const { take } = by.limits.submissions;
     let asked = 0;
     by.limits.submissions.take = (key) => ({ ...take(key), allowed: ++asked > 1 });
@@ -230,14 +230,14 @@ describe('the interface of Gotenberg', () => {
       const { status, headers } = await post(PDF, {}, HTML, { headers: { authorization } });
       expect([status, headers.get('www-authenticate')]).toEqual([401, 'Basic realm="stillframe"']);
     }
-    const by = aDoor({ doorKey: KEYS.writer });
+    const by = aCompatibleApi({ compatibleApisKey: KEYS.writer });
     expect((await post(PDF, {}, HTML, { by, headers: { authorization: '' } })).status).toBe(200);
     expect((await post(PDF, {}, HTML, { by, headers: { authorization: 'Digest x' } })).status).toBe(401);
     expect((await post(PDF, {}, HTML, { headers: { authorization: `Bearer ${KEYS.reader}` } })).status).toBe(403);
   });
 
   it('tells its health and version without a key, and repeats the trace', async () => {
-    const [by, headers] = [aDoor(), { authorization: undefined, 'gotenberg-trace': 't-1' }];
+    const [by, headers] = [aCompatibleApi(), { authorization: undefined, 'gotenberg-trace': 't-1' }];
     const chromium = { status: 'up', timestamp: expect.stringMatching(/^\d{4}-/) };
     const health = await ask(by, '/health', { headers });
     expect(health.json).toEqual({ status: 'up', details: { chromium } });
@@ -275,7 +275,7 @@ describe('the interface of Gotenberg', () => {
     [{ failOnConsoleExceptions: 'true' }, 'Chromium console exceptions:\nError: boom'],
     [{ failOnConsoleExceptions: 'false' }, null],
   ])('answers 409 if %j is hit', async (fields, message) => {
-    const by = Object.assign(aDoor(), { captured: { inspection: { markdown: '', accessibleTree: '', facts } } });
+    const by = Object.assign(aCompatibleApi(), { captured: { inspection: { markdown: '', accessibleTree: '', facts } } });
     const { status, text } = await post(PDF_URL, { ...AT, ...fields }, {}, { by });
     expect([status, text]).toEqual(message === null ? [200, 'picture'] : [409, message]);
   });
@@ -307,14 +307,14 @@ describe('the interface of Gotenberg', () => {
       status: code === 'render_crashed' ? 500 : code === 'invalid_request' ? 400 : 503,
       details,
     };
-    const by = Object.assign(aDoor(), { submit: async () => aFailedJob({}, error) });
+    const by = Object.assign(aCompatibleApi(), { submit: async () => aFailedJob({}, error) });
     expect(await post(path, fields, HTML, { by })).toMatchObject({ status, text });
   });
 
   it.each<[Fields]>([[{}], [{ pdfa: 'PDF/A-2b' }]])(
     'answers 503, after which clients try again, when a picture has gone (%j)',
     async (fields) => {
-      const by = aDoor({ gotenbergUpstream: 'http://127.0.0.1:9' });
+      const by = aCompatibleApi({ gotenbergUpstream: 'http://127.0.0.1:9' });
       by.files.clear();
       const { status, text } = await post(PDF, fields, HTML, { by });
       expect([status, text]).toEqual([503, expect.stringContaining('has been deleted')]);
@@ -374,7 +374,7 @@ async function startUpstream(answer: { status: number; body: string; end?: 'neve
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://user:pass@127.0.0.1:${(server.address() as AddressInfo).port}/base/`;
   return {
-    by: aDoor({ gotenbergUpstream: url }),
+    by: aCompatibleApi({ gotenbergUpstream: url }),
     passed,
     arrived: arrived.opened,
     [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void server.close(() => resolve())),
@@ -382,7 +382,7 @@ async function startUpstream(answer: { status: number; body: string; end?: 'neve
 }
 
 /** Has the store keep what is charged. */
-function withAccount(by: ReturnType<typeof aDoor>) {
+function withAccount(by: ReturnType<typeof aCompatibleApi>) {
   const charges: Charge[] = [];
   const givenBack = gate();
   by.store.charge = async (charge) => {

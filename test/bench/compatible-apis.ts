@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { newDraft } from '../../src/http/doors/door.js';
+import { newDraft } from '../../src/http/compatible-apis/compatible-api.js';
 import { descendantsOf } from '../fixtures/process-tree.js';
 import { type Figure, median, ms, ratio } from './figure.js';
 import { inTurns } from './loops.js';
@@ -12,7 +12,7 @@ const PAIRS_OF_OWN = 60;
 const WARM_UP = 6;
 const SAMPLE_MS = 200;
 
-/** The request of this API that is equal to that of the door. */
+/** The request of this API that is equal to that of the compatible API. */
 const EQUAL = {
   ...newDraft(),
   viewport: { width: 800, height: 600, deviceScaleFactor: 1 },
@@ -22,22 +22,24 @@ const EQUAL = {
 };
 
 /**
- * Measures the door of browserless against this API and against browserless itself: BROWSERLESS_URL is its origin, BROWSERLESS_TOKEN
+ * Measures browserless's interface against this API and against browserless itself: BROWSERLESS_URL is its origin, BROWSERLESS_TOKEN
  * its token, and BROWSERLESS_PID its process.
  */
-export async function benchDoors(): Promise<Figure[]> {
+export async function benchCompatibleApis(): Promise<Figure[]> {
   await using site = await startSiteThread('127.0.0.2', BENCH_PAGES);
-  await using server = await startServer({ STILLFRAME_DOORS: 'browserless' });
+  await using server = await startServer({ STILLFRAME_COMPATIBLE_APIS: 'browserless' });
   const url = `${site.origin}/bench/article`;
-  const door = (path: string, body: object) => timed(`${server.url}${path}?token=${server.key}`, body);
+  const compatible = (path: string, body: object) => timed(`${server.url}${path}?token=${server.key}`, body);
   const headers = { authorization: `Bearer ${server.key}`, accept: 'image/png' };
   const added: number[] = [];
   for (let nth = 0; nth < WARM_UP + PAIRS_OF_OWN; nth++) {
     const api = await timed(`${server.url}/v1/screenshot`, { url, ...EQUAL }, headers);
-    const own = await door('/screenshot', { url });
+    const own = await compatible('/screenshot', { url });
     if (nth >= WARM_UP) added.push(own - api);
   }
-  const figures: Figure[] = [['a screenshot by the door, more than by the API beside the capture', ms(median(added), 1), '≤ 5']];
+  const figures: Figure[] = [
+    ['a screenshot by the interface of browserless, more than by the API beside the capture', ms(median(added), 1), '≤ 5'],
+  ];
   const { BROWSERLESS_URL: origin, BROWSERLESS_TOKEN: token = '', BROWSERLESS_PID: pid } = process.env;
   if (origin === undefined) return figures;
   for (const [path, body] of [
@@ -47,7 +49,7 @@ export async function benchDoors(): Promise<Figure[]> {
   ] as const) {
     const memory = watchMemory({ ours: server.pid, peer: Number(pid) });
     const peerUrl = `${origin}${path}?token=${token}`;
-    const times = await inTurns({ ours: () => door(path, body), peer: () => timed(peerUrl, body) }, PAIRS);
+    const times = await inTurns({ ours: () => compatible(path, body), peer: () => timed(peerUrl, body) }, PAIRS);
     const { ours, peer } = memory.end();
     const what = `${path}${'options' in body && 'fullPage' in body.options ? ' of the page' : ''}`;
     figures.push(

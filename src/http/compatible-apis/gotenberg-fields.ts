@@ -5,7 +5,7 @@ import { isObject } from '../../contract/field-rules.js';
 import { CSS_PX_PER_INCH, isPageRanges } from '../../contract/pdf-schema.js';
 import { readRequestJson } from '../../contract/request-json.js';
 import { invalidField, invalidRequest } from '../../contract/submission.js';
-import { type DoorField, type Draft, durationMs, field, issuesOf, newDraft, put, refused, viewFields } from './door.js';
+import { type CompatibleField, type Draft, durationMs, field, issuesOf, newDraft, put, refused, viewFields } from './compatible-api.js';
 import type { GotenbergForm, Source } from './gotenberg-form.js';
 
 export type Output = 'convert' | 'screenshot';
@@ -106,7 +106,7 @@ function scopeProblem(headers: Record<string, string>): string | null {
 const statusCodes = (name: string) => json(name, STATUS_CODES, () => 'a JSON array of status codes is expected');
 
 /** In the order in which Gotenberg reads them, which is that of its errors. */
-const FIELDS: Record<string, DoorField<Reading>> = {
+const FIELDS: Record<string, CompatibleField<Reading>> = {
   skipNetworkIdleEvent: field(boolean, (skips, { draft }) => skips || Object.assign(draft, { wait_until: 'networkidle' })),
   skipNetworkAlmostIdleEvent: field(boolean, (skips, { draft }) => skips || Object.assign(draft, { wait_for_idle: true })),
   failOnHttpStatusCodes: field(statusCodes('failOnHttpStatusCodes'), (list, { checks }) => {
@@ -178,7 +178,7 @@ const FIELDS: Record<string, DoorField<Reading>> = {
   downloadFrom: refused('send the files in the form'),
 };
 
-const PDF_FIELDS: Record<string, DoorField<Reading>> = {
+const PDF_FIELDS: Record<string, CompatibleField<Reading>> = {
   landscape: put(boolean, 'pdf', 'landscape'),
   printBackground: put(boolean, 'pdf', 'print_background'),
   scale: put(number, 'pdf', 'scale'),
@@ -216,7 +216,7 @@ const PDF_FIELDS: Record<string, DoorField<Reading>> = {
   ),
 };
 
-const SCREENSHOT_FIELDS: Record<string, DoorField<Reading>> = {
+const SCREENSHOT_FIELDS: Record<string, CompatibleField<Reading>> = {
   ...viewFields(number, 'viewport'),
   clip: field(boolean, (clips, { draft }) => clips && showView(draft)),
   selector: field(text, (selector, { draft, problems }) => {
@@ -298,7 +298,7 @@ function specialProblem(fields: Readonly<Record<string, string>>, { output, draf
 }
 
 /** The fields that a route has. */
-export function fieldsOf(output: Output, source: Source): Record<string, DoorField<Reading>> {
+export function fieldsOf(output: Output, source: Source): Record<string, CompatibleField<Reading>> {
   return {
     ...FIELDS,
     ...(output === 'convert' ? PDF_FIELDS : SCREENSHOT_FIELDS),
@@ -351,7 +351,7 @@ function showView(draft: Draft): void {
 }
 
 /** A field that is not honoured. One that is off asks for nothing. */
-function elsewhere(schema: z.ZodType): DoorField<Reading> {
+function elsewhere(schema: z.ZodType): CompatibleField<Reading> {
   return field(schema, (value) => (/^(false|0)$/i.test(String(value)) ? undefined : ELSEWHERE));
 }
 

@@ -14,7 +14,7 @@ import { receiveForm, type SubmittableForm } from '../receive-form.js';
 import type { Route } from '../route.js';
 import { answerPicture, openPictureOf } from '../send-artifact.js';
 import { submitAndWait } from '../submit-and-wait.js';
-import { capture, type DoorRoute, doorRoute, submissionOf } from './door.js';
+import { type CompatibleRoute, capture, compatibleRoute, submissionOf } from './compatible-api.js';
 import { type Checks, type GotenbergOrder, needsFacts, type Output, readGotenberg } from './gotenberg-fields.js';
 import { convertMarkdown, GotenbergParts, type Source } from './gotenberg-form.js';
 import { dispositionOf, outputName, readTrace, readWebhook, type Webhook } from './gotenberg-headers.js';
@@ -38,13 +38,13 @@ const SOURCES: readonly Source[] = ['url', 'html', 'markdown'];
 
 export const GOTENBERG_ROUTES: readonly Route[] = [
   ...OUTPUTS.flatMap((output) => SOURCES.map((source) => chromiumRoute(output, source))),
-  doorRoute({ ...common('/forms/*'), handle: passOnForm }),
+  compatibleRoute({ ...common('/forms/*'), handle: passOnForm }),
   openRoute('/health', answerHealth),
   openRoute('/version', (_services, c) => answerText(c, 200, GOTENBERG_VERSION)),
 ];
 
 function chromiumRoute(output: Output, source: Source): Route {
-  const handle: DoorRoute['handle'] = async (services, c) => {
+  const handle: CompatibleRoute['handle'] = async (services, c) => {
     const { gotenbergUpstream: upstream } = services.config;
     const { headers } = c.env.incoming;
     const trace = repeatTrace(c);
@@ -74,7 +74,7 @@ function chromiumRoute(output: Output, source: Source): Route {
     }
     return await answerPicture(services, c, { data, cacheControl: 'no-store', conditional: false, disposition });
   };
-  return doorRoute({ ...common(`/forms/chromium/${output}/${source}`), handle });
+  return compatibleRoute({ ...common(`/forms/chromium/${output}/${source}`), handle });
 }
 
 /** A route without a key. */
@@ -97,7 +97,7 @@ function repeatTrace(c: Context<AppEnv>): string {
   return trace;
 }
 
-function common(path: string): Omit<DoorRoute, 'handle'> {
+function common(path: string): Omit<CompatibleRoute, 'handle'> {
   return { method: 'POST', path, keyOf: readKey, refuse: answerFailure };
 }
 

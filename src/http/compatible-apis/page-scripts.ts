@@ -1,4 +1,4 @@
-/** JavaScript that capture requests of doors run in their pages. */
+/** JavaScript that capture requests of compatible APIs run in their pages. */
 
 /** How long browserless waits by default, in ms. */
 export const WAIT_MS = 30_000;

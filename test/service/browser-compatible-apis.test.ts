@@ -9,7 +9,7 @@ import { startService } from '../fixtures/start-service.js';
 
 const [site, service] = await Promise.all([
   ofFile(startSite({ host: '127.0.0.2' })),
-  ofFile(startService({ doors: ['browserless', 'grafana'] })),
+  ofFile(startService({ compatibleApis: ['browserless', 'grafana'] })),
 ]);
 
 function page(path: string, text: string, status = 200, type = 'text/html'): string {

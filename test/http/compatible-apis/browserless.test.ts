@@ -1,14 +1,14 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { CaptureError } from '../../../src/contract/capture-error.js';
-import { ask, type FakeChanges, type FakeServices, KEYS, servicesWithDoor, UPLOADS_DIR } from '../fake-services.js';
+import { ask, type FakeChanges, type FakeServices, KEYS, servicesWithApi, UPLOADS_DIR } from '../fake-services.js';
 
 afterAll(() => rmSync(UPLOADS_DIR, { recursive: true, force: true }));
 
 const URL = 'https://example.com/page';
 
 function services(changes: FakeChanges = {}): FakeServices {
-  const made = servicesWithDoor('browserless', changes);
+  const made = servicesWithApi('browserless', changes);
   return Object.assign(made, { captured: { finalUrl: `${URL}?a=1`, response: { status: 404 } } });
 }
 
@@ -285,14 +285,14 @@ describe('the interface of browserless', () => {
     expect((await ask(by, pressure, { headers: { accept: 'text/plain' } })).status).toBe(503);
   });
 
-  it('takes the key as a token, in Bearer or in Basic, and STILLFRAME_DOOR_KEY without any', async () => {
+  it('takes the key as a token, in Bearer or in Basic, and STILLFRAME_COMPATIBLE_APIS_KEY without any', async () => {
     const basic = `Basic ${Buffer.from(`${KEYS.full}:`).toString('base64')}`;
     expect((await send('/content', { query: '' })).status).toBe(401);
     for (const [authorization, status] of [[`Bearer ${KEYS.full}`, 200] as const, [basic, 200] as const, ['Bearer other', 401] as const]) {
       expect((await send('/content', { query: '', headers: { authorization } })).status).toBe(status);
     }
     const by = services();
-    by.config.doorKey = KEYS.full;
+    by.config.compatibleApisKey = KEYS.full;
     expect((await send('/content', { query: '', by })).status).toBe(200);
     expect((await send('/content', { query: `token=${KEYS.reader}`, by })).status).toBe(403);
   });

@@ -5,7 +5,20 @@ import { cookieDomainProblem } from '../../contract/login-schema.js';
 import { readUrl } from '../../contract/read-url.js';
 import { RESOURCE_TYPES } from '../../contract/request-fields.js';
 import { readRequestJson } from '../../contract/request-json.js';
-import { bool, type DoorField, type Draft, field, keep, newDraft, num, object, put, readFields, refused, viewFields } from './door.js';
+import {
+  bool,
+  type CompatibleField,
+  type Draft,
+  field,
+  keep,
+  newDraft,
+  num,
+  object,
+  put,
+  readFields,
+  refused,
+  viewFields,
+} from './compatible-api.js';
 import * as scripts from './page-scripts.js';
 
 export type Endpoint = 'screenshot' | 'pdf' | 'content';
@@ -25,11 +38,11 @@ const orAbsent = <Value>(schema: z.ZodType<Value>) => schema.transform((value) =
 const length = z.union([z.number(), z.string()], { error: 'must be a length, such as 10mm' });
 
 /** Accepts only the values that are already our behavior. */
-function only<Value>(value: Value, instead: string): DoorField<unknown> {
+function only<Value>(value: Value, instead: string): CompatibleField<unknown> {
   return { read: (given) => (given === value || given === String(value) ? null : `can only be ${String(value)} here: ${instead}`) };
 }
 
-const VIEWPORT: Record<string, DoorField<Wanted>> = {
+const VIEWPORT: Record<string, CompatibleField<Wanted>> = {
   ...viewFields(num, 'viewport'),
   ...Object.fromEntries(['isMobile', 'hasTouch'].map((name) => [name, put(bool, 'viewport', name)])),
   isLandscape: only(false, 'give the width and height of the turned screen'),
@@ -37,7 +50,7 @@ const VIEWPORT: Record<string, DoorField<Wanted>> = {
 
 const event = z.enum(['load', 'domcontentloaded', 'networkidle0', 'networkidle2']);
 
-const GOTO: Record<string, DoorField<Wanted>> = {
+const GOTO: Record<string, CompatibleField<Wanted>> = {
   timeout: keep(ms, 'gotoTimeout'),
   waitUntil: field(z.union([event.transform((one) => [one]), z.array(event)]), (events, wanted) => {
     if (events.length === 0) return;
@@ -83,13 +96,13 @@ type Cookie = z.output<typeof cookie>;
 
 const waitOptions = { timeout: ms.optional() };
 const BLOCK_ADS = field<Wanted, boolean>(bool, (value, { draft }) => Object.assign(draft, { block_ads: value, block_trackers: value }));
-const IGNORED: DoorField<Wanted> = { read: () => null };
+const IGNORED: CompatibleField<Wanted> = { read: () => null };
 const NO_INTERCEPTORS = 'is not supported here: block requests with `rejectRequestPattern`, or capture `html` that has what the page needs';
 const USER_AGENT_RULE = 'must be a string: the client hints follow from it';
 const userAgentObject = z.strictObject({ userAgent: text }, USER_AGENT_RULE).transform(({ userAgent }) => userAgent);
 const userAgent = z.union([text, userAgentObject], USER_AGENT_RULE);
 
-const COMMON: Record<string, DoorField<Wanted>> = {
+const COMMON: Record<string, CompatibleField<Wanted>> = {
   url: put(text.min(1), 'draft', 'url'),
   html: keep(text.min(1), 'html'),
   gotoOptions: object(GOTO),
@@ -150,7 +163,7 @@ const COMMON: Record<string, DoorField<Wanted>> = {
 
 const isBase64 = z.enum(['binary', 'base64']).transform((encoding) => encoding === 'base64');
 
-const SCREENSHOT: Record<string, DoorField<Wanted>> = {
+const SCREENSHOT: Record<string, CompatibleField<Wanted>> = {
   type: put(z.enum(['png', 'jpeg', 'webp']), 'draft', 'format'),
   quality: put(num, 'draft', 'quality'),
   fullPage: put(bool, 'draft', 'full_page'),
@@ -169,7 +182,7 @@ const SCREENSHOT: Record<string, DoorField<Wanted>> = {
   path: refused('the picture is the answer'),
 };
 
-const PDF: Record<string, DoorField<Wanted>> = {
+const PDF: Record<string, CompatibleField<Wanted>> = {
   format: put(text, 'pdf', 'paper'),
   width: put(length, 'paper', 'width'),
   height: put(length, 'paper', 'height'),
@@ -193,7 +206,7 @@ const PDF: Record<string, DoorField<Wanted>> = {
 /** These go with a PDF of one page as it is on the screen, in place of paper. */
 const WITH_FULL_PAGE = new Set(['fullPage', 'printBackground', 'tagged', 'timeout', 'waitForFonts', 'omitBackground']);
 
-const PDF_OPTIONS: DoorField<Wanted> = {
+const PDF_OPTIONS: CompatibleField<Wanted> = {
   read: (value, wanted) => {
     const problem = object(PDF).read(value, wanted);
     const other = wanted.draft.full_page === true ? Object.keys(value as object).find((name) => !WITH_FULL_PAGE.has(name)) : undefined;
@@ -205,7 +218,7 @@ const PDF_OPTIONS: DoorField<Wanted> = {
 const media = z.enum(['screen', 'print', '']);
 const ONLY_SCREEN = field<Wanted, string>(media, (value) => (value === 'print' ? 'can only be print for /pdf' : undefined));
 
-export const TABLES: Record<Endpoint, Record<string, DoorField<Wanted>>> = {
+export const TABLES: Record<Endpoint, Record<string, CompatibleField<Wanted>>> = {
   screenshot: { ...COMMON, emulateMediaType: ONLY_SCREEN, options: object(SCREENSHOT), selector: put(text.min(1), 'draft', 'selector') },
   pdf: { ...COMMON, emulateMediaType: put(orAbsent(media), 'pdf', 'media'), options: PDF_OPTIONS },
   content: { ...COMMON, emulateMediaType: ONLY_SCREEN },
@@ -230,7 +243,7 @@ const FLAGS = z.array(text).transform((flags, context) => {
 const insecure = put<Wanted>(orAbsent(bool), 'draft', 'ignore_https_errors');
 
 /** The members of `launch`. They may stand in the query by themselves, as in version 1. */
-const LAUNCH: Record<string, DoorField<Wanted>> = {
+const LAUNCH: Record<string, CompatibleField<Wanted>> = {
   args: field(FLAGS, (asked, { draft }) => Object.assign(draft, asked)),
   headless: { read: (given) => ([true, 'true', 'new', 'shell', ''].includes(given as string) ? null : 'must be true here') },
   stealth: only(false, 'no browser is disguised here'),
@@ -249,7 +262,7 @@ const LAUNCH: Record<string, DoorField<Wanted>> = {
 /** 0 is no limit. */
 const limitMs = ms.transform((value) => value || TIMEOUT_MS.max);
 
-export const QUERY: Record<string, DoorField<Wanted>> = {
+export const QUERY: Record<string, CompatibleField<Wanted>> = {
   token: IGNORED,
   blockAds: BLOCK_ADS,
   launch: {

@@ -16,7 +16,7 @@ import type { SubmittableForm } from '../receive-form.js';
 import type { Route } from '../route.js';
 import { answerPicture, openPictureOf } from '../send-artifact.js';
 import { type Endpoint, readAsked } from './browserless-fields.js';
-import { answerFailure, captureAs, type DoorRoute, type Draft, doorRoute } from './door.js';
+import { answerFailure, type CompatibleRoute, captureAs, compatibleRoute, type Draft } from './compatible-api.js';
 import { LATE } from './page-scripts.js';
 
 const ENDPOINTS: Endpoint[] = ['screenshot', 'pdf', 'content'];
@@ -82,16 +82,16 @@ function route(path: string, endpoint: Endpoint): Route {
     const data = await captureAs(services, c, { ...order, names: NAMES });
     return await answer(services, c, { data, ...order });
   };
-  return doorRoute({ method: 'POST', path, keyOf, handle, refuse });
+  return compatibleRoute({ method: 'POST', path, keyOf, handle, refuse });
 }
 
 function refusedRoute(method: Route['method'], path: string, instead: string): Route {
-  return doorRoute({ method, path, keyOf, handle: () => Promise.reject(notFound(instead)), refuse });
+  return compatibleRoute({ method, path, keyOf, handle: () => Promise.reject(notFound(instead)), refuse });
 }
 
 /** A route that costs a read, not a submission. */
-function readRoute(path: string, handle: DoorRoute['handle']): Route {
-  return doorRoute({ method: 'GET', path, keyOf, handle, refuse, protection: { scope: null, meter: 'reads' } });
+function readRoute(path: string, handle: CompatibleRoute['handle']): Route {
+  return compatibleRoute({ method: 'GET', path, keyOf, handle, refuse, protection: { scope: null, meter: 'reads' } });
 }
 
 async function answerPressure(services: AppServices, c: Context<AppEnv>): Promise<Response> {
@@ -121,7 +121,7 @@ function keyOf(c: Context<AppEnv>): string | null {
 
 /** @throws CaptureError `invalid_request`, `rate_limited` */
 async function orderOf(services: AppServices, c: Context<AppEnv>, endpoint: Endpoint) {
-  using body = await readDoorBody(services, c);
+  using body = await readCompatibleBody(services, c);
   const { html: given, ...others } = body.fields;
   const bytes = given instanceof Uint8Array && given.length > 0 ? given : null;
   const fields = bytes === null ? body.fields : { ...others, html: 'x' };
@@ -169,7 +169,7 @@ function refuse(error: StoredError, c: Context<AppEnv>): Response {
 }
 
 /** A JSON object, whose `html` may be bytes. Disposal gives up the place among the uploads. */
-interface DoorBody extends Disposable {
+interface CompatibleBody extends Disposable {
   fields: Record<string, unknown>;
 }
 
@@ -177,7 +177,7 @@ interface DoorBody extends Disposable {
  * Reads a JSON object, whose member `html` may be large.
  * @throws CaptureError `invalid_request`; `rate_limited` when too many large requests wait
  */
-async function readDoorBody(services: AppServices, c: Context<AppEnv>): Promise<DoorBody> {
+async function readCompatibleBody(services: AppServices, c: Context<AppEnv>): Promise<CompatibleBody> {
   const isSmall = Number(c.env.incoming.headers['content-length']) <= BODY_LIMIT_BYTES;
   const place = isSmall ? null : await services.uploads.places.wait(principalOf(c).accountId, clientOf(c));
   const dispose = () => place?.[Symbol.dispose]();

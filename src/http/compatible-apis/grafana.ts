@@ -10,10 +10,10 @@ import type { Route } from '../route.js';
 import { answerPicture } from '../send-artifact.js';
 import {
   answerFailure,
+  type CompatibleField,
   captureAs,
-  type DoorField,
+  compatibleRoute,
   type Draft,
-  doorRoute,
   durationMs,
   field,
   keep,
@@ -22,7 +22,7 @@ import {
   readFields,
   refused,
   VIEW_DENSITY,
-} from './door.js';
+} from './compatible-api.js';
 import { panelsLoaded, scrollThrough } from './page-scripts.js';
 
 /** The version that the renderer tells; Grafana decides by it what it may ask for. */
@@ -46,14 +46,14 @@ const heightPx = whole.transform((height) => (height === -1 ? null : height));
 const density = text.regex(/^\d+(\.\d+)?$/, 'must be a number above 0').transform((value) => Number(value) || 1);
 const yes = text.transform((value) => value === 'true');
 
-const PDF: Record<string, DoorField<Wanted>> = {
+const PDF: Record<string, CompatibleField<Wanted>> = {
   'pdf.format': put(text, 'pdf', 'paper'),
   'pdf.printBackground': put(yes, 'pdf', 'print_background'),
   'pdf.pageRanges': put(text, 'pdf', 'page_ranges'),
   'pdf.landscape': put(yes, 'pdf', 'landscape'),
 };
 
-export const FIELDS: Record<string, DoorField<Wanted>> = {
+export const FIELDS: Record<string, CompatibleField<Wanted>> = {
   url: put(text.min(1), 'draft', 'url'),
   width: keep(widthPx, 'width'),
   height: keep(heightPx, 'height'),
@@ -77,8 +77,8 @@ export const FIELDS: Record<string, DoorField<Wanted>> = {
 };
 
 export const GRAFANA_ROUTES: readonly Route[] = [
-  doorRoute({ method: 'GET', path: '/render', keyOf, handle: render, refuse: answerFailure }),
-  doorRoute({ method: 'GET', path: '/render/csv', keyOf, handle: refuseCsv, refuse: answerFailure }),
+  compatibleRoute({ method: 'GET', path: '/render', keyOf, handle: render, refuse: answerFailure }),
+  compatibleRoute({ method: 'GET', path: '/render/csv', keyOf, handle: refuseCsv, refuse: answerFailure }),
   { method: 'GET', path: '/healthz', access: null, handle: () => (c) => c.text('OK', 200, c.var.exchange.headers) },
   { method: 'GET', path: '/version', access: null, handle: answerVersion },
   { method: 'GET', path: '/render/version', access: null, handle: () => (c) => c.json({ version: VERSION }, 200, c.var.exchange.headers) },

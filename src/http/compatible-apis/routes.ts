@@ -1,10 +1,10 @@
-import type { DoorName } from '../../contract/door-names.js';
+import type { CompatibleApi } from '../../contract/compatible-apis.js';
 import type { Route } from '../route.js';
 import { BROWSERLESS_ROUTES } from './browserless.js';
 import { GOTENBERG_ROUTES } from './gotenberg.js';
 import { GRAFANA_ROUTES } from './grafana.js';
 
-export function doorRoutes(doors: readonly DoorName[]): Route[] {
+export function compatibleRoutes(apis: readonly CompatibleApi[]): Route[] {
   const routes = { gotenberg: GOTENBERG_ROUTES, browserless: BROWSERLESS_ROUTES, grafana: GRAFANA_ROUTES };
-  return doors.flatMap((door) => routes[door]);
+  return apis.flatMap((api) => routes[api]);
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { CaptureError } from '../../../src/contract/capture-error.js';
-import { ask, KEYS, servicesWithDoor } from '../fake-services.js';
+import { ask, KEYS, servicesWithApi } from '../fake-services.js';
 
 const URL = 'http://grafana.example:3000/d-solo/abc/x?orgId=1&panelId=2&render=1';
 
 type Query = Record<string, string>;
 
-async function send(query: Query, { path = '/render', headers = {}, by = servicesWithDoor('grafana') } = {}) {
+async function send(query: Query, { path = '/render', headers = {}, by = servicesWithApi('grafana') } = {}) {
   const own = { authorization: undefined, 'content-type': undefined, 'x-auth-token': KEYS.full, ...headers };
   const answer = await ask(by, `${path}?${new URLSearchParams(query)}`, { headers: own });
   return { ...answer, options: by.submitted[0]?.submission.options };
@@ -127,11 +127,11 @@ describe("the interface of Grafana's image renderer", () => {
     expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { version: '5.0.0' }]);
   });
 
-  it("counts Grafana's default token as none, for which STILLFRAME_DOOR_KEY stands", async () => {
+  it("counts Grafana's default token as none, for which STILLFRAME_COMPATIBLE_APIS_KEY stands", async () => {
     const headers = { 'x-auth-token': '-' };
     expect((await send({ url: URL }, { headers })).status).toBe(401);
-    const by = servicesWithDoor('grafana');
-    by.config.doorKey = KEYS.full;
+    const by = servicesWithApi('grafana');
+    by.config.compatibleApisKey = KEYS.full;
     expect((await send({ url: URL }, { headers, by })).status).toBe(200);
     expect((await send({ url: URL }, { headers: { 'x-auth-token': 'other' }, by })).status).toBe(401);
   });
@@ -141,7 +141,7 @@ describe("the interface of Grafana's image renderer", () => {
     ['navigation_failed', 500],
     ['rate_limited', 429],
   ] as const)('answers %s with its own status, %i', async (code, status) => {
-    const by = servicesWithDoor('grafana', { submit: () => Promise.reject(new CaptureError({ code, message: 'no picture' })) });
+    const by = servicesWithApi('grafana', { submit: () => Promise.reject(new CaptureError({ code, message: 'no picture' })) });
     expect((await send({ url: URL }, { by })).status).toBe(status);
   });
 });
