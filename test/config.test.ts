@@ -100,8 +100,8 @@ describe('the settings', () => {
   it('never take secrets from flags', () => {
     const secrets = Object.values(SETTINGS).filter(({ flag }) => flag === null);
     expect(secrets.map(({ env }) => env).sort()).toEqual([
+      'COMPATIBLE_APIS_KEY',
       'DATABASE_URL',
-      'DOOR_KEY',
       'METRICS_TOKEN',
       'PROXY_PASSWORD',
       'S3_ACCESS_KEY_ID',
