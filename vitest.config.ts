@@ -19,6 +19,8 @@ const STORE = [
   'shared-render',
   'uploads',
 ].map((name) => `test/store/${name}.test.ts`);
+/** Beside them, what watches do with it. */
+STORE.push('test/watch/runs.test.ts');
 ensureClientTypes();
 const { tests, service, browser, trials } = testProjects();
 /** For tests that start processes, which can have no processor for seconds on a shared machine. */

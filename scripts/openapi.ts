@@ -38,6 +38,7 @@ export function describeInterface(routes: readonly Route[], version: string, bas
       { name: 'captures', description: 'Submit captures and download their results' },
       { name: 'jobs', description: 'Track captures' },
       { name: 'webhooks', description: 'Completion callbacks' },
+      { name: 'watches', description: 'Capture pages by a schedule, and tell what has changed' },
       { name: 'service', description: 'Health of the server' },
     ],
   }) as unknown as InterfaceDocument;
@@ -73,6 +74,8 @@ const FAILURE_HEADERS: Record<string, Record<string, string>> = {
 const INTEGER_HEADERS = new Set(['retry-after', 'x-width', 'x-height']);
 const PICTURE_TYPES = ['image/png', 'image/jpeg', 'image/webp', 'image/bmp', 'image/gif', 'video/mp4', 'application/pdf'];
 
+const METHODS = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
+
 function register(registry: Registry, { method, path, access, describe }: Route): void {
   if (describe === undefined) return;
   const { description = '', params, query, headers, body, answers, failures, ...described } = describe();
@@ -85,7 +88,7 @@ function register(registry: Registry, { method, path, access, describe }: Route)
   registry.registerPath({
     ...described,
     ...(text === '' ? {} : { description: text }),
-    method: method === 'GET' ? 'get' : 'post',
+    method: METHODS[method],
     path: path.replaceAll(/:(\w+)/g, '{$1}'),
     security: access === null ? [] : [{ apiKey: [] }],
     request: {

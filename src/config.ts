@@ -88,6 +88,13 @@ const toleratedCodes = listOf(`a comma-separated list of ${TOLERATED_CODES.join(
 const compatibleApis = listOf(`a comma-separated list of ${COMPATIBLE_APIS.join(', ')}`, (item) =>
   COMPATIBLE_APIS.find((name) => name === item),
 );
+const smtpUrl = written('a URL such as smtps://user:password@smtp.example.com', (given) =>
+  /^smtps?:\/\/[^/]/i.test(given) && URL.canParse(given) ? given : undefined,
+);
+const mailAddress = written('an e-mail address, alone or as Name <address>', (given) => {
+  const [, address = given] = /^[^<>\r\n"]{0,100}<([^<>]{1,254})>$/.exec(given.trim()) ?? [];
+  return z.email().safeParse(address.trim()).success ? given.trim() : undefined;
+});
 const apiKey = written('an API key, as `stillframe keys create` prints it', (given) => (isApiKey(given) ? given : undefined));
 const postgresUrl = written('a URL such as postgres://user:password@host:5432/stillframe', (given) =>
   /^postgres(ql)?:\/\/[^/]/i.test(given) && URL.canParse(given) ? given : undefined,
@@ -232,6 +239,23 @@ const WEBHOOKS = {
   webhookTimeoutMs: whole(10, 120_000).default(10_000).meta({ argument: '<ms>', help: 'time limit of a delivery attempt in ms' }),
 };
 
+const WATCHES = {
+  watchMinInterval: whole(60, 31_536_000)
+    .default(60)
+    .meta({ argument: '<s>', help: 'shortest time between two runs of a watch, in seconds' }),
+  watchesMax: whole(0, 1_000_000).default(500).meta({ argument: '<n>', help: 'watches per account' }),
+  smtpUrl: optional(smtpUrl).meta({
+    help: 'SMTP server that sends the mail of watches, such as smtps://user:password@smtp.example.com',
+    note: '`smtps:` is TLS from the start; with `smtp:`, TLS is used if the server offers it, and `?requireTLS=true` insists on it.',
+    defaultText: 'none: watches send no mail',
+  }),
+  mailFrom: optional(mailAddress).meta({
+    argument: '<address>',
+    help: 'sender of this mail, such as "Watches <watches@example.com>"',
+    defaultText: 'none: watches send no mail',
+  }),
+};
+
 const RATE_LIMITS = {
   submitRate: perMinute.default(120).meta({ argument: '<n>', help: 'submissions per minute and key; 0 for no limit' }),
   submitBurst: burst.default(30).meta({ argument: '<n>', help: 'submissions per key in one burst' }),
@@ -337,6 +361,7 @@ const GROUPS = {
   Captures: CAPTURES,
   Destinations: DESTINATIONS,
   Webhooks: WEBHOOKS,
+  Watches: WATCHES,
   'Rate limits': RATE_LIMITS,
   Retention: RETENTION,
   'Several servers': SEVERAL_SERVERS,
@@ -352,6 +377,7 @@ const schema = z.object({
   ...CAPTURES,
   ...DESTINATIONS,
   ...WEBHOOKS,
+  ...WATCHES,
   ...RATE_LIMITS,
   ...RETENTION,
   ...SEVERAL_SERVERS,
@@ -539,7 +565,8 @@ function readConfigFile(file: string): Record<string, unknown> {
     throw new ConfigError(`${file} is not valid JSON: ${(error as Error).message}`);
   }
   if (!isObject(parsed)) throw new ConfigError(`${file} must contain one JSON object.`);
-  const unknown = Object.keys(parsed).find((key) => !(key in SETTINGS));
+  // `watches` is read by `stillframe watch apply`.
+  const unknown = Object.keys(parsed).find((key) => !(key in SETTINGS) && key !== 'watches');
   if (unknown !== undefined)
     throw new ConfigError(`${file} has an unknown setting "${unknown}": it must be one of ${Object.keys(SETTINGS).join(', ')}.`);
   return parsed;

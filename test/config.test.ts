@@ -107,6 +107,7 @@ describe('the settings', () => {
       'S3_ACCESS_KEY_ID',
       'S3_SECRET_ACCESS_KEY',
       'SECRET_KEY',
+      'SMTP_URL',
     ]);
   });
 

@@ -25,7 +25,8 @@ const LAW: Record<string, string[]> = {
   render: ['egress', 'sharp.ts', 'thread.ts'],
   webhook: ['store', 'egress', 'tracing'],
   capture: ['store', 'artifacts', 'compare', 'egress', 'account', 'render', 'webhook', 'tracing'],
-  http: ['account', 'webhook', 'capture', 'artifacts', 'tracing', 'thread.ts'],
+  watch: ['store', 'artifacts', 'egress', 'account', 'work', 'webhook', 'capture', 'sharp.ts'],
+  http: ['account', 'webhook', 'capture', 'watch', 'artifacts', 'tracing', 'thread.ts'],
 };
 
 /** The folders and files of render/ that each of them may import besides itself, from the lowest to the highest. */
@@ -66,7 +67,10 @@ const FENCES: Record<string, RegExp> = {
   'playwright-core': /^render\//,
   sharp: /^sharp\.ts$/,
   '@blazediff/core': /^compare\//,
-  pdfkit: /^render\//,
+  pdfkit: /^(render|watch)\//,
+  croner: /^watch\//,
+  nodemailer: /^watch\//,
+  diff: /^watch\//,
   'p-queue': /^work\//,
   aws4fetch: /^artifacts\//,
   '@fastify/busboy': /^http\//,

@@ -88,6 +88,7 @@ export function addDoctorCommand(program: Command): void {
       await checkTemporary(),
       ...(await checkStorage(config)),
       ...(await checkTraces()),
+      ...(await checkMailServer(config)),
       checkMachine(config),
     ];
     print(options.json, findings, () => withOwnCommand(findings.map(describeFinding).join('\n')));
@@ -284,6 +285,27 @@ async function checkTraces(): Promise<Finding[]> {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return [fail('Traces', error.message, 'The server does not start with it.')];
+  }
+}
+
+/** Logs in to the SMTP server of watches, if there is one. */
+async function checkMailServer({ smtpUrl, mailFrom }: Config): Promise<Finding[]> {
+  if (smtpUrl === null && mailFrom === null) return [];
+  if (smtpUrl === null || mailFrom === null)
+    return [fail('mail', 'watches cannot send mail', `Set ${smtpUrl === null ? 'STILLFRAME_SMTP_URL' : 'STILLFRAME_MAIL_FROM'} as well.`)];
+  const { host } = new URL(smtpUrl);
+  try {
+    const { checkMail } = await import('../watch/mail.js');
+    await checkMail({ smtpUrl });
+    return [ok('mail', `${host} accepts mail from ${mailFrom}`)];
+  } catch (error) {
+    return [
+      fail(
+        'mail',
+        `${host}: ${(error as Error).message}`,
+        'Check STILLFRAME_SMTP_URL: its scheme (smtp or smtps), host, port, user name and password.',
+      ),
+    ];
   }
 }
 

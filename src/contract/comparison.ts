@@ -1,21 +1,12 @@
 /** POST /v1/compare: its request, and the result (extensions.md, Comparing pictures). */
 import { z } from 'zod';
-import { CaptureError } from './capture-error.js';
 import { captureRequestSchema } from './capture-request.js';
 import { flag, number, text } from './described.js';
 import { limited } from './field-rules.js';
 import { isId } from './ids.js';
 import { URL_MAX_BYTES } from './limits.js';
 import { EXTENSION } from './request-fields.js';
-import {
-  invalidField,
-  invalidRequest,
-  parseFields,
-  parseSubmission,
-  type RequestIssue,
-  type Submission,
-  type SubmissionRules,
-} from './submission.js';
+import { inField, invalidField, parseFields, parseSubmission, type Submission, type SubmissionRules } from './submission.js';
 
 /** An area of a picture, in px from its top left corner. */
 export interface Box {
@@ -200,18 +191,10 @@ const SOURCES = 'must be the id of a job, the `cdn_url` of a picture of this ser
 
 /** A capture for a comparison is a png unless the request says otherwise, since lossy formats differ where the page does not. */
 function readCapture(side: 'before' | 'after', given: Record<string, unknown>, rules: Omit<SubmissionRules, 'forceAsync'>): Submission {
-  try {
+  return inField(side, () => {
     if (given.animate !== undefined) throw invalidField('animate', 'is not possible in a comparison');
     const submission = parseSubmission({ format: 'png', cache_ttl: 0, ...given, sync: true }, { ...rules, forceAsync: false });
     if (/^(pdf|bmp)$/.test(submission.options.format)) throw invalidField('format', 'must be png, jpeg or webp in a comparison');
     return submission;
-  } catch (error) {
-    const issues = error instanceof CaptureError ? (error.details?.issues as RequestIssue[] | undefined) : undefined;
-    if (issues === undefined) throw error;
-    const own = issues.map(({ path, message }) => ({ path: path === '' ? side : `${side}.${path}`, message }));
-    const { code } = error as CaptureError;
-    throw code === 'invalid_request'
-      ? invalidRequest(own)
-      : new CaptureError({ code, message: `\`${own[0]?.path}\` ${own[0]?.message}`, details: { issues: own } });
-  }
+  });
 }

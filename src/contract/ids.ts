@@ -6,6 +6,8 @@ export const ID_PREFIXES = {
   delivery: 'dlv_',
   key: 'key_',
   account: 'acc_',
+  watch: 'wat_',
+  run: 'run_',
 } as const;
 
 /** Crockford's base 32, as used by ULID (github.com/ulid/spec). */

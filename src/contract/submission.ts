@@ -122,6 +122,23 @@ export function invalidField(path: string, message: string): CaptureError {
   return invalidRequest([{ path, message }]);
 }
 
+/**
+ * Reads a capture request that is a field of another request, so that its problems name their place there.
+ * @throws what `read` throws, with `field` before each path
+ */
+export function inField<Value>(field: string, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    const issues = error instanceof CaptureError ? (error.details?.issues as RequestIssue[] | undefined) : undefined;
+    if (issues === undefined) throw error;
+    const own = issues.map(({ path, message }) => ({ path: path === '' ? field : `${field}.${path}`, message }));
+    const { code } = error as CaptureError;
+    if (code === 'invalid_request') throw invalidRequest(own);
+    throw new CaptureError({ code, message: `\`${own[0]?.path}\` ${own[0]?.message}`, details: { issues: own } });
+  }
+}
+
 function toSubmission(wire: WireCaptureRequest, rules: SubmissionRules, body: unknown): Submission {
   const mode: ExecutionMode = rules.forceAsync || !wire.sync ? 'async' : 'sync';
   const asked = toCaptureOptions(wire);

@@ -19,6 +19,7 @@ import type { Submission } from '../contract/submission.js';
 import type { Turns } from '../contract/turns.js';
 import type { Log } from '../log.js';
 import type { SubmissionTrace, Traces } from '../tracing/traces.js';
+import type { Watches } from '../watch/watches.js';
 
 /** A kind of bucket, one per key or address (account/rate-limits.ts). */
 export type RateMeter = Pick<TokenBuckets, 'take' | 'peek'>;
@@ -57,6 +58,8 @@ export interface AppServices {
       who: { principal: Principal; signal: AbortSignal },
     ): Promise<{ comparison: Comparison; artifact: string | null }>;
   };
+  /** The watches, whose code is loaded when it is first asked for. */
+  watches(): Promise<Watches>;
   /** Turns of the threads that read what callers send. */
   threads: Pick<Turns, 'take'>;
   /** Requests with files. */

@@ -23,6 +23,7 @@ import { readWebhook } from './routes/read-webhook.js';
 import { redeliverWebhook } from './routes/redeliver-webhook.js';
 import { renderLink } from './routes/render-link.js';
 import { submitScreenshot } from './routes/submit-screenshot.js';
+import { WATCH_ROUTES } from './routes/watches.js';
 import { serveConsole } from './serve-console.js';
 
 /** All routes. Needs Node's request and response objects besides the web ones: serve it with `startHttp`. */
@@ -33,17 +34,24 @@ export function createApp(services: AppServices): Hono<AppEnv> {
   app.notFound((c) => answerError(services, c.var.exchange, notFound('No such path')));
   const { servesApi, compatibleApis } = services.config;
   const routes = servesApi ? [...ROUTES, ...compatibleRoutes(compatibleApis)] : ROUTES.filter(({ onEveryServer }) => onEveryServer);
-  for (const { method, path, access, before, refuse, handle } of routes) {
+  for (const path of new Set(routes.map((route) => route.path))) {
+    const here = routes.filter((route) => route.path === path);
+    const refuse = here[0]?.refuse;
     app.use(path, async (c, next) => {
       c.var.exchange.route = path;
       try {
-        refuseOtherMethods(c, [method]);
+        refuseOtherMethods(
+          c,
+          here.map(({ method }) => method),
+        );
       } catch (thrown) {
         if (refuse === undefined) throw thrown;
         return refuse(services, c, thrown);
       }
       return await next();
     });
+  }
+  for (const { method, path, access, before, handle } of routes) {
     if (before !== undefined) app.on(method, path, before(services));
     if (access !== null) app.on(method, path, guard(services, access));
     app.on(method, path, handle(services));
@@ -64,6 +72,7 @@ export const API: readonly Route[] = [
   readRequest,
   readWebhook,
   redeliverWebhook,
+  ...WATCH_ROUTES,
   readHealth,
   readLiveness,
 ];

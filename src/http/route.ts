@@ -6,7 +6,7 @@ import type { Protection } from './guard.js';
 /** Facts about an operation that the OpenAPI document needs beyond the other fields of its route (scripts/openapi.ts). */
 export interface Description {
   operationId: string;
-  tags: ('captures' | 'jobs' | 'webhooks' | 'service')[];
+  tags: ('captures' | 'jobs' | 'webhooks' | 'watches' | 'service')[];
   summary: string;
   description?: string;
   params?: z.ZodObject;
@@ -41,7 +41,7 @@ export interface Answer {
 
 /** An endpoint: one method at one path. */
 export interface Route {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** With the parameters as `:id`. */
   path: string;
   /** The scope that its API key needs, and the bucket that a request takes from; null: no key. */

@@ -23,6 +23,18 @@ export class Metrics {
     labelNames: ['state'],
     registers: [this.#registry],
   });
+  readonly #watchRuns = new Counter({
+    name: 'stillframe_watch_runs_total',
+    help: 'Ended runs of watches by state.',
+    labelNames: ['state'],
+    registers: [this.#registry],
+  });
+  readonly #watchMessages = new Counter({
+    name: 'stillframe_watch_messages_total',
+    help: 'Attempts to send messages of watches by kind and outcome.',
+    labelNames: ['kind', 'outcome'],
+    registers: [this.#registry],
+  });
   readonly #stages = new Histogram({
     name: 'stillframe_capture_stage_seconds',
     help: 'Capture time by stage.',
@@ -48,6 +60,14 @@ export class Metrics {
 
   countJob(state: 'completed' | 'failed'): void {
     this.#jobs.inc({ state });
+  }
+
+  countWatchRun(state: string): void {
+    this.#watchRuns.inc({ state });
+  }
+
+  countWatchMessage(kind: string, outcome: string): void {
+    this.#watchMessages.inc({ kind, outcome });
   }
 
   /** @param timings ms by stage */

@@ -28,6 +28,7 @@ import { builtFile, packageVersion } from '../package-files.js';
 import { EncodeQueue } from '../render/memory.js';
 import type { ClaimedJob, DueDelivery, EndedJob, NodeFacts } from '../store/store.js';
 import type { TracingConfig } from '../tracing-config.js';
+import type { WatchesOptions } from '../watch/open-watches.js';
 import { uploadPicture } from '../webhook/upload-picture.js';
 import type { Loop } from '../work/loop.js';
 import { type Foundations, openFoundations } from './foundations.js';
@@ -38,6 +39,7 @@ import { Metrics } from './metrics.js';
 import { RecentHealth, RecentTimings } from './recent.js';
 import { Renderer } from './renderer.js';
 import { announceServer } from './server-file.js';
+import { WatchKeeper } from './watch-keeper.js';
 
 /** How soon a server that starts or ends changes the parts of the others. */
 const RATES_POLL_MS = 5_000;
@@ -114,6 +116,9 @@ export class Service implements AsyncDisposable {
   private stopping: Promise<void> | null = null;
   private readonly health: RecentHealth;
   private housekeeping: Housekeeping | null = null;
+  private readonly watches: WatchKeeper;
+  /** Filled in by `makeServices`. */
+  private services: AppServices | null = null;
   /** Timers that follow the other servers. */
   private readonly following: NodeJS.Timeout[] = [];
   private polling: Promise<void> | null = null;
@@ -132,6 +137,7 @@ export class Service implements AsyncDisposable {
     this.health = this.makeHealth();
     this.jobs = this.makeJobLoop();
     this.deliveries = this.makeDeliveryLoop();
+    this.watches = this.makeWatchKeeper();
   }
 
   /**
@@ -175,6 +181,7 @@ export class Service implements AsyncDisposable {
     void artifacts.isReady();
     await recoverLeases(this.recoverDeps(), { starting: true });
     const services = this.makeServices();
+    this.services = services;
     const { host, port } = this.config;
     // Each connection may take another descriptor, for the file that it reads; captures have the rest.
     const maxConnections = Math.floor(((await readDescriptors())?.limit ?? Number.POSITIVE_INFINITY) / 4);
@@ -189,6 +196,7 @@ export class Service implements AsyncDisposable {
     this.ready = Promise.all([opened, this.hasRole('api') ? loadRoutes(services) : null]).then(() => undefined);
     this.ready.catch(() => undefined);
     this.housekeeping = this.startHousekeeping();
+    this.watches.start();
   }
 
   private async openForCaptures(parts: ServiceParts): Promise<void> {
@@ -218,8 +226,10 @@ export class Service implements AsyncDisposable {
     store.watch((event) => {
       if (event.kind === 'queued') this.jobs.wake();
       else if (event.kind === 'due') this.deliveries.wake();
-      else if (event.kind === 'ended') this.signals.announce(event.jobId);
-      else if (event.kind === 'node_lost') this.housekeeping?.recoverNow();
+      else if (event.kind === 'ended') {
+        this.signals.announce(event.jobId);
+        this.watches.wake();
+      } else if (event.kind === 'node_lost') this.housekeeping?.recoverNow();
       else this.catchUp();
     });
     if (!store.shared) return;
@@ -333,6 +343,7 @@ export class Service implements AsyncDisposable {
       metrics: async () => metrics.text(await health.ask()),
       timingsOf: (jobId) => timings.of(jobId),
       observe: (answer) => metrics.countAnswer(answer),
+      watches: async () => (await this.watches.open()).watches,
       ...(config.console === 'off' ? {} : { console: this.makeConsoleServices((name) => thumbnails.of(name)) }),
       draining: () => this.draining,
       handsOver: () => this.handsOver,
@@ -371,6 +382,54 @@ export class Service implements AsyncDisposable {
     };
   }
 
+  private makeWatchKeeper(): WatchKeeper {
+    const { log } = this;
+    const { store } = this.foundations;
+    return new WatchKeeper({ store, shared: store.shared, options: () => this.watchesOptions(), log, onError: this.onLoopError });
+  }
+
+  private watchesOptions(): WatchesOptions {
+    const { config, log, places, services, metrics, shutdown, onLoopError: onError } = this;
+    const { store, egress, clock } = this.foundations;
+    if (services === null) throw new Error('watches were asked for before the start');
+    const { now } = clock;
+    const { webhookAllow, tolerate, allowInsecureTls, mp4 } = services.config;
+    const rules = { webhookAllow, tolerate, allowInsecureTls, mp4 };
+    const uploads = { egress, allowedOrigins: webhookAllow, version: packageVersion(), log };
+    const { smtpUrl, mailFrom } = config;
+    return {
+      api: { ...{ store, egress, rules, places, now }, minimumMs: config.watchMinInterval * 1_000, max: config.watchesMax },
+      runs: {
+        ...{ store, rules, log, now },
+        submit: services.submit,
+        comparisons: services.comparisons,
+        runsAtOnce: () => this.watchRunsAtOnce(),
+        onRunEnded: ({ state }) => metrics.countWatchRun(state),
+      },
+      messages: {
+        ...{ store, egress, places, log, now, wallNow: store.now, random: Math.random, version: packageVersion() },
+        ...{ allowedOrigins: webhookAllow, backoffMs: config.webhookBackoffMs, timeoutMs: config.webhookTimeoutMs },
+        maxAttempts: config.webhookAttempts,
+        openPicture: services.openPicture,
+        upload: (order, signal) => uploadPicture(uploads, order, signal),
+      },
+      mail: smtpUrl === null || mailFrom === null ? null : { smtpUrl, mailFrom },
+      roles: { runs: this.hasRole('capture'), messages: this.hasRole('webhook') },
+      shared: store.shared,
+      onMessage: (outcome, kind) => metrics.countWatchMessage(kind, outcome),
+      shutdown: shutdown.signal,
+      onError,
+    };
+  }
+
+  /** A quarter of the captures of all servers, so that watches leave room for those that somebody waits for. */
+  private async watchRunsAtOnce(): Promise<number> {
+    const { store } = this.foundations;
+    const nodes = store.shared ? await store.nodes() : [];
+    const all = nodes.filter(({ facts }) => facts.roles.includes('capture')).reduce((sum, { facts }) => sum + facts.concurrency, 0);
+    return Math.max(1, Math.floor(Math.max(all, this.config.concurrency) / 4));
+  }
+
   private makeHealth(): RecentHealth {
     const { store, artifacts } = this.foundations;
     return new RecentHealth({
@@ -398,6 +457,7 @@ export class Service implements AsyncDisposable {
     this.heap.captureEnded();
     if (job.hasWebhook) this.deliveries.wake();
     this.jobs.wake();
+    this.watches.wake();
   }
 
   /** Logs a job that the cache has answered. */
@@ -476,13 +536,14 @@ export class Service implements AsyncDisposable {
     this.housekeeping?.pause();
     for (const timer of this.following) clearInterval(timer);
     this.heap[Symbol.dispose]();
-    await Promise.all([this.jobs.drain(DRAIN_MS), this.deliveries.drain(DRAIN_MS)]);
+    await Promise.all([this.jobs.drain(DRAIN_MS), this.deliveries.drain(DRAIN_MS), this.watches.drain(DRAIN_MS)]);
     // Anyone who still waits is waiting for a job that stays queued.
     this.signals.close();
     this.shutdown.abort(new Error('the server is shutting down'));
     await Promise.all([
       this.jobs[Symbol.asyncDispose](),
       this.deliveries[Symbol.asyncDispose](),
+      this.watches[Symbol.asyncDispose](),
       this.housekeeping?.[Symbol.asyncDispose](),
     ]);
     await this.http?.stop(LAST_ANSWERS_MS);

@@ -1,9 +1,10 @@
 /** Accounts, their keys, and access to the console, for both engines. */
 import { hashApiKey } from '../contract/api-key.js';
 import { newId } from '../contract/ids.js';
-import type { KeyRow, Queries, SecretRow } from './rows.js';
+import type { KeyRow, Queries, RunTogether, SecretRow, Statement } from './rows.js';
 import type { Account, AccountStore, ApiKey, ConsoleGrant, ConsoleStore, JobCounts, KeyStore, NewKey } from './store.js';
 import { markOf, placeOf, type Vault } from './vault.js';
+import { renewWatches } from './watches.js';
 
 /** Minimum length of a prefix. Shorter ones could match another account's key (`sf_live_` alone has 8 characters). */
 const REVOKE_PREFIX_MIN_CHARS = 12;
@@ -115,6 +116,7 @@ export async function renewKey(queries: Queries, vault: Vault): Promise<void> {
       ...[row.keyId, again(row.secret), again(row.previous), row.secret],
     ]);
   }
+  await renewWatches(queries, vault);
   await queries.run(`UPDATE marks SET value = $1 WHERE name = 'vault'`, [markOf(vault)]);
 }
 
@@ -122,11 +124,6 @@ export async function renewKey(queries: Queries, vault: Vault): Promise<void> {
 const KEPT = { link: 20, session: 100 } as const;
 /** More than there are: SQLite has no OFFSET without a LIMIT. */
 const ALL = 1_000_000;
-
-type Statement = readonly [text: string, values: readonly unknown[]];
-
-/** Runs statements as one transaction. @returns for each the number of rows that it changed */
-export type RunTogether = (statements: readonly Statement[]) => Promise<number[]>;
 
 /** Links and sessions of the console, for both engines. */
 export function consoleSteps(queries: Queries, runTogether: RunTogether): ConsoleStore {

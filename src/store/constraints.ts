@@ -13,6 +13,16 @@ export const VALUES = {
   reservations: { state: ['pending', 'settled', 'released'] },
   deliveries: { event: ['capture.completed', 'capture.failed'], state: ['pending', 'delivered', 'failed'] },
   console_access: { kind: ['link', 'session'] },
+  watches: { alarm: ['failed', 'skipped'] },
+  watch_runs: {
+    cause: ['schedule', 'request'],
+    state: ['queued', 'running', 'unchanged', 'changed', 'reported', 'failed', 'skipped'],
+  },
+  watch_messages: {
+    kind: ['webhook', 'email', 'slack', 'upload'],
+    event: ['watch.changed', 'watch.report', 'watch.failed', 'watch.recovered'],
+    state: ['pending', 'delivered', 'failed'],
+  },
 } as const;
 
 /** Conditions, by table and name. */
@@ -43,6 +53,12 @@ const RULES = {
   },
   console_access: {},
   queue: { one_row: 'id = 1' },
+  watches: {},
+  watch_runs: {
+    ended_at: "(ended_at IS NULL) = (state IN ('queued', 'running'))",
+    awake: '(wake_at IS NULL) = (ended_at IS NOT NULL)',
+  },
+  watch_messages: { due: "(due_at IS NOT NULL) = (state = 'pending')" },
 };
 
 /** Returns the names and conditions of the constraints that a table has in both engines. */

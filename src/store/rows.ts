@@ -167,6 +167,11 @@ export interface Queries {
   run(text: string, values?: readonly unknown[]): Promise<number>;
 }
 
+export type Statement = readonly [text: string, values: readonly unknown[]];
+
+/** Runs statements as one transaction. @returns for each the number of rows that it changed */
+export type RunTogether = (statements: readonly Statement[]) => Promise<number[]>;
+
 const fieldNames = new Map<string, string>();
 
 /** Names the columns of a row as fields. */

@@ -10,6 +10,16 @@ import type { CaptureOptions, ExecutionMode, WebhookOptions } from '../contract/
 import type { DeliveryStatus } from '../contract/delivery.js';
 import type { JobSnapshot, JobState, StoredJobState } from '../contract/job.js';
 import type { KeptClock } from '../contract/kept-clock.js';
+import type {
+  RunData,
+  RunState,
+  Schedule,
+  Watch,
+  WatchDefinition,
+  WatchEvent,
+  WatchMessage,
+  WatchRun,
+} from '../contract/watch.js';
 
 export interface Account {
   id: string;
@@ -502,6 +512,102 @@ export interface BackedUp {
   artifacts: Pick<ArtifactRow, 'name' | 'bytes'>[];
 }
 
+/** What decides when a watch is due. */
+export interface WatchTimes {
+  schedule: Schedule;
+  startsAt: number | null;
+  endsAt: number | null;
+  createdAt: number;
+}
+
+/** A watch whose time has come, or whose next time is to be found anew. */
+export interface DueWatch extends WatchTimes {
+  id: string;
+  nextAt: number;
+}
+
+/** Identifies one claim of a run or message. A step for a claim that has been lost changes nothing and reports that. */
+export interface HeldWork {
+  id: string;
+  claim: string;
+}
+
+export interface EndedRun {
+  state: Exclude<RunState, 'queued' | 'running'>;
+  share: number | null;
+  /** Names of artifacts, which are kept as long as the run. */
+  picture: string | null;
+  changes: string | null;
+  data: RunData | null;
+  error: StoredError | null;
+  /** The watch after the run. */
+  failures: number;
+  alarm: Watch['alarm'];
+  /** Whether the next run is compared with this one. */
+  isPrevious: boolean;
+  /** What is told of it, to every send. */
+  tells: WatchEvent[];
+}
+
+export interface WatchStore {
+  /** @returns false if the account has `max` watches */
+  insertWatch(watch: Watch, max: number): Promise<boolean>;
+  findWatch(id: string): Promise<Watch | null>;
+  /** Lists watches, newest first: those of a key, or all. */
+  listWatches(page: { keyId: string | null; before: string | null; limit: number }): Promise<Watch[]>;
+  /** Replaces the definition of a watch. @returns false if it has changed since it was read */
+  updateWatch(watch: Pick<Watch, 'id' | 'updatedAt' | 'nextAt'> & { definition: WatchDefinition }, readAt: number): Promise<boolean>;
+  /** Removes a watch with its runs, whose pictures then expire like every other. */
+  deleteWatch(id: string): Promise<boolean>;
+  anyWatch(): Promise<boolean>;
+  /** Lists watches that are due, or all that have a next time after `after`, in the order of their ids. */
+  dueWatches(now: number, limit: number): Promise<DueWatch[]>;
+  scheduledWatches(page: { after: string; limit: number }): Promise<DueWatch[]>;
+  /** Moves the next time of a watch, if it is still `nextAt`. */
+  reschedule(watch: Pick<DueWatch, 'id' | 'nextAt'>, nextAt: number | null): Promise<void>;
+  /**
+   * Starts the run of a due time, once whoever asks: `nextAt` moves in the same transaction. If the run before has not ended, the run is
+   * skipped with `overlap`.
+   */
+  fire(
+    watch: Pick<DueWatch, 'id' | 'nextAt'>,
+    fired: { runId: string; nextAt: number | null; now: number; overlap: StoredError },
+  ): Promise<void>;
+  /** Starts a run on request. @returns it, or the one that has not ended */
+  requestRun(run: { id: string; watchId: string; now: number }): Promise<WatchRun | null>;
+  findRun(id: string): Promise<WatchRun | null>;
+  /** Lists the runs of a watch, newest first, without their texts. */
+  listRuns(page: { watchId: string; before: string | null; limit: number }): Promise<WatchRun[]>;
+  lastRuns(watchIds: readonly string[]): Promise<WatchRun[]>;
+  /** Claims a submitted run whose job has ended, or whose time has come. */
+  claimRunning(claim: string, now: number, leaseMs: number): Promise<WatchRun | null>;
+  /** Accounts with queued runs that are due, and the number of submitted runs of all. */
+  queuedRuns(now: number): Promise<{ accounts: string[]; running: number }>;
+  claimQueued(accountId: string, claim: string, now: number, leaseMs: number): Promise<WatchRun | null>;
+  /** Ends a claim without ending the run. @returns false if the claim was lost */
+  releaseRun(held: HeldWork, run: Pick<WatchRun, 'state' | 'attempt' | 'jobId' | 'startedAt'> & { wakeAt: number }): Promise<boolean>;
+  /** Ends a run in ONE transaction: run, watch, pictures, messages, and runs that are no longer kept. @returns false if the claim was lost */
+  endRun(held: HeldWork, watch: Watch, ended: EndedRun, now: number): Promise<boolean>;
+  /** Deletes runs that are older than their watch keeps them. */
+  pruneRuns(now: number, limit: number): Promise<number>;
+  approveRun(watchId: string, runId: string): Promise<boolean>;
+  messagesOf(runId: string): Promise<WatchMessage[]>;
+  /** Accounts with messages that are due. */
+  dueMessages(now: number): Promise<string[]>;
+  claimMessage(accountId: string, claim: string, now: number, leaseMs: number): Promise<WatchMessage | null>;
+  recordMessage(held: HeldWork, outcome: AttemptOutcome, now: number): Promise<boolean>;
+  /** Sends the messages of a run that have ended again. @returns their number */
+  redeliverMessages(runId: string, now: number): Promise<number>;
+  /** Frees what a former process of a store that is not shared had claimed. */
+  freeWatchClaims(now: number): Promise<void>;
+  /** When the next run, and when the next message is due; null if none is. */
+  nextRunDueAt(): Promise<number | null>;
+  nextMessageDueAt(): Promise<number | null>;
+  /** Signs a text for a link; `isLinkSigned` tells whether a signature is that of any key. */
+  signLink(text: string): string;
+  isLinkSigned(text: string, signature: string): boolean;
+}
+
 /** A notification between servers that share a store: a hint to look again, which may be lost. */
 export type StoreEvent =
   /** A job can be claimed. */
@@ -576,4 +682,4 @@ export interface EngineStore extends AsyncDisposable {
   backup(file: string): Promise<BackedUp>;
 }
 
-export interface Store extends AccountStore, KeyStore, JobStore, DeliveryStore, RetentionStore, ConsoleStore, EngineStore {}
+export interface Store extends AccountStore, KeyStore, JobStore, DeliveryStore, RetentionStore, ConsoleStore, WatchStore, EngineStore {}

@@ -20,13 +20,14 @@ export interface Vault {
   matches(purpose: DigestPurpose, text: string, digest: string): boolean;
 }
 
-type DigestPurpose = 'identity' | 'cache' | 'check';
+type DigestPurpose = 'identity' | 'cache' | 'check' | 'link';
 
 /** The places of the texts that the store encrypts. */
 export const placeOf = {
   order: (jobId: string) => `order:${jobId}`,
   webhook: (jobId: string) => `webhook:${jobId}`,
   signing: (keyId: string) => `signing:${keyId}`,
+  watch: (watchId: string) => `watch:${watchId}`,
 };
 
 /** Decrypts like `open`; null if that is impossible (another key, or a damaged row). */

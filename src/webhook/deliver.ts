@@ -8,7 +8,7 @@ import { notPublic } from '../contract/capture-error.js';
 import { toWebhookPayload } from '../contract/delivery.js';
 import type { PublicPlaces } from '../contract/job.js';
 import { webhookUrlProblem } from '../contract/read-url.js';
-import { type Egress, EgressRefused, type PublicResponse } from '../egress/egress.js';
+import { type Egress, EgressRefused, type PublicResponse, type Requester } from '../egress/egress.js';
 import type { Log } from '../log.js';
 import type { AttemptOutcome, DeliveryStore, DueDelivery } from '../store/store.js';
 import type { Traces } from '../tracing/traces.js';
@@ -93,49 +93,64 @@ interface Sending {
   traceparent: string | null;
 }
 
-async function attempt(deps: DeliverDeps, due: DueDelivery, sending: Sending): Promise<AttemptOutcome | null> {
+async function attempt(deps: DeliverDeps, due: DueDelivery, { signal, traceparent }: Sending): Promise<AttemptOutcome | null> {
+  const body = JSON.stringify(toWebhookPayload(due.job, due, deps.places));
+  const headers = {
+    ...(traceparent === null ? {} : { traceparent }),
+    [SIGNATURE_HEADER]: sign(due.secret, body, (deps.wallNow ?? deps.now)()),
+  };
+  const { url, attempt: nth, maxAttempts, deliveryId, job } = due;
+  const requester = { job_id: job.id, account: job.accountId };
+  return await attemptPost(deps, { url, body, headers, attempt: nth, maxAttempts, deliveryId, requester }, signal);
+}
+
+/** JSON for a receiver, and which attempt it is. */
+export interface Post extends Pick<DueDelivery, 'url' | 'attempt' | 'maxAttempts' | 'deliveryId'> {
+  body: string;
+  headers: Record<string, string>;
+  requester: Requester;
+}
+
+export type PostDeps = Pick<DeliverDeps, 'egress' | 'allowedOrigins' | 'backoffMs' | 'timeoutMs' | 'version' | 'now' | 'random' | 'log'>;
+
+/** Makes one attempt. @returns its outcome by the rules of interface.md, Webhook delivery states; null if `signal` aborted it */
+export async function attemptPost(deps: PostDeps, post: Post, signal: AbortSignal): Promise<AttemptOutcome | null> {
   // The operator may have removed an allowed origin since the submission.
-  const problem = webhookUrlProblem(due.url, deps.allowedOrigins);
+  const problem = webhookUrlProblem(post.url, deps.allowedOrigins);
   if (problem !== null) return { kind: 'failed', status: null, error: `The webhook's address ${problem}.` };
   try {
-    return outcomeOf(deps, due, await post(deps, due, sending));
+    const response = await deps.egress.fetch({
+      url: post.url,
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        // The body is ignored, so it need not be compressed.
+        'accept-encoding': 'identity',
+        'user-agent': `stillframe/${deps.version}`,
+        ...post.headers,
+      },
+      body: post.body,
+      timeoutMs: deps.timeoutMs,
+      maxBytes: ANSWER_LIMIT_BYTES,
+      via: null,
+      allowedOrigins: deps.allowedOrigins,
+      signal,
+      requester: post.requester,
+    });
+    return outcomeOf(deps, post, response);
   } catch (error) {
-    if (sending.signal.aborted) return null;
-    deps.log.warn({ err: error, delivery_id: due.deliveryId, job_id: due.jobId }, 'webhook delivery attempt failed');
-    return retryOrFail(deps, due, { status: null, error: transportProblem(error, due.url), waitMs: 0 });
+    if (signal.aborted) return null;
+    deps.log.warn({ err: error, delivery_id: post.deliveryId, ...post.requester }, 'webhook delivery attempt failed');
+    return retryOrFail(deps, post, { status: null, error: transportProblem(error, post.url), waitMs: 0 });
   }
 }
 
-function post(deps: DeliverDeps, due: DueDelivery, { signal, traceparent }: Sending): Promise<PublicResponse> {
-  const body = JSON.stringify(toWebhookPayload(due.job, due, deps.places));
-  return deps.egress.fetch({
-    url: due.url,
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      // The body is ignored, so it need not be compressed.
-      'accept-encoding': 'identity',
-      'user-agent': `stillframe/${deps.version}`,
-      ...(traceparent === null ? {} : { traceparent }),
-      [SIGNATURE_HEADER]: sign(due.secret, body, (deps.wallNow ?? deps.now)()),
-    },
-    body,
-    timeoutMs: deps.timeoutMs,
-    maxBytes: ANSWER_LIMIT_BYTES,
-    via: null,
-    allowedOrigins: deps.allowedOrigins,
-    signal,
-    requester: { job_id: due.job.id, account: due.job.accountId },
-  });
-}
-
-/** Decides the outcome by interface.md, Webhook delivery states. */
-function outcomeOf(deps: DeliverDeps, due: DueDelivery, response: PublicResponse): AttemptOutcome {
+function outcomeOf(deps: PostDeps, post: Post, response: PublicResponse): AttemptOutcome {
   const { status } = response;
   if (status >= 200 && status <= 299) return { kind: 'delivered', status };
   const error = answerProblem(status);
   if (isWorthRetrying(status)) {
-    return retryOrFail(deps, due, { status, error, waitMs: retryAfterMs(response.headers.get('retry-after'), deps.now()) });
+    return retryOrFail(deps, post, { status, error, waitMs: retryAfterMs(response.headers.get('retry-after'), deps.now()) });
   }
   return { kind: 'failed', status, error };
 }
@@ -157,7 +172,12 @@ interface FailedAttempt {
   waitMs: number;
 }
 
-function retryOrFail(deps: DeliverDeps, due: DueDelivery, failure: FailedAttempt): AttemptOutcome {
+/** Decides what follows an attempt that may succeed later. */
+export function retryOrFail(
+  deps: Pick<DeliverDeps, 'backoffMs' | 'now' | 'random'>,
+  due: Pick<DueDelivery, 'attempt' | 'maxAttempts'>,
+  failure: FailedAttempt,
+): AttemptOutcome {
   const { status, error } = failure;
   if (due.attempt >= due.maxAttempts) return { kind: 'failed', status, error };
   const base = deps.backoffMs[Math.min(due.attempt, deps.backoffMs.length) - 1] ?? 0;

@@ -155,6 +155,7 @@ export function fakeServices({ store, ...changes }: FakeChanges = {}): FakeServi
     },
     waitForJob: async (job) => job,
     onDeliveryDue: () => undefined,
+    watches: () => Promise.reject(new Error('there are no watches here')),
     now: () => Date.now(),
     openPicture: async (name) => {
       if (services.gone.has(name)) return 'deleted';

@@ -5,11 +5,13 @@
 import { LRUCache } from 'lru-cache';
 import { CaptureError } from '../../contract/capture-error.js';
 import type { Log } from '../../log.js';
-import { consoleSteps, type RunTogether, renewKey } from '../accounts.js';
+import { consoleSteps, renewKey } from '../accounts.js';
 import { type JobLookUps, jobLookUps } from '../job-look-ups.js';
+import type { RunTogether } from '../rows.js';
 import type { Claim, DeliveryStore, EndedJob, EngineStore, JobStore, NodeFacts, Store } from '../store.js';
 import { StoreError } from '../store-error.js';
 import { markOf, openOrders, recognises, type Vault, vaultOf } from '../vault.js';
+import { watchSteps } from '../watches.js';
 import { accept, cachedArtifacts, findLinkAnswer } from './accept.js';
 import { Batch } from './batch.js';
 import { type Database, migrate, openDatabase } from './connect.js';
@@ -97,6 +99,7 @@ async function open(options: PostgresStoreOptions): Promise<Store> {
       ...deliverySteps(engine),
       ...retentionSteps(database),
       ...consoleSteps(database, togetherIn(database)),
+      ...watchSteps(database, vault, togetherIn(database)),
       ...engineSteps(engine, node),
     };
   } catch (error) {

@@ -96,7 +96,7 @@ async function expireArtifacts(database: Database, rules: Expiry): Promise<strin
 
 async function expireOld(database: Database, { before, now }: Expiry, limit: number): Promise<string[]> {
   const old = await database.all<{ name: string }>(
-    'SELECT name FROM artifacts WHERE gone_at IS NULL AND created_at < $1 ORDER BY created_at, name LIMIT $2',
+    `SELECT name FROM artifacts WHERE gone_at IS NULL AND watch_run IS NULL AND created_at < $1 ORDER BY created_at, name LIMIT $2`,
     [before, limit],
   );
   const names = old.map((row) => row.name);

@@ -10,6 +10,7 @@ import {
   boolean,
   check,
   customType,
+  doublePrecision,
   index,
   integer,
   jsonb,
@@ -84,10 +85,12 @@ export const artifacts = pgTable(
     accountId: ofAccount(),
     data: text().notNull(),
     firstName: text().references((): AnyPgColumn => artifacts.name, { onDelete: 'cascade' }),
+    watchRun: text().references((): AnyPgColumn => watchRuns.id, { onDelete: 'set null' }),
   },
   (t) => [
     ...checks('artifacts'),
-    index('artifacts_oldest').on(t.createdAt).where(sql`gone_at IS NULL`),
+    index('artifacts_expiring').on(t.createdAt).where(sql`gone_at IS NULL AND watch_run IS NULL`),
+    index('artifacts_of_run').on(t.watchRun).where(sql`watch_run IS NOT NULL`),
     index('artifacts_of_account').on(t.accountId, t.createdAt).where(sql`gone_at IS NULL`),
     index('artifacts_further').on(t.firstName).where(sql`first_name IS NOT NULL`),
   ],
@@ -329,4 +332,98 @@ export const consoleAccess = pgTable(
     expiresAt: int8().notNull(),
   },
   () => checks('console_access'),
+);
+
+export const watches = pgTable(
+  'watches',
+  {
+    id: text().primaryKey(),
+    accountId: ofAccount(),
+    keyId: text()
+      .notNull()
+      .references(() => apiKeys.id),
+    sealed: bytea().notNull(),
+    schedule: text().notNull(),
+    keepRuns: integer().notNull(),
+    keepDays: integer().notNull(),
+    nextAt: int8(),
+    createdAt: int8().notNull(),
+    updatedAt: int8().notNull(),
+    failures: integer().notNull().default(0),
+    alarm: text({ enum: VALUES.watches.alarm }),
+    previousRun: text(),
+    approvedRun: text(),
+  },
+  (t) => [
+    ...checks('watches'),
+    index('watches_due').on(t.nextAt).where(sql`next_at IS NOT NULL`),
+    index('watches_of_key').on(t.keyId, t.id),
+    index('watches_of_account').on(t.accountId),
+  ],
+);
+
+export const watchRuns = pgTable(
+  'watch_runs',
+  {
+    id: text().primaryKey(),
+    watchId: text()
+      .notNull()
+      .references((): AnyPgColumn => watches.id, { onDelete: 'cascade' }),
+    accountId: text().notNull(),
+    dueAt: int8().notNull(),
+    cause: text({ enum: VALUES.watch_runs.cause }).notNull(),
+    state: text({ enum: VALUES.watch_runs.state }).notNull(),
+    attempt: integer().notNull(),
+    jobId: text(),
+    wakeAt: int8(),
+    claim: text(),
+    startedAt: int8(),
+    endedAt: int8(),
+    share: doublePrecision(),
+    picture: text(),
+    changes: text(),
+    data: text(),
+    error: text(),
+  },
+  (t) => [
+    ...checks('watch_runs'),
+    uniqueIndex('watch_runs_due').on(t.watchId, t.dueAt),
+    uniqueIndex('watch_runs_unfinished').on(t.watchId).where(sql`ended_at IS NULL`),
+    index('watch_runs_of_watch').on(t.watchId, t.id),
+    index('watch_runs_queued').on(t.accountId, t.wakeAt).where(sql`state = 'queued'`),
+    index('watch_runs_running').on(t.wakeAt).where(sql`state = 'running'`),
+    index('watch_runs_awake').on(t.wakeAt).where(sql`wake_at IS NOT NULL`),
+    index('watch_runs_ended').on(t.endedAt).where(sql`ended_at IS NOT NULL`),
+  ],
+);
+
+export const watchMessages = pgTable(
+  'watch_messages',
+  {
+    id: text().primaryKey(),
+    watchId: text().notNull(),
+    runId: text()
+      .notNull()
+      .references(() => watchRuns.id, { onDelete: 'cascade' }),
+    accountId: text().notNull(),
+    target: integer().notNull(),
+    recipient: integer().notNull(),
+    kind: text({ enum: VALUES.watch_messages.kind }).notNull(),
+    event: text({ enum: VALUES.watch_messages.event }).notNull(),
+    state: text({ enum: VALUES.watch_messages.state }).notNull().default('pending'),
+    attempts: integer().notNull().default(0),
+    generation: integer().notNull().default(1),
+    dueAt: int8(),
+    claim: text(),
+    lastStatus: integer(),
+    lastError: text(),
+    lastAttemptAt: int8(),
+    deliveredAt: int8(),
+  },
+  (t) => [
+    ...checks('watch_messages'),
+    uniqueIndex('watch_messages_once').on(t.runId, t.event, t.target, t.recipient),
+    index('watch_messages_due').on(t.accountId, t.dueAt).where(sql`due_at IS NOT NULL`),
+    index('watch_messages_next').on(t.dueAt).where(sql`due_at IS NOT NULL`),
+  ],
 );

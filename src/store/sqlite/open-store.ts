@@ -10,7 +10,7 @@ import { periodOf } from '../../contract/pricing.js';
 import type { Log } from '../../log.js';
 import { ANY_KEY, accountSteps, consoleSteps, INSERT_KEY, keySteps, keyValues, renewKey, toJobCounts } from '../accounts.js';
 import { type JobLookUps, jobLookUps } from '../job-look-ups.js';
-import { FOUND_JOB, type FoundJob, IS_HELD, ownData, type Queries } from '../rows.js';
+import { FOUND_JOB, type FoundJob, IS_HELD, ownData, type Queries, type RunTogether } from '../rows.js';
 import { toProgress } from '../rules/jobs.js';
 import { ANNOUNCE_FILES, DUE_REMOVALS, dueValues, RECORDED_FILES } from '../rules/retention.js';
 import type {
@@ -27,6 +27,7 @@ import type {
 } from '../store.js';
 import { StoreError } from '../store-error.js';
 import { markOf, openOrders, recognises, type Vault, vaultOf } from '../vault.js';
+import { watchSteps } from '../watches.js';
 import { accept, cachedArtifacts, findJob, findLinkAnswer } from './accept.js';
 import { Checkpoints } from './checkpoints.js';
 import { connect, DATABASE_FILE, type Db, guardOpening, startRunning } from './connect.js';
@@ -102,11 +103,13 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const writer = new Writer(connection, logSync, integrity);
     const engine = { connection, vault, writer, ...readers(logSync, integrity) };
     const queries = queriesOf(engine);
+    const together: RunTogether = (statements) => writer.run(() => statements.map(([text, values]) => connection.run(text, values)));
     if (isFormer) await renewKey(queries, vault);
     return {
       ...accountSteps(queries),
       ...keySteps(queries, vault),
-      ...consoleSteps(queries, (statements) => writer.run(() => statements.map(([text, values]) => connection.run(text, values)))),
+      ...consoleSteps(queries, together),
+      ...watchSteps(queriesOf({ ...engine, read: engine.readDurable }), vault, together),
       ...accountSums(engine),
       ...jobSteps(engine),
       ...jobLookUps(queriesOf({ ...engine, read: engine.readDurable }), (seqs) => engine.readDurable(() => jobsBySeqs(connection, seqs))),

@@ -49,7 +49,8 @@ function expireSlice(sql: Sql, rules: Parameters<RetentionStore['expireArtifacts
   let kept = picturesBytes(sql);
   const expired: string[] = [];
   while (expired.length < rules.limit) {
-    const oldest = sql.one<Expirable>(`${EXPIRABLE} ORDER BY created_at LIMIT 1`);
+    // Those of watches are kept as long as their runs.
+    const oldest = sql.one<Expirable>(`${EXPIRABLE} AND watch_run IS NULL ORDER BY created_at LIMIT 1`);
     const isTooOld = oldest !== null && oldest.createdAt < rules.before;
     const next = isTooOld ? oldest : kept > rules.maxBytes ? oldestOfLargest(sql) : null;
     if (next === null) break;

@@ -3,7 +3,7 @@
  * are Unix ms. Triggers (counters, the finality of ended jobs) and the first rows stand at the end of the first migration.
  */
 import { sql } from 'drizzle-orm';
-import { type AnySQLiteColumn, blob, check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { type AnySQLiteColumn, blob, check, index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import { sharedChecks, VALUES } from '../constraints.js';
 
 const checks = (table: Parameters<typeof sharedChecks>[0]) =>
@@ -109,10 +109,13 @@ export const artifacts = sqliteTable(
     data: text().notNull(),
     /** For a further picture of a job: the job's first picture, with which it is kept, deleted and forgotten. */
     firstName: text().references((): AnySQLiteColumn => artifacts.name, { onDelete: 'cascade' }),
+    /** The run of a watch that keeps it, whatever its age. */
+    watchRun: text().references((): AnySQLiteColumn => watchRuns.id, { onDelete: 'set null' }),
   },
   (t) => [
     ...checks('artifacts'),
-    index('artifacts_oldest').on(t.createdAt).where(sql`gone_at IS NULL`),
+    index('artifacts_expiring').on(t.createdAt).where(sql`gone_at IS NULL AND watch_run IS NULL`),
+    index('artifacts_of_run').on(t.watchRun).where(sql`watch_run IS NOT NULL`),
     index('artifacts_of_account').on(t.accountId, t.createdAt).where(sql`gone_at IS NULL`),
     index('artifacts_further').on(t.firstName).where(sql`first_name IS NOT NULL`),
   ],
@@ -356,4 +359,111 @@ export const consoleAccess = sqliteTable(
     expiresAt: integer().notNull(),
   },
   () => checks('console_access'),
+);
+
+/** Watches. `sealed` is the whole definition, encrypted; the other columns are what the schedule and lists need of it. */
+export const watches = sqliteTable(
+  'watches',
+  {
+    id: text().primaryKey(),
+    accountId: ofAccount(),
+    keyId: text()
+      .notNull()
+      .references(() => apiKeys.id),
+    sealed: blob({ mode: 'buffer' }).notNull(),
+    /** What WatchTimes has of it, as JSON. */
+    schedule: text().notNull(),
+    keepRuns: integer().notNull(),
+    keepDays: integer().notNull(),
+    /** When it is due; null if it is not going to be. */
+    nextAt: integer(),
+    createdAt: integer().notNull(),
+    updatedAt: integer().notNull(),
+    /** Failed runs in a row. */
+    failures: integer().notNull().default(0),
+    /** The trouble that has been told. */
+    alarm: text({ enum: VALUES.watches.alarm }),
+    previousRun: text(),
+    approvedRun: text(),
+  },
+  (t) => [
+    ...checks('watches'),
+    index('watches_due').on(t.nextAt).where(sql`next_at IS NOT NULL`),
+    index('watches_of_key').on(t.keyId, t.id),
+    index('watches_of_account').on(t.accountId),
+  ],
+);
+
+/** Runs of watches: one for each due time, and at most one that has not ended for each watch. */
+export const watchRuns = sqliteTable(
+  'watch_runs',
+  {
+    id: text().primaryKey(),
+    watchId: text()
+      .notNull()
+      .references((): AnySQLiteColumn => watches.id, { onDelete: 'cascade' }),
+    accountId: text().notNull(),
+    dueAt: integer().notNull(),
+    cause: text({ enum: VALUES.watch_runs.cause }).notNull(),
+    state: text({ enum: VALUES.watch_runs.state }).notNull(),
+    attempt: integer().notNull(),
+    jobId: text(),
+    /** When it is looked at next, or its claim ends; null once it has ended. */
+    wakeAt: integer(),
+    /** Of who works on it, or has ended it. */
+    claim: text(),
+    startedAt: integer(),
+    endedAt: integer(),
+    share: real(),
+    picture: text(),
+    changes: text(),
+    /** RunData as JSON. */
+    data: text(),
+    /** StoredError as JSON. */
+    error: text(),
+  },
+  (t) => [
+    ...checks('watch_runs'),
+    uniqueIndex('watch_runs_due').on(t.watchId, t.dueAt),
+    uniqueIndex('watch_runs_unfinished').on(t.watchId).where(sql`ended_at IS NULL`),
+    index('watch_runs_of_watch').on(t.watchId, t.id),
+    index('watch_runs_queued').on(t.accountId, t.wakeAt).where(sql`state = 'queued'`),
+    index('watch_runs_running').on(t.wakeAt).where(sql`state = 'running'`),
+    index('watch_runs_awake').on(t.wakeAt).where(sql`wake_at IS NOT NULL`),
+    index('watch_runs_ended').on(t.endedAt).where(sql`ended_at IS NOT NULL`),
+  ],
+);
+
+/** What runs tell: one message for each send and recipient, once for each event. */
+export const watchMessages = sqliteTable(
+  'watch_messages',
+  {
+    id: text().primaryKey(),
+    watchId: text().notNull(),
+    runId: text()
+      .notNull()
+      .references(() => watchRuns.id, { onDelete: 'cascade' }),
+    accountId: text().notNull(),
+    /** Index of the send, and of its recipient. */
+    target: integer().notNull(),
+    recipient: integer().notNull(),
+    kind: text({ enum: VALUES.watch_messages.kind }).notNull(),
+    event: text({ enum: VALUES.watch_messages.event }).notNull(),
+    state: text({ enum: VALUES.watch_messages.state }).notNull().default('pending'),
+    attempts: integer().notNull().default(0),
+    generation: integer().notNull().default(1),
+    /** When the next attempt is due, or its claim ends; null once it has ended. */
+    dueAt: integer(),
+    claim: text(),
+    lastStatus: integer(),
+    lastError: text(),
+    lastAttemptAt: integer(),
+    deliveredAt: integer(),
+  },
+  (t) => [
+    ...checks('watch_messages'),
+    uniqueIndex('watch_messages_once').on(t.runId, t.event, t.target, t.recipient),
+    index('watch_messages_due').on(t.accountId, t.dueAt).where(sql`due_at IS NOT NULL`),
+    index('watch_messages_next').on(t.dueAt).where(sql`due_at IS NOT NULL`),
+  ],
 );

@@ -1,0 +1,37 @@
+import type { PublicPlaces } from '../contract/job.js';
+import type { Watch, WatchRun } from '../contract/watch.js';
+import { escaped } from './mail.js';
+import { sayShare } from './say-message.js';
+
+/** Returns an Atom feed (RFC 4287) of the runs that have something to tell. */
+export function feedOf(watch: Watch, runs: readonly WatchRun[], { feedUrl, baseUrl }: PublicPlaces & { feedUrl: string }): string {
+  const told = runs.filter(({ state, endedAt }) => endedAt !== null && state !== 'unchanged');
+  const updated = told[0]?.endedAt ?? watch.createdAt;
+  const entries = told.map((run) => entryOf(run, baseUrl));
+  return `<?xml version="1.0" encoding="utf-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom">
+<id>urn:stillframe:${watch.id}</id>
+<title>${textOf(watch.definition.name)}</title>
+<updated>${new Date(updated).toISOString()}</updated>
+<author><name>stillframe</name></author>
+<link rel="self" href="${escaped(feedUrl)}"/>
+${entries.join('')}</feed>
+`;
+}
+
+function entryOf(run: WatchRun, baseUrl: string): string {
+  const { id, state, share, picture, changes, data, error, endedAt } = run;
+  const title = state === 'changed' && share !== null ? `Changed: ${sayShare(share)}` : `${state.charAt(0).toUpperCase()}${state.slice(1)}`;
+  const link = picture === null ? '' : `<link rel="alternate" href="${baseUrl}/artifacts/${picture}"/>`;
+  const shown = [changes, picture].find((name) => name !== null && !name?.endsWith('.pdf')) ?? null;
+  const image = shown === null ? '' : `<p><img src="${baseUrl}/artifacts/${shown}" alt=""></p>`;
+  const diff = data?.diff ? `<pre>${escaped(data.diff)}</pre>` : '';
+  const reason = error === null ? '' : `<p>${escaped(error.message)}</p>`;
+  return `<entry><id>urn:stillframe:${id}</id><title>${textOf(title)}</title><updated>${new Date(endedAt ?? 0).toISOString()}</updated>${link}<content type="html">${textOf(`${reason}${image}${diff}`)}</content></entry>
+`;
+}
+
+/** XML has no control characters, not even escaped. */
+function textOf(text: string): string {
+  return escaped(text.replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, ''));
+}

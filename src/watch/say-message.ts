@@ -1,0 +1,48 @@
+import type { Watch, WatchMessage, WatchRun } from '../contract/watch.js';
+import { describeSchedule } from './schedule.js';
+
+/** What is told, with what it is about. */
+export interface Telling {
+  message: WatchMessage;
+  watch: Watch;
+  run: WatchRun;
+  /** Where people see the history. */
+  historyUrl: string;
+}
+
+const TITLES: Record<WatchMessage['event'], string> = {
+  'watch.changed': 'Changed',
+  'watch.report': 'Report',
+  'watch.failed': 'Failing',
+  'watch.recovered': 'Works again',
+};
+
+/** The title of a message, such as `Changed: Pricing page`. */
+export function titleOf({ message, watch }: Telling): string {
+  return `${TITLES[message.event]}: ${watch.definition.name}`;
+}
+
+/** What has happened, in sentences for people. */
+export function sayWhat({ message, watch, run }: Telling): string {
+  const { name } = watch.definition;
+  switch (message.event) {
+    case 'watch.changed':
+      return `“${name}” has changed${run.share === null ? '' : `: ${sayShare(run.share)} of its pixels`}.`;
+    case 'watch.report':
+      return `“${name}”, as it looks ${describeSchedule(watch.definition.schedule)}.`;
+    case 'watch.recovered':
+      return `“${name}” works again.`;
+    case 'watch.failed': {
+      const reason = run.error === null ? '' : ` ${run.error.message}`;
+      if (run.state === 'skipped') return `“${name}” cannot run.${reason}`;
+      return `“${name}” has failed ${watch.failures >= 2 ? `${watch.failures} times in a row` : 'again and again'}.${reason} No further message follows until it works again.`;
+    }
+  }
+}
+
+/** A share in percent, such as `3.1 %`; one that is not zero is never said to be. */
+export function sayShare(share: number): string {
+  const percent = share * 100;
+  if (percent > 0 && percent < 0.01) return 'less than 0.01 %';
+  return `${percent.toFixed(percent < 1 ? 2 : 1)} %`;
+}
