@@ -483,7 +483,6 @@ export const watchSchema = z
   .meta({ id: 'Watch', ...EXTENSION });
 
 export type WireRun = z.output<typeof runSchema>;
-export type WireWatch = Omit<z.output<typeof watchSchema>, keyof WatchDefinition> & WatchDefinition;
 
 export function toWireRun(run: WatchRun, watch: Pick<Watch, 'approvedRun'>, { baseUrl }: PublicPlaces): WireRun {
   const link = (artifact: string | null) => (artifact === null ? null : `${baseUrl}/artifacts/${artifact}`);

@@ -10,16 +10,7 @@ import type { CaptureOptions, ExecutionMode, WebhookOptions } from '../contract/
 import type { DeliveryStatus } from '../contract/delivery.js';
 import type { JobSnapshot, JobState, StoredJobState } from '../contract/job.js';
 import type { KeptClock } from '../contract/kept-clock.js';
-import type {
-  RunData,
-  RunState,
-  Schedule,
-  Watch,
-  WatchDefinition,
-  WatchEvent,
-  WatchMessage,
-  WatchRun,
-} from '../contract/watch.js';
+import type { RunData, RunState, Schedule, Watch, WatchDefinition, WatchEvent, WatchMessage, WatchRun } from '../contract/watch.js';
 
 export interface Account {
   id: string;

@@ -70,8 +70,7 @@ async function sendTo(
     const { responseCode = null, code = '' } = error as { responseCode?: number | null; code?: string };
     deps.log.warn({ err: error, delivery_id: message.id, watch_id: message.watchId }, 'a mail of a watch was not sent');
     const text = responseCode === null ? 'The SMTP server could not be reached.' : `The SMTP server answered ${responseCode}.`;
-    if (code === 'EENVELOPE' || (responseCode !== null && responseCode >= 500))
-      return { kind: 'failed', status: responseCode, error: text };
+    if (responseCode === null ? code === 'EENVELOPE' : responseCode >= 500) return { kind: 'failed', status: responseCode, error: text };
     return retryOrFail(deps, attemptOf(deps, message), { status: responseCode, error: text, waitMs: 0 });
   }
 }

@@ -3,7 +3,18 @@
  * are Unix ms. Triggers (counters, the finality of ended jobs) and the first rows stand at the end of the first migration.
  */
 import { sql } from 'drizzle-orm';
-import { type AnySQLiteColumn, blob, check, index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import {
+  type AnySQLiteColumn,
+  blob,
+  check,
+  index,
+  integer,
+  primaryKey,
+  real,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core';
 import { sharedChecks, VALUES } from '../constraints.js';
 
 const checks = (table: Parameters<typeof sharedChecks>[0]) =>
