@@ -85,7 +85,7 @@ function route(path: string, endpoint: Endpoint): Route {
   return compatibleRoute({ method: 'POST', path, keyOf, handle, refuse });
 }
 
-function refusedRoute(method: Route['method'], path: string, instead: string): Route {
+function refusedRoute(method: 'GET' | 'POST', path: string, instead: string): Route {
   return compatibleRoute({ method, path, keyOf, handle: () => Promise.reject(notFound(instead)), refuse });
 }
 
