@@ -16,6 +16,7 @@ const FILE_MAX_CHARS = 100;
 const HOSTS_NAMED_MAX = 3;
 const CHANGES_MAX_MS = 1_000;
 const LISTED_MAX = 50;
+const NO_SIGN = { sign: null, installs: false };
 const NO_CHANGES: PageChanges = { hidden: [], expanded: [], pinned: [], scrollUnlocked: false };
 
 export type BlockedAndBanner = Pick<CaptureChanges, 'blocked' | 'banner'>;
@@ -75,6 +76,7 @@ export async function warningsOf(
     resourcesFailed(page.network.failedResources()),
     (await asksForPassword(page, options)) ? REDIRECTED_TO_LOGIN : null,
     page.realTime && !options.realTime ? LOADED_IN_REAL_TIME : null,
+    await stillWaiting(page),
   ];
   return warnings.filter((warning) => warning !== null);
 }
@@ -174,6 +176,14 @@ const LOADED_IN_REAL_TIME: CaptureWarning = {
   message:
     "The page's server refused what its scripts asked for once the page's clock had run ahead (401 or 403), so the page was loaded again in real time. `real_time: true` does so at once.",
 };
+
+async function stillWaiting(page: OpenPage): Promise<CaptureWarning | null> {
+  if (!page.isOutOfTime) return null;
+  const { sign } = await answerOr(page, page.world.call('content.waitingSign'), { ms: LOOK_MAX_MS, otherwise: NO_SIGN });
+  if (sign === null) return null;
+  const message = `The page still showed ${sign} when its picture was taken, and was working or waiting for its server. \`wait_for_selector\` or \`delay\` waits longer.`;
+  return { code: 'still_waiting', message };
+}
 
 const REDIRECTED_TO_LOGIN: CaptureWarning = {
   code: 'redirected_to_login',

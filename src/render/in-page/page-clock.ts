@@ -15,6 +15,8 @@ export interface ClockRequest {
 export interface ClockState {
   /** ms of the page's time until the next timer or animation frame; null if there is none. */
   nextMs: number | null;
+  /** How much later than due the animation frames of the run were, in ms: callbacks take real time, which is the page's as well. */
+  lateMs: number;
 }
 
 interface Timer {
@@ -99,6 +101,8 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   let lastTimerId = 0;
   let lastFrameId = 0;
   let lastFrameAt = 0;
+  let frameDueAt = 0;
+  let lateMs = 0;
   let nativeFrame = false;
   let nesting = 0;
   let offset = 0;
@@ -157,7 +161,7 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
     eachTimer(({ idle, due }) => {
       if (idle === null) next = Math.min(next, due);
     });
-    const endsAt = realNow() + Math.min(IDLE_MAX_MS, next - now());
+    const endsAt = realNow() + Math.max(1, Math.min(IDLE_MAX_MS, next - now()));
     const timeRemaining = () => Math.max(0, endsAt - realNow());
     return Object.create(globalThis.IdleDeadline?.prototype ?? null, {
       didTimeout: { value: false },
@@ -203,6 +207,7 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   }
 
   function flush(time: number): void {
+    if (isAhead) lateMs += Math.max(0, time - frameDueAt);
     lastFrameAt = Math.max(lastFrameAt, time);
     flushing = frames;
     frames = [];
@@ -215,6 +220,7 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   }
 
   function requestFrame(run: FrameRequestCallback): number {
+    if (frames.length === 0) frameDueAt = Math.max(lastFrameAt + FRAME_MS, flushing.length > 0 ? 0 : now());
     frames[frames.length] = { id: ++lastFrameId, run };
     askForFrame();
     return lastFrameId;
@@ -306,7 +312,9 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
 
   function state(): ClockState {
     const next = Math.min(earliestTimer()?.due ?? Number.POSITIVE_INFINITY, nextFrameAt());
-    return { nextMs: next === Number.POSITIVE_INFINITY ? null : Math.max(0, next - now()) };
+    const ran = { nextMs: next === Number.POSITIVE_INFINITY ? null : Math.max(0, next - now()), lateMs };
+    lateMs = 0;
+    return ran;
   }
 
   replaceGlobal('setTimeout', (given) => startTimer(given, false));

@@ -18,7 +18,7 @@ export interface RunRequest extends ClockRequest {
 const LATE_MS = 500;
 const FRAME_MAX_MS = 100;
 /** A page that does not answer counts as having more to do. */
-const BUSY: ClockState = { nextMs: 0 };
+const BUSY: ClockState = { nextMs: 0, lateMs: 0 };
 
 /**
  * Runs the page's time ahead, and its transitions and animations by the same time.
@@ -29,15 +29,16 @@ export async function runAhead({ ask, ms, realMs, frame, draws, held }: RunReque
   if (state === null) return null;
   const moving = moveMotion(ms, held);
   const nextMs = dueMs(state);
+  const { lateMs } = state;
   const isQuiet = nextMs === null || nextMs > ms;
-  if (!draws || (!frame && !moving && !isQuiet)) return { nextMs: moving ? 0 : nextMs };
+  if (!draws || (!frame && !moving && !isQuiet)) return { nextMs: moving ? 0 : nextMs, lateMs };
   // The end of an animation is reported in a frame, and may start another one.
-  if (!(await passFrames(1, FRAME_MAX_MS))) return { nextMs: 0 };
+  if (!(await passFrames(1, FRAME_MAX_MS))) return { nextMs: 0, lateMs };
   // Observers are called at the end of the frame's task and may set timers; the end of an animation may start another one.
   await sleep(0);
   const after = await requestRun(ask, { ms: 0, realMs });
   const isMoving = moving || finiteMotion().length > 0;
-  return { nextMs: isMoving || after === null ? 0 : dueMs(after) };
+  return { nextMs: isMoving || after === null ? 0 : dueMs(after), lateMs };
 }
 
 /** Holds the page's clock at 0 until it is run ahead. Must be called at the document's start. */

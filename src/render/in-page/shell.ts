@@ -5,6 +5,10 @@ import { imagesInView, loadingFonts, runsScript } from './readiness.js';
 
 const LOADING =
   /^\W*(loading|please wait|one moment|just a moment|laden|l[äa]dt|wird geladen|bitte warten|chargement|veuillez patienter|cargando|carregando|caricamento|загрузка|yükleniyor|ładowanie|読み込み中|加载中|正在加载|載入中|로딩|불러오는)/i;
+/** Words of a short page or line that says what it is about to do. A page that does nothing is not waited for, whatever it says. */
+const WAITING =
+  /^\P{L}*\p{L}+ing\b|(…|\.\.\.)\P{L}*$|\b(wait|moment|redirect|wird geladen|warten|weitergeleitet|patiente[rz]|redirigi|espere|aguarde|attend)/iu;
+const MAINS = 'main,[role="main"],#main,#content,#root,#app';
 const PICTURES = 'img,picture,svg,canvas,video,iframe,object,embed';
 const SKELETONS =
   '[class*="skeleton" i],[class*="shimmer" i],[class*="placeholder-glow" i],[class*="placeholder-wave" i],[class*="content-loader" i],[data-testid*="skeleton" i]';
@@ -20,6 +24,25 @@ const INTERACTIVE = 'a[href],button,input,select,textarea,h1,h2,h3';
 export function inspect() {
   const text = tops().reduce((sum, top) => sum + (top.textContent ?? '').length, 0);
   return { seen: shellSign(textsInView()), unfinished: unfinishedSign(), text };
+}
+
+/**
+ * What the page shows while it waits or computes, in words for a message; null if it shows its content. Less certain than `inspect`.
+ * @returns also whether it installs a service worker, which may take the page over
+ */
+export async function waitingSign() {
+  const texts = textsInView();
+  const chars = lengthOf(texts.map(({ text }) => text).join(''));
+  const line = chars < 200 && share(PICTURES) < 0.2 ? texts.find(({ text }) => text.length <= 80 && WAITING.test(text)) : undefined;
+  const sign = line === undefined ? (shellSign(texts) ?? emptyMain(chars)) : `"${line.text.slice(0, 60)}"`;
+  const worker = sign === null || !isSecureContext ? undefined : await navigator.serviceWorker?.getRegistration().catch(() => undefined);
+  return { sign, installs: (worker?.installing ?? null) !== null || worker?.active?.state === 'activating' };
+}
+
+function emptyMain(chars: number): string | null {
+  const main = queryTrees(MAINS)[0];
+  const isEmpty = chars < 600 && main !== undefined && lengthOf(main.textContent ?? '') === 0 && main.querySelector(PICTURES) === null;
+  return isEmpty && isBare(main) ? 'an empty main part' : null;
 }
 
 function shellSign(texts: Words[]): string | null {

@@ -24,6 +24,8 @@ export interface OpenPage {
   readonly tolerance: Tolerance;
   /** Whether the page's clock keeps to real time. */
   realTime: boolean;
+  /** Whether the last wait for an idle page ended with its time. */
+  isOutOfTime: boolean;
   /** Whether the page's time passes only when its clock is run. */
   readonly held: boolean;
   readonly debug?: DebugSink | undefined;
@@ -48,6 +50,7 @@ export function openPage(
     world: session.world,
     tolerance: new Tolerance(options),
     realTime: options.realTime,
+    isOutOfTime: false,
     held: options.animate !== null,
     debug,
     clock: new ClockTotal(),

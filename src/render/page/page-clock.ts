@@ -43,8 +43,18 @@ const FRAMES_MAX = 20;
 const PENDING_MAX = 100;
 const NOTHING_DUE = Number.POSITIVE_INFINITY;
 
+/** A run with what the page's clock reports of it. */
+type AdvancedClock = ClockRun & ClockReport;
+
+interface ClockReport {
+  /** The page's time until anything is due, in ms; infinite for nothing. */
+  dueMs: number;
+  /** How much later than due its animation frames were, in ms. */
+  lateMs: number;
+}
+
 /** A page whose clock can run ahead. */
-export type TimedPage = Omit<OpenPage, 'main' | 'tolerance'>;
+export type TimedPage = Omit<OpenPage, 'main' | 'tolerance' | 'isOutOfTime'>;
 
 /**
  * The scripts that replace the clocks of a page and its workers.
@@ -99,14 +109,16 @@ export async function advanceTime(
   page: TimedPage,
   ms: number,
   { realMs, sliceMs = SLICE_MS, holds = true }: { realMs: number; sliceMs?: number; holds?: boolean },
-): Promise<ClockRun> {
+): Promise<AdvancedClock> {
   const { network, deadlines } = page;
   const endsAt = monotonicNow() + realMs;
   const over = timeLimit(realMs);
-  const run: ClockRun = { aheadMs: 0, realTimeMs: 0, heldMs: 0, realTimeBecause: null };
+  const run: AdvancedClock = { aheadMs: 0, realTimeMs: 0, heldMs: 0, realTimeBecause: null, lateMs: 0, dueMs: 0 };
   const frames = new ChildFrames(page.session);
   const runAhead = async (slice: number, frame: boolean) => {
-    const nextMs = await runClocks(page, slice, { frames, frame, endsAt });
+    const { dueMs: nextMs, lateMs } = await runClocks(page, slice, { frames, frame, endsAt });
+    run.dueMs = nextMs;
+    run.lateMs += lateMs;
     run.aheadMs += slice;
     network.clockMs += slice;
     return nextMs;
@@ -168,7 +180,7 @@ export async function skipQuietTime(page: TimedPage, ms: number): Promise<boolea
   if ((await deadlines.within(world.call('frames.tasksEnd', TASKS_MAX_MS), TASKS_MAX_MS)) !== true) return false;
   if (!network.isIdle() || network.realTimeReason() !== null) return false;
   const how = { frames: new ChildFrames(session), frame: false, draws: false, endsAt: monotonicNow() + SLICE_MAX_MS };
-  if ((await runClocks(page, 0, how)) <= ms) return false;
+  if ((await runClocks(page, 0, how)).dueMs <= ms) return false;
   if ((await deadlines.within(world.call('scroll.hasReacted'), SLICE_MAX_MS)) !== false) return false;
   await runClocks(page, ms, how);
   network.clockMs += ms;
@@ -176,15 +188,12 @@ export async function skipQuietTime(page: TimedPage, ms: number): Promise<boolea
   return true;
 }
 
-/**
- * Runs the clocks of the page, its frames and its workers ahead.
- * @returns ms of the page's time until anything is due in one of them
- */
+/** Runs the clocks of the page, its frames and its workers ahead. */
 async function runClocks(
   { world, deadlines, session, held }: TimedPage,
   ms: number,
   { frames, frame, draws = true, endsAt }: { frames: ChildFrames; frame: boolean; draws?: boolean; endsAt: number },
-): Promise<number> {
+): Promise<ClockReport> {
   const { cdp, clockEvent } = session;
   const leftMs = Math.max(0, endsAt - monotonicNow());
   const realMs = Math.min(SLICE_MAX_MS, leftMs);
@@ -197,9 +206,11 @@ async function runClocks(
     .send(RUN_CLOCKS as 'Page.enable', { order: { ms, realMs }, frameExpression } as never)
     .catch(() => null) as never;
   const children = inChildren.then((ran) => ran?.dueMs ?? NOTHING_DUE);
-  const main = world.call('clock.runAhead', order).then(dueMs);
-  const due = await deadlines.within(Promise.all([main, children, ...inFrames]), leftMs);
-  return due === TIMED_OUT ? 0 : Math.min(...due);
+  const main = world.call('clock.runAhead', order);
+  const ran = await deadlines.within(Promise.all([main, children, ...inFrames]), leftMs);
+  if (ran === TIMED_OUT) return { dueMs: 0, lateMs: 0 };
+  const [state, ...due] = ran;
+  return { dueMs: Math.min(dueMs(state), ...due), lateMs: Number(state?.lateMs) || 0 };
 }
 
 /** The frames of a page that share its renderer. */
@@ -269,6 +280,8 @@ export const ADVANCE_AGAIN_MS = 300;
  * simulations 5 s by default.
  */
 const COUNTING_MAX_MS = 3_200;
+/** Frames that are less late in sum are not waited for, in ms. */
+const LATE_MIN_MS = 100;
 /** The time limit of `wait_for_idle` (decisions.md, Capture semantics). */
 const IDLE_MAX_MS = 5_000;
 /** Loaded files may load others, as a style sheet loads fonts. */
@@ -278,6 +291,13 @@ const TICK_MS = 50;
 /** A refresh within this time leads to the intended page. */
 const SOON_S = 1;
 const REFRESHES_FOLLOWED = 5;
+/** A later one counts if the page says that it waits. */
+const WAITING_S = 4;
+const LOOK_MAX_MS = 500;
+/** The real time between two looks at a page that visibly waits, in ms. A machine that is busy may not have run it for as long. */
+const WAITING_CHECK_MS = 200;
+/** The share of this time for which the page's renderer has to work, or to wait for a processor. */
+const COMPUTES_SHARE = 0.3;
 /** A refresh that has not started this long after its time is ignored. */
 const REFRESH_LATE_MS = 1_500;
 
@@ -296,7 +316,7 @@ async function unlessReplaced<T>(asked: Promise<T>): Promise<T | null> {
  */
 export async function waitForIdle(page: OpenPage, ms = ADVANCE_MS): Promise<void> {
   const maxMs = Math.min(IDLE_MAX_MS, page.deadlines.leftMs());
-  await page.deadlines.within(waitUntilIdle(page, ms, monotonicNow() + maxMs), maxMs);
+  page.isOutOfTime = (await page.deadlines.within(waitUntilIdle(page, ms, monotonicNow() + maxMs), maxMs)) !== true;
 }
 
 /** Waits for the requests, fonts and images in view of a page whose time does not pass. Rejects only if the capture must stop. */
@@ -325,23 +345,25 @@ export async function whileTimePasses<T>(page: OpenPage, work: Promise<T>): Prom
   return await work;
 }
 
-async function waitUntilIdle(page: OpenPage, ms: number, endsAt: number): Promise<void> {
+/** @returns whether the page was at rest before the time was over */
+async function waitUntilIdle(page: OpenPage, ms: number, endsAt: number): Promise<boolean> {
   const { main, network } = page;
   const leftMs = () => Math.max(0, endsAt - monotonicNow());
   let stayed: DocumentState | null = null;
   let ran: DocumentState | null = null;
+  let waitedMs = 0;
   while (leftMs() > 0) {
     const shown = main.current;
     const first = await checkReadiness(page, leftMs(), true);
-    const refreshS = first === null || shown === null || shown === stayed ? null : refreshDelayS(first, shown);
+    const refreshS = first === null || shown === null || shown === stayed ? null : await refreshDelayS(page, first, shown);
     if (shown !== null && refreshS !== null) {
       if (!(await navigatesAway(page, shown, refreshS))) stayed = shown;
       continue;
     }
-    if (first?.inert === true && !main.navigating && network.isIdle()) return;
-    await unlessReplaced(advance(page, ran === shown ? ADVANCE_AGAIN_MS : ms, leftMs));
+    if (first?.inert === true && !main.navigating && network.isIdle()) return true;
+    const nextMs = await unlessReplaced(advance(page, ran === shown ? ADVANCE_AGAIN_MS : ms, leftMs));
     ran = shown;
-    const last = await checkReadiness(page, leftMs(), false);
+    const [last, waiting] = await Promise.all([checkReadiness(page, leftMs(), false), waitingSign(page, leftMs())]);
     if (last !== null && last.backgrounds.length > 0) {
       await network.urlsEnded(last.backgrounds, timeLimit(leftMs()));
       continue;
@@ -352,24 +374,65 @@ async function waitUntilIdle(page: OpenPage, ms: number, endsAt: number): Promis
       continue;
     }
     const isAtRest = network.realTimeReason() !== null || network.isIdle(LONG_POLL_AFTER_MS);
-    if (last !== null && main.current === shown && !main.navigating && isAtRest) return;
+    if (last !== null && main.current === shown && !main.navigating && isAtRest) {
+      const mayEnd = nextMs !== null && nextMs <= IDLE_MAX_MS - ms - waitedMs;
+      if (waiting === null || waiting.sign === null || !(mayEnd || (await goesOn(page, waiting.installs)))) return true;
+      waitedMs += ADVANCE_AGAIN_MS;
+    }
     if (last === null) await main.until(() => main.current !== shown);
     await main.until(() => !main.navigating && (main.current?.loaded === true || main.current?.failure !== null));
   }
+  return false;
 }
 
-/** Advances the page's clock, and further while a counter runs. */
-async function advance(page: OpenPage, ms: number, leftMs: () => number): Promise<void> {
+/**
+ * Advances the page's clock, and further while a counter runs, or by the time that its animation frames were late, since a script may
+ * count them.
+ * @returns ms of the page's time until anything is due
+ */
+async function advance(page: OpenPage, ms: number, leftMs: () => number): Promise<number> {
   const isCounting = async () => (await page.deadlines.within(page.world.call('readiness.isCounting'), leftMs())) === true;
-  await advanceTime(page, ms, { realMs: leftMs() });
-  for (let more = 0; more < COUNTING_MAX_MS && leftMs() > 0 && (await isCounting()); more += ADVANCE_AGAIN_MS)
-    await advanceTime(page, ADVANCE_AGAIN_MS, { realMs: leftMs() });
+  let { dueMs: nextMs, lateMs } = await advanceTime(page, ms, { realMs: leftMs() });
+  for (let more = 0; more < COUNTING_MAX_MS && leftMs() > 0; more += ADVANCE_AGAIN_MS) {
+    const isLate = more < ms && lateMs > LATE_MIN_MS && nextMs <= FRAME_EVERY_MS;
+    if (!(await isCounting()) && !isLate) break;
+    const run = await advanceTime(page, ADVANCE_AGAIN_MS, { realMs: leftMs() });
+    nextMs = run.dueMs;
+    lateMs += run.lateMs - ADVANCE_AGAIN_MS;
+  }
+  return nextMs;
 }
 
-/** Seconds until the page's refresh; null if it has none, or has followed too many. */
-function refreshDelayS({ refreshAfterS }: Readiness, { number, response }: DocumentState): number | null {
+/** Seconds until the page's refresh; null if it has none, has followed too many, or shows content until a later one. */
+async function refreshDelayS(page: OpenPage, { refreshAfterS }: Readiness, { number, response }: DocumentState): Promise<number | null> {
   const soonest = Math.min(refreshAfterS ?? Number.POSITIVE_INFINITY, refreshHeaderS(response?.headers.refresh ?? ''));
-  return soonest <= SOON_S && number <= REFRESHES_FOLLOWED ? soonest : null;
+  if (soonest > WAITING_S || number > REFRESHES_FOLLOWED) return null;
+  return soonest <= SOON_S || ((await waitingSign(page, LOOK_MAX_MS))?.sign ?? null) !== null ? soonest : null;
+}
+
+/** What the page shows if it visibly waits; null if it has navigated meanwhile, or does not answer. */
+async function waitingSign({ world, deadlines }: OpenPage, leftMs: number) {
+  const asked = deadlines.within(world.call('content.waitingSign'), leftMs);
+  const waiting = await asked.catch((error: unknown) => {
+    deadlines.signal.throwIfAborted();
+    if (error instanceof DocumentReplaced) return null;
+    throw error;
+  });
+  return waiting === TIMED_OUT ? null : waiting;
+}
+
+/**
+ * Whether a page that visibly waits talks to a server, computes, or has begun to navigate. Lets real time pass to find out.
+ * @param installs whether it installs a service worker
+ */
+async function goesOn({ session, deadlines, network, main }: OpenPage, installs: boolean): Promise<boolean> {
+  const talks = () => network.realTimeReason() !== null || !network.isIdle();
+  if (talks()) return true;
+  const before = await session.busyMs();
+  await deadlines.sleep(WAITING_CHECK_MS);
+  const now = await session.busyMs();
+  const computes = before !== null && now !== null && now - before > WAITING_CHECK_MS * COMPUTES_SHARE;
+  return installs || computes || talks() || main.navigating;
 }
 
 /** Seconds of a `Refresh` header; infinite for one without a URL, which only reloads the page. */

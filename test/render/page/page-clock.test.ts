@@ -113,6 +113,11 @@ describe.concurrent('a page is captured in its final state', () => {
       `const late = setTimeout(() => { out.textContent = 'offline' }, 1500); fetch('${pictureIn(600)}').then(() => { clearTimeout(late); out.textContent = 'all done' })`,
       'all done',
     ],
+    [
+      'and as many frames as a screen shows, if a script counts them and takes long for each',
+      `let n = 0; (function f() { for (const end = performance.now() + 25; performance.now() < end; ); if (++n < 95) requestAnimationFrame(f); else out.textContent = 'all done' })()`,
+      'all done',
+    ],
     ['and its clock runs at most two seconds ahead', `setTimeout(() => { out.textContent = 'newsletter' }, 3500)`, 'start'],
     [
       'and its timers run in the order of their times',

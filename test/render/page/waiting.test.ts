@@ -123,6 +123,37 @@ describe.concurrent('wait_for_idle', () => {
     expect(await settledMs(url, wish)).toBeLessThan(HOLD_MS);
   });
 
+  const there = serve('<h1>There at last</h1>');
+  site.route('/claiming.js', (_request, response) => {
+    response.setHeader('content-type', 'text/javascript');
+    response.end(`oninstall = (event) => event.waitUntil(fetch('/image/9x9/ff0000.png?wait=400').then(() => skipWaiting()));
+      onactivate = (event) => event.waitUntil(clients.claim())`);
+  });
+
+  it.each([
+    ['that sets a timer for its redirect', scripted(`setTimeout(() => { location = '${there}' }, 3000)`, '<h1>Please wait…</h1>')],
+    ['with a timed refresh', serve('<p>You are being redirected.</p>', `<meta http-equiv="refresh" content="2; url=${there}">`)],
+    [
+      'while it installs a service worker',
+      scripted(
+        `if (navigator.serviceWorker.controller) it.textContent = 'There at last';
+        else { navigator.serviceWorker.oncontrollerchange = () => location.reload(); navigator.serviceWorker.register('/claiming.js') }`,
+        '<p id="it">Installing</p>',
+      ),
+    ],
+  ])('waits for a page that visibly waits, %s', async (_how, url) => {
+    const { text, warnings } = await rig.capturedText(url);
+    expect(text).toContain('There at last');
+    expect(warnings).toEqual([]);
+  });
+
+  it('says in a warning that the page was still waiting', async () => {
+    const { warnings } = await rig.capture(scripted(`fetch('/hang?late')`, '<p>Connecting…</p>'));
+    expect(warnings).toMatchObject([{ code: 'still_waiting', message: expect.stringContaining('"Connecting…"') }]);
+    const quiet = '<h1>News</h1><p>What happened today</p><a href="/more">Read more…</a>';
+    expect((await rig.capture(scripted('setInterval(() => {}, 50)', quiet))).warnings).toEqual([]);
+  });
+
   it('waits at most 5 s for a request without a response', async () => {
     expect(await settledMs(site.url('/long-poll'), { timeout: 60_000 })).toBeLessThan(30_000);
   });
