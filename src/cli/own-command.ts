@@ -5,7 +5,7 @@ import { PACKAGE_ROOT } from '../package-files.js';
 
 /** The commands of the program. */
 export const COMMAND_NAMES = [
-  ...['serve', 'capture', 'multi', 'compare', 'login', 'demo', 'mcp', 'console', 'keys', 'sign', 'accounts', 'queue', 'backup'],
+  ...['serve', 'capture', 'multi', 'compare', 'watch', 'login', 'demo', 'mcp', 'console', 'keys', 'sign', 'accounts', 'queue', 'backup'],
   ...['migrate', 'clock', 'top', 'doctor', 'browser', 'lists', 'completion'],
 ] as const;
 

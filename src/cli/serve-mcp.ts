@@ -1,4 +1,5 @@
 import type { Config } from '../config.js';
+import { CaptureError } from '../contract/capture-error.js';
 import { newId } from '../contract/ids.js';
 import type { McpBackend } from '../http/mcp/backend.js';
 import { serveStdio } from '../http/mcp/server.js';
@@ -46,6 +47,9 @@ function localBackend(captures: LocalCaptures, log: Log): McpBackend {
     submit: (body, idempotencyKey) => captures.submit(body, idempotencyKey),
     findJob: async (id) => captures.find(id),
     listJobs: async (page) => captures.list(page),
+    watches: async () => {
+      throw new CaptureError({ code: 'unsupported_option', message: 'Watches need a server: connect to its /mcp.' });
+    },
     async tiles({ artifact, diagnostics }, from) {
       const content = captures.pictureOf(artifact);
       const { modelTiles } = await import('../render/encode/model-tiles.js');

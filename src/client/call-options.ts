@@ -1,6 +1,6 @@
 import { invalidArgument } from './stillframe-error.js';
 import type { Fetch } from './transport.js';
-import type { CompareRequest as Comparing, CaptureRequest as Fields, JobSnapshot } from './wire.js';
+import type { CompareRequest as Comparing, CaptureRequest as Fields, JobSnapshot, WatchRequest as Watching } from './wire.js';
 
 export const TIMEOUT_MS = 180_000;
 export const MAX_RETRIES = 4;
@@ -41,6 +41,13 @@ export interface JobQuery {
   limit?: number | undefined;
   /** The `next_cursor` of the page before. */
   cursor?: string | undefined;
+}
+
+export type PageQuery = Pick<JobQuery, 'limit' | 'cursor'>;
+
+/** What a watch captures, when, and where it sends the result. */
+export interface WatchRequest extends Omit<Watching, 'request'> {
+  request: CaptureUrlRequest | CaptureHtmlRequest;
 }
 
 /** A capture of a web page. */

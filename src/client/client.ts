@@ -10,8 +10,10 @@ export type {
   CaptureUrlRequest,
   CompareRequest,
   JobQuery,
+  PageQuery,
   StillframeOptions,
   SubmitOptions,
+  WatchRequest,
 } from './call-options.js';
 export type { Downloadable, PictureStream } from './download.js';
 export type { Delivery, Picture } from './jobs.js';
@@ -37,5 +39,9 @@ export type {
   JobPage,
   JobSnapshot,
   Usage,
+  Watch,
+  WatchMessage,
+  WatchRun,
+  WatchRunWithMessages,
   WebhookDelivery,
 } from './wire.js';

@@ -10,9 +10,11 @@ import {
   checkedTimeout,
   type JobQuery,
   MAX_RETRIES,
+  type PageQuery,
   type StillframeOptions,
   type SubmitOptions,
   TIMEOUT_MS,
+  type WatchRequest,
 } from './call-options.js';
 import { Deadline } from './deadline.js';
 import { type Downloadable, downloadBytes, downloadStream, type PictureStream } from './download.js';
@@ -21,7 +23,7 @@ import { readAnswer } from './read-answer.js';
 import { type LinkRequest, type LinkSigning, signedLink } from './signatures.js';
 import { invalidArgument, StillframeError } from './stillframe-error.js';
 import { Transport } from './transport.js';
-import type { AcceptedJob, Comparison, Health, JobPage, JobSnapshot, Usage } from './wire.js';
+import type { AcceptedJob, Comparison, Health, JobPage, JobSnapshot, Usage, Watch, WatchRun, WatchRunWithMessages } from './wire.js';
 
 /** A client of one stillframe server. Calls reject with a StillframeError. */
 export class Stillframe {
@@ -75,9 +77,10 @@ export class Stillframe {
   /** Lists a page of the key's jobs, newest first. */
   async jobs(query: JobQuery = {}, options: CallOptions = {}): Promise<JobPage> {
     const { state, limit, cursor } = checkedObject(query, 'query');
-    const given = Object.entries({ state, limit, cursor }).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
-    const parameters = new URLSearchParams(given);
-    return this.#read({ method: 'GET', to: `/v1/jobs?${parameters}`, repeatable: true, read: readAnswer<JobPage> }, options);
+    return this.#read(
+      { method: 'GET', to: `/v1/jobs?${queryOf({ state, limit, cursor })}`, repeatable: true, read: readAnswer<JobPage> },
+      options,
+    );
   }
 
   /** Lists all of the key's jobs, newest first, page after page. `timeout` applies to each page. */
@@ -139,6 +142,57 @@ export class Stillframe {
     });
   }
 
+  /** Watches a page. Not repeated after a lost answer, since each call makes a watch. */
+  createWatch(request: WatchRequest, options: CallOptions = {}): Promise<Watch> {
+    return this.#watches('POST', '', { body: checkedObject(request, 'request') }, options);
+  }
+
+  /** Lists a page of the key's watches, newest first. */
+  watches(query: PageQuery = {}, options: CallOptions = {}): Promise<{ watches: Watch[]; next_cursor: string | null }> {
+    const { limit, cursor } = checkedObject(query, 'query');
+    return this.#watches('GET', `?${queryOf({ limit, cursor })}`, {}, options);
+  }
+
+  async watch(id: string, options: CallOptions = {}): Promise<Watch> {
+    return this.#watches('GET', pathOf(id), {}, options);
+  }
+
+  /** Changes fields of a watch, such as `paused`. */
+  async changeWatch(id: string, changes: Partial<WatchRequest>, options: CallOptions = {}): Promise<Watch> {
+    return this.#watches('PATCH', pathOf(id), { body: checkedObject(changes, 'changes') }, options);
+  }
+
+  /** Removes a watch with its history. */
+  async removeWatch(id: string, options: CallOptions = {}): Promise<void> {
+    await this.#watches('DELETE', pathOf(id), {}, options);
+  }
+
+  /** Runs a watch now, or returns the run that has not ended yet. */
+  async runWatch(id: string, options: CallOptions = {}): Promise<WatchRun> {
+    return this.#watches('POST', `${pathOf(id)}/run`, { body: {} }, options);
+  }
+
+  /** Lists a page of the runs of a watch, newest first. */
+  async runs(watchId: string, query: PageQuery = {}, options: CallOptions = {}): Promise<{ runs: WatchRun[]; next_cursor: string | null }> {
+    const { limit, cursor } = checkedObject(query, 'query');
+    return this.#watches('GET', `${pathOf(watchId)}/runs?${queryOf({ limit, cursor })}`, {}, options);
+  }
+
+  /** Reads a run, with what it has told. */
+  async run(watchId: string, runId: string, options: CallOptions = {}): Promise<WatchRunWithMessages> {
+    return this.#watches('GET', `${pathOf(watchId)}/runs${pathOf(runId)}`, {}, options);
+  }
+
+  /** Makes a run the baseline of later ones. */
+  async approveRun(watchId: string, runId: string, options: CallOptions = {}): Promise<WatchRunWithMessages> {
+    return this.#watches('POST', `${pathOf(watchId)}/runs${pathOf(runId)}/approve`, { body: {} }, options);
+  }
+
+  /** Sends what a run has told again. */
+  async redeliverRun(watchId: string, runId: string, options: CallOptions = {}): Promise<WatchRunWithMessages> {
+    return this.#watches('POST', `${pathOf(watchId)}/runs${pathOf(runId)}/redeliver`, { body: {} }, options);
+  }
+
   /** Reads the credits and jobs of the account in this period. */
   async usage(options: CallOptions = {}): Promise<Usage> {
     return this.#read({ method: 'GET', to: '/v1/usage', repeatable: true, read: readAnswer<Usage> }, options);
@@ -149,6 +203,16 @@ export class Stillframe {
     const call = { method: 'GET', to: '/v1/health', repeatable: true, alsoReads: [503], read: readAnswer<Health> } as const;
     const { status, data } = await this.#withDeadline(options, (deadline) => this.#transport.send(call, deadline));
     return { ...data, ready: status === 200 };
+  }
+
+  async #watches<T>(
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+    to: string,
+    { body }: { body?: object },
+    options: CallOptions,
+  ): Promise<T> {
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    return await this.#read({ method, to: `/v1/watches${to}`, repeatable: method !== 'POST', read: readAnswer<T>, ...content }, options);
   }
 
   async #read<T>(call: Parameters<typeof Transport.prototype.send<{ data: T }>>[0], options: CallOptions): Promise<T> {
@@ -173,6 +237,14 @@ export class Stillframe {
     const message = `The call has not ended within ${ms} ms`;
     return new Deadline(ms, signal, () => new StillframeError({ code: 'timeout', message, retriable: true }));
   }
+}
+
+function queryOf(fields: Record<string, string | number | undefined>): URLSearchParams {
+  return new URLSearchParams(Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])));
+}
+
+function pathOf(id: string): string {
+  return `/${encodeURIComponent(checkedText(id, 'id', 'wat_01K9Z8Y7X6W5V4T3S2R1Q0P9N8'))}`;
 }
 
 const A_JOB_ID = 'job_01K9Z8Y7X6W5V4T3S2R1Q0P9N8';

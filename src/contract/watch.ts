@@ -180,10 +180,13 @@ const compareSchema = z.strictObject({
 
 const fields = {
   name: line(NAME_MAX_CHARS).meta({ description: 'name, for people', example: 'Pricing page' }),
-  request: captureRequestSchema.meta({
-    description: 'what is captured: any capture request, as png unless it says otherwise, and anew in every run. Shown without secrets',
-    example: { url: 'https://example.com/pricing', full_page: true },
-  }),
+  // A schema with a description of its own would be repeated in the document, all fields of it.
+  request: z
+    .lazy(() => captureRequestSchema)
+    .meta({
+      description: 'what is captured: any capture request, as png unless it says otherwise, and anew in every run. Shown without secrets',
+      example: { url: 'https://example.com/pricing', full_page: true },
+    }),
   schedule: scheduleSchema.meta({ description: 'when it runs', example: { cron: '0 8 * * MON', timezone: 'Europe/Berlin' } }),
   starts_at: time('it does not run before; ISO 8601 or Unix milliseconds, null for no limit'),
   ends_at: time('it does not run after; ISO 8601 or Unix milliseconds, null for no limit'),

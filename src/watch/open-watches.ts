@@ -22,7 +22,7 @@ export interface OpenWatches extends AsyncDisposable {
 }
 
 export interface WatchesOptions {
-  api: Omit<WatchesDeps, 'sendsMail' | 'onDue'>;
+  api: Omit<WatchesDeps, 'sendsMail' | 'tell' | 'onDue'>;
   runs: Omit<RunDeps, 'retryMs'>;
   messages: Omit<SendDeps, 'mailer'>;
   /** null if the operator has not set both. */
@@ -68,6 +68,7 @@ export function openWatches(options: WatchesOptions): OpenWatches {
     },
   };
   const mailer = mail === null ? null : openMailer(mail, { places: api.places, signLink: store.signLink });
+  const tell = (message: WatchMessage) => withTaskSignal(shutdown, (signal) => sendMessage({ ...messages, mailer }, message, signal));
   const claims = new RunClaims(runs);
   let latest = Number.NEGATIVE_INFINITY;
   let prunedAt = Number.NEGATIVE_INFINITY;
@@ -107,7 +108,7 @@ export function openWatches(options: WatchesOptions): OpenWatches {
       return [];
     },
     async run({ message, claim }) {
-      const outcome = await withTaskSignal(shutdown, (signal) => sendMessage({ ...messages, mailer }, message, signal));
+      const outcome = await tell(message);
       if (outcome === null) return;
       await store.recordMessage({ id: message.id, claim }, outcome, now());
       const { id, watchId, runId, event, kind, target } = message;
@@ -134,7 +135,7 @@ export function openWatches(options: WatchesOptions): OpenWatches {
     if (roles.messages) sending.start();
   };
   return {
-    watches: new Watches({ ...api, sendsMail: mail !== null, onDue: wake }),
+    watches: new Watches({ ...api, sendsMail: mail !== null, tell, onDue: wake }),
     start: () => (starting ??= start()),
     wake,
     async drain(graceMs) {

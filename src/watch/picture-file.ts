@@ -8,6 +8,8 @@ const QUALITY = 82;
 const PAGE_MAX_PT = 14_400;
 const POINTS_PER_PX = 0.75;
 const DECODED_MAX_PIXELS = 100_000_000;
+const FRAME_MS = 1_000;
+const FRAME_MAX_PX = 1_280;
 
 /** A jpeg that mail programs show. Rejects for what is no picture, or too large. */
 export async function inlinePicture(content: Buffer): Promise<Buffer> {
@@ -45,6 +47,33 @@ export async function picturesPdf(pictures: readonly Buffer[]): Promise<Buffer> 
   document.end();
   await written;
   return Buffer.concat(parts);
+}
+
+/** An animated webp that shows each picture for a second, on a page as large as the largest. */
+export async function picturesAnimation(pictures: readonly Buffer[]): Promise<Buffer> {
+  const frames = await Promise.all(
+    pictures.map((content) =>
+      open(content)
+        .resize({ width: FRAME_MAX_PX, height: FRAME_MAX_PX, fit: 'inside', withoutEnlargement: true })
+        .png()
+        .toBuffer({ resolveWithObject: true }),
+    ),
+  );
+  const width = Math.max(...frames.map(({ info }) => info.width));
+  const height = Math.max(...frames.map(({ info }) => info.height));
+  const even = await Promise.all(
+    frames.map(({ data }) =>
+      open(data)
+        .resize({ width, height, fit: 'contain', position: 'left top', background: '#fff' })
+        .flatten({ background: '#fff' })
+        .png()
+        .toBuffer(),
+    ),
+  );
+  const [first] = even;
+  // The library joins two or more.
+  const joined = even.length === 1 ? sharp(first) : sharp(even, { join: { animated: true } });
+  return await joined.webp({ quality: QUALITY, loop: 0, delay: even.map(() => FRAME_MS) }).toBuffer();
 }
 
 function open(content: Buffer) {

@@ -10,9 +10,11 @@ import { isId, newId } from '../contract/ids.js';
 import type { PublicPlaces } from '../contract/job.js';
 import type { SubmissionRules } from '../contract/submission.js';
 import {
+  kindOf,
   parseWatch,
   receiversOf,
   type Schedule,
+  type SendKind,
   submissionOf,
   toWireMessage,
   toWireRun,
@@ -20,10 +22,11 @@ import {
   unmasked,
   type Watch,
   type WatchDefinition,
+  type WatchMessage,
   type WatchRun,
 } from '../contract/watch.js';
 import type { Egress } from '../egress/egress.js';
-import type { WatchStore } from '../store/store.js';
+import type { AttemptOutcome, WatchStore } from '../store/store.js';
 import { feedOf } from './feed.js';
 import { unsubscribeText } from './mail.js';
 import { checkSchedule, describeSchedule, nextTime, nextTimes, timesOf } from './schedule.js';
@@ -39,6 +42,8 @@ export interface WatchesDeps {
   minimumMs: number;
   /** Watches of an account. */
   max: number;
+  /** Sends a message that is not stored. @returns null if the server stops */
+  tell(message: WatchMessage): Promise<AttemptOutcome | null>;
   /** Called when something may be due. */
   onDue(): void;
   now(): number;
@@ -167,6 +172,41 @@ export class Watches {
     return await this.readRun(who, id, runId);
   }
 
+  /**
+   * Sends the latest run to every recipient, as a test: nothing of it is stored, and nothing is tried again.
+   * @returns for each, why it was not sent, or null
+   * @throws CaptureError `invalid_request`: 404, or 409 before the first run
+   */
+  async test(who: Who, id: string): Promise<{ kind: SendKind; error: string | null }[]> {
+    const { store, now, tell } = this.deps;
+    const watch = await this.find(who, id);
+    const [run] = await store.lastRuns([id]);
+    if (run === undefined)
+      throw new CaptureError({ code: 'invalid_request', status: 409, message: 'Run the watch first: the test shows its latest run.' });
+    const messages = watch.definition.send.flatMap((send, target) =>
+      (send.email?.to ?? ['']).map((_, recipient): WatchMessage => {
+        const ids = { id: newId('delivery', now()), watchId: id, runId: run.id, accountId: watch.accountId };
+        const times = { dueAt: now(), lastStatus: null, lastError: null, lastAttemptAt: null, deliveredAt: null };
+        return {
+          ...ids,
+          target,
+          recipient,
+          kind: kindOf(send),
+          event: 'watch.report',
+          state: 'pending',
+          attempts: 0,
+          generation: 1,
+          ...times,
+        };
+      }),
+    );
+    const outcomes = await Promise.all(messages.map((message) => tell(message)));
+    return messages.map(({ kind }, i) => {
+      const outcome = outcomes[i] ?? null;
+      return { kind, error: outcome === null ? 'The server is shutting down.' : outcome.kind === 'delivered' ? null : outcome.error };
+    });
+  }
+
   /** The Atom feed of a watch. @throws CaptureError `invalid_request` (404) */
   async feed(who: Who, id: string): Promise<string> {
     const { store, places } = this.deps;
@@ -200,15 +240,18 @@ export class Watches {
     return watch.definition.name;
   }
 
-  /**
-   * Says a schedule in words, with its next times.
-   * @throws CaptureError `invalid_request`
-   */
+  /** Says a schedule in words, with its next times. @throws CaptureError `invalid_request` if it is not valid */
   explain(schedule: Schedule): { words: string; times: number[] } {
     const { now, minimumMs } = this.deps;
-    const times = { schedule, startsAt: null, endsAt: null, createdAt: now() };
-    checkSchedule(times, now(), minimumMs);
-    return { words: describeSchedule(schedule), times: nextTimes(times, now() - 1, TIMES_SHOWN) };
+    checkSchedule({ schedule, startsAt: null, endsAt: null, createdAt: now() }, now(), minimumMs);
+    return this.upcoming({ schedule, starts_at: null, ends_at: null, created_at: now() });
+  }
+
+  /** Says the schedule of a watch in words, with its next times. */
+  upcoming(watch: Pick<WireWatch, 'schedule' | 'starts_at' | 'ends_at' | 'created_at'>): { words: string; times: number[] } {
+    const { schedule, starts_at: startsAt, ends_at: endsAt, created_at: createdAt } = watch;
+    const times = nextTimes({ schedule, startsAt, endsAt, createdAt }, this.deps.now() - 1, TIMES_SHOWN);
+    return { words: describeSchedule(schedule), times };
   }
 
   /** @throws CaptureError `invalid_request` (404), the same for a missing watch and another key's */

@@ -1,8 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { makeProgram } from '../../src/cli/program.js';
 import { ofFile } from '../fixtures/of-file.js';
 import { html } from '../fixtures/site/answer.js';
 import { startSite } from '../fixtures/site/site.js';
 import { startService } from '../fixtures/start-service.js';
+import { folderOfTest } from '../fixtures/temporary-folder.js';
 import { hasValidSignature, startReceiver } from '../fixtures/webhook-receiver.js';
 import { callApi } from '../trials/call-api.js';
 
@@ -67,6 +71,87 @@ describe('a watch', () => {
     expect(told !== undefined && hasValidSignature(told, SECRET)).toBe(true);
     for (const url of [changed.picture_url, changed.changes_url]) expect((await fetch(url)).status).toBe(200);
     expect((await run(watch.id)).state).toBe('unchanged');
-    expect(receiver.requests).toHaveLength(1);
+    page.body = `<h1>Two</h1><i style="position:fixed;top:200px;left:200px;width:1px;height:1px;background:#000">`;
+    const pixel = await run(watch.id);
+    expect([pixel.state, pixel.share * 400 * 320]).toEqual(['changed', 1]);
+    expect(receiver.requests).toHaveLength(2);
+  });
+
+  it('fails for an error page, and is removed with its feed', async () => {
+    page.status = 404;
+    const watch = await aWatch();
+    const failed = await run(watch.id);
+    page.status = 200;
+    expect(failed).toMatchObject({ state: 'failed', error: { code: 'target_error' }, picture_url: null, messages: [] });
+    const feed = await fetch(watch.feed_url);
+    expect([feed.status, feed.headers.get('content-type')]).toEqual([200, 'application/atom+xml; charset=utf-8']);
+    expect(await feed.text()).toContain(`<id>urn:stillframe:${failed.id}</id><title>Failed</title>`);
+    expect((await fetch(watch.feed_url.replace(/=.*/, '=x'))).status).toBe(403);
+    expect((await fetch(watch.feed_url.replace(/\?.*/, ''))).status).toBe(401);
+    expect((await call('DELETE', `/v1/watches/${watch.id}`)).body.data).toEqual({ id: watch.id, removed: true });
+    expect((await call('GET', `/v1/watches/${watch.id}`)).status).toBe(404);
+  });
+
+  it.each([
+    [{ request: { url: 'http://10.0.0.1/' } }, 400, 'url', 'is not a public destination'],
+    [{ request: { url: 'https://example.com/', format: 'pdf' } }, 400, 'request.format', 'must be png'],
+    [{ request: { url: 'https://example.com/', fullpage: true } }, 400, 'request.fullpage', 'full_page'],
+    [{ send: [{ webhook: { url: 'https://10.0.0.1/', secret: SECRET } }] }, 400, 'send.0.webhook.url', 'public'],
+    [{ send: [{ slack: { url: 'http://hooks.example.com/' } }] }, 400, 'send.0.slack.url', 'must be HTTPS'],
+    [{ send: [{ email: { to: 'ada@example.com' } }] }, 400, 'send.0.email', 'STILLFRAME_SMTP_URL'],
+    [{ send: [{ email: { to: 'ada@example.com\r\nbcc: eve@example.com' } }] }, 400, 'send.0.email.to', 'e-mail address'],
+    [{ schedule: { cron: '*/30 * * * * *' } }, 400, 'schedule.cron', 'five fields'],
+    [{ schedule: { cron: '0 0 30 2 *' } }, 400, 'schedule', 'no time'],
+    [{ schedule: { every: '30s' } }, 400, 'schedule.every', 'at least 1 min'],
+    [{ schedule: { every: '1h', cron: '@daily' } }, 400, 'schedule', 'exactly one'],
+    [{ names: 'x' }, 400, 'names', 'Did you mean `name`'],
+  ])('is refused with its field: %o', async (fields, status, path, words) => {
+    const { status: answered, body } = await call('POST', '/v1/watches', {
+      ...{ name: 'A page', request: { url: 'https://example.com/' }, schedule: RARELY },
+      ...fields,
+    });
+    expect([answered, JSON.stringify(body.error.details.issues)]).toEqual([status, expect.stringContaining(words)]);
+    expect(body.error.details.issues.map((issue: { path: string }) => issue.path)).toContain(path);
+  });
+});
+
+describe('the command', () => {
+  /** What `stillframe watch …` prints with --json. */
+  async function watch(...words: string[]) {
+    const printed = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    vi.stubEnv('STILLFRAME_KEY', service.key);
+    try {
+      const program = await makeProgram('watch');
+      const [verb = '', ...rest] = words;
+      await program.parseAsync(['watch', verb, '--server', service.url, '--json', ...rest], { from: 'user' });
+      return JSON.parse(String(printed.mock.calls.at(-1)?.[0]));
+    } finally {
+      printed.mockRestore();
+      vi.unstubAllEnvs();
+    }
+  }
+
+  it('adds, runs, lists, pauses, exports, applies and removes watches', async () => {
+    const folder = folderOfTest();
+    const added = await watch('add', site.url('/watched'), '--name', 'By command', '--cron', '@yearly', '--viewport-width', '400');
+    expect(added).toMatchObject({ name: 'By command', request: { viewport: { width: 400 } }, schedule: { cron: '@yearly' } });
+    expect(await watch('run', 'By command')).toMatchObject({ watch_id: added.id, state: 'unchanged' });
+    expect((await watch('pause', added.id)).paused).toBe(true);
+    expect((await watch('history', added.id)).length).toBe(1);
+    for (const name of ['history.webp', 'history.pdf']) {
+      const output = join(folder, name);
+      expect(await watch('export', 'By command', '-o', output)).toEqual({ output, pictures: 1 });
+      expect(readFileSync(output).subarray(0, 4).toString()).toBe(name.endsWith('pdf') ? '%PDF' : 'RIFF');
+    }
+    const file = join(folder, 'watches.yml');
+    const definition = { name: 'By command', request: { url: site.url('/watched') }, schedule: { every: '1d' }, paused: true };
+    writeFileSync(file, JSON.stringify({ watches: [definition, { ...definition, name: 'By file' }] }));
+    expect(await watch('apply', file)).toMatchObject({ added: ['By file'], changed: ['By command'], removed: [] });
+    expect(await watch('apply', file)).toMatchObject({ added: [], changed: [], unchanged: ['By command', 'By file'] });
+    writeFileSync(file, JSON.stringify({ watches: [definition] }));
+    expect((await watch('apply', file, '--prune')).removed).toContain('By file');
+    expect((await watch('list')).map(({ name }: { name: string }) => name)).toEqual(['By command']);
+    await watch('remove', 'By command');
+    expect(await watch('list')).toEqual([]);
   });
 });

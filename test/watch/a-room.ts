@@ -62,7 +62,7 @@ export function aRoom(store: Store, user: Caller) {
   };
   const claims = new RunClaims(deps);
   const watches = new Watches({
-    ...{ store, rules, minimumMs: MINUTE_MS, max: 3, sendsMail: true, now: () => room.now, onDue: () => undefined },
+    ...{ store, rules, minimumMs: MINUTE_MS, max: 3, sendsMail: true, now: () => room.now, onDue: () => undefined, tell: async () => null },
     egress: { judgeHost: async () => ({ ok: true, addresses: [] }), refusesLiterally: () => false, proxyProblem: () => null },
     places: { baseUrl: 'https://shots.example' },
   });

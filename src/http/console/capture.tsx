@@ -138,7 +138,8 @@ export async function capturingKeys({ store }: AppServices): Promise<ApiKey[]> {
   return (await store.listKeys()).filter((key) => key.revokedAt === null && key.scopes.includes('screenshot:write'));
 }
 
-async function capture(visit: FormVisit, body: Record<string, unknown>): Promise<JobSnapshot> {
+/** Captures with the key that the operator has picked. @throws CaptureError */
+export async function capture(visit: FormVisit, body: Record<string, unknown>): Promise<JobSnapshot> {
   const { services, c } = visit;
   await chargeToKey(visit);
   return await submitAndWait(services, c, { submission: parse(services, body), idempotencyKey: null });

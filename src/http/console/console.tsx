@@ -31,6 +31,7 @@ import { renderDocument } from './layout.js';
 import { ICON, placeholder, STYLE } from './style.js';
 import { endSessions, setQueue, systemPage } from './system.js';
 import type { Answer, FormVisit, Page, Visit } from './visit.js';
+import { actOnWatch, sendWatchForm, watchesPage, watchFormPage, watchPage } from './watches.js';
 
 interface Request {
   services: AppServices;
@@ -51,6 +52,9 @@ export const PLACES: Record<string, { GET?: Step; POST?: Step }> = {
   'thumbnails/:name': { GET: page(showThumbnail) },
   preview: { POST: form(previewPicture) },
   snippets: { POST: form(showSnippets) },
+  watches: { GET: page(watchesPage) },
+  watch: { GET: page((visit) => watchPage(visit)), POST: form(actOnWatch) },
+  'watch-form': { GET: page(watchFormPage), POST: form(sendWatchForm) },
   jobs: { GET: page(jobsPage) },
   job: { GET: page(jobPage) },
   redeliver: { POST: form(redeliverJob) },

@@ -259,6 +259,16 @@ tbody td { min-width: 6.5rem; }
 }
 @media (max-width: 26rem) { .bar nav a { padding: .4rem .2rem; font-size: .875rem; } }
 
+.watches, .film, .strip { margin: 0; padding: 0; list-style: none; }
+.watches { display: grid; gap: 1rem; }
+.watch { display: grid; grid-template-columns: 10rem minmax(0, 1fr); gap: 1rem; }
+.watch h2, .watch p { margin: 0 0 .4rem; overflow-wrap: anywhere; }
+.watch img, .film img { max-width: 100%; height: auto; }
+.strip { display: flex; flex-wrap: wrap; gap: .2rem; }
+.strip li { width: .8rem; height: .8rem; padding: 0; border: 1px solid currentColor; border-radius: .2rem; }
+.film { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); gap: 1rem; }
+.film p { margin: .25rem 0; overflow-wrap: anywhere; }
+
 .live { display: flex; align-items: center; justify-content: space-between; gap: 1rem; min-height: 2rem; margin-bottom: .5rem; }
 .live p { margin: 0; color: var(--soft); font-size: .875rem; }
 `;

@@ -41,6 +41,7 @@ export type Answer = Page | Redirect | Response;
 export const SECTIONS = {
   capture: 'Capture',
   compare: 'Compare',
+  watches: 'Watches',
   jobs: 'Jobs',
   keys: 'Keys',
   accounts: 'Accounts',

@@ -42,6 +42,11 @@ function httpBackend(services: AppServices, c: Context<AppEnv>): McpBackend {
       submitAndWait(services, c, { submission: parseSubmission(body, { ...services.config, forceAsync: false }), idempotencyKey }),
     findJob: (id) => lookupJob(services.store, id, principal),
     listJobs: (page) => services.store.listJobs(principal.keyId, page),
+    async watches() {
+      requireScope(principal, 'watches:read');
+      const watches = await services.watches();
+      return { list: (page) => watches.list(principal, page), runs: (id, page) => watches.runs(principal, id, page) };
+    },
     tiles: ({ artifact, diagnostics }, from) => services.modelView(artifact, { from, density: diagnostics.deviceScaleFactor }),
     async compare({ before, after }, threshold) {
       using _place = services.comparisons.enter(principal.accountId);

@@ -2,12 +2,18 @@ import type { CaptureData } from '../../contract/capture-data.js';
 import type { Comparison } from '../../contract/comparison.js';
 import type { JobSnapshot } from '../../contract/job.js';
 import type { ModelTiles } from '../../contract/model-tiles.js';
+import type { Watches, WatchPage } from '../../watch/watches.js';
 import type { JobsPage } from '../jobs-page.js';
 
 /** A page of jobs; `next` is null on the last. */
 export interface JobList {
   jobs: JobSnapshot[];
   next: number | null;
+}
+
+export interface WatchReader {
+  list(page: WatchPage): ReturnType<Watches['list']>;
+  runs(id: string, page: WatchPage): ReturnType<Watches['runs']>;
 }
 
 /**
@@ -26,6 +32,8 @@ export interface McpBackend {
   /** null if there is none, or it belongs to another key. */
   findJob(id: string): Promise<JobSnapshot | null>;
   listJobs(page: JobsPage): Promise<JobList>;
+  /** Reads watches on behalf of the caller. @throws CaptureError `forbidden`, `unsupported_option` where there are none */
+  watches(): Promise<WatchReader>;
   tiles(data: CaptureData, from: number): Promise<ModelTiles>;
   /** Compares the pictures of two jobs. @returns the comparison, and the picture of the differences, if there are any */
   compare(jobs: { before: string; after: string }, threshold: number): Promise<{ comparison: Comparison; tiles: ModelTiles | null }>;

@@ -8,6 +8,7 @@ import { MODEL_EDGE_MAX_PX, MODEL_TILES_MAX } from '../../contract/model-tiles.j
 import { EXTENSION, OWN_META_NAMES, requestFields } from '../../contract/request-fields.js';
 import { agentStepsSchema } from '../../contract/step-schema.js';
 import { invalidRequest, parseFields } from '../../contract/submission.js';
+import { WATCHES_PAGE, type WireRun } from '../../contract/watch.js';
 import { jobsQuery, nextCursor, readPage } from '../jobs-page.js';
 import { noSuchJob } from '../routes/read-job.js';
 import { toolAnswer } from './answer.js';
@@ -189,7 +190,73 @@ const compareCaptures: Tool = {
   },
 };
 
-export const TOOLS: readonly Tool[] = [capturePage, getJob, listJobs, compareCaptures];
+const WATCH_PAGE = z.strictObject({
+  limit: z.int().min(WATCHES_PAGE.min).max(WATCHES_PAGE.max).default(WATCHES_PAGE.default).meta({ description: 'entries per page' }),
+  cursor: z.string().max(100).optional().meta({ description: '`next_cursor` of the previous page' }),
+});
+const RUNS_ARGUMENTS = WATCH_PAGE.extend({ watch_id: z.string().meta({ description: 'id of a watch' }) });
+
+/** Lists watches as GET /v1/watches does. */
+const listWatches: Tool = {
+  listing: {
+    name: 'list_watches',
+    title: 'List watches',
+    description: 'List the watches of this caller, newest first: pages that are captured by a schedule, with their latest run.',
+    inputSchema: listingSchema(WATCH_PAGE),
+    annotations: { readOnlyHint: true, openWorldHint: false },
+  },
+  async call(backend, args) {
+    const reader = await backend.watches();
+    const { limit, cursor = null } = parseFields(WATCH_PAGE, args);
+    const { watches, next } = await reader.list({ limit, before: cursor });
+    return toolAnswer({
+      facts: {
+        watches: watches.map(({ id, report, paused, next_run_at, failures, last_run }) => ({
+          ...{ id, report, paused, next_run_at, failures },
+          last_run: last_run === null ? null : runFacts(last_run),
+        })),
+        next_cursor: next,
+      },
+      ...(watches.length === 0
+        ? {}
+        : { untrusted: ['Names of the watches:', ...watches.map(({ id, name }) => `${id}: ${name}`)].join('\n') }),
+    });
+  },
+};
+
+/** Lists runs as GET /v1/watches/{id}/runs does. */
+const listRuns: Tool = {
+  listing: {
+    name: 'list_runs',
+    title: 'List the runs of a watch',
+    description:
+      'List the runs of a watch, newest first: whether the page has changed, how much, and the diff of its text. get_job shows the picture of a run by its job_id.',
+    inputSchema: listingSchema(RUNS_ARGUMENTS),
+    annotations: { readOnlyHint: true, openWorldHint: false },
+  },
+  async call(backend, args) {
+    const reader = await backend.watches();
+    const { watch_id: id, limit, cursor = null } = parseFields(RUNS_ARGUMENTS, args);
+    const { runs, next } = await reader.runs(id, { limit, before: cursor });
+    const texts = runs.flatMap(({ id: run, diff, error }) => [
+      ...(diff === null ? [] : [`${run}:\n${diff}`]),
+      ...(error === null ? [] : [`${run}: ${error.message}`]),
+    ]);
+    return toolAnswer({
+      facts: { runs: runs.map(runFacts), next_cursor: next },
+      ...(texts.length === 0 ? {} : { untrusted: texts.join('\n').slice(0, RUN_TEXTS_MAX_CHARS) }),
+    });
+  },
+};
+
+/** Characters of all diffs and errors of a list. */
+const RUN_TEXTS_MAX_CHARS = 20_000;
+
+function runFacts({ id, state, cause, due_at, ended_at, share, approved, job_id, error }: WireRun): Record<string, unknown> {
+  return { id, state, cause, due_at, ended_at, share, approved, job_id, ...(error === null ? {} : { code: error.code }) };
+}
+
+export const TOOLS: readonly Tool[] = [capturePage, getJob, listJobs, compareCaptures, listWatches, listRuns];
 
 /** The arguments of a tool as JSON Schema, for clients. */
 function listingSchema(schema: z.ZodObject): Listing['inputSchema'] {

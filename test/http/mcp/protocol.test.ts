@@ -31,7 +31,14 @@ describe('POST /mcp', () => {
     expect(mcp.client.getServerVersion()).toMatchObject({ name: 'stillframe', version: '0.0.0-test' });
     expect(mcp.client.getInstructions()).toContain('untrusted');
     const { tools } = await mcp.client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(['capture_page', 'get_job', 'list_jobs', 'compare_captures']);
+    expect(tools.map(({ name }) => name)).toEqual([
+      'capture_page',
+      'get_job',
+      'list_jobs',
+      'compare_captures',
+      'list_watches',
+      'list_runs',
+    ]);
     expect(tools[0]?.inputSchema.additionalProperties).toBe(false);
     expect(JSON.stringify(tools)).not.toMatch(/viewport`|color_scheme|x-stillframe/);
   });
@@ -83,6 +90,8 @@ describe('a tool', () => {
     ['capture_page', KEYS.reader, 'screenshot:write', { url: 5 }],
     ['get_job', KEYS.writer, 'jobs:read', {}],
     ['list_jobs', KEYS.writer, 'jobs:read', { limit: -1 }],
+    ['list_watches', KEYS.writer, 'watches:read', {}],
+    ['list_runs', KEYS.writer, 'watches:read', { watch_id: 'wat_1' }],
     ['compare_captures', KEYS.writer, 'jobs:read', { before: 5 }],
   ])('%s is refused to a key without its scope, before its arguments are read', async (name, key, scope, args) => {
     const services = fakeServices();
