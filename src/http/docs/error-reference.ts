@@ -33,7 +33,8 @@ export const ERROR_REFERENCE: Record<ErrorCode, ErrorAdvice> = {
   forbidden: {
     statuses: '403',
     retriable: 'no',
-    meaning: 'The key is valid but lacks the scope that the endpoint needs (screenshot:write, jobs:read, watches:read or watches:write; for signed links also links).',
+    meaning:
+      'The key is valid but lacks the scope that the endpoint needs (screenshot:write, jobs:read, watches:read or watches:write; for signed links also links).',
     advice: 'Use a key with that scope: "stillframe keys create --label NAME --scope screenshot:write --scope jobs:read".',
   },
   idempotency_conflict: {
