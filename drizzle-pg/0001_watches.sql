@@ -75,7 +75,6 @@ CREATE INDEX "watch_messages_due" ON "watch_messages" USING btree ("account_id",
 CREATE INDEX "watch_messages_next" ON "watch_messages" USING btree ("due_at") WHERE due_at IS NOT NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "watch_runs_due" ON "watch_runs" USING btree ("watch_id","due_at");--> statement-breakpoint
 CREATE UNIQUE INDEX "watch_runs_unfinished" ON "watch_runs" USING btree ("watch_id") WHERE ended_at IS NULL;--> statement-breakpoint
-CREATE INDEX "watch_runs_of_watch" ON "watch_runs" USING btree ("watch_id","id");--> statement-breakpoint
 CREATE INDEX "watch_runs_queued" ON "watch_runs" USING btree ("account_id","wake_at") WHERE state = 'queued';--> statement-breakpoint
 CREATE INDEX "watch_runs_running" ON "watch_runs" USING btree ("wake_at") WHERE state = 'running';--> statement-breakpoint
 CREATE INDEX "watch_runs_awake" ON "watch_runs" USING btree ("wake_at") WHERE wake_at IS NOT NULL;--> statement-breakpoint

@@ -53,7 +53,6 @@ CREATE TABLE `watch_runs` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `watch_runs_due` ON `watch_runs` (`watch_id`,`due_at`);--> statement-breakpoint
 CREATE UNIQUE INDEX `watch_runs_unfinished` ON `watch_runs` (`watch_id`) WHERE ended_at IS NULL;--> statement-breakpoint
-CREATE INDEX `watch_runs_of_watch` ON `watch_runs` (`watch_id`,`id`);--> statement-breakpoint
 CREATE INDEX `watch_runs_queued` ON `watch_runs` (`account_id`,`wake_at`) WHERE state = 'queued';--> statement-breakpoint
 CREATE INDEX `watch_runs_running` ON `watch_runs` (`wake_at`) WHERE state = 'running';--> statement-breakpoint
 CREATE INDEX `watch_runs_awake` ON `watch_runs` (`wake_at`) WHERE wake_at IS NOT NULL;--> statement-breakpoint

@@ -32,8 +32,8 @@ const HAS_ENDED = `EXISTS (SELECT 1 FROM watch_runs WHERE id = $1 AND claim = $2
 const IS_NEEDED = `EXISTS (SELECT 1 FROM watches WHERE watches.id = watch_runs.watch_id
   AND (watches.previous_run = watch_runs.id OR watches.approved_run = watch_runs.id))`;
 const DAY_MS = 86_400_000;
-/** Greater than any id: the time of an id begins with a digit. */
-const LAST = { watch: 'wat_Z', run: 'run_Z' };
+/** Greater than the id of any watch: the time of an id begins with a digit. */
+const LAST_ID = 'wat_Z';
 
 export function watchSteps(queries: Queries, vault: Vault, runTogether: RunTogether): WatchStore {
   const findRun = async (where: string, values: readonly unknown[]) => toRun(await queries.one<RunRow>(`${RUN} ${where}`, values));
@@ -67,7 +67,7 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
     async listWatches({ keyId, before, limit }) {
       const ofKey = keyId === null ? '' : 'AND key_id = $3';
       const rows = await queries.all<WatchRow>(`${WATCH} WHERE id < $1 ${ofKey} ORDER BY id DESC LIMIT $2`, [
-        ...[before ?? LAST.watch, limit, ...(keyId === null ? [] : [keyId])],
+        ...[before ?? LAST_ID, limit, ...(keyId === null ? [] : [keyId])],
       ]);
       return rows.flatMap((row) => toWatch(vault, row) ?? []);
     },
@@ -119,13 +119,15 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
     },
     findRun: (id) => findRun('WHERE id = $1', [id]),
     async listRuns({ watchId, before, limit }) {
-      const rows = await queries.all<RunRow>(`${RUN} WHERE watch_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3`, [
-        ...[watchId, before ?? LAST.run, limit],
+      // By their times, not their ids: those of a clock that was set back would stay the newest.
+      const page = before === null ? '' : 'AND due_at < (SELECT due_at FROM watch_runs WHERE id = $3)';
+      const rows = await queries.all<RunRow>(`${RUN} WHERE watch_id = $1 ${page} ORDER BY due_at DESC LIMIT $2`, [
+        ...[watchId, limit, ...(before === null ? [] : [before])],
       ]);
       return rows.flatMap((row) => toRun(row) ?? []);
     },
     async lastRuns(watchIds) {
-      const found = await Promise.all(watchIds.map((id) => findRun('WHERE watch_id = $1 ORDER BY id DESC LIMIT 1', [id])));
+      const found = await Promise.all(watchIds.map((id) => findRun('WHERE watch_id = $1 ORDER BY due_at DESC LIMIT 1', [id])));
       return found.flatMap((run) => run ?? []);
     },
     claimRunning: async (token, now, leaseMs) =>
@@ -254,7 +256,7 @@ function endStatements(held: HeldWork, watch: Watch, ended: EndedRun, now: numbe
     ),
     [
       `DELETE FROM watch_runs WHERE watch_id = $1 AND ended_at IS NOT NULL AND NOT ${IS_NEEDED}
-        AND id <= (SELECT id FROM watch_runs WHERE watch_id = $1 ORDER BY id DESC LIMIT 1 OFFSET ${whole('$2')})`,
+        AND due_at <= (SELECT due_at FROM watch_runs WHERE watch_id = $1 ORDER BY due_at DESC LIMIT 1 OFFSET ${whole('$2')})`,
       [watch.id, watch.definition.keep.runs],
     ],
   ];

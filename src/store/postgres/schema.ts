@@ -389,7 +389,6 @@ export const watchRuns = pgTable(
     ...checks('watch_runs'),
     uniqueIndex('watch_runs_due').on(t.watchId, t.dueAt),
     uniqueIndex('watch_runs_unfinished').on(t.watchId).where(sql`ended_at IS NULL`),
-    index('watch_runs_of_watch').on(t.watchId, t.id),
     index('watch_runs_queued').on(t.accountId, t.wakeAt).where(sql`state = 'queued'`),
     index('watch_runs_running').on(t.wakeAt).where(sql`state = 'running'`),
     index('watch_runs_awake').on(t.wakeAt).where(sql`wake_at IS NOT NULL`),
