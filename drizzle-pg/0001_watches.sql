@@ -4,7 +4,7 @@ CREATE TABLE "watch_messages" (
 	"run_id" text NOT NULL,
 	"account_id" text NOT NULL,
 	"target" integer NOT NULL,
-	"recipient" integer NOT NULL,
+	"recipient" text NOT NULL,
 	"kind" text NOT NULL,
 	"event" text NOT NULL,
 	"state" text DEFAULT 'pending' NOT NULL,

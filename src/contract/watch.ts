@@ -253,6 +253,27 @@ export function parseWatch(body: unknown, rules: Omit<SubmissionRules, 'forceAsy
   return definition;
 }
 
+/** Where the messages of a watch go: each recipient of a mail is a place. */
+export interface Place {
+  send: Send;
+  /** Index of `send`. */
+  target: number;
+  address: string;
+}
+
+export function placesOf(sends: readonly Send[]): Place[] {
+  return sends.flatMap((send, target) => {
+    const { webhook, email, slack, upload } = send;
+    const addresses = email?.to ?? [webhook?.url ?? slack?.url ?? upload?.url_template ?? ''];
+    return addresses.map((address) => ({ send, target, address }));
+  });
+}
+
+/** What is signed in place of an address. */
+export function placeText({ send, address }: Place): string {
+  return `place ${kindOf(send)} ${address}`;
+}
+
 /** The addresses that a watch sends to, by the paths of their fields. */
 export function receiversOf(send: readonly Send[]): { path: string; url: string }[] {
   return send.flatMap(({ webhook, slack, upload }, index) => [
@@ -393,9 +414,10 @@ export interface WatchMessage {
   watchId: string;
   runId: string;
   accountId: string;
-  /** Index of its send, and of its recipient there. */
+  /** Index of the entry of `send` when it was told. */
   target: number;
-  recipient: number;
+  /** Signed `placeText` of its address, by which it is found in a changed `send`. */
+  recipient: string;
   kind: SendKind;
   event: WatchEvent;
   state: 'pending' | 'delivered' | 'failed';

@@ -2,6 +2,8 @@
 import { newId } from '../contract/ids.js';
 import {
   kindOf,
+  placesOf,
+  placeText,
   type Send,
   type Watch,
   type WatchDefinition,
@@ -158,7 +160,7 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
           WHERE id = $1 AND claim = $2 AND ended_at IS NULL`,
         [held.id, held.claim, state, attempt, jobId, startedAt, wakeAt],
       )) === 1,
-    endRun: async (held, watch, ended, now) => (await runTogether(endStatements(held, watch, ended, now)))[0] === 1,
+    endRun: async (held, watch, ended, now) => (await runTogether(endStatements(vault, held, { watch, ended, now })))[0] === 1,
     pruneRuns: (now, limit) =>
       queries.run(
         `DELETE FROM watch_runs WHERE id IN (SELECT watch_runs.id FROM watch_runs JOIN watches ON watches.id = watch_runs.watch_id
@@ -221,7 +223,7 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
   };
 }
 
-function endStatements(held: HeldWork, watch: Watch, ended: EndedRun, now: number): Statement[] {
+function endStatements(vault: Vault, held: HeldWork, { watch, ended, now }: { watch: Watch; ended: EndedRun; now: number }): Statement[] {
   const { id, claim } = held;
   const { state, share, picture, changes, data, error } = ended;
   const mine = [id, claim, state];
@@ -243,16 +245,19 @@ function endStatements(held: HeldWork, watch: Watch, ended: EndedRun, now: numbe
       : []),
     ...kept.map((name) => [`UPDATE artifacts SET watch_run = $1 WHERE name = $4 AND ${HAS_ENDED}`, [...mine, name]] as const),
     ...ended.tells.flatMap((event) =>
-      watch.definition.send.flatMap((send, target) =>
-        recipientsOf(send, event).map(
-          (_, recipient) =>
+      placesOf(watch.definition.send)
+        .filter(({ send }) => isTold(send, event))
+        .map(
+          (place) =>
             [
               `INSERT INTO watch_messages (id, watch_id, run_id, account_id, target, recipient, kind, event, due_at)
-                SELECT $4, $5, $1, $6, ${whole('$7')}, ${whole('$8')}, $9, $10, ${whole('$11')} WHERE ${HAS_ENDED} ON CONFLICT DO NOTHING`,
-              [...mine, newId('delivery', now), watch.id, watch.accountId, target, recipient, kindOf(send), event, now],
+                SELECT $4, $5, $1, $6, ${whole('$7')}, $8, $9, $10, ${whole('$11')} WHERE ${HAS_ENDED} ON CONFLICT DO NOTHING`,
+              [
+                ...[...mine, newId('delivery', now), watch.id, watch.accountId, place.target, vault.digest('link', placeText(place))],
+                ...[kindOf(place.send), event, now],
+              ],
             ] as const,
         ),
-      ),
     ),
     [
       `DELETE FROM watch_runs WHERE watch_id = $1 AND ended_at IS NOT NULL AND NOT ${IS_NEEDED}
@@ -262,10 +267,9 @@ function endStatements(held: HeldWork, watch: Watch, ended: EndedRun, now: numbe
   ];
 }
 
-/** What one message goes to. Trouble has no picture to upload. */
-function recipientsOf({ email, upload }: Send, event: WatchEvent): readonly string[] {
-  const hasPicture = event === 'watch.changed' || event === 'watch.report';
-  return email?.to ?? (upload === undefined || hasPicture ? [''] : []);
+/** Trouble has no picture to upload. */
+function isTold({ upload }: Send, event: WatchEvent): boolean {
+  return upload === undefined || event === 'watch.changed' || event === 'watch.report';
 }
 
 /** Watches are stored encrypted, since requests and sends contain credentials. What the schedule needs is not. */

@@ -20,6 +20,7 @@ export interface Mailer {
 
 interface MailOrder {
   email: NonNullable<Send['email']>;
+  to: string;
   /** Reads a stored picture; null if it is deleted, or too large. */
   picture(name: string): Promise<Buffer | null>;
 }
@@ -33,10 +34,8 @@ export function openMailer({ smtpUrl, mailFrom }: MailSettings, links: { places:
   const transport = transportOf(smtpUrl);
   const host = mailFrom.slice(mailFrom.lastIndexOf('@') + 1).replace('>', '');
   return {
-    async send(telling, { email, picture }) {
+    async send(telling, { email, to, picture }) {
       const { message, watch, run } = telling;
-      const to = email.to[message.recipient];
-      if (to === undefined) throw Object.assign(new Error('the recipient has been removed'), { code: 'EENVELOPE' });
       const shown = await inlineOf(telling, picture);
       const whole = run.picture === null || email.attach === 'none' ? null : await picture(run.picture);
       const unsubscribe = unsubscribeUrl(links, watch.id, to);

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import type { OpenArtifact } from '../artifacts/artifacts.js';
 import { contentTypeOf, type UploadResult } from '../contract/capture-data.js';
 import type { PublicPlaces } from '../contract/job.js';
-import { filledIn, kindOf, type Send, toWireRun, type WatchMessage } from '../contract/watch.js';
+import { filledIn, type Place, placesOf, placeText, toWireRun, type WatchMessage } from '../contract/watch.js';
 import type { AttemptOutcome, WatchStore } from '../store/store.js';
 import { attemptPost, type PostDeps, retryOrFail, SIGNATURE_HEADER, sign } from '../webhook/deliver.js';
 import type { UploadOrder } from '../webhook/upload-picture.js';
@@ -28,20 +28,20 @@ const ATTACHED_MAX_BYTES = 10_000_000;
 /** Makes one attempt. @returns its outcome; null if `signal` aborted it */
 export async function sendMessage(deps: SendDeps, message: WatchMessage, signal: AbortSignal): Promise<AttemptOutcome | null> {
   const [watch, run] = await Promise.all([deps.store.findWatch(message.watchId), deps.store.findRun(message.runId)]);
-  const send = watch?.definition.send[message.target];
-  if (watch === null || run === null || send === undefined || kindOf(send) !== message.kind)
+  const place = placesOf(watch?.definition.send ?? []).find((one) => deps.store.signLink(placeText(one)) === message.recipient);
+  if (watch === null || run === null || place === undefined)
     return { kind: 'failed', status: null, error: 'The watch no longer has this entry of `send`.' };
   const telling = { message, watch, run, historyUrl: `${deps.places.baseUrl}/console/watch?id=${watch.id}` };
-  return await sendTo(deps, telling, { send, signal });
+  return await sendTo(deps, telling, { place, signal });
 }
 
 async function sendTo(
   deps: SendDeps,
   telling: Telling,
-  { send, signal }: { send: Send; signal: AbortSignal },
+  { place, signal }: { place: Place; signal: AbortSignal },
 ): Promise<AttemptOutcome | null> {
   const { message } = telling;
-  const { webhook, slack, email, upload } = send;
+  const { webhook, slack, email, upload } = place.send;
   if (webhook !== undefined) {
     const body = JSON.stringify(payloadOf(deps, telling));
     return await post(
@@ -63,7 +63,7 @@ async function sendTo(
       error: 'This server sends no mail: its operator has not set STILLFRAME_SMTP_URL and STILLFRAME_MAIL_FROM.',
     };
   try {
-    await deps.mailer.send(telling, { email, picture: (name) => read(deps, name) });
+    await deps.mailer.send(telling, { email, to: place.address, picture: (name) => read(deps, name) });
     return { kind: 'delivered', status: 250 };
   } catch (error) {
     if (signal.aborted) return null;

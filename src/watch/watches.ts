@@ -12,6 +12,8 @@ import type { SubmissionRules } from '../contract/submission.js';
 import {
   kindOf,
   parseWatch,
+  placesOf,
+  placeText,
   receiversOf,
   type Schedule,
   type SendKind,
@@ -183,23 +185,12 @@ export class Watches {
     const [run] = await store.lastRuns([id]);
     if (run === undefined)
       throw new CaptureError({ code: 'invalid_request', status: 409, message: 'Run the watch first: the test shows its latest run.' });
-    const messages = watch.definition.send.flatMap((send, target) =>
-      (send.email?.to ?? ['']).map((_, recipient): WatchMessage => {
-        const ids = { id: newId('delivery', now()), watchId: id, runId: run.id, accountId: watch.accountId };
-        const times = { dueAt: now(), lastStatus: null, lastError: null, lastAttemptAt: null, deliveredAt: null };
-        return {
-          ...ids,
-          target,
-          recipient,
-          kind: kindOf(send),
-          event: 'watch.report',
-          state: 'pending',
-          attempts: 0,
-          generation: 1,
-          ...times,
-        };
-      }),
-    );
+    const messages = placesOf(watch.definition.send).map((place): WatchMessage => {
+      const ids = { id: newId('delivery', now()), watchId: id, runId: run.id, accountId: watch.accountId };
+      const to = { target: place.target, recipient: store.signLink(placeText(place)), kind: kindOf(place.send) };
+      const times = { dueAt: now(), lastStatus: null, lastError: null, lastAttemptAt: null, deliveredAt: null };
+      return { ...ids, ...to, event: 'watch.report', state: 'pending', attempts: 0, generation: 1, ...times };
+    });
     const outcomes = await Promise.all(messages.map((message) => tell(message)));
     return messages.map(({ kind }, i) => {
       const outcome = outcomes[i] ?? null;

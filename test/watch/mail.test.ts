@@ -31,7 +31,7 @@ function aDefinition(email: object): WatchDefinition {
 async function aSender(given: { email?: object; refuse?: () => number | null } = {}) {
   const smtp = await startSmtpServer(given.refuse === undefined ? {} : { refuse: given.refuse });
   onTestFinished(() => smtp[Symbol.asyncDispose]());
-  const signLink = (text: string) => `signed-${text.length}`;
+  const signLink = (text: string) => text;
   const mailer = openMailer({ smtpUrl: smtp.url, mailFrom: 'Watches <watches@stillframe.example>' }, { places, signLink });
   onTestFinished(() => mailer.close());
   const definition = aDefinition(given.email ?? {});
@@ -58,7 +58,16 @@ async function aSender(given: { email?: object; refuse?: () => number | null } =
     sendMessage(
       deps,
       {
-        ...{ id: `dlv_${event}`, watchId: 'wat_1', runId: 'run_1', accountId: 'acc_1', target: 0, recipient: 0, kind: 'email', event },
+        ...{
+          id: `dlv_${event}`,
+          watchId: 'wat_1',
+          runId: 'run_1',
+          accountId: 'acc_1',
+          target: 0,
+          recipient: 'place email ada@example.com',
+          kind: 'email',
+          event,
+        },
         ...{
           state: 'pending',
           attempts: 0,
@@ -106,7 +115,7 @@ describe('the mail of a watch', () => {
 
   it('goes to each recipient alone, with a subject of its own for trouble', async () => {
     const { smtp, tell } = await aSender({ email: { subject: 'The sales', attach: 'picture' } });
-    await tell('watch.report', { recipient: 1 });
+    await tell('watch.report', { recipient: 'place email bob@example.com' });
     await tell('watch.failed');
     expect(smtp.mails.map(({ to, mail }) => [to, mail.subject])).toEqual([
       [['bob@example.com'], 'The sales'],
@@ -126,8 +135,7 @@ describe('the mail of a watch', () => {
     });
     status = 550;
     expect(await tell('watch.changed')).toMatchObject({ kind: 'failed', status: 550 });
-    expect(await tell('watch.changed', { recipient: 2 })).toMatchObject({ kind: 'failed' });
-    expect(await tell('watch.changed', { target: 1 })).toMatchObject({ kind: 'failed' });
+    expect(await tell('watch.changed', { recipient: 'place email eve@example.com' })).toMatchObject({ kind: 'failed' });
   });
 
   it('needs a server that takes the password', async () => {

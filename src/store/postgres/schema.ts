@@ -406,7 +406,7 @@ export const watchMessages = pgTable(
       .references(() => watchRuns.id, { onDelete: 'cascade' }),
     accountId: text().notNull(),
     target: integer().notNull(),
-    recipient: integer().notNull(),
+    recipient: text().notNull(),
     kind: text({ enum: VALUES.watch_messages.kind }).notNull(),
     event: text({ enum: VALUES.watch_messages.event }).notNull(),
     state: text({ enum: VALUES.watch_messages.state }).notNull().default('pending'),

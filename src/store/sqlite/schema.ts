@@ -454,9 +454,9 @@ export const watchMessages = sqliteTable(
       .notNull()
       .references(() => watchRuns.id, { onDelete: 'cascade' }),
     accountId: text().notNull(),
-    /** Index of the send, and of its recipient. */
+    /** Index of the send, and the signed address there. */
     target: integer().notNull(),
-    recipient: integer().notNull(),
+    recipient: text().notNull(),
     kind: text({ enum: VALUES.watch_messages.kind }).notNull(),
     event: text({ enum: VALUES.watch_messages.event }).notNull(),
     state: text({ enum: VALUES.watch_messages.state }).notNull().default('pending'),
