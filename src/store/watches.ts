@@ -211,7 +211,7 @@ export function watchSteps(queries: Queries, vault: Vault, runTogether: RunToget
     },
     async nextRunDueAt() {
       const [watch, run] = await Promise.all([
-        queries.one<{ at: number | null }>('SELECT min(next_at) AS at FROM watches'),
+        queries.one<{ at: number | null }>('SELECT min(next_at) AS at FROM watches WHERE next_at IS NOT NULL'),
         queries.one<{ at: number | null }>('SELECT min(wake_at) AS at FROM watch_runs WHERE wake_at IS NOT NULL'),
       ]);
       return earlier(watch?.at ?? null, run?.at ?? null);

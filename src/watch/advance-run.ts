@@ -42,7 +42,7 @@ const BUSY_MS = 5_000;
 /** Failed runs in a row after which one message says so. */
 const FAILURES_TOLD = 3;
 /** Watches that are due at once and are started in one turn of the event loop. */
-const FIRED_AT_ONCE = 20;
+const FIRED_AT_ONCE = 10;
 
 const OVERLAP: StoredError = {
   code: 'rate_limited',

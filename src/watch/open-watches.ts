@@ -42,8 +42,8 @@ const STEPS_AT_ONCE = 4;
 const MESSAGES_AT_ONCE = 16;
 /** Messages of one account at the same time, so that a slow receiver leaves room for others. */
 const MESSAGES_OF_ACCOUNT = 4;
-/** How soon work that another server has left is noticed. */
-const POLL_MS = 1_000;
+/** How soon work that another server has left is noticed; without other servers, that the clock was set. */
+const POLL_MS = { shared: 1_000, alone: 5_000 };
 /** Longer than an upload takes. */
 const MESSAGE_LEASE_MS = 90_000;
 /** A clock that has gone back by so much has been set. */
@@ -59,6 +59,7 @@ interface ClaimedMessage {
 export function openWatches(options: WatchesOptions): OpenWatches {
   const { api, messages, mail, roles, shared, shutdown, onError } = options;
   const { store, now } = options.runs;
+  const pollMs = shared ? POLL_MS.shared : POLL_MS.alone;
   const runs: RunDeps = {
     ...options.runs,
     retryMs: RETRY_MS,
@@ -92,7 +93,7 @@ export function openWatches(options: WatchesOptions): OpenWatches {
       }
     },
     nextDueAt: () => store.nextRunDueAt(),
-    ...{ pollMs: POLL_MS, now, onError },
+    ...{ pollMs, now, onError },
   });
 
   const sending = new Loop<ClaimedMessage>({
@@ -119,7 +120,7 @@ export function openWatches(options: WatchesOptions): OpenWatches {
       );
     },
     nextDueAt: () => store.nextMessageDueAt(),
-    ...{ pollMs: POLL_MS, now, onError },
+    ...{ pollMs, now, onError },
   });
 
   const wake = () => {
