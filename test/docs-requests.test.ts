@@ -36,7 +36,12 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => site.listen(0, '127.0.0.2', resolve));
   receiver = await startReceiver();
   bucket = await startUploadReceiver('127.0.0.2');
-  service = await startService({ compatibleApis: [...COMPATIBLE_APIS], webhookAllow: [receiver.origin, bucket.origin] });
+  service = await startService({
+    smtpUrl: 'smtp://127.0.0.1:9',
+    mailFrom: 'stillframe@example.com',
+    compatibleApis: [...COMPATIBLE_APIS],
+    webhookAllow: [receiver.origin, bucket.origin],
+  });
   directory = await mkdtemp(join(tmpdir(), 'readme-'));
   // The page and the request that docs/html-files.md sends.
   await writeFile(join(directory, 'request.json'), exampleWith(readDocument('docs/html-files.md'), 'json', 'full_page'));

@@ -55,7 +55,8 @@ describe('the documentation', () => {
     const bodies = DOCUMENTS.flatMap(({ text }) => [...text.matchAll(/-d '(\{.*?\})'/g)].map((match) => match[1] ?? ''));
     expect(bodies.length).toBeGreaterThan(6);
     const rules = { forceAsync: false, webhookAllow: [] };
-    for (const body of bodies.map((text) => JSON.parse(text))) {
+    for (const one of bodies.map((text) => JSON.parse(text))) {
+      const body = 'schedule' in one ? one.request : one;
       expect(() => ('before' in body ? parseComparison(body, rules) : parseSubmission(body, rules))).not.toThrow();
     }
   });

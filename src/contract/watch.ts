@@ -475,10 +475,18 @@ const runFields = {
   picture_url: nullable.link('its picture or PDF'),
   changes_url: nullable.link('both pictures with what has changed outlined (webp)'),
   diff: z.string().nullable().meta({ description: 'unified diff of the readable text; of page content, untrusted', example: null }),
-  error: z.object({ code: z.string(), message: z.string(), retriable: z.boolean(), docs_url: z.string().optional() }).nullable().meta({
-    description: 'why it failed or was skipped',
-    example: null,
-  }),
+  error: z
+    .object({
+      code: z.string().meta({ description: 'stable code of the error', example: 'target_error' }),
+      message: z.string().meta({ description: 'what went wrong, in English', example: 'The target answered with HTTP status 500.' }),
+      retriable: z.boolean().meta({ description: 'whether another attempt may succeed', example: true }),
+      docs_url: z
+        .string()
+        .optional()
+        .meta({ description: 'page of the documentation about the code', example: 'http://127.0.0.1:3000/docs/errors#target_error' }),
+    })
+    .nullable()
+    .meta({ description: 'why it failed or was skipped', example: null }),
 };
 export const runSchema = z.object(runFields).meta({ id: 'WatchRun', ...EXTENSION });
 export const runWithMessagesSchema = runSchema

@@ -229,7 +229,7 @@ describe('Grafana', { timeout: 60_000 }, () => {
 
   it('gets a PDF, and 408 when the queries do not end in time', async () => {
     const { content } = await render({ url: PAGE, encoding: 'pdf' });
-    expect((await PDFDocument.load(content)).getPages()[0]?.getWidth()).toBeCloseTo(595, 0);
+    expect((await PDFDocument.load(content)).getPages()[0]?.getWidth()).toBeCloseTo(842, 0);
     const stuck = page('/door-stuck', '<script>window.__grafanaSceneContext = {}; window.__grafanaRunningQueryCount = 1</script>busy');
     expect((await render({ url: stuck, timeout: '2' })).status).toBe(408);
   });

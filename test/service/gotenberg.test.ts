@@ -167,7 +167,7 @@ describe('clients of Gotenberg', { timeout: 60_000 }, () => {
     expect(error).toMatchObject({ method: 'PATCH', headers: { ...always, 'content-type': 'application/json' } });
     expect(JSON.parse(String(error?.content))).toEqual({
       status: 409,
-      message: expect.stringMatching(/^The target answered with HTTP status 404\. .*STILLFRAME_TOLERATE/),
+      message: 'Invalid HTTP status code from the main page: 404: Not Found',
     });
     await expect.poll(async () => (await service.get('/v1/jobs?state=completed')).body.data.jobs.length).toBeGreaterThan(0);
     expect(JSON.stringify((await service.get('/v1/jobs')).body)).not.toContain('f00dfeed');

@@ -166,6 +166,7 @@ const paint = () => { const words = new Uint32Array(image.data.buffer); for (let
 paint(); if (ANIMATED) setInterval(paint, 20);
 </script>`;
 const noise = (isAnimated: boolean) => NOISE.replace('ANIMATED', String(isAnimated));
+const WATCH_PATHS = ['', '/run', '/unsubscribe', '/runs/:run/approve', '/runs/:run/redeliver'];
 const LARGE_VIEW = { width: 3_000, height: 2_160, deviceScaleFactor: 1 };
 
 async function heaviest(isShort: boolean): Promise<Bodies> {
@@ -237,7 +238,12 @@ async function heaviest(isShort: boolean): Promise<Bodies> {
   return {
     '/v1/screenshot': [small, values, ...long],
     '/v1/compare': comparisons,
-    '/v1/jobs/:id/webhook/redeliver': [plain],
+    ...Object.fromEntries(
+      ['/v1/jobs/:id/webhook/redeliver', '/v1/watches', ...WATCH_PATHS.map((path) => `/v1/watches/:id${path}`)].map((path) => [
+        path,
+        [plain],
+      ]),
+    ),
     '/mcp': [
       {
         told: 'the largest message',

@@ -152,7 +152,15 @@ export const WATCH_ROUTES: readonly Route[] = [
       operationId: 'removeWatch',
       summary: 'Remove a watch with its history',
       params: watchId,
-      answers: { 200: { description: 'It is removed.', data: z.object({ id: z.string(), removed: z.literal(true) }) } },
+      answers: {
+        200: {
+          description: 'It is removed.',
+          data: z.object({
+            id: z.string().meta({ description: 'id of the watch', example: 'wat_01K9Z8Y7X6W5V4T3S2R1Q0P9N8' }),
+            removed: z.literal(true).meta({ description: 'always true', example: true }),
+          }),
+        },
+      },
       failures: NO_WATCH,
     },
     async handle(watches, c) {

@@ -7,7 +7,7 @@ const LOADING =
   /^\W*(loading|please wait|one moment|just a moment|laden|l[äa]dt|wird geladen|bitte warten|chargement|veuillez patienter|cargando|carregando|caricamento|загрузка|yükleniyor|ładowanie|読み込み中|加载中|正在加载|載入中|로딩|불러오는)/i;
 /** Words of a short page or line that says what it is about to do. A page that does nothing is not waited for, whatever it says. */
 const WAITING =
-  /^\P{L}*\p{L}+ing\b|(…|\.\.\.)\P{L}*$|\b(wait|moment|redirect|wird geladen|warten|weitergeleitet|patiente[rz]|redirigi|espere|aguarde|attend)/iu;
+  /^[^\p{L}]{0,20}\p{L}{1,40}ing\b|(…|\.\.\.)[\s\p{P}]{0,3}$|\b(wait|moment|redirect|wird geladen|warten|weitergeleitet|patiente[rz]|redirigi|espere|aguarde|attend)/iu;
 const MAINS = 'main,[role="main"],#main,#content,#root,#app';
 const PICTURES = 'img,picture,svg,canvas,video,iframe,object,embed';
 const SKELETONS =
