@@ -115,7 +115,7 @@ test('a replaced connection is synced through the same file', async () => {
   expect([...inodes]).toEqual([statSync(`${file}-wal`).ino]);
 });
 
-test('the log stays short under constant writes, even without the thread', async () => {
+test('the log stays short under constant writes, even without the thread', { timeout: 60_000 }, async () => {
   for (const thread of [STORE_FILES.checkpointThread, new URL('missing.js', STORE_FILES.checkpointThread)]) {
     const { insert, checkpoints, logBytes } = aWriter({ thread });
     let most = 0;

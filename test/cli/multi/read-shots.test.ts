@@ -221,7 +221,7 @@ describe('a very long shots file is refused:', () => {
     ['shots without a URL', (count: number) => '- { ulr: 1 }\n'.repeat(count), 'Unknown field `ulr`'],
     ['unknown fields', (count: number) => `shots: []\n${numbered(count, (index) => `a${index}: 1\n`)}`, 'Unknown field `a0`'],
     ['syntax errors', (count: number) => '- "\n- @\n'.repeat(count / 2), 'Missing closing "quote'],
-  ])('of 20,000 %s is refused with the first 100 problems, in linear time', (_what, text, problem) => {
+  ])('of 20,000 %s is refused with the first 100 problems, in linear time', { timeout: 60_000 }, (_what, text, problem) => {
     problems(text(500));
     const [few = 0, many = 0] = [5_000, 20_000].map((count) => {
       const began = performance.now();

@@ -147,7 +147,7 @@ async function startMachine({
   allow = ['127.0.0.1', '127.0.0.2'],
   executable = ANY_BROWSER,
   clock = true,
-  framesOnDemand = true,
+  framesOnDemand = false,
 }: RigMachine) {
   const log = silentLog();
   const runDir = await mkdtemp(join(tmpdir(), 'capture-rig-'));

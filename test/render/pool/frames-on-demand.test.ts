@@ -46,7 +46,7 @@ const site = await ofFile(
 
 describe.runIf(ANY_BROWSER.drawsOnDemand)('a browser that draws on demand', () => {
   it('makes the same pictures as one that draws by itself', async () => {
-    await using onDemand = await openRig();
+    await using onDemand = await openRig({ framesOnDemand: true });
     await using byItself = await openRig({ framesOnDemand: false });
     const view = { viewport: { width: 600, height: 400, deviceScaleFactor: 1 } };
     const wishes: Wish[] = [
@@ -106,7 +106,7 @@ describe.runIf(ANY_BROWSER.drawsOnDemand)('a browser that draws on demand', () =
   });
 
   it('repeats a capture whose frame never ends, in a browser that draws by itself', async () => {
-    await using rig = await openRig();
+    await using rig = await openRig({ framesOnDemand: true });
     const { content, warnings } = await rig.capture(`${site.url}/stuck`, { viewport: { width: 400, height: 300, deviceScaleFactor: 1 } });
     const { data } = await sharp(content).removeAlpha().raw().toBuffer({ resolveWithObject: true });
     expect([...data.subarray(3 * (400 * 50 + 100)).subarray(0, 3)]).toEqual([0, 0, 0]);
