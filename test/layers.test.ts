@@ -67,6 +67,7 @@ const FENCES: Record<string, RegExp> = {
   'playwright-core': /^render\//,
   sharp: /^sharp\.ts$/,
   '@blazediff/core': /^compare\//,
+  'p-timeout': /^(?!render\/)|^render\/deadlines\.ts$/,
   pdfkit: /^(render|watch)\//,
   croner: /^watch\//,
   nodemailer: /^watch\//,

@@ -1,7 +1,7 @@
 /** How long a capture, and each wait in it, may take: the only place of the renderer in which a promise is bounded. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import pTimeout from 'p-timeout';
+import pTimeout, { TimeoutError } from 'p-timeout';
 import { CaptureError } from '../contract/capture-error.js';
 import { CAPTURE_GRACE_MS } from '../contract/limits.js';
 
@@ -9,6 +9,8 @@ import { CAPTURE_GRACE_MS } from '../contract/limits.js';
 export function monotonicNow(): number {
   return Math.floor(performance.now());
 }
+
+export { TimeoutError };
 
 /** The result of a wait whose time is up. */
 export const TIMED_OUT = Symbol('timed out');

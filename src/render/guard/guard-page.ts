@@ -83,7 +83,11 @@ export class PageGuard {
     const end = AbortSignal.any([signal, this.session.lost]);
     try {
       const report = {
-        ...(await orLate(this.#answer(), { ms: ANSWER_MAX_MS, signal: end }, () => new Error(`none of ${ANSWER_MAX_MS} ms was left`))),
+        ...(await orLate(
+          this.#answer(),
+          { ms: ANSWER_MAX_MS, signal: end },
+          () => new Error(`the page did not answer within ${ANSWER_MAX_MS} ms`),
+        )),
         ms: ms(),
       };
       if (report.outcome !== 'none') {

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import type { Browser, BrowserType, CDPSession } from 'playwright-core';
-import { orLate, within } from '../deadlines.js';
+import { orLate, TimeoutError, within } from '../deadlines.js';
 import { chromiumFlags } from './chromium-flags.js';
 import { ownUserAgent } from './emulation.js';
 import { type Executable, HOST, reachableBy } from './executable.js';
@@ -127,10 +127,10 @@ export function playwrightChromium(): BrowserType {
 /**
  * Waits for an answer of the browser.
  * @param signal ends the wait with its reason
- * @throws Error if it takes longer than this many ms
+ * @throws TimeoutError if it takes longer than this many ms
  */
 export function answerOf<T>(work: Promise<T>, ms: number, signal?: AbortSignal): Promise<T> {
-  return orLate(work, { ms, signal, isPatient: true }, () => new Error(`the browser did not answer within ${ms} ms`));
+  return orLate(work, { ms, signal, isPatient: true }, () => new TimeoutError(`the browser did not answer within ${ms} ms`));
 }
 
 type Started = Awaited<ReturnType<typeof start>>;

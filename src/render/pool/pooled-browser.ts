@@ -1,8 +1,7 @@
-import { TimeoutError } from 'p-timeout';
 import type { CDPSession } from 'playwright-core';
 import type { Egress } from '../../egress/egress.js';
 import type { Log } from '../../log.js';
-import { succeedsWithin } from '../deadlines.js';
+import { succeedsWithin, TimeoutError } from '../deadlines.js';
 import { answerOf, ChromiumProcess, type LaunchOptions } from '../launch/chromium-process.js';
 import type { Emulation } from '../launch/emulation.js';
 import { RendererPriority } from '../launch/process-priority.js';
