@@ -61,6 +61,7 @@ export interface WatchPage {
 export type WireWatch = ReturnType<typeof toWireWatch>;
 const FEED_RUNS = 100;
 const TIMES_SHOWN = 5;
+const UNSUBSCRIBE_TRIES = 5;
 
 export class Watches {
   constructor(private readonly deps: WatchesDeps) {}
@@ -120,7 +121,7 @@ export class Watches {
     const nextAt = isSameTime ? watch.nextAt : definition.paused ? null : nextTime(timesOf(definition, watch.createdAt), at);
     const updatedAt = Math.max(at, watch.updatedAt + 1);
     if (!(await store.updateWatch({ id, definition, nextAt, updatedAt }, watch.updatedAt)))
-      throw new CaptureError({ code: 'invalid_request', status: 409, message: 'The watch was changed at the same time. Read it again.' });
+      throw conflict('The watch was changed at the same time. Read it again.');
     this.deps.onDue();
     return await this.read(who, id);
   }
@@ -160,8 +161,7 @@ export class Watches {
   /** Makes a run the baseline. @throws CaptureError `invalid_request`: 404, or 409 for a run without a picture */
   async approve(who: Who, id: string, runId: string) {
     await this.#findRun(who, id, runId);
-    if (!(await this.deps.store.approveRun(id, runId)))
-      throw new CaptureError({ code: 'invalid_request', status: 409, message: 'Only a run that has succeeded can be approved.' });
+    if (!(await this.deps.store.approveRun(id, runId))) throw conflict('Only a run that has succeeded can be approved.');
     return await this.readRun(who, id, runId);
   }
 
@@ -169,7 +169,7 @@ export class Watches {
   async redeliver(who: Who, id: string, runId: string) {
     await this.#findRun(who, id, runId);
     if ((await this.deps.store.redeliverMessages(runId, this.deps.now())) === 0)
-      throw new CaptureError({ code: 'invalid_request', status: 409, message: 'This run has no message that could be sent again.' });
+      throw conflict('This run has no message that could be sent again.');
     this.deps.onDue();
     return await this.readRun(who, id, runId);
   }
@@ -183,8 +183,7 @@ export class Watches {
     const { store, now, tell } = this.deps;
     const watch = await this.find(who, id);
     const [run] = await store.lastRuns([id]);
-    if (run === undefined)
-      throw new CaptureError({ code: 'invalid_request', status: 409, message: 'Run the watch first: the test shows its latest run.' });
+    if (run === undefined) throw conflict('Run the watch first: the test shows its latest run.');
     const messages = placesOf(watch.definition.send).map((place): WatchMessage => {
       const ids = { id: newId('delivery', now()), watchId: id, runId: run.id, accountId: watch.accountId };
       const to = { target: place.target, recipient: store.signLink(placeText(place)), kind: kindOf(place.send) };
@@ -213,7 +212,11 @@ export class Watches {
     return watch !== null && store.isLinkSigned(feedText(watch), signature) ? watch : null;
   }
 
-  /** Removes a recipient who has followed the link of a mail. @returns the name of the watch; null if the signature is wrong */
+  /**
+   * Removes a recipient who has followed the link of a mail.
+   * @returns the name of the watch; null if the signature is wrong
+   * @throws CaptureError `invalid_request` (409) if the watch keeps changing
+   */
   async unsubscribe(
     id: string,
     { to, signature, confirmed }: { to: string; signature: string; confirmed: boolean },
@@ -221,14 +224,21 @@ export class Watches {
     const { store, now } = this.deps;
     const watch = isId('watch', id) && store.isLinkSigned(unsubscribeText(id, to), signature) ? await store.findWatch(id) : null;
     if (watch === null || !confirmed) return watch?.definition.name ?? null;
-    const send = watch.definition.send.flatMap((one) => {
-      if (one.email === undefined) return [one];
-      const left = one.email.to.filter((address) => address !== to);
-      return left.length === 0 ? [] : [{ email: { ...one.email, to: left } }];
-    });
-    const updatedAt = Math.max(now(), watch.updatedAt + 1);
-    await store.updateWatch({ ...watch, definition: { ...watch.definition, send }, updatedAt }, watch.updatedAt);
-    return watch.definition.name;
+    // A mail program asks once only, so that a change by somebody else at the same time must not win.
+    let current: Watch | null = watch;
+    for (let tries = 0; current !== null && tries < UNSUBSCRIBE_TRIES; tries++) {
+      const send = current.definition.send.flatMap((one) => {
+        if (one.email === undefined) return [one];
+        const left = one.email.to.filter((address) => address !== to);
+        return left.length === 0 ? [] : [{ email: { ...one.email, to: left } }];
+      });
+      const updatedAt = Math.max(now(), current.updatedAt + 1);
+      const changed = { ...current, definition: { ...current.definition, send }, updatedAt };
+      if (await store.updateWatch(changed, current.updatedAt)) return watch.definition.name;
+      current = await store.findWatch(id);
+    }
+    if (current === null) return watch.definition.name;
+    throw conflict('The watch was changed at the same time. Try again.');
   }
 
   /** Says a schedule in words, with its next times. @throws CaptureError `invalid_request` if it is not valid */
@@ -292,7 +302,11 @@ export class Watches {
 
 const NO_RUN = 'No such run of this watch';
 
-/** What the link of a feed signs. */
+function conflict(message: string): CaptureError {
+  return new CaptureError({ code: 'invalid_request', status: 409, message });
+}
+
+/** The text that the link of a feed signs. */
 function feedText({ id, createdAt }: Pick<Watch, 'id' | 'createdAt'>): string {
   return `feed ${id} ${createdAt}`;
 }

@@ -1,5 +1,6 @@
-import { describe, expect } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 import { fireDue } from '../../src/watch/advance-run.js';
+import { unsubscribeText } from '../../src/watch/mail.js';
 import { aCaller, NOON } from '../store/factories.js';
 import { test } from '../store/store-test.js';
 import { anError, aRoom, MINUTE_MS, type Outcome } from './a-room.js';
@@ -248,4 +249,19 @@ describe('changes', () => {
       send: [{ webhook: { secret: 'a secret of some length' } }],
     });
   });
+});
+
+test('a recipient is removed by a signed link, whoever changes the watch at the same time', async ({ store, user }) => {
+  const { create, watches } = aRoom(store, user);
+  const { id } = await create({ send: [{ email: { to: ['ada@example.com', 'bob@example.com'] } }] });
+  const asked = { to: 'ada@example.com', signature: store.signLink(unsubscribeText(id, 'ada@example.com')), confirmed: true };
+  expect(await watches.unsubscribe(id, { ...asked, to: 'bob@example.com' })).toBeNull();
+  const { updateWatch } = store;
+  vi.spyOn(store, 'updateWatch').mockImplementationOnce(async (watch, readAt) => {
+    await watches.change(user, id, { name: 'Another name' });
+    return await updateWatch(watch, readAt);
+  });
+  expect(await watches.unsubscribe(id, asked)).toBe('A page');
+  const { name, send } = await watches.read(user, id);
+  expect([name, (send as { email: { to: string[] } }[])[0]?.email.to]).toEqual(['Another name', ['bob@example.com']]);
 });

@@ -155,10 +155,7 @@ export const WATCH_ROUTES: readonly Route[] = [
       answers: {
         200: {
           description: 'It is removed.',
-          data: z.object({
-            id: z.string().meta({ description: 'id of the watch', example: 'wat_01K9Z8Y7X6W5V4T3S2R1Q0P9N8' }),
-            removed: z.literal(true).meta({ description: 'always true', example: true }),
-          }),
+          data: watchId.extend({ removed: z.literal(true).meta({ description: 'always true', example: true }) }),
         },
       },
       failures: NO_WATCH,
@@ -274,7 +271,7 @@ export const WATCH_ROUTES: readonly Route[] = [
   unsubscribeRoute('POST'),
 ];
 
-/** What a recipient of a mail follows to get no more: a page with a button, and what mail programs send by themselves (RFC 8058). */
+/** Stops the mail to a recipient: GET shows a page with a button, and POST is sent by that button or by mail programs (RFC 8058). */
 function unsubscribeRoute(method: 'GET' | 'POST'): Route {
   return {
     method,
