@@ -5,6 +5,7 @@ import type { Stillframe, Watch, WatchRequest, WatchRun } from '../client/client
 import { callersKey } from '../config.js';
 import { isObject } from '../contract/field-rules.js';
 import { addCaptureFlags, readCaptureFlags } from './capture-flags.js';
+import { percentOf } from './compare.js';
 import { readYaml } from './multi/read-yaml.js';
 import { OperatorError, UsageError } from './operator-error.js';
 import { writePicture } from './picture-file.js';
@@ -261,7 +262,7 @@ function readWatches(file: string): Record<string, unknown>[] {
   return watches;
 }
 
-/** What a field is that a file leaves out. */
+/** The value of a field that a file leaves out. */
 const DEFAULTS = {
   starts_at: null,
   ends_at: null,
@@ -335,7 +336,7 @@ function sayNext({ paused, next_run_at: at }: Watch): string {
 
 function sayRun(run: WatchRun | null): string {
   if (run === null) return '';
-  const share = run.state === 'changed' && run.share !== null ? `, ${(run.share * 100).toFixed(2)} %` : '';
+  const share = run.state === 'changed' && run.share !== null ? `, ${percentOf(run.share)}` : '';
   return `${run.state}${share}${run.error === null ? '' : `: ${run.error.message}`}`;
 }
 

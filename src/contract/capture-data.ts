@@ -296,7 +296,12 @@ const CONTENT_TYPES: Record<string, string> = {
 
 /** Media type of an artifact, or of a format, by its extension. */
 export function contentTypeOf(nameOrFormat: string): string {
-  return CONTENT_TYPES[nameOrFormat.slice(nameOrFormat.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
+  return CONTENT_TYPES[formatOf(nameOrFormat)] ?? 'application/octet-stream';
+}
+
+/** The extension of an artifact's name; a format itself is returned as it is. */
+export function formatOf(nameOrFormat: string): string {
+  return nameOrFormat.slice(nameOrFormat.lastIndexOf('.') + 1);
 }
 
 /** Limits the length of a page's final URL, which a script can make megabytes long with one `history.replaceState`. */

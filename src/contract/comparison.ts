@@ -198,3 +198,10 @@ function readCapture(side: 'before' | 'after', given: Record<string, unknown>, r
     return submission;
   });
 }
+
+/** A share in percent, such as `3.1 %`; one that is not zero is never said to be. */
+export function sayShare(share: number): string {
+  const percent = share * 100;
+  if (percent > 0 && percent < 0.01) return 'less than 0.01 %';
+  return `${percent.toFixed(percent < 1 ? 2 : 1)} %`;
+}

@@ -40,14 +40,8 @@ export class Places {
     signal.throwIfAborted();
     if (this.#hasRoom(accountId)) return this.#take(accountId);
     const { all, ofAccount, ms } = this.limits.waiting ?? { all: 0, ofAccount: 0, ms: 0 };
-    if (
-      this.#waiting.size >= all ||
-      countOf(
-        [...this.#waiting].map((one) => one.accountId),
-        accountId,
-      ) >= ofAccount
-    )
-      throw this.#full();
+    const accounts = Array.from(this.#waiting, (one) => one.accountId);
+    if (accounts.length >= all || countOf(accounts, accountId) >= ofAccount) throw this.#full();
     return await new Promise<Disposable>((resolve, reject) => {
       const end = () => {
         clearTimeout(timer);

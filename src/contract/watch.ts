@@ -269,7 +269,7 @@ export function placesOf(sends: readonly Send[]): Place[] {
   });
 }
 
-/** What is signed in place of an address. */
+/** The text that is signed in place of an address. */
 export function placeText({ send, address }: Place): string {
   return `place ${kindOf(send)} ${address}`;
 }
@@ -354,7 +354,7 @@ export type RunState = (typeof RUN_STATES)[number];
 export const WATCH_EVENTS = ['watch.changed', 'watch.report', 'watch.failed', 'watch.recovered'] as const;
 export type WatchEvent = (typeof WATCH_EVENTS)[number];
 
-/** What a run captured; kept with the run, since its job is deleted earlier. */
+/** The result of a run, which is kept with it, since its job is deleted earlier. */
 export interface RunData {
   format: string;
   /** Px; of a PDF, CSS px of its first page. */

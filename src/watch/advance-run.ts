@@ -123,9 +123,8 @@ export async function advanceRun(deps: RunDeps, { run, claim }: ClaimedRun, sign
   const watch = await deps.store.findWatch(run.watchId);
   const held = { id: run.id, claim };
   if (watch === null) {
-    const error = toStoredError(new Error('the watch cannot be opened'));
     await deps.store.releaseRun(held, { ...run, wakeAt: deps.now() + LOOK_AGAIN_MS });
-    return deps.log.error({ watch_id: run.watchId, run_id: run.id, code: error.code }, 'a watch cannot be decrypted; its runs wait');
+    return deps.log.error({ watch_id: run.watchId, run_id: run.id }, 'a watch cannot be decrypted; its runs wait');
   }
   const work: Work = { deps, watch, run, claim, signal };
   try {

@@ -1,7 +1,7 @@
+import { sayShare } from '../contract/comparison.js';
 import type { PublicPlaces } from '../contract/job.js';
 import type { Watch, WatchRun } from '../contract/watch.js';
 import { escaped } from './mail.js';
-import { sayShare } from './say-message.js';
 
 /** Returns an Atom feed (RFC 4287) of the runs that have something to tell. */
 export function feedOf(watch: Watch, runs: readonly WatchRun[], { feedUrl, baseUrl }: PublicPlaces & { feedUrl: string }): string {

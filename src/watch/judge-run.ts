@@ -15,7 +15,7 @@ export interface JudgeDeps {
   };
 }
 
-/** What has changed between two runs. */
+/** The changes between two runs. */
 export interface Judgement {
   changed: boolean;
   /** null if no pixels were compared. */

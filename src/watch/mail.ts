@@ -1,4 +1,5 @@
 import { createTransport } from 'nodemailer';
+import { formatOf } from '../contract/capture-data.js';
 import type { PublicPlaces } from '../contract/job.js';
 import type { Send } from '../contract/watch.js';
 import { inlinePicture, picturesPdf } from './picture-file.js';
@@ -84,7 +85,7 @@ function transportOf(url: string) {
   return createTransport({ url, pool: true, maxConnections: CONNECTIONS_MAX, ...limits });
 }
 
-/** What a recipient signs off with. */
+/** The text that the link to unsubscribe signs. */
 export function unsubscribeText(watchId: string, to: string): string {
   return `unsubscribe ${watchId} ${to}`;
 }
@@ -106,7 +107,7 @@ async function inlineOf({ run }: Telling, picture: MailOrder['picture']): Promis
 }
 
 async function attachmentOf(content: Buffer, name: string, as: 'picture' | 'pdf' | 'none') {
-  const format = name.slice(name.lastIndexOf('.') + 1);
+  const format = formatOf(name);
   if (as === 'picture' || format === 'pdf') return { filename: `picture.${format}`, content };
   return { filename: 'picture.pdf', content: await picturesPdf([content]) };
 }

@@ -1,7 +1,8 @@
+import { sayShare } from '../contract/comparison.js';
 import type { Watch, WatchMessage, WatchRun } from '../contract/watch.js';
 import { describeSchedule } from './schedule.js';
 
-/** What is told, with what it is about. */
+/** A message, with the watch and the run that it is about. */
 export interface Telling {
   message: WatchMessage;
   watch: Watch;
@@ -22,7 +23,7 @@ export function titleOf({ message, watch }: Telling): string {
   return `${TITLES[message.event]}: ${watch.definition.name}`;
 }
 
-/** What has happened, in sentences for people. */
+/** Describes the event of a message in sentences for people. */
 export function sayWhat({ message, watch, run }: Telling): string {
   const { name } = watch.definition;
   switch (message.event) {
@@ -38,11 +39,4 @@ export function sayWhat({ message, watch, run }: Telling): string {
       return `“${name}” has failed ${watch.failures >= 2 ? `${watch.failures} times in a row` : 'again and again'}.${reason} No further message follows until it works again.`;
     }
   }
-}
-
-/** A share in percent, such as `3.1 %`; one that is not zero is never said to be. */
-export function sayShare(share: number): string {
-  const percent = share * 100;
-  if (percent > 0 && percent < 0.01) return 'less than 0.01 %';
-  return `${percent.toFixed(percent < 1 ? 2 : 1)} %`;
 }

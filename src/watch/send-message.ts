@@ -1,7 +1,7 @@
 /** Sends what a run tells, one attempt at a time, to a webhook, a mailbox, a chat or a bucket. */
 import { buffer } from 'node:stream/consumers';
 import type { OpenArtifact } from '../artifacts/artifacts.js';
-import { contentTypeOf, type UploadResult } from '../contract/capture-data.js';
+import { contentTypeOf, formatOf, type UploadResult } from '../contract/capture-data.js';
 import type { PublicPlaces } from '../contract/job.js';
 import { filledIn, type Place, placesOf, placeText, toWireRun, type WatchMessage } from '../contract/watch.js';
 import type { AttemptOutcome, WatchStore } from '../store/store.js';
@@ -109,7 +109,7 @@ async function uploadTo(
   const content = run.picture === null ? null : await read(deps, run.picture);
   if (run.picture === null || content === null) return { kind: 'failed', status: null, error: 'The picture has been deleted.' };
   const [date = '', time = ''] = new Date(run.dueAt).toISOString().split('T');
-  const format = run.picture.slice(run.picture.lastIndexOf('.') + 1);
+  const format = formatOf(run.picture);
   const url = filledIn(template, { watch: watch.id, run: run.id, date, time: time.slice(0, 8).replaceAll(':', '-'), format });
   const order = { jobId: run.jobId ?? run.id, accountId: watch.accountId, url, content, contentType: contentTypeOf(run.picture) };
   const { error, status } = await deps.upload(order, signal);

@@ -12,18 +12,13 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import vm from 'node:vm';
-import { PROJECT, sleep, startDns, startProduct, tempDir } from './world.mjs';
+import { opt, PROJECT, sleep, startDns, startProduct, tempDir } from './world.mjs';
 
 const require = createRequire(import.meta.url);
 const ofProject = createRequire(path.join(PROJECT, 'package.json'));
 const esbuild = ofProject('esbuild');
 const chai = await import(pathToFileURL(ofProject.resolve('chai')).href);
-const args = process.argv.slice(2);
-const co = args[0];
-const opt = (n, d) => {
-  const i = args.indexOf(n);
-  return i < 0 ? d : args[i + 1];
-};
+const co = process.argv[2];
 const only = new RegExp(opt('--only', '.'), 'i');
 const routes = opt('--routes', 'chromium,chrome').split(',');
 const suites = opt('--suites', 'screenshot,pdf,content,scrape,function,download,performance,json').split(',');

@@ -7,14 +7,9 @@ import fs from 'node:fs';
 import http from 'node:http';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { PROJECT, sleep, startDns, startProduct, tempDir } from './world.mjs';
+import { opt, PROJECT, sleep, startDns, startProduct, tempDir } from './world.mjs';
 
-const args = process.argv.slice(2);
-const co = args[0];
-const opt = (n, d) => {
-  const i = args.indexOf(n);
-  return i < 0 ? d : args[i + 1];
-};
+const co = process.argv[2];
 const only = new RegExp(opt('--only', '.'), 'i');
 const featRe = new RegExp(opt('--feature', '^(chromium_.*|health|version|root|output_filename|webhook|debug|prometheus_metrics)$'));
 const WORKERS = Number(opt('--workers', '2'));

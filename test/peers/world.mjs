@@ -1,4 +1,4 @@
-/** What the runs share: a name server, a server of this project with a key, and directories. Everything is on loopback. */
+/** The parts that the suites share: a name server, a server of this project with a key, and directories. Everything is on loopback. */
 import { spawn, spawnSync } from 'node:child_process';
 import crypto from 'node:crypto';
 import dgram from 'node:dgram';
@@ -8,6 +8,11 @@ import os from 'node:os';
 import path from 'node:path';
 export const PROJECT = process.env.PROJECT ?? path.resolve(import.meta.dirname, '../..');
 export const BIN = path.join(PROJECT, 'dist/main.js');
+/** Returns the value of an option of the command line, or `otherwise`. */
+export function opt(name, otherwise) {
+  const at = process.argv.indexOf(name);
+  return at < 0 ? otherwise : process.argv[at + 1];
+}
 export const sleep = (ms) => new Promise((r) => setTimeout(r, ms));
 export async function startDns(zone) {
   const sock = dgram.createSocket('udp4');

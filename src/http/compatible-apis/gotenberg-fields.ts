@@ -321,7 +321,7 @@ function newReading(output: Output) {
     expressions: [] as string[],
     omitsBackground: false,
     splitMode: '',
-    /** What Gotenberg says about a capture that fails by a field, by the path of the field in the capture request. */
+    /** Gotenberg's messages for captures that fail because of a field, by the path of the field in the capture request. */
     problems: {} as Record<string, string>,
     /** The fields of a conversion that a Gotenberg behind this one makes. */
     archive: {} as Record<string, string>,

@@ -2,6 +2,7 @@
 import type { Child } from 'hono/jsx';
 import type { ApiKey } from '../../capture/app-store.js';
 import { CaptureError, type StoredError } from '../../contract/capture-error.js';
+import { sayShare } from '../../contract/comparison.js';
 import { isObject } from '../../contract/field-rules.js';
 import { invalidField, type RequestIssue } from '../../contract/submission.js';
 import type { WireRun } from '../../contract/watch.js';
@@ -77,7 +78,7 @@ export async function watchesPage({ services, c }: Visit): Promise<Answer> {
 
 function SayState({ watch: { last_run: run, paused }, now }: { watch: WireWatch; now: number }) {
   if (run === null) return <span class="state">{paused ? 'paused, has not run' : 'has not run'}</span>;
-  const share = run.state === 'changed' && run.share !== null ? `: ${(run.share * 100).toFixed(run.share < 0.01 ? 2 : 1)} %` : '';
+  const share = run.state === 'changed' && run.share !== null ? `: ${sayShare(run.share)}` : '';
   return (
     <>
       <span class={`state ${TONES[run.state]}`}>
@@ -112,8 +113,9 @@ function Strip({ runs }: { runs: readonly WireRun[] }) {
   );
 }
 
-const artifactOf = (run: WireRun) => run.picture_url?.slice(run.picture_url.lastIndexOf('/') + 1) ?? null;
-const changesOf = (run: WireRun) => run.changes_url?.slice(run.changes_url.lastIndexOf('/') + 1) ?? null;
+const nameIn = (url: string | null) => url?.slice(url.lastIndexOf('/') + 1) ?? null;
+const artifactOf = (run: WireRun) => nameIn(run.picture_url);
+const changesOf = (run: WireRun) => nameIn(run.changes_url);
 
 function RunThumb({ run }: { run: WireRun | null }) {
   const artifact = run === null ? null : artifactOf(run);
@@ -193,7 +195,7 @@ export async function watchPage({ services, c, formToken }: Visit, said: Child =
                 <RunThumb run={run} />
                 <p>
                   <span class={`state ${TONES[run.state]}`}>{run.state}</span>{' '}
-                  {run.share !== null && run.state === 'changed' ? `${(run.share * 100).toFixed(2)} %` : ''}{' '}
+                  {run.share !== null && run.state === 'changed' ? sayShare(run.share) : ''}{' '}
                   {run.approved ? <span class="state good">baseline</span> : null}
                 </p>
                 <p class="hint">
@@ -238,7 +240,7 @@ function Act({ id, token, does, label, run }: { id: string; token: string; does:
   );
 }
 
-/** What the buttons of a watch do. */
+/** Carries out the button that was pressed on the page of a watch. */
 export async function actOnWatch(visit: FormVisit): Promise<Answer> {
   const { services, form, c } = visit;
   const watches = await services.watches();

@@ -29,7 +29,10 @@ const observer = new MutationObserver(update);
 export function cachedTrees({ frames = false }: { frames?: boolean } = {}): readonly Tree[] {
   // In a frame, this program is loaded anew for each call.
   if (window !== top) return trees(document, { frames });
-  const own = [...cached().trees].filter(({ isConnected }) => isConnected);
+  const { trees: kept } = cached();
+  // A tree that comes back is added again.
+  for (const tree of kept) if (!tree.isConnected) kept.delete(tree);
+  const own = [...kept];
   if (!frames) return own;
   const inner = own.flatMap((tree) => allIn(tree, 'iframe,frame,object')).flatMap((frame) => documentIn(frame) ?? []);
   return [...own, ...inner.flatMap((root) => trees(root, { frames }))];

@@ -145,13 +145,10 @@ export async function orView(
   how: TakeHow,
 ): Promise<TakenPicture> {
   const tolerated: CaptureWarning[] = [];
-  const picture = await taking.catch((error: unknown) => {
-    const { warnings } = page.tolerance;
-    const before = warnings.length;
-    page.tolerance.orThrow(naming(error, name));
-    tolerated.push(...warnings.slice(before));
+  const picture = await taking.catch(async (error: unknown) => {
+    await noting(page, { name, tolerated }, async () => page.tolerance.orThrow(naming(error, name)));
     const scroll = options.fullPage ? how.scroll : null;
-    return takePicture(page, { ...options, selector: null, clip: null }, { ...how, scroll });
+    return await takePicture(page, { ...options, selector: null, clip: null }, { ...how, scroll });
   });
   return { name, options, picture, tolerated };
 }

@@ -1,12 +1,15 @@
+import { rmSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../../src/contract/capture-error.js';
 import type { CaptureOptions } from '../../../src/contract/capture-request.js';
 import type { Charge } from '../../../src/store/store.js';
-import { aFailedJob, ask, gate, KEYS, serveApp, servicesWithApi } from '../fake-services.js';
+import { aFailedJob, ask, gate, KEYS, serveApp, servicesWithApi, UPLOADS_DIR } from '../fake-services.js';
 import { RawClient } from '../raw-client.js';
+
+afterAll(() => rmSync(UPLOADS_DIR, { recursive: true, force: true }));
 
 type Fields = Record<string, string>;
 type Files = Record<string, string>;
