@@ -45,7 +45,7 @@ export interface JobQuery {
 
 export type PageQuery = Pick<JobQuery, 'limit' | 'cursor'>;
 
-/** What a watch captures, when, and where it sends the result. */
+/** A watch: the capture, its schedule, and where the result is sent. */
 export interface WatchRequest extends Omit<Watching, 'request'> {
   request: CaptureUrlRequest | CaptureHtmlRequest;
 }

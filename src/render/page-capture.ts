@@ -97,7 +97,7 @@ export interface PageOrder {
   debug?: DebugSink | undefined;
 }
 
-/** What a capture of a page uses of its process. */
+/** The parts of the process that a capture of a page uses. */
 export interface PageCaptureDeps {
   blocker: { guard(session: PageSession, options: CaptureOptions, id: string): Promise<BlockGuard> };
   countries: EgressCountries;

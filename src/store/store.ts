@@ -503,7 +503,7 @@ export interface BackedUp {
   artifacts: Pick<ArtifactRow, 'name' | 'bytes'>[];
 }
 
-/** What decides when a watch is due. */
+/** The parts of a watch that decide when it is due. */
 export interface WatchTimes {
   schedule: Schedule;
   startsAt: number | null;
@@ -536,7 +536,7 @@ export interface EndedRun {
   alarm: Watch['alarm'];
   /** Whether the next run is compared with this one. */
   isPrevious: boolean;
-  /** What is told of it, to every send. */
+  /** The events that are told to every send. */
   tells: WatchEvent[];
 }
 

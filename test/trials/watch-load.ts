@@ -140,7 +140,7 @@ async function unfinished(door: Door, ids: readonly string[]): Promise<number> {
   return left;
 }
 
-/** Of the server process, without its browsers. */
+/** Returns the processor time of the server process, without its browsers. */
 function cpuMs({ pid }: ServerProcess): number {
   const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ');
   const fields = rest.split(' ');

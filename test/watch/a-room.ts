@@ -11,7 +11,7 @@ import { aCapture, aNewJob, type Caller, claimNext, claimOf, jobOf, NOON, RULES 
 
 export const MINUTE_MS = 60_000;
 
-/** What a page shows, or why it cannot be captured. */
+/** The content of a page, or the reason why it cannot be captured. */
 export type Outcome = { shows: string; text?: string; tolerated?: true } | StoredError;
 
 export function anError(code: CaptureError['code'], retriable?: boolean): StoredError {

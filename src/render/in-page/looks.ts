@@ -302,7 +302,7 @@ export function rangesElsewhere(): { ranges: PageRange[]; isAll: boolean } {
   return { ranges, isAll: isAll && parts.every((part) => part.stage === null || isShown(part)) };
 }
 
-/** Of the looks nearest to a position, the one that shows most of the parts there. */
+/** Finds the look nearest to a position; of several, the one that shows most of the parts there. */
 function bestLook(parts: MissingPart[], y: number): Look | null {
   const distance = ({ top, bottom }: Look) => Math.max(0, top - y, y + 1 - bottom);
   const areas = new Map<Look, number>();
@@ -340,7 +340,7 @@ function missingParts(): MissingPart[] {
       // A part that fades in is seen best where it is opaque.
       const isBest = sight.opacity >= (best.get(element) ?? 1) - OPACITY_SLACK;
       const { stage } = sight;
-      // What is pinned at the top, too, may be a window that opens while the page is scrolled.
+      // An element that is also pinned at the top may be a window that opens while the page is scrolled.
       if (stage !== null && (!stage.isConnected || getComputedStyle(stage).position === 'fixed')) continue;
       if (!isBest || isStillSeen(sight, now.get(element) ?? null)) continue;
       const { top, bottom } = sight;

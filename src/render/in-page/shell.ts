@@ -27,7 +27,8 @@ export function inspect() {
 }
 
 /**
- * What the page shows while it waits or computes, in words for a message; null if it shows its content. Less certain than `inspect`.
+ * Describes the sign by which the page shows that it waits or computes, for a message; null if it shows its content. Less certain than
+ * `inspect`.
  * @returns also whether it installs a service worker, which may take the page over
  */
 export async function waitingSign() {

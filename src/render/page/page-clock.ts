@@ -410,7 +410,7 @@ async function refreshDelayS(page: OpenPage, { refreshAfterS }: Readiness, { num
   return soonest <= SOON_S || ((await waitingSign(page, LOOK_MAX_MS))?.sign ?? null) !== null ? soonest : null;
 }
 
-/** What the page shows if it visibly waits; null if it has navigated meanwhile, or does not answer. */
+/** Asks the page whether it visibly waits; null if it has navigated meanwhile, or does not answer. */
 async function waitingSign({ world, deadlines }: OpenPage, leftMs: number) {
   const asked = deadlines.within(world.call('content.waitingSign'), leftMs);
   const waiting = await asked.catch((error: unknown) => {

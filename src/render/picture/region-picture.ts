@@ -199,7 +199,7 @@ export const FAST: Shot = { format: 'png', fast: true };
 /** A page's extent, and the part of it in view, in CSS px. */
 interface MeasuredPage extends PageExtent {
   view: { left: number; right: number; height: number };
-  /** What the browser adds to the page's columns and rows: it counts from the first ones, where not every page begins. */
+  /** The offsets that the browser adds to the page's columns and rows: it counts from the first ones, where not every page begins. */
   origin: { x: number; y: number };
 }
 

@@ -188,7 +188,7 @@ export const turns = pgTable(
     accountId: text()
       .primaryKey()
       .references(() => accounts.id),
-    /** Of two accounts with the same tag, the older one is next. */
+    /** The older one of two accounts with the same tag is next. */
     seq: int8().generatedAlwaysAsIdentity(),
     tag: int8().notNull().default(0),
     typicalMs: int8().notNull().default(1000),

@@ -382,7 +382,7 @@ export const watches = sqliteTable(
       .notNull()
       .references(() => apiKeys.id),
     sealed: blob({ mode: 'buffer' }).notNull(),
-    /** What WatchTimes has of it, as JSON. */
+    /** The part of WatchTimes that the definition decides, as JSON. */
     schedule: text().notNull(),
     keepRuns: integer().notNull(),
     keepDays: integer().notNull(),
@@ -421,7 +421,7 @@ export const watchRuns = sqliteTable(
     jobId: text(),
     /** When it is looked at next, or its claim ends; null once it has ended. */
     wakeAt: integer(),
-    /** Of who works on it, or has ended it. */
+    /** The token of the claim under which it is worked on, or was ended. */
     claim: text(),
     startedAt: integer(),
     endedAt: integer(),
@@ -444,7 +444,7 @@ export const watchRuns = sqliteTable(
   ],
 );
 
-/** What runs tell: one message for each send and recipient, once for each event. */
+/** The messages of runs: one for each send and recipient, once for each event. */
 export const watchMessages = sqliteTable(
   'watch_messages',
   {
