@@ -61,7 +61,8 @@ export async function scrollThrough(timed: TimedPage, options: CaptureOptions, h
     for (const to of await page.call('looks.unseenAt')) if (monotonicNow() < how.deadline) await stepTo(timed, page, { to, options });
     await stepTo(timed, page, { to: 0, options });
   }
-  await how.waitForIdle();
+  // A page that draws for ever has had its wait.
+  if (steps > 0 || start.pageHeight > start.viewHeight + 1) await how.waitForIdle();
   const { pageHeight } = await page.call('scroll.measure');
   const limit = heightLimit(pageHeight, { start, options });
   if (isLate && seen < Math.min(pageHeight, limit)) return { captureHeight: seen, stoppedReason: 'time_limit', steps };

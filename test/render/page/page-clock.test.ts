@@ -141,12 +141,16 @@ describe.concurrent('a page is captured in its final state', () => {
 
 describe.concurrent('a scroll', () => {
   const STOP_MS = 300;
-  const stops = async (script: string, words: string) => {
-    const url = page(script, `<div style="height:3000px"></div>`);
+  const stops = async (script: string, words: string, body = `<div style="height:3000px"></div>`) => {
+    const url = page(script, body);
     return (await runsOf(url, words, STOP_MS, { full_page: true })).length;
   };
   /** The wait for an idle page after the scrolling takes as long. */
   const AFTER = 1;
+
+  it('of a page that fits the view is no scroll, after which it would be waited for again', async () => {
+    expect(await stops('(function f() { requestAnimationFrame(f) })()', 'start', '')).toBe(0);
+  });
 
   it('that a page does not react to needs no frames for its time', async () => {
     expect(await stops('', 'start')).toBe(AFTER);
