@@ -20,6 +20,8 @@ export interface PageSession {
   readonly world: World;
   /** The name of the event that makes the page's clock run ahead; null if the page keeps its own clock. */
   readonly clockEvent: string | null;
+  /** Must precede what Playwright evaluates in the page, as its locators do. Scripts that detect robots can find it out. */
+  allowEvaluation(): Promise<unknown>;
   /** The time, in ms, that the page's renderer has worked or waited for a processor; null if unknown. */
   busyMs(): Promise<number | null>;
   readonly captureProxy: CaptureProxy;

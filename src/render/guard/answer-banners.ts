@@ -4,7 +4,7 @@ import type { BannerInspection } from '../in-page/consent/inspect.js';
 import type { PlatformAnswer } from '../in-page/consent/platforms.js';
 import { CONSENT_FRAME } from '../in-page/consent/words.js';
 import { askMainWorld } from '../page/main-world.js';
-import { callOnce, type World } from '../page-session.js';
+import { callOnce, type PageSession, type World } from '../page-session.js';
 
 /** The outcome of declining consent banners, as it is logged. */
 export interface BannerReport {
@@ -18,6 +18,7 @@ export interface BannerReport {
 
 interface BannerTools {
   page: Page;
+  allowEvaluation: PageSession['allowEvaluation'];
   world: World;
   /** The source of consent-page.js. */
   consentBundle: string;
@@ -53,6 +54,7 @@ const platformAnswerSchema: z.ZodType<PlatformAnswer> = z.object({
  */
 export async function answerBanners(tools: BannerTools): Promise<Omit<BannerReport, 'ms'>> {
   const { world, css, seen } = tools;
+  if (seen.hasFrameOnTop || seen.hasBanner) await tools.allowEvaluation();
   const frames = seen.hasFrameOnTop ? await readFrames(tools) : [];
   const inView = seen.hasBanner || frames.length > 0;
   const answer = inView ? await askPlatforms(tools, seen.framed || frames.length > 0) : NOTHING;

@@ -141,6 +141,7 @@ export class PageGuard {
     return await answerBanners({
       page,
       world,
+      allowEvaluation: () => this.session.allowEvaluation(),
       consentBundle,
       // If there was nothing to decline, the inspection has already applied the general rules.
       css: seen.hasBanner ? `${general}\n${special}`.trim() : special,

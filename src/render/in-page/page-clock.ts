@@ -15,7 +15,7 @@ export interface ClockRequest {
 export interface ClockState {
   /** ms of the page's time until the next timer or animation frame; null if there is none. */
   nextMs: number | null;
-  /** How much later than due the animation frames of the run were, in ms: callbacks take real time, which is the page's as well. */
+  /** How much later than due animation frames were since the last report, in ms: callbacks take real time, which is the page's as well. */
   lateMs: number;
 }
 
@@ -207,7 +207,7 @@ export function replaceClock(): (order: ClockRequest) => Promise<ClockState> | n
   }
 
   function flush(time: number): void {
-    if (isAhead) lateMs += Math.max(0, time - frameDueAt);
+    lateMs += Math.max(0, time - frameDueAt);
     lastFrameAt = Math.max(lastFrameAt, time);
     flushing = frames;
     frames = [];

@@ -37,6 +37,7 @@ export async function inspect(session: PageSession, how: { timeoutMs: number; wo
 async function outline(session: PageSession, page: BoundedPage, deadline: number): Promise<string> {
   try {
     if (!(await page.call('source.shorten'))) return '';
+    await session.allowEvaluation();
     const timeout = Math.max(1, deadline - monotonicNow());
     return await untilDeadline(session, deadline, () => session.page.locator('body').first().ariaSnapshot({ timeout }));
   } catch {

@@ -54,8 +54,10 @@ async function captureLikeTheService({ browser }: ChromiumProcess, drawsOnDemand
     request.resourceType() === 'script' ? route.abort() : route.fulfill({ contentType: 'text/html', body: PAGE }),
   );
   await page.goto('http://proof.invalid/');
-  if ((await page.title()) !== 'intercepted') throw new Error('it does not let its requests be intercepted');
   const cdp = await page.context().newCDPSession(page);
+  // biome-ignore lint/plugin: the page is our own
+  const { result } = await cdp.send('Runtime.evaluate', { expression: 'document.title' });
+  if (result.value !== 'intercepted') throw new Error('it does not let its requests be intercepted');
   // Browsers without this command would wait for ever.
   if (drawsOnDemand) await cdp.send('HeadlessExperimental.beginFrame');
   await drawBeyondView(drawsOnDemand ? new FrameSource(cdp).session : cdp);

@@ -90,7 +90,8 @@ const PICTURE = [
   '--lang=en-US',
   '--accept-lang=en-US,en',
   // Emulates a mouse on machines without one (hover styles, fine pointer). Animated images show their first frame.
-  '--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4,imageAnimationPolicy=2',
+  // The last one lets our programs begin in documents without scripts as well, as the protocol's domain Runtime would.
+  '--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4,imageAnimationPolicy=2,forceMainWorldInitialization=true',
   // Enables WebGL without a GPU.
   '--enable-unsafe-swiftshader',
   '--disable-back-forward-cache',

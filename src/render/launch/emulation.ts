@@ -171,6 +171,24 @@ export function languagesOf(locale: string): string {
   return language === locale ? locale : `${locale},${language}`;
 }
 
+/** Adds what full Chromium has and headless shell lacks: pages that look for it may call the browser old, or a robot. */
+export function addChromeObject(): void {
+  if ('chrome' in globalThis) return;
+  const { timing } = performance;
+  const seconds = (ms: number) => ms / 1_000;
+  const loadTimes = () => ({
+    requestTime: seconds(timing.navigationStart),
+    startLoadTime: seconds(timing.navigationStart),
+    commitLoadTime: seconds(timing.responseStart),
+    finishDocumentLoadTime: seconds(timing.domContentLoadedEventEnd),
+    finishLoadTime: seconds(timing.loadEventEnd),
+    navigationType: 'Other',
+  });
+  const csi = () => ({ startE: timing.navigationStart, onloadT: timing.domContentLoadedEventEnd, pageT: performance.now(), tran: 15 });
+  const value = { loadTimes: loadTimes.bind(null), csi: csi.bind(null), app: { isInstalled: false } };
+  Object.defineProperty(globalThis, 'chrome', { value, writable: true, enumerable: true });
+}
+
 /** Runs in pages whose user agent is another vendor's: it removes the client hints and sets the vendor. */
 export function emulateUserAgentInPage(vendor: string | null): void {
   Reflect.deleteProperty(Navigator.prototype, 'userAgentData');

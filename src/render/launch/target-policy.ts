@@ -21,6 +21,8 @@ export const INSTALL_CLOCKS = 'Stillframe.installClocks';
 export const RUN_CLOCKS = 'Stillframe.runClocks';
 /** Our own command: evaluates its parameter `expression` in the page's frames in other processes, as far as they answer in time. */
 export const RUN_IN_FRAMES = 'Stillframe.runInFrames';
+/** Our own command: lets Playwright evaluate expressions in the context's pages, which can find that out. */
+export const ALLOW_EVALUATION = 'Stillframe.allowEvaluation';
 /** Our own command: answers with the id of the session it is sent on. */
 const GET_SESSION_ID = 'Stillframe.getSessionId';
 /** How long a service worker waits for its rules before it is resumed in any case. */
@@ -64,6 +66,8 @@ class Context {
   clockScripts: ClockScripts | null = null;
   /** Clocks of workers, and of frames in other processes, by session. */
   readonly clocks = new Map<string, ChildClock>();
+  /** Whether Playwright may evaluate expressions in its pages. */
+  isEvaluated = false;
   /** The session that receives the network events of all its pages, frames and dedicated workers. */
   observer: PipeSession | null = null;
   /** Requests for workers' scripts that have not ended, by URL. */
@@ -166,8 +170,11 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       // Nothing uses the log, or the console and contexts of workers, so these events are disabled.
       case 'Log.enable':
         return {};
+      // Only Playwright's evaluation needs it: scripts that detect robots can tell that it is enabled.
       case 'Runtime.enable':
-        return type.endsWith('worker') ? {} : null;
+        return type.endsWith('worker') || (Number(message.id) < OWN_IDS_FROM && !context.isEvaluated) ? {} : null;
+      case ALLOW_EVALUATION:
+        return this.#allowEvaluation(contextId, context);
       // Playwright resumes service workers as soon as it finds them.
       case 'Runtime.runIfWaitingForDebugger':
         if (type !== 'service_worker' || !context.holdsServiceWorkers) return null;
@@ -197,6 +204,14 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       default:
         return null;
     }
+  }
+
+  #allowEvaluation(contextId: string, context: Context): Result {
+    context.isEvaluated = true;
+    for (const [id, session] of this.#sessions)
+      if (session.contextId === contextId && !session.isTakenOver && ['page', 'iframe'].includes(session.type))
+        this.#command('Runtime.enable', {}, id);
+    return {};
   }
 
   /** Sessions on frames that have a process of their own. */

@@ -118,7 +118,8 @@ export async function advanceTime(
   const runAhead = async (slice: number, frame: boolean) => {
     const { dueMs: nextMs, lateMs } = await runClocks(page, slice, { frames, frame, endsAt });
     run.dueMs = nextMs;
-    run.lateMs += lateMs;
+    // The first report is of the time before.
+    if (run.aheadMs > 0) run.lateMs += lateMs;
     run.aheadMs += slice;
     network.clockMs += slice;
     return nextMs;
@@ -131,6 +132,7 @@ export async function advanceTime(
     if (holds) await deadlines.orEnd(network.answered(over));
     // Real time passes on the page's clock as well.
     const began = monotonicNow();
+    const aheadBefore = run.aheadMs;
     const wasHeld = began - asked > HELD_MS;
     run.heldMs += began - asked;
     if (wasHeld) page.clock.addHolders(holding);
@@ -161,7 +163,8 @@ export async function advanceTime(
       // Nothing happens until the end.
       if (restMs > 0 && nextMs > restMs && network.isIdle() && network.realTimeReason() === null) await runAhead(restMs, true);
     }
-    run.realTimeMs += monotonicNow() - began;
+    // The real time of a run ahead is part of the page's time.
+    run.realTimeMs += Math.max(0, monotonicNow() - began - Math.max(0, run.aheadMs - aheadBefore));
   }
   if (holds) await untilRendererIdle(page, over);
   page.debug?.note({ step: 'clock', askedMs: ms, ...run });

@@ -49,9 +49,7 @@ export async function scrollToElement(timed: TimedPage, selector: string, how: S
     if ('problem' in sighting) await page.call('scroll.step', { to: before.scrollY, left: before.scrollX });
   }
   if ('place' in sighting && sighting.place !== null) {
-    await locatorOf(timed.session, sighting.place)
-      .scrollIntoViewIfNeeded({ timeout: FIND_MAX_MS })
-      .catch(() => undefined);
+    await (await locatorOf(timed.session, sighting.place)).scrollIntoViewIfNeeded({ timeout: FIND_MAX_MS }).catch(() => undefined);
     await waitForReaction(timed, since);
     return await how.waitForIdle();
   }
@@ -124,12 +122,10 @@ async function boxOfForeign(
   place: ForeignPlace,
   { shown, extent: { scrollX, scrollY } }: { shown: ElementBox; extent: PageExtent },
 ): Promise<ElementBox | null> {
-  const box = await locatorOf(session, place)
-    .boundingBox({ timeout: FIND_MAX_MS })
-    .catch(() => {
-      session.lost.throwIfAborted();
-      return null;
-    });
+  const box = await (await locatorOf(session, place)).boundingBox({ timeout: FIND_MAX_MS }).catch(() => {
+    session.lost.throwIfAborted();
+    return null;
+  });
   if (box === null) return null;
   const left = Math.max(shown.left, box.x + scrollX);
   const top = Math.max(shown.top, box.y + scrollY);
@@ -138,7 +134,8 @@ async function boxOfForeign(
   return right > left && bottom > top ? { left, top, right, bottom } : null;
 }
 
-function locatorOf({ page }: PageSession, { frame, index, rest }: ForeignPlace): Locator {
+async function locatorOf({ page, allowEvaluation }: PageSession, { frame, index, rest }: ForeignPlace): Promise<Locator> {
+  await allowEvaluation();
   const inside = page.locator(`css=${frame}`).nth(index).contentFrame();
   return inside
     .locator(rest.map((part) => `css=${part}`).join(' >> '))

@@ -4,12 +4,12 @@ import type { CaptureProxy } from '../../egress/egress.js';
 import { succeedsWithin, unlessAborted } from '../deadlines.js';
 import type { ClockScripts } from '../launch/child-clocks.js';
 import type { ChromiumProcess } from '../launch/chromium-process.js';
-import { type Emulation, emulateUserAgentInPage, identityOf } from '../launch/emulation.js';
+import { addChromeObject, type Emulation, emulateUserAgentInPage, identityOf } from '../launch/emulation.js';
 import { HOST } from '../launch/executable.js';
 import { FrameSource, WANT_FRAMES } from '../launch/frame-source.js';
 import type { CdpSession } from '../launch/pipe-session.js';
 import { busyMs, drawsWindows } from '../launch/process-table.js';
-import { INSTALL_CLOCKS } from '../launch/target-policy.js';
+import { ALLOW_EVALUATION, INSTALL_CLOCKS } from '../launch/target-policy.js';
 import { clockScripts } from '../page/page-clock.js';
 import { type PageSession, pageCrashed, SharedLoss, World } from '../page-session.js';
 
@@ -71,6 +71,7 @@ export async function openPageSession(host: PageHost, emulation: Emulation, capt
     const preparing = Promise.all([
       cdp.send('Page.getFrameTree'),
       cdp.send('Inspector.enable'),
+      identity.metadata === null ? null : cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: `(${addChromeObject})()` }),
       clockEvent === null ? null : installClocks(cdp, clockScripts(clockEvent)),
       world.install(),
     ]);
@@ -89,6 +90,7 @@ export async function openPageSession(host: PageHost, emulation: Emulation, capt
       frames,
       mainFrameId: frameTree.frame.id,
       rendererPid: pid,
+      allowEvaluation: () => cdp.send(ALLOW_EVALUATION as 'Page.enable'),
       busyMs: () => renderers.busyMs(pid),
       pageOptions: emulation.pageOptions,
       leasedAt: null,

@@ -82,6 +82,7 @@ class StepProblem extends Error {
 export async function runSteps(page: OpenPage, how: StepsHow): Promise<void> {
   const { deadlines, debug } = page;
   const typed: string[] = [];
+  await page.session.allowEvaluation();
   await how.settle();
   for (const [index, step] of how.options.steps.entries()) {
     const began = monotonicNow();

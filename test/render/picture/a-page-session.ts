@@ -64,6 +64,7 @@ export async function sessionOfPage(
     mainFrameId: frameTree.frame.id,
     world: new World(cdp),
     ...own,
+    allowEvaluation: async () => undefined,
     busyMs: async () => null,
     chromiumVersion: context.browser()?.version() ?? '',
     temporaryDir: tmpdir(),

@@ -85,6 +85,12 @@ export async function aPool(options: Partial<PoolOptions> = {}) {
     rmSync(runDir, { recursive: true, force: true });
     throw error;
   });
+  const acquire = pool.acquire.bind(pool);
+  pool.acquire = async (...given) => {
+    const lease = await acquire(...given);
+    await lease.session.allowEvaluation();
+    return lease;
+  };
   return {
     pool,
     proxies,
