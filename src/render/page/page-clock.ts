@@ -300,7 +300,7 @@ const LOOK_MAX_MS = 500;
 /** The real time between two looks at a page that visibly waits, in ms. A machine that is busy may not have run it for as long. */
 const WAITING_CHECK_MS = 200;
 /** The share of this time for which the page's renderer has to work, or to wait for a processor. */
-const COMPUTES_SHARE = 0.3;
+const COMPUTES_SHARE = 0.6;
 /** A refresh that has not started this long after its time is ignored. */
 const REFRESH_LATE_MS = 1_500;
 
