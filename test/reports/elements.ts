@@ -24,6 +24,13 @@ const moving = (name: string) =>
   `<style>@keyframes in{from{opacity:0}}</style>${marked(name, 100, 40).replace('style="', 'style="animation:in 9s;')}`;
 
 export const ELEMENTS: Record<string, Report> = {
+  'a popover beside an element further down is there in a full page': {
+    source: 'https://drafts.csswg.org/css-anchor-position-1/#scroll',
+    page: page(`<style>p{margin:900px 0;height:30px;anchor-name:--a}[popover]{position:fixed;inset:auto;margin:0;border:0;padding:0;position-anchor:--a;position-area:bottom center}</style><p></p>
+      <div id=pop popover=manual>${marked('b', 150, 60)}</div><script>pop.showPopover()</script>`),
+    request: { full_page: true },
+    right: async ({ content }) => expect(await blotOf(content, MARK)).toMatchObject({ width: 150, height: 60, pixels: 9_000 }),
+  },
   'animations in a shadow tree, in one in a frame, and in a frame have ended': {
     source: 'https://github.com/chromaui/chromatic-cli/issues/924',
     page: page(

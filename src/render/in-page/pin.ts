@@ -200,11 +200,17 @@ function hold(): void {
 /** Whether a fixed element is positioned relative to an element, with which it moves. */
 function isContained(element: Element): boolean {
   for (const at of ancestry(element)) {
+    if (isAnchored(getComputedStyle(at))) return true;
     if (matches(at, TOP_LAYER)) return false;
     const parent = flatTreeParent(at);
     if (parent !== null && containsFixed(parent, getComputedStyle(parent))) return true;
   }
   return false;
+}
+
+/** Whether the browser keeps an element beside another one (CSS Anchor Positioning 1), with which it scrolls. */
+function isAnchored(style: CSSStyleDeclaration): boolean {
+  return style.getPropertyValue('position-anchor').startsWith('--') || !/^(none)?$/.test(style.getPropertyValue('position-area'));
 }
 
 function usedMargins(element: HTMLElement): number[] {
@@ -272,6 +278,7 @@ function unstick(element: HTMLElement, style: CSSStyleDeclaration, { first, keep
 function roleOf(element: HTMLElement, style: CSSStyleDeclaration, { keep }: Pinning): Role {
   const isKept = keep === 'none' && isInside(marked(), element);
   if (style.position === 'sticky') return isKept ? 'kept' : 'in-flow';
+  if (isAnchored(style)) return 'in-flow';
   const container = fixedContainer(element);
   const box = element.getBoundingClientRect();
   if (container !== null && !isApartFrom(container, box)) return 'in-flow';
