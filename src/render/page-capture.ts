@@ -232,6 +232,7 @@ export class PageCapture {
       } catch (error) {
         if (main.current === shown && !(error instanceof DocumentReplaced)) throw error;
       }
+      this.#page.tellsSize = false;
       await resumePage(this.session);
     }
     throw keepsNavigating();

@@ -15,6 +15,25 @@ async function hasBox({ content }: Rendering, colour: readonly [number, number, 
 }
 
 export const EXPANSION: Record<string, Report> = {
+  'a frameset whose frames have more content than they show says so': {
+    source: 'https://github.com/wswebcreation/protractor-image-comparison/issues/99',
+    page: {
+      '/': '<frameset cols="20%,*"><frame src="inner"><frame src="inner"></frameset>',
+      '/inner': `<!doctype html><h1>Words</h1>${ROWS}`,
+    },
+    request: FULL_PAGE,
+    right: ({ warnings, diagnostics }) =>
+      expect({ warnings, diagnostics }).toMatchObject({ warnings: [{ code: 'content_missing' }], diagnostics: { truncated: true } }),
+  },
+  'a page that loads anew when its size changes is pictured whole': {
+    source: 'https://github.com/puppeteer/puppeteer/issues/8690',
+    page: `<!doctype html><style>html,body{margin:0;height:100%}main{height:100%;overflow:auto}</style><main><h1>Words</h1>${ROWS}</main><script>addEventListener('resize', () => location.reload())</script>`,
+    request: FULL_PAGE,
+    right: ({ height, diagnostics }) => {
+      expect(height).toBeGreaterThan(CONTENT);
+      expect(diagnostics.truncated).toBe(false);
+    },
+  },
   'a title bar and a menu around the content that scrolls keep their size and place': {
     source: 'https://github.com/microsoft/playwright-java/issues/1347',
     page: `<!doctype html><style>body{margin:0}#app{display:flex;flex-direction:column;height:100vh}header{height:50px;${paint(HEADER)}}

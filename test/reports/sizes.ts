@@ -36,6 +36,16 @@ export const SIZES: Record<string, Report> = {
       expect(await blotOf(content, [255, 0, 0])).toMatchObject({ left: 0, width: 800, height: 40 });
     },
   },
+  'a table that scrolls sideways in an app is whole in full width': {
+    source: 'https://github.com/PyWizards/Selenium_Screenshot/issues/12',
+    page: `<!doctype html><style>html,body{margin:0;height:100%}#app{display:flex;height:100%}nav{width:100px}main{flex:1;min-width:0;overflow:hidden auto}#wrap{overflow-x:auto}td{padding:0}</style>
+      <div id=app><nav></nav><main><div id=wrap><table cellspacing=0><tr><td>${box('width:1400px;height:900px')}<td>${box('width:100px;height:900px;background:red')}</table></div></main></div>`,
+    request: { full_page: true, full_width: true },
+    async right({ width, height, content, warnings }) {
+      expect({ width, height, warnings }).toEqual({ width: 1_600, height: 900, warnings: [] });
+      expect(await blotOf(content, [255, 0, 0])).toMatchObject({ left: 1_500, width: 100, height: 900 });
+    },
+  },
   'a page in vertical columns from right to left begins at the right, and is whole in full width': {
     source: 'https://github.com/MoonchildProductions/Pale-Moon/issues/1466',
     page: COLUMNS('vertical-rl'),

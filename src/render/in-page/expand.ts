@@ -23,6 +23,7 @@ export function contentOf(scroller: HTMLElement): HTMLElement {
   return held?.body ? held.documentElement : scroller;
 }
 
+let isWide = false;
 /** The inline styles before the current expansion. */
 const own = new Map<HTMLElement, string>();
 
@@ -33,15 +34,21 @@ export function keep(element: HTMLElement, property: string, value: string): voi
   if (style.getPropertyValue(property) !== value) force(element, property, value);
 }
 
-/** @returns false if another box would shrink; all changes are then undone */
-export function expand(scroller: HTMLElement): boolean {
+/**
+ * @param how.wide whether what scrolls sideways is given its whole width
+ * @param how.height of the content of a frame that cannot be read, in CSS px
+ * @returns false if another box would shrink; all changes are then undone
+ */
+export function expand(scroller: HTMLElement, { wide = false, height }: { wide?: boolean; height?: number } = {}): boolean {
+  isWide = wide;
   own.clear();
   const content = contentOf(scroller);
   content.scrollTop = 0;
   const around = chainOf(scroller);
   const before = noteBoxes(scroller, around);
   for (const [at, parent] of around.entries()) keepGridRows(parent, around[at - 1] ?? scroller);
-  if (content === scroller) expandBox(scroller);
+  if (height !== undefined) growFrame(scroller, height);
+  else if (content === scroller) expandBox(scroller);
   else if (!expandFrame(scroller, content)) return undo();
   const until = performance.now() + HOLD_MAX_MS;
   const isOver = () => performance.now() > until;
@@ -59,6 +66,7 @@ export function expand(scroller: HTMLElement): boolean {
   }
   // When a box grows again, its centred content moves again.
   for (let round = 0; round < PLACE_ROUNDS && !isOver() && holdPlaces(before, isOver); round++) growAll(scroller, around);
+  lowerRest(before);
   keep(document.documentElement, 'overflow-y', 'visible');
   return true;
 }
@@ -189,6 +197,16 @@ function holdPlaces(before: Before, isOver: () => boolean): boolean {
   return moved.length > 0;
 }
 
+/** Moves boxes below the scroller that are placed relative to the view, such as a bar at its bottom edge. */
+function lowerRest({ scroller, boxes }: Before): void {
+  const { bottom = 0 } = boxes.get(scroller) ?? {};
+  const growth = scroller.getBoundingClientRect().bottom - bottom;
+  for (const [element, { top }] of boxes) {
+    const isRest = top >= bottom - SAME_MAX_PX && getComputedStyle(element).position === 'absolute';
+    if (isRest && isSame(element.getBoundingClientRect().top, top)) moveUp(element, -growth);
+  }
+}
+
 function moveUp(element: HTMLElement, by: number): void {
   const { position, top, height } = getComputedStyle(element);
   if (position === 'sticky') return;
@@ -247,10 +265,7 @@ function expandFrame(frame: HTMLElement, root: HTMLElement): boolean {
   const inside = all.filter((element) => 'style' in element).slice(0, FRAME_HELD_MAX);
   const heights = new Map(inside.map((element) => [element, element.getBoundingClientRect().height]));
   const wanted = root.scrollHeight;
-  unclip(frame);
-  // On the baseline, a frame has a gap below it, which the document may have compensated for.
-  keep(frame, 'vertical-align', 'top');
-  keep(frame, 'height', `${Math.ceil(inner(frame, wanted + frame.offsetHeight - frame.clientHeight))}px`);
+  growFrame(frame, wanted);
   for (let round = 0; round < FRAME_ROUNDS; round++) {
     const grown = inside.filter((element) => element.getBoundingClientRect().height > (heights.get(element) ?? 0) + 1);
     if (grown.length === 0 && root.scrollHeight <= wanted + 1) return true;
@@ -265,6 +280,13 @@ function expandFrame(frame: HTMLElement, root: HTMLElement): boolean {
   return root.scrollHeight <= wanted + 1;
 }
 
+function growFrame(frame: HTMLElement, height: number): void {
+  unclip(frame);
+  // On the baseline, a frame has a gap below it, which the document may have compensated for.
+  keep(frame, 'vertical-align', 'top');
+  keep(frame, 'height', `${Math.ceil(inner(frame, height + frame.offsetHeight - frame.clientHeight))}px`);
+}
+
 export function unclip(element: HTMLElement): void {
   const style = getComputedStyle(element);
   keep(element, 'transition', 'none');
@@ -272,7 +294,8 @@ export function unclip(element: HTMLElement): void {
   keep(element, 'flex-shrink', '0');
   keep(element, 'contain', 'none');
   if (!/visible/.test(style.overflowY)) {
-    if (!/visible|clip/.test(style.overflowX)) keep(element, 'overflow-x', 'clip');
+    if (isWide) keep(element, 'overflow-x', 'visible');
+    else if (!/visible|clip/.test(style.overflowX)) keep(element, 'overflow-x', 'clip');
     keep(element, 'overflow-y', 'visible');
   }
   if (style.position === 'fixed') keep(element, 'position', 'absolute');

@@ -1,7 +1,18 @@
-import { documentProperty, eachElement, hasVisibleStyle, pageBoxes, pageScroller } from './dom.js';
+import {
+  ancestry,
+  documentIn,
+  documentProperty,
+  eachElement,
+  flatTreeChildren,
+  hasVisibleStyle,
+  isPage,
+  pageBoxes,
+  pageScroller,
+} from './dom.js';
+import { queryTrees } from './dom-cache.js';
 import { contentOf, DRAWN_MAX_PX, expand, keep } from './expand.js';
 import { passFrames, sleep } from './frames.js';
-import { flattenTransforms, repeatFlattening } from './transformed-content.js';
+import { flattenTransforms, isDownward, repeatFlattening } from './transformed-content.js';
 
 /**
  * Why scrolling through an inner scroller stopped before its end: its height, or the limit of time or rounds. Null if its
@@ -13,8 +24,10 @@ const ELEMENTS_MAX = 30_000;
 const ROUNDS = 3;
 /** The minimum height of hidden content, in CSS px, for a scroller to count. */
 const HIDDEN_MIN_PX = 16;
-/** The minimum share of the view's width and height for the page's main scroller. */
+/** The minimum share of the view's height for the page's main scroller, and of its width for it and for a list beside others. */
 const SIDE_MIN = 0.4;
+const LIST_MIN = 0.1;
+const LISTS_MAX = 5;
 const FEED_ROUNDS = 10;
 const FEED_MAX_HEIGHT_PX = 30_000;
 const FEED_MAX_MS = 3_000;
@@ -24,12 +37,21 @@ const FEED_LOAD_WAITS = 5;
 /** Expanded scrollers with their former height in CSS px. */
 const expanded = new Map<HTMLElement, number>();
 let wasLocked = false;
+let isWide = false;
+
+export interface Expanding {
+  /** Whether what scrolls sideways is given its whole width. */
+  wide: boolean;
+  /** Whether the page is told of a new size, which makes some pages load anew. */
+  tellsSize: boolean;
+}
 
 /**
  * Disables smooth scrolling and snapping, unlocks scrolling, and expands the inner scroller of an app shell, which may be a
  * frame, until the document scrolls through all of its content (decisions.md, Inner scrollers).
  */
-export async function expandAll(): Promise<FeedCut> {
+export async function expandAll({ wide, tellsSize }: Expanding): Promise<FeedCut> {
+  isWide = wide;
   for (const element of pageBoxes()) {
     keep(element, 'scroll-behavior', 'auto');
     keep(element, 'scroll-snap-type', 'none');
@@ -44,21 +66,134 @@ export async function expandAll(): Promise<FeedCut> {
     if (scroller === null) break;
     const ended = await reachEnd(scroller);
     const height = expanded.get(scroller) ?? scroller.offsetHeight;
-    if (!expand(scroller)) {
+    if (!expand(scroller, { wide })) {
       refused.add(scroller);
       continue;
     }
     cut = ended ?? cut;
     expanded.set(scroller, height);
-    await notifyScrolled(scroller);
+    await notifyScrolled(scroller, tellsSize);
   }
+  for (const list of listsBeside()) {
+    const height = list.offsetHeight;
+    if (expand(list, { wide })) expanded.set(list, height);
+  }
+  if (wide) widenTables();
   return cut;
+}
+
+/** Lists that still scroll beside an expanded scroller. */
+function listsBeside(): HTMLElement[] {
+  const main = [...expanded.keys()].map((one) => one.getBoundingClientRect());
+  const found: HTMLElement[] = [];
+  if (main.length === 0) return found;
+  eachElement(ELEMENTS_MAX, (element) => {
+    const isHigh = element.clientHeight >= innerHeight * SIDE_MIN && element.clientWidth >= innerWidth * LIST_MIN;
+    if (!isHigh || element.scrollHeight - element.clientHeight < HIDDEN_MIN_PX || expanded.has(element)) return;
+    const { left, right, top, bottom } = element.getBoundingClientRect();
+    const isBeside = main.some((box) => top < box.bottom && bottom > box.top && (left >= box.right - 1 || right <= box.left + 1));
+    if (isBeside && found.length < LISTS_MAX && mayScroll(element)) found.push(element);
+  });
+  return found;
+}
+
+/**
+ * Expands what scrolls in this frame, if it is one of those at these places among the frames of the page.
+ * @returns its place, the height of its content in CSS px, and whether it has more; null for another frame
+ */
+export async function expandInFrame(places: readonly number[], how: Expanding) {
+  const place = parent === top ? places.find((index) => parent[index] === window) : undefined;
+  if (place === undefined) return null;
+  const cut = await expandAll(how);
+  return { place, height: pageScroller().scrollHeight, isCut: cut !== null || hidesContent() };
+}
+
+/** The places of the frames that fill a page that does not scroll, and that cannot be read or scroll inside, among all its frames. */
+export function fillingFrames(): number[] {
+  if (scrolls()) return [];
+  const frames = (queryTrees('iframe') as HTMLIFrameElement[]).filter(
+    (frame) => !expanded.has(frame) && isMain(frame) && isScrollable(frame) && hasVisibleStyle(frame) && !hidesMore(frame),
+  );
+  return Array.from({ length: window.length }, (_, index) => index).filter((index) =>
+    frames.some(({ contentWindow }) => contentWindow === window[index]),
+  );
+}
+
+/**
+ * Gives a frame the height of its content, as it has told it.
+ * @returns whether some of its content is not shown
+ */
+export function growFrame({ place, height, isCut }: { place: number; height: number; isCut: boolean }): boolean {
+  const frame = (queryTrees('iframe') as HTMLIFrameElement[]).find(({ contentWindow }) => contentWindow === window[place]);
+  if (frame === undefined || height <= frame.clientHeight + 1) return isCut;
+  const before = frame.offsetHeight;
+  const most = Math.min(height, DRAWN_MAX_PX);
+  if (!expand(frame, { height: most })) return true;
+  expanded.set(frame, before);
+  grown.set(frame, most);
+  return isCut || most < height;
+}
+
+const grown = new Map<Element, number>();
+
+/** Whether a page that does not scroll hides content in a part that does, and that could not be expanded. */
+export function hidesContent(): boolean {
+  if (scrolls()) return false;
+  const frames = queryTrees('iframe,frame', { frames: true }) as HTMLIFrameElement[];
+  if (mainScroller(new Set(grown.keys())) !== null || frames.some((frame) => isMain(frame) && isScrollable(frame) && hidesMore(frame)))
+    return true;
+  let clips = false;
+  eachElement(ELEMENTS_MAX, (element) => {
+    clips ||= isMain(element) && element.scrollHeight - element.clientHeight >= innerHeight / 2 && isMovedByTouch(element);
+  });
+  return clips;
+}
+
+function scrolls(): boolean {
+  return pageScroller() !== null && pageScroller().scrollHeight - innerHeight >= innerHeight / 2;
+}
+
+/** Whether the document of a frame has more content than the frame shows. */
+function hidesMore(frame: HTMLIFrameElement): boolean {
+  const scroller = documentIn(frame)?.scrollingElement;
+  return scroller != null && hasVisibleStyle(frame) && scroller.scrollHeight - scroller.clientHeight >= HIDDEN_MIN_PX;
+}
+
+/** Whether a box clips a long content in normal flow, as one does whose content a script moves only when it is touched. */
+function isMovedByTouch(element: HTMLElement): boolean {
+  if (isPage(element) || getComputedStyle(element).overflowY !== 'hidden' || !hasVisibleStyle(element)) return false;
+  const [content] = [...flatTreeChildren(element)].filter((node) => node instanceof HTMLElement);
+  if (content === undefined || content.offsetHeight <= element.clientHeight) return false;
+  const { position, transform } = getComputedStyle(content);
+  return /static|relative/.test(position) && transform === 'none';
+}
+
+/** Gives tables that scroll sideways, and the boxes around them, their whole width. */
+function widenTables(): void {
+  for (const table of queryTrees('table')) {
+    const around = ancestry(table).slice(1) as HTMLElement[];
+    const hides = (box: HTMLElement) =>
+      /auto|scroll/.test(getComputedStyle(box).overflowX) && box.scrollWidth - box.clientWidth >= HIDDEN_MIN_PX;
+    const first = around.findIndex((box) => !isPage(box) && box.clientWidth >= innerWidth * SIDE_MIN && hides(box));
+    for (const box of first < 0 ? [] : around.slice(first)) {
+      if (isPage(box) || box.scrollHeight - box.clientHeight >= HIDDEN_MIN_PX) break;
+      for (const property of ['overflow-x', 'overflow-y', 'max-width']) keep(box, property, property === 'max-width' ? 'none' : 'visible');
+    }
+  }
+}
+
+function isMain({ clientWidth, clientHeight }: Element): boolean {
+  return clientHeight >= innerHeight * SIDE_MIN && clientWidth >= innerWidth * SIDE_MIN;
 }
 
 /** Repeats expansions that the page has undone. */
 export function expandAgain(): void {
   repeatFlattening();
-  for (const scroller of expanded.keys()) expand(scroller);
+  for (const scroller of expanded.keys()) {
+    const height = grown.get(scroller);
+    expand(scroller, height === undefined ? { wide: isWide } : { height });
+  }
+  if (isWide) widenTables();
 }
 
 /** The scrollers that were expanded, with their former heights, and whether the page was locked before. */
@@ -94,10 +229,10 @@ function mainScroller(refused: ReadonlySet<Element>): HTMLElement | null {
   eachElement(ELEMENTS_MAX, (element) => {
     const hidden = contentOf(element).scrollHeight - element.clientHeight;
     const [width, height] = [element.clientWidth, element.clientHeight];
-    if (hidden < HIDDEN_MIN_PX || hidden <= hiddenElsewhere || height < innerHeight * SIDE_MIN || width < innerWidth * SIDE_MIN) return;
-    if (refused.has(element) || !mayScroll(element)) return;
-    const weight = width * height * Math.min(hidden, 20 * innerHeight);
-    if (weight <= most) return;
+    if (hidden < HIDDEN_MIN_PX || hidden <= hiddenElsewhere || height < innerHeight * SIDE_MIN || width < innerWidth * LIST_MIN) return;
+    // A narrow list, as of a mail client, is expanded if nothing wider scrolls.
+    const weight = width * height * Math.min(hidden, 20 * innerHeight) * (isMain(element) ? 1_000 : 1);
+    if (weight <= most || refused.has(element) || !mayScroll(element)) return;
     most = weight;
     best = element;
   });
@@ -108,9 +243,38 @@ function mayScroll(element: HTMLElement): boolean {
   if (element === documentProperty('documentElement') || element instanceof HTMLTextAreaElement || !hasVisibleStyle(element)) return false;
   const { overflowY } = getComputedStyle(element);
   const root = contentOf(element);
-  if (root === element) return /auto|scroll/.test(overflowY) || (element === documentProperty('body') && overflowY === 'hidden');
+  if (root === element)
+    return (
+      /auto|scroll/.test(overflowY) || (overflowY === 'hidden' && (element === documentProperty('body') || isScrolledByScript(element)))
+    );
+  return isScrollable(element);
+}
+
+/** Scrollers that hide the browser's scroll bar have one of their own, or move their content by a transform. */
+const OWN_BAR = /(^|[\s_-])(ps__?rail|mcsb|iscroll|bscroll|scroll-?(bar|tools|track|thumb|rail)|nicescroll|jspverticalbar|os-scrollbar)/i;
+
+function isScrolledByScript(element: HTMLElement): boolean {
+  const around = [...flatTreeChildren(element), ...(element.parentElement?.childNodes ?? [])];
+  return around.some((node) => {
+    if (!(node instanceof HTMLElement)) return false;
+    const isBar = OWN_BAR.test(node.getAttribute('class') ?? '');
+    return isBar || (node.parentElement === element && isUnmoved(node));
+  });
+}
+
+/** Whether a transform of 0 px moves the element, as a script does that scrolls it. */
+function isUnmoved(element: HTMLElement): boolean {
+  const { transform } = getComputedStyle(element);
+  return isDownward(transform) && Math.abs(new DOMMatrix(transform).f) < 1;
+}
+
+/** Whether a frame may be scrolled. */
+function isScrollable(element: HTMLElement): boolean {
+  const root = documentIn(element)?.documentElement ?? element;
   if (/^(no|off|noscroll)$/i.test(element.getAttribute('scrolling') ?? '')) return false;
-  return !/hidden|clip/.test(getComputedStyle(root).overflowY + getComputedStyle(root.ownerDocument.body).overflowY);
+  return (
+    root === element || !/hidden|clip/.test(getComputedStyle(root).overflowY + getComputedStyle(root.ownerDocument.body ?? root).overflowY)
+  );
 }
 
 /** Scrolls to the end, repeatedly while that loads more, since an expanded scroller cannot be scrolled. */
@@ -147,10 +311,10 @@ async function pause(ms: number): Promise<void> {
 }
 
 /** Notifies a virtual list, which renders again when its scroller is scrolled or the window is resized. */
-async function notifyScrolled(scroller: HTMLElement): Promise<void> {
+async function notifyScrolled(scroller: HTMLElement, tellsSize: boolean): Promise<void> {
   if (scroller.scrollHeight > DRAWN_MAX_PX) return;
   scroller.dispatchEvent(new Event('scroll'));
   for (const target of new Set([document, contentOf(scroller).ownerDocument])) target.dispatchEvent(new Event('scroll', { bubbles: true }));
-  dispatchEvent(new Event('resize'));
+  if (tellsSize) dispatchEvent(new Event('resize'));
   await pause(0);
 }

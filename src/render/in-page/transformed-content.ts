@@ -80,10 +80,10 @@ function isMoved(element: HTMLElement): boolean {
 }
 
 /** Whether the transform is a translation without a horizontal part. */
-function isDownward(transform: string): boolean {
+export function isDownward(transform: string): boolean {
   if (transform === 'none') return false;
-  const { a, b, c, d, e, is2D } = new DOMMatrix(transform);
-  return is2D && a === 1 && b === 0 && c === 0 && d === 1 && Math.abs(e) < 1;
+  const { a, b, c, d, e, m33, m44 } = new DOMMatrix(transform);
+  return m33 === 1 && m44 === 1 && a === 1 && b === 0 && c === 0 && d === 1 && Math.abs(e) < 1;
 }
 
 /** The height of the content as laid out, ignoring transforms, in CSS px. */

@@ -24,6 +24,8 @@ export interface OpenPage {
   readonly tolerance: Tolerance;
   /** Whether the page's clock keeps to real time. */
   realTime: boolean;
+  /** Whether the page is told of a new size when it is expanded, which makes some pages load anew. */
+  tellsSize: boolean;
   /** Whether the last wait for an idle page ended with its time. */
   isOutOfTime: boolean;
   /** Whether the page's time passes only when its clock is run. */
@@ -50,6 +52,7 @@ export function openPage(
     world: session.world,
     tolerance: new Tolerance(options),
     realTime: options.realTime,
+    tellsSize: true,
     isOutOfTime: false,
     held: options.animate !== null,
     debug,

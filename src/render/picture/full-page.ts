@@ -2,11 +2,13 @@
 
 import { type CaptureOptions, type ImageFormat, isImageFormat } from '../../contract/capture-request.js';
 import { FULL_PAGE_MAX_HEIGHT_PX, FULL_WIDTH_MAX_PX } from '../../contract/limits.js';
-import { monotonicNow, timeLimit } from '../deadlines.js';
+import { monotonicNow, TIMED_OUT, timeLimit } from '../deadlines.js';
 import type { Encoding } from '../encode/encode.js';
 import type { PageExtent } from '../in-page/scroll.js';
+import type { Expanding } from '../in-page/scrollers.js';
+import { frameIds, runInFrame } from '../launch/frame-scripts.js';
 import { advanceTime, resumePage, skipQuietTime, stopPage, type TimedPage } from '../page/page-clock.js';
-import { type BoundedPage, boundedPage } from '../page-session.js';
+import { type Answer, type BoundedPage, boundedPage, callOnce } from '../page-session.js';
 import { fitDensity, fitRegion, measurePage, type Picture, type PictureOrder, type Region, takeRegion } from './region-picture.js';
 
 /** The result of scrolling through a page. */
@@ -16,7 +18,14 @@ export interface ScrollReport {
   /** If it is not the end of the page, the page or an inner scroller has more content. */
   stoppedReason: 'end_of_page' | 'max_height' | 'time_limit';
   steps: number;
+  /** Whether a frame that fills the page has content that it does not show. */
+  lacksContent: boolean;
 }
+
+/** A page is seldom made of more frames. */
+const FRAMES_MAX = 20;
+/** The time limit for a frame to be expanded, in ms of real time. */
+const FRAME_MAX_MS = 5_000;
 
 /** A page that was complete from the start, and did not grow endlessly, may be taller than FULL_PAGE_MAX_HEIGHT_PX. */
 const WHOLE_PAGE_MAX_HEIGHT_PX = 100_000;
@@ -51,7 +60,9 @@ export interface ScrollOptions {
 export async function scrollThrough(timed: TimedPage, options: CaptureOptions, how: ScrollOptions): Promise<ScrollReport> {
   const page = boundedPage(timed.session, how.deadline + END_WAIT_MS);
   const first = boundedPage(timed.session, how.respondsBy ?? how.deadline);
-  const cut = await first.call('scrollers.expandAll');
+  const expanding = { wide: options.fullWidth, tellsSize: timed.tellsSize };
+  const cut = await first.call('scrollers.expandAll', expanding);
+  const lacksContent = await expandFrames(timed, page, expanding);
   const start = await first.call('scroll.measure');
   const isStill = options.fullPageScrollDelay === null && (await page.call('scroll.isStill'));
   const { steps, seen, isLate } = isStill
@@ -65,11 +76,29 @@ export async function scrollThrough(timed: TimedPage, options: CaptureOptions, h
   if (steps > 0 || start.pageHeight > start.viewHeight + 1) await how.waitForIdle();
   const { pageHeight } = await page.call('scroll.measure');
   const limit = heightLimit(pageHeight, { start, options });
-  if (isLate && seen < Math.min(pageHeight, limit)) return { captureHeight: seen, stoppedReason: 'time_limit', steps };
-  if (pageHeight > limit) return { captureHeight: limit, stoppedReason: 'max_height', steps };
+  if (isLate && seen < Math.min(pageHeight, limit)) return { captureHeight: seen, stoppedReason: 'time_limit', steps, lacksContent };
+  if (pageHeight > limit) return { captureHeight: limit, stoppedReason: 'max_height', steps, lacksContent };
   // A scroller that has grown since, while the document was scrolled, was not cut off.
   const hasGrown = pageHeight > start.pageHeight + 1;
-  return { captureHeight: pageHeight, stoppedReason: (hasGrown ? null : cut) ?? 'end_of_page', steps };
+  return { captureHeight: pageHeight, stoppedReason: (hasGrown ? null : cut) ?? 'end_of_page', steps, lacksContent };
+}
+
+/**
+ * Expands the frames that fill a page, whatever their origin.
+ * @returns whether one of them has content that it does not show
+ */
+async function expandFrames({ session, deadlines }: TimedPage, page: BoundedPage, how: Expanding): Promise<boolean> {
+  const places = await page.call('scrollers.fillingFrames');
+  if (places.length === 0) return false;
+  const expression = callOnce('scrollers.expandInFrame', places, how);
+  const answers = (await frameIds(session.cdp)).slice(1, 1 + FRAMES_MAX).map(async (id) => {
+    const answer = await deadlines.within(runInFrame(session.cdp, id, expression), FRAME_MAX_MS);
+    return answer === TIMED_OUT ? null : (answer as Answer<'scrollers.expandInFrame'>);
+  });
+  const frames = (await Promise.all(answers.map((answer) => answer.catch(() => null)))).filter((frame) => frame !== null);
+  let isCut = frames.length < places.length;
+  for (const frame of frames) isCut = (await page.call('scrollers.growFrame', frame)) || isCut;
+  return isCut;
 }
 
 /** The columns of a picture in the page's full width, in CSS px. A page written from right to left begins at the right. */
@@ -209,7 +238,8 @@ export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport,
   await page.call('pin.place', { first: true, ...how });
   debug?.note({ step: 'pinned', elements: await page.call('pin.roles') });
   const { pageRanges, isAll } = await page.call('virtualised.missingRanges');
-  const lacks = !isAll || (await page.call('transformedContent.hidesPart'));
+  const hidesPart = (await page.call('transformedContent.hidesPart')) || (await page.call('scrollers.hidesContent'));
+  const lacks = !isAll || hidesPart || scroll.lacksContent;
   const isShorter = bottom - top < pageHeight - 0.5;
   // The page may have grown beyond the requested height since it was scrolled through.
   const byRequest = isShorter && !region.isCut && scroll.stoppedReason === 'end_of_page';

@@ -49,7 +49,7 @@ export async function takePdf(order: PictureOrder, scroll: ScrollReport): Promis
   await page.call('print.overridePageRules');
   await page.call('scrollers.expandAgain');
   const { pageHeight } = await page.call('scroll.measure');
-  const lacks = await lacksOnPaper(page);
+  const lacks = scroll.lacksContent || (await page.call('scrollers.hidesContent')) || (await lacksOnPaper(page));
   const height = capturedHeight(scroll, pageHeight, maxHeight);
   const fits = height <= PDF_PAGE_MAX_PX;
   const paperHeight = !fullPage ? view.height : fits ? height : PDF_PAGE_MAX_PX;
