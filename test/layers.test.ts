@@ -45,7 +45,7 @@ const IN_RENDER: Record<string, string[]> = {
   guard: ['deadlines.ts', 'in-page', 'launch', 'page-session.ts', 'lists', 'page'],
   inspect: ['deadlines.ts', 'in-page', 'page-session.ts', 'page'],
   pool: ['deadlines.ts', 'launch', 'page-session.ts', 'install', 'page'],
-  picture: ['deadlines.ts', 'stage-times.ts', 'memory.ts', 'in-page', 'page-session.ts', 'encode', 'page'],
+  picture: ['deadlines.ts', 'stage-times.ts', 'memory.ts', 'in-page', 'launch', 'page-session.ts', 'encode', 'page'],
   steps: ['deadlines.ts', 'page-session.ts', 'page', 'inspect', 'picture'],
   'report.ts': ['deadlines.ts', 'in-page', 'page-session.ts', 'page', 'picture'],
   'page-capture.ts': ['deadlines.ts', 'stage-times.ts', 'memory.ts', 'page-session.ts', 'page', 'inspect', 'picture', 'steps', 'report.ts'],
