@@ -418,6 +418,8 @@ export class NetworkTracker {
   readonly #failed = new Map<string, PendingRequest>();
   /** How far the page's clock has run ahead, in ms. */
   clockMs = 0;
+  /** The number of requests by scripts that have ended. */
+  answers = 0;
   /** Whether a script's request was refused after the clock ran ahead, possibly because its time is in the future. */
   refusedAhead = false;
 
@@ -572,7 +574,9 @@ export class NetworkTracker {
 
   #end(requestId: string): void {
     this.#talks.delete(requestId);
-    if (this.#flights.get(requestId)?.kind === 'image') this.#imageAt = performance.now();
+    const { kind = '' } = this.#flights.get(requestId) ?? {};
+    if (kind === 'image') this.#imageAt = performance.now();
+    if (SCRIPTED.has(kind)) this.answers++;
     const isCrowded = this.#flights.size > CROWD_MIN;
     if (!this.#flights.delete(requestId)) return;
     if (isCrowded) this.#crowdedAt = performance.now();

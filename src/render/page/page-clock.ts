@@ -41,6 +41,8 @@ const WORK_CHECK_MS = 15;
 const FRAMES_MAX = 20;
 /** The maximum number of requests reported as holding the clock. */
 const PENDING_MAX = 100;
+/** The maximum number of responses in a row that a page may handle while its clock stands still. */
+const HANDLED_MAX = 50;
 const NOTHING_DUE = Number.POSITIVE_INFINITY;
 
 /** A run with what the page's clock reports of it. */
@@ -126,6 +128,7 @@ export async function advanceTime(
   };
   const frameEveryMs = Math.max(FRAME_EVERY_MS, ms / FRAMES_OF_RUN);
   let drawnAt = Number.NEGATIVE_INFINITY;
+  let [handled, handledInRow] = [0, 0];
   while (run.aheadMs + run.realTimeMs < ms && !over.aborted) {
     const asked = monotonicNow();
     const holding = holds && network.isHolding() ? groupPending(network.pending().slice(0, PENDING_MAX)) : [];
@@ -139,10 +142,13 @@ export async function advanceTime(
     const leftMs = ms - run.aheadMs - run.realTimeMs;
     const talk = page.session.clockEvent === null || page.realTime ? 'off' : network.realTimeReason();
     // The page handles a response, and may send another request or open a socket, before more time passes.
-    if (wasHeld && (page.held || talk === null)) {
+    const isAnswered = network.answers !== handled && handledInRow++ < HANDLED_MAX;
+    handled = network.answers;
+    if ((wasHeld || isAnswered) && (page.held || talk === null)) {
       await runAhead(0, false);
       continue;
     }
+    handledInRow = 0;
     if (page.held) {
       const slice = Math.min(talk === null ? sliceMs : REAL_PACE_MS, leftMs);
       if (talk !== null) await deadlines.sleep(slice);
