@@ -4,6 +4,8 @@ import { sayWhat, type Telling, titleOf } from './say-message.js';
 
 /** Characters of a diff in a message. */
 const DIFF_MAX_CHARS = 1_500;
+/** Characters of a section's text, of which Slack refuses more. */
+const SLACK_TEXT_MAX_CHARS = 3_000;
 
 /** A message in the form of the service that the address belongs to. */
 export function chatMessage(
@@ -43,7 +45,7 @@ const FORMS: Record<ChatForm, (said: Said) => Record<string, unknown>> = {
         type: 'section',
         text: {
           type: 'mrkdwn',
-          text: `*${escaped(title)}*\n${escaped(text)}${diff === '' ? '' : `\n\`\`\`${fenced(escaped(diff))}\`\`\``}`,
+          text: slackText(`*${escaped(title)}*\n${escaped(text)}`, fenced(escaped(diff))),
         },
       },
       ...(picture === null ? [] : [{ type: 'image', image_url: picture, alt_text: title }]),
@@ -93,6 +95,14 @@ const FORMS: Record<ChatForm, (said: Said) => Record<string, unknown>> = {
     ],
   }),
 };
+
+/** A text with a block of code, as long as Slack allows, without half an escaped character. */
+function slackText(text: string, code: string): string {
+  const most = SLACK_TEXT_MAX_CHARS - '\n``````'.length;
+  const shown = text.slice(0, most);
+  const rest = code.slice(0, most - shown.length).replace(/&[a-z]*$/, '');
+  return rest === '' ? shown : `${shown}\n\`\`\`${rest}\`\`\``;
+}
 
 /** The three characters that Slack interprets; mentions and links need them. */
 function escaped(text: string): string {

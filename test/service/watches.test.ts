@@ -2,11 +2,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { makeProgram } from '../../src/cli/program.js';
+import { CHAT_FORMS } from '../../src/contract/watch.js';
 import { ofFile } from '../fixtures/of-file.js';
 import { html } from '../fixtures/site/answer.js';
 import { startSite } from '../fixtures/site/site.js';
 import { startService } from '../fixtures/start-service.js';
 import { folderOfTest } from '../fixtures/temporary-folder.js';
+import { startUploadReceiver } from '../fixtures/upload-receiver.js';
 import { hasValidSignature, startReceiver } from '../fixtures/webhook-receiver.js';
 import { callApi } from '../trials/call-api.js';
 
@@ -75,6 +77,72 @@ describe('a watch', () => {
     const pixel = await run(watch.id);
     expect([pixel.state, pixel.share * 400 * 320]).toEqual(['changed', 1]);
     expect(receiver.requests).toHaveLength(2);
+  });
+
+  it('is told to each chat in its own form, within its limits, without mentions, and uploads the picture', async () => {
+    await using chats = await startReceiver();
+    await using bucket = await startUploadReceiver('127.0.0.2');
+    await using other = await startService({ webhookAllow: [chats.origin, bucket.origin] });
+    const ask = (method: string, path: string, body?: unknown) =>
+      callApi(other.url + path, other.key, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    page.body = `<p>${'before '.repeat(9)}</p>`;
+    const { body: made } = await ask('POST', '/v1/watches', {
+      ...{ name: `Prices <!channel> @everyone ${'x'.repeat(60)}`, request: { ...SMALL, url: site.url('/watched') }, schedule: RARELY },
+      text: true,
+      send: [
+        ...CHAT_FORMS.map((form) => ({ slack: { url: chats.url(`/${form}`), form } })),
+        { upload: { url_template: `${bucket.origin}/{date}/{watch}-{run}.{format}?signature=1` } },
+      ],
+    });
+    expect(made.ok, JSON.stringify(made)).toBe(true);
+    const runOnce = async () => {
+      const { body } = await ask('POST', `/v1/watches/${made.data.id}/run`);
+      const settled = async () => {
+        const { data } = (await ask('GET', `/v1/watches/${made.data.id}/runs/${body.data.id}`)).body;
+        return data.ended_at !== null && data.messages.every(({ state }: { state: string }) => state !== 'pending') ? data : null;
+      };
+      await expect.poll(settled, { timeout: 60_000 }).not.toBeNull();
+      return await settled();
+    };
+    await runOnce();
+    page.body = `<p>@everyone &lt;!channel&gt; \`\`\` ${'&amp;'.repeat(1500)}</p>`;
+    const changed = await runOnce();
+    const messages: { kind: string; state: string }[] = changed.messages;
+    expect(messages.map(({ kind, state }) => [kind, state])).toEqual([
+      ...CHAT_FORMS.map(() => ['slack', 'delivered']),
+      ['upload', 'delivered'],
+    ]);
+    const bodyOf = (form: string) => chats.requests.find(({ path }) => path === `/${form}`)?.payload as never;
+    expect(chats.requests.map(({ headers }) => headers['content-type'])).toEqual(CHAT_FORMS.map(() => 'application/json'));
+    const { text, blocks } = bodyOf('slack') as { text: string; blocks: { text?: { text: string } }[] };
+    const [section = ''] = blocks.map((block) => block.text?.text ?? '');
+    expect([text, section].filter((one) => /<!channel>|&(?!amp;|lt;|gt;)/.test(one))).toEqual([]);
+    expect([section.length > 2_500, section.length <= 3_000, section.endsWith('```')]).toEqual([true, true, true]);
+    const { attachments } = bodyOf('mattermost') as { attachments: { title: string; text: string; fallback: string }[] };
+    expect(Object.values(attachments[0] ?? {}).filter((one) => one.includes('@everyone') && !one.includes('```diff'))).toEqual([]);
+    const { embeds, allowed_mentions } = bodyOf('discord') as {
+      embeds: { title: string; description: string }[];
+      allowed_mentions: object;
+    };
+    expect([allowed_mentions, (embeds[0]?.description.length ?? 9e9) <= 4_096]).toEqual([{ parse: [] }, true]);
+    const { type, attachments: cards } = bodyOf('teams') as {
+      type: string;
+      attachments: { contentType: string; content: { type: string } }[];
+    };
+    expect([type, cards[0]?.contentType, cards[0]?.content.type]).toEqual([
+      'message',
+      'application/vnd.microsoft.card.adaptive',
+      'AdaptiveCard',
+    ]);
+    const [put] = bucket.uploads;
+    const name = `/${new Date(changed.due_at).toISOString().slice(0, 10)}/${made.data.id}-${changed.id}.png?signature=1`;
+    expect([put?.method, put?.path, put?.headers['content-type'], put?.content.subarray(1, 4).toString()]).toEqual([
+      'PUT',
+      name,
+      'image/png',
+      'PNG',
+    ]);
+    page.body = '<h1>One</h1>';
   });
 
   it('fails for an error page, and is removed with its feed', async () => {
