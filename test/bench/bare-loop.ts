@@ -33,6 +33,12 @@ export async function startBareLoop(dataDir: string) {
         await page.setContent(html, { waitUntil: 'load' });
         return await shoot(cdp, { format: 'png' });
       }),
+    /** @returns a png of the full page at density 1, as `page.screenshot` makes it */
+    captureFullPage: (url: string) =>
+      onPage(browser, 1, async (page) => {
+        await page.goto(url, { waitUntil: 'load' });
+        return await page.screenshot({ fullPage: true, type: 'png' });
+      }),
     /** @returns a PDF on A4, as `page.pdf` makes it */
     print: (url: string) =>
       onPage(browser, 1, async (page) => {

@@ -29,6 +29,12 @@ p.innerHTML = '<h2>' + row.title + '</h2><p>' + row.body + '</p>'; m.append(p); 
 const STYLE =
   'body{font:16px/1.55 Georgia,serif;margin:0;color:#222}main{max-width:52em;margin:auto;padding:1em}nav{background:#234;color:#fff;padding:1em}h2{border-bottom:1px solid #ccc}';
 
+/** A page of one view without scripts. */
+export const INVOICE = `${head('An invoice')}<style>table{width:100%;border-collapse:collapse}td{border-bottom:1px solid #ccc;padding:6px}</style></head><body><h1>Invoice 1</h1><table>${Array.from(
+  { length: 24 },
+  (_, i) => `<tr><td>${i}</td><td>${text(4, i)}</td><td>${i * 3}.00</td></tr>`,
+).join('')}</table></body></html>`;
+
 export interface BenchPage {
   type: string;
   body: string | Uint8Array;

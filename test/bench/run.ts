@@ -10,10 +10,11 @@ import type { Figure } from './figure.js';
 import { benchMulti } from './multi.js';
 import { benchOrdinary } from './ordinary.js';
 import { benchStart } from './start.js';
+import { benchWholePages } from './whole-pages.js';
 
 const BENCHES: Record<string, () => Promise<Figure[]>> = {
   ...{ start: benchStart, edge: benchEdge, captures: benchCaptures },
-  ...{ ordinary: benchOrdinary, extensions: benchExtensions, multi: benchMulti, compatible: benchCompatibleApis },
+  ...{ ordinary: benchOrdinary, pages: benchWholePages, extensions: benchExtensions, multi: benchMulti, compatible: benchCompatibleApis },
 };
 
 const names = process.argv.slice(2);
