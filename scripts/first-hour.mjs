@@ -51,7 +51,7 @@ try {
   const tarball = values.from === 'clone' ? null : await pack();
   for (const pair of positionals.length === 0 ? [null] : positionals) {
     const path = pair === null ? process.env.PATH : `${await tools(pair)}${delimiter}${process.env.PATH}`;
-    for (const way of values.from.split(',')) await tryWay(way, { pair, path, tarball });
+    await Promise.all(values.from.split(',').map((way) => tryWay(way, { pair, path, tarball })));
   }
 } finally {
   rmSync(work, { recursive: true, force: true });
