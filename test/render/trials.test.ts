@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { run as isolation } from '../trials/isolation.js';
 import { run as killed } from '../trials/killed.js';
 import { run as realPages } from '../trials/real-pages.js';
+import { run as unmoved } from '../trials/unmoved.js';
 
 it('real-pages: Markdown holds the text', async () => {
   const { problems } = await realPages({ pictures: 0 });
@@ -17,4 +18,10 @@ it('killed: a process that dies or stops at any stage costs an attempt at most, 
   const { problems, figures } = await killed({ every: 29, judge: 0, timeout: 30_000 });
   expect(problems).toEqual([]);
   expect(figures.cases).toBe(12);
+});
+
+it('unmoved: nothing moves between the stop of a page and its last picture', async () => {
+  const { problems, figures } = await unmoved({ only: 'whole' });
+  expect(problems).toEqual([]);
+  expect(figures.pages).toBe(18);
 });

@@ -26,7 +26,7 @@ const GRACE_MS = 5_000;
 const UNENDED_MAX = 2;
 
 /** The fixture site's own and the invented ones, as they are and whole. */
-const FIDELITY_PAGES = [
+export const FIDELITY_PAGES = [
   ...['/article', '/shop', '/app-shell', '/static', '/sticky', '/boxes', '/fonts', '/frames'],
   ...INVENTED_PAGES.map((_, nth) => `/invented/${nth}`),
   '/long?px=5000',
