@@ -43,7 +43,7 @@ const IN_RENDER: Record<string, string[]> = {
   encode: ['deadlines.ts', 'memory.ts', 'launch', 'page-session.ts'],
   page: ['deadlines.ts', 'in-page', 'launch', 'page-session.ts', 'encode'],
   guard: ['deadlines.ts', 'in-page', 'launch', 'page-session.ts', 'lists', 'page'],
-  inspect: ['deadlines.ts', 'in-page', 'page-session.ts', 'page'],
+  inspect: ['deadlines.ts', 'in-page', 'launch', 'page-session.ts', 'page'],
   pool: ['deadlines.ts', 'launch', 'page-session.ts', 'install', 'page'],
   picture: ['deadlines.ts', 'stage-times.ts', 'memory.ts', 'in-page', 'launch', 'page-session.ts', 'encode', 'page'],
   steps: ['deadlines.ts', 'page-session.ts', 'page', 'inspect', 'picture'],

@@ -7,10 +7,12 @@ import type { CaptureProxy } from '../egress/egress.js';
 import { monotonicNow, orLate } from './deadlines.js';
 import type * as runtime from './in-page/runtime.js';
 import { source } from './in-page/runtime.js?bundled';
+import { callIn, callOf } from './launch/frame-scripts.js';
 import type { CdpSession } from './launch/pipe-session.js';
+import type { PageTargets } from './launch/target-policy.js';
 
 /** One capture's page, in a new browser context with its own proxy. */
-export interface PageSession {
+export interface PageSession extends Omit<PageTargets, 'installClocks'> {
   readonly context: BrowserContext;
   readonly page: Page;
   /** A session on the page's target, which also receives the Network events of its frames and workers. */
@@ -20,8 +22,6 @@ export interface PageSession {
   readonly world: World;
   /** The name of the event that makes the page's clock run ahead; null if the page keeps its own clock. */
   readonly clockEvent: string | null;
-  /** Must precede what Playwright evaluates in the page, as its locators do. Scripts that detect robots can find it out. */
-  allowEvaluation(): Promise<unknown>;
   /** The time, in ms, that the page's renderer has worked or waited for a processor; null if unknown. */
   busyMs(): Promise<number | null>;
   readonly captureProxy: CaptureProxy;
@@ -184,15 +184,11 @@ function isMissing({ exceptionDetails }: Evaluated): boolean {
 
 /** An expression that runs one function of the program in a document where it is not installed, and leaves no trace. */
 export function callOnce<Name extends Call>(name: Name, ...given: Given<Name>): string {
-  return `(() => { ${source}\nreturn ${callOf(name, given)}; })()`;
+  return callIn(source, name, ...given);
 }
 
 function inMainFrame(script: string): string {
   return `if (window === top) { ${script} }`;
-}
-
-function callOf(name: string, given: readonly unknown[]): string {
-  return `${GLOBAL}.${name}(${given.map((one) => JSON.stringify(one ?? null)).join(',')})`;
 }
 
 /**
@@ -272,7 +268,16 @@ const PAGE_CLOSED = /Target (?:page|closed|crashed)|page crashed|session closed|
 
 /** Whether a command failed because its document was replaced, or the page was closed. */
 export function isGone(error: unknown): boolean {
+  if (error instanceof CaptureError) return false;
   return error instanceof DocumentReplaced || isClosed(error) || (error instanceof Error && DOCUMENT_GONE.test(error.message));
+}
+
+/** The result of `asked`, or null if the document is replaced, or the page closed, meanwhile. */
+export async function unlessGone<T>(asked: Promise<T>): Promise<T | null> {
+  return await asked.catch((error: unknown) => {
+    if (isGone(error)) return null;
+    throw error;
+  });
 }
 
 /** Whether a command failed because the page was closed. */

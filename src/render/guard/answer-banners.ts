@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { BannerInspection } from '../in-page/consent/inspect.js';
 import type { PlatformAnswer } from '../in-page/consent/platforms.js';
 import { CONSENT_FRAME } from '../in-page/consent/words.js';
+import { callIn } from '../launch/frame-scripts.js';
 import { askMainWorld } from '../page/main-world.js';
 import { callOnce, type PageSession, type World } from '../page-session.js';
 
@@ -99,7 +100,7 @@ async function askPlatforms({ page, consentBundle }: BannerTools, framed: boolea
   const inFrames = framesOf(page)
     .filter((frame) => framed || CONSENT_FRAME.test(frame.url()))
     .slice(0, FRAMES_MAX);
-  const ask = `(() => { ${consentBundle}\nreturn stillframe.answerPlatform(${JSON.stringify(PLATFORM_WAIT_MS)}); })()`;
+  const ask = callIn(consentBundle, 'answerPlatform', PLATFORM_WAIT_MS);
   const asked = [page.mainFrame(), ...inFrames].map((frame) =>
     answerOf(frame, ask, { schema: platformAnswerSchema, timeoutMs: PLATFORM_MAX_MS }),
   );

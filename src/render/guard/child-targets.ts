@@ -1,8 +1,7 @@
 import type { CdpSession } from '../launch/pipe-session.js';
-import { HOLD_SERVICE_WORKERS } from '../launch/target-policy.js';
 
 /** Sends one command to a target without waiting for the result. A closed target is ignored. */
-export type Send = (method: string, params?: object) => void;
+export type Send = (...command: Parameters<CdpSession['send']>) => void;
 
 /** A target that makes requests for a page. */
 export interface RequestTarget {
@@ -41,7 +40,7 @@ const AUTO_ATTACH = {
 };
 
 export function sendTo(cdp: CdpSession): Send {
-  return (method, params = {}) => void cdp.send(method as 'Page.enable', params as never).catch(() => {});
+  return (...command) => void cdp.send(...command).catch(() => {});
 }
 
 /**
@@ -86,6 +85,5 @@ export async function watchChildTargets(cdp: CdpSession, watcher: TargetWatcher)
 
   const sendToPage = sendTo(cdp);
   cdp.on('event', ({ method, params = {} }) => void hear(method, params, sendToPage));
-  // Our connection to the browser handles the first command; a browser rejects it.
-  await Promise.all([cdp.send(HOLD_SERVICE_WORKERS as 'Page.enable').catch(() => {}), cdp.send('Target.setAutoAttach', AUTO_ATTACH)]);
+  await cdp.send('Target.setAutoAttach', AUTO_ATTACH);
 }

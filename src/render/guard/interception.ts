@@ -94,6 +94,7 @@ export class Interception {
   /** Starts before the navigation, and ends with the page. */
   static async start(session: PageSession, plan: InterceptionPlan): Promise<Interception> {
     const { cdp } = session;
+    session.holdServiceWorkers();
     const interception = new Interception(session, plan);
     const page: RequestTarget = { send: sendTo(cdp), type: 'page', url: '' };
     const fetchEnabled = { ...FETCH_PATTERNS, handleAuthRequests: plan.options.httpCredentials !== null };

@@ -1,5 +1,6 @@
 import type * as program from '../in-page/facts-program.js';
 import { source } from '../in-page/facts-program.js?bundled';
+import { callIn } from '../launch/frame-scripts.js';
 import type { World } from '../page-session.js';
 
 type Program = typeof program;
@@ -16,8 +17,5 @@ export async function callInPage<Name extends keyof Program>(
   name: Name,
   given: Parameters<Program[Name]>,
 ): Promise<unknown> {
-  return await world.run(
-    `(() => { ${source}\nreturn stillframe.${name}(${given.map((one) => JSON.stringify(one)).join(',')}); })()`,
-    READ_MAX_MS,
-  );
+  return await world.run(callIn(source, name, ...given), READ_MAX_MS);
 }

@@ -10,7 +10,6 @@ import { chromiumFlags } from './chromium-flags.js';
 import { ownUserAgent } from './emulation.js';
 import { type Executable, HOST, reachableBy } from './executable.js';
 import { type LaunchMode, SYSTEM_PATH } from './launch-mode.js';
-import type { CdpSession } from './pipe-session.js';
 import { browserCommand } from './process-priority.js';
 import { killGroup } from './process-table.js';
 import { browserCopies, createProfile, removeProfile } from './profile-dir.js';
@@ -73,7 +72,7 @@ export class ChromiumProcess implements AsyncDisposable {
   }
 
   /** Takes a session over from Playwright (see TargetPolicy). */
-  takeOver(session: CDPSession): Promise<CdpSession> {
+  takeOver(session: CDPSession) {
     return this.started.policy.takeOver(session);
   }
 

@@ -197,7 +197,7 @@ export function emulateUserAgentInPage(vendor: string | null): void {
 }
 
 /**
- * Workers need a script, since the protocol cannot override their navigator.
+ * Workers need a script, since the protocol cannot override their navigator (playwright#31219, puppeteer#4978).
  * @returns an expression to evaluate in a worker that has not run yet
  */
 export function emulateUserAgentInWorker({ userAgent, platform, metadata }: Identity): string {

@@ -6,6 +6,20 @@ const FRAMES_MAX = 100;
 /** The time limit for the frames of a target to answer, in ms. */
 const ANSWER_MAX_MS = 1_000;
 
+/**
+ * A call of a program that is bundled to one script, as an expression for a document where it is not installed. It leaves no trace.
+ * @param source the script, which sets `stillframe` to the program's exports
+ * @param name of an exported function, or of one of an exported module; its arguments must be plain data
+ */
+export function callIn(source: string, name: string, ...given: readonly unknown[]): string {
+  return `(() => { ${source}\nreturn ${callOf(name, given)}; })()`;
+}
+
+/** A call of a program that is installed in the document. */
+export function callOf(name: string, given: readonly unknown[]): string {
+  return `stillframe.${name}(${given.map((one) => JSON.stringify(one ?? null)).join(',')})`;
+}
+
 /** The used parts of `Page.getFrameTree`. */
 export interface FrameTree {
   frame: { id: string };

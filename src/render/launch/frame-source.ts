@@ -48,11 +48,12 @@ export class FrameSource {
 
   /** The session, on which screenshots get the frames that they wait for. */
   get session(): CdpSession {
-    const send = (method: string, params: object) => {
-      const answer = this.page.send(method as 'Page.enable', params as never);
+    const { page } = this;
+    const send: CdpSession['send'] = (method, params) => {
+      const answer = page.send(method, params);
       return method === 'Page.captureScreenshot' ? this.#during(answer) : answer;
     };
-    return { send, on: this.page.on.bind(this.page), off: this.page.off.bind(this.page) } as CdpSession;
+    return { send, on: page.on.bind(page), off: page.off.bind(page) };
   }
 
   /** Begins to give frames. */

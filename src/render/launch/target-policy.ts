@@ -13,18 +13,6 @@ const OWN_IDS_FROM = 1 << 30;
 const CUT_FROM_BYTES = 2_048;
 /** The limit for a session's large events in total. Beyond it, only small events are processed. */
 const SESSION_MAX_BYTES = 64 * 1024 * 1024;
-/** Our own command: service workers of the session's context wait until their rules have been applied. */
-export const HOLD_SERVICE_WORKERS = 'Stillframe.holdServiceWorkers';
-/** Our own command: installs clocks in the page's workers and its frames in other processes. Its parameters are ClockScripts. */
-export const INSTALL_CLOCKS = 'Stillframe.installClocks';
-/** Our own command: runs those clocks (ChildRun). The answer's `dueMs` is ms until something is due, or null for never. */
-export const RUN_CLOCKS = 'Stillframe.runClocks';
-/** Our own command: evaluates its parameter `expression` in the page's frames in other processes, as far as they answer in time. */
-export const RUN_IN_FRAMES = 'Stillframe.runInFrames';
-/** Our own command: lets Playwright evaluate expressions in the context's pages, which can find that out. */
-export const ALLOW_EVALUATION = 'Stillframe.allowEvaluation';
-/** Our own command: answers with the id of the session it is sent on. */
-const GET_SESSION_ID = 'Stillframe.getSessionId';
 /** How long a service worker waits for its rules before it is resumed in any case. */
 const SERVICE_WORKER_HOLD_MS = 1_000;
 /** The maximum number of clocks in a context. */
@@ -48,7 +36,18 @@ interface Agent {
   override: Record<string, unknown>;
 }
 
-type Result = Record<string, unknown>;
+/** What our connection does for a page, for which the protocol has no commands: in its workers, and its frames in other processes. */
+export interface PageTargets {
+  /** Must precede what Playwright evaluates in the page, as its locators do. Scripts that detect robots can find it out. */
+  allowEvaluation(): void;
+  /** Makes service workers wait until their rules have been applied. */
+  holdServiceWorkers(): void;
+  installClocks(scripts: ClockScripts): void;
+  /** @returns ms of the page's time until something is due; infinite for never */
+  runClocks(run: ChildRun): Promise<number>;
+  /** Evaluates an expression in the frames, as far as they answer in time. */
+  runInFrames(expression: string): Promise<void>;
+}
 
 interface WorkerScript {
   sessionId: string;
@@ -91,6 +90,9 @@ class Session {
     readonly contextId: string,
     /** The target's type: `page`, `iframe`, `worker`, `service_worker`, … */
     readonly type: string,
+    readonly targetId = '',
+    /** Whether it is a further session on a page. */
+    readonly isAttached = false,
   ) {}
 }
 
@@ -129,7 +131,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   send(message: CdpMessage): void {
     const result = this.#intercept(message);
     if (result === null) this.#pipe.send(message);
-    else void Promise.resolve(result).then((known) => this.#answer(message, known));
+    else setImmediate(() => this.#pass({ id: message.id, result, sessionId: message.sessionId }));
   }
 
   close(): void {}
@@ -139,42 +141,41 @@ export class TargetPolicy implements ConnectOverCDPTransport {
    * network events of its context: for a page of 56 files, it spends 25 ms on them.
    * @throws Playwright's Error if the session is closed
    */
-  async takeOver(session: CDPSession): Promise<CdpSession> {
-    const { sessionId } = (await session.send(GET_SESSION_ID as 'Page.enable')) as unknown as { sessionId: string };
-    const target = this.#sessionOf(sessionId);
-    target.own = this.#ownSession(sessionId);
-    target.isTakenOver = true;
-    this.#sessions.set(sessionId, target);
-    this.#contextOf(target.contextId).observer = target.own;
-    return target.own.asCdpSession();
+  async takeOver(session: CDPSession): Promise<PageTargets & { cdp: CdpSession }> {
+    const { targetInfo } = await session.send('Target.getTargetInfo');
+    const [id, target] = [...this.#sessions].find(([, one]) => one.isAttached && one.targetId === targetInfo.targetId) ?? [];
+    if (id === undefined || target === undefined) throw new Error('Target closed: the session of a page is unknown');
+    const { contextId } = target;
+    const own = this.#ownSession(id);
+    Object.assign(target, { own, isTakenOver: true });
+    const context = this.#contextOf(contextId);
+    context.observer = own;
+    return {
+      cdp: own.asCdpSession(),
+      allowEvaluation: () => this.#allowEvaluation(contextId, context),
+      holdServiceWorkers: () => {
+        context.holdsServiceWorkers = true;
+      },
+      installClocks: (scripts) => {
+        context.clockScripts = scripts;
+      },
+      runClocks: async (run) => Math.min(...(await Promise.all([...context.clocks.values()].map((clock) => clock.run(run))))),
+      runInFrames: (expression) => this.#runInFrames(contextId, expression),
+    };
   }
 
   /** @returns the result of a command that is not passed to the browser; null for the others */
-  #intercept(message: CdpMessage): Result | Promise<Result> | null {
+  #intercept(message: CdpMessage): object | null {
     const { method, params = {}, sessionId } = message;
     const { contextId, type } = this.#sessionOf(sessionId);
     const context = this.#contextOf(contextId);
     switch (method) {
-      case GET_SESSION_ID:
-        return { sessionId };
-      case HOLD_SERVICE_WORKERS:
-        context.holdsServiceWorkers = true;
-        return {};
-      case INSTALL_CLOCKS:
-        context.clockScripts = params as unknown as ClockScripts;
-        return {};
-      case RUN_CLOCKS:
-        return runClocks(context, params as unknown as ChildRun);
-      case RUN_IN_FRAMES:
-        return this.#runInFrames(contextId, String(params.expression));
       // Nothing uses the log, or the console and contexts of workers, so these events are disabled.
       case 'Log.enable':
         return {};
-      // Only Playwright's evaluation needs it: scripts that detect robots can tell that it is enabled.
+      // Only Playwright's evaluation needs it: scripts that detect robots can tell that it is enabled (ulixee/hero#296).
       case 'Runtime.enable':
         return type.endsWith('worker') || (Number(message.id) < OWN_IDS_FROM && !context.isEvaluated) ? {} : null;
-      case ALLOW_EVALUATION:
-        return this.#allowEvaluation(contextId, context);
       // Playwright resumes service workers as soon as it finds them.
       case 'Runtime.runIfWaitingForDebugger':
         if (type !== 'service_worker' || !context.holdsServiceWorkers) return null;
@@ -206,12 +207,11 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     }
   }
 
-  #allowEvaluation(contextId: string, context: Context): Result {
+  #allowEvaluation(contextId: string, context: Context): void {
     context.isEvaluated = true;
     for (const [id, session] of this.#sessions)
       if (session.contextId === contextId && !session.isTakenOver && ['page', 'iframe'].includes(session.type))
         this.#command('Runtime.enable', {}, id);
-    return {};
   }
 
   /** Sessions on frames that have a process of their own. */
@@ -219,13 +219,12 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     return [...this.#sessions].filter(([, session]) => session.contextId === contextId && session.type === 'iframe');
   }
 
-  async #runInFrames(contextId: string, expression: string): Promise<Result> {
+  async #runInFrames(contextId: string, expression: string): Promise<void> {
     const running = this.#framesOf(contextId).map(([id, session]) => {
       session.own ??= this.#ownSession(id);
       return runInFrames(session.own.asCdpSession(), expression, { root: true });
     });
     await Promise.all(running);
-    return {};
   }
 
   #ownSession(sessionId: string): PipeSession {
@@ -313,7 +312,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       }
       context.expectedPages -= 1;
     }
-    const session = new Session(contextId, type);
+    const session = new Session(contextId, type, targetId, type === 'page' && parent !== undefined);
     this.#sessions.set(sessionId, session);
     if (context.agent !== null) this.#emulateAgent(type, sessionId, context.agent);
     if (context.clockScripts !== null && CLOCK_TARGETS.has(type) && context.clocks.size < CLOCKS_MAX) {
@@ -345,8 +344,8 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   }
 
   /**
-   * Chromium reports the request for a shared worker's script to the page, but its end only to the worker, so the page's
-   * request would never end. It ends once both worker and request are known.
+   * Chromium reports the request for a shared worker's script to the page, but its end only to the worker (crbug.com/851323), so
+   * the page's request would never end. It ends once both worker and request are known.
    */
   #endOfWorkerScript({ method, params = {}, sessionId = '' }: CdpMessage): CdpMessage | null {
     if (method === 'Network.requestWillBeSent') {
@@ -373,10 +372,6 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     this.#pipe.send({ id: this.#nextId++, method, params, sessionId });
   }
 
-  #answer({ id, sessionId }: CdpMessage, result: Result): void {
-    setImmediate(() => this.#pass({ id, result, sessionId }));
-  }
-
   #drop(sessionId: string): void {
     const { own, contextId } = this.#sessionOf(sessionId);
     const context = this.#contextOf(contextId);
@@ -393,11 +388,6 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     const userAgent = String(result.userAgent);
     if (!userAgent.includes('Headless')) result.userAgent = userAgent.replace('Chrome/', 'HeadlessChrome/');
   }
-}
-
-async function runClocks({ clocks }: Context, run: ChildRun): Promise<Result> {
-  const dueMs = Math.min(...(await Promise.all([...clocks.values()].map((clock) => clock.run(run)))));
-  return { dueMs: Number.isFinite(dueMs) ? dueMs : null };
 }
 
 function endOfScript({ workerScripts, sharedWorkers }: Context, url: string): CdpMessage | null {

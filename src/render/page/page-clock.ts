@@ -13,9 +13,8 @@ import type { RunRequest } from '../in-page/run-clock.js';
 import { source as runSource } from '../in-page/run-clock.js?bundled';
 import { source as scriptingSource } from '../in-page/scripting.js?bundled';
 import { type ClockScripts, dueMs } from '../launch/child-clocks.js';
-import { frameIds, runInFrame, runInFrames } from '../launch/frame-scripts.js';
-import { RUN_CLOCKS, RUN_IN_FRAMES } from '../launch/target-policy.js';
-import { DocumentReplaced, type PageSession } from '../page-session.js';
+import { callIn, frameIds, runInFrame, runInFrames } from '../launch/frame-scripts.js';
+import { DocumentReplaced, type PageSession, unlessGone } from '../page-session.js';
 import { type ClockRun, type DocumentState, FONTS_BUDGET_MS, groupPending, LONG_POLL_AFTER_MS, type OpenPage } from './open-page.js';
 
 /** The page's time between two checks of its requests, in ms. */
@@ -64,8 +63,8 @@ export type TimedPage = Omit<OpenPage, 'main' | 'tolerance' | 'isOutOfTime'>;
  */
 export function clockScripts(ask: string): ClockScripts {
   return {
-    frame: `(() => { ${clockSource}\nstillframe.install(${JSON.stringify(ask)}); })();`,
-    worker: `(() => { ${clockSource}\nreturn stillframe.replaceClock(); })();`,
+    frame: callIn(clockSource, 'install', ask),
+    worker: callIn(clockSource, 'replaceClock'),
   };
 }
 
@@ -207,16 +206,12 @@ async function runClocks(
   const leftMs = Math.max(0, endsAt - monotonicNow());
   const realMs = Math.min(SLICE_MAX_MS, leftMs);
   const order: RunRequest = { ask: clockEvent ?? '', ms, frame, draws, held, realMs };
-  const frameExpression = `(() => { ${runSource}\nreturn stillframe.runAhead(${JSON.stringify({ ...order, draws: false })}); })()`;
+  const frameExpression = callIn(runSource, 'runAhead', { ...order, draws: false });
   // A frame that goes away has nothing left to do.
   const inFrames = (await frames.ids()).map((id) => runInFrame(cdp, id, frameExpression).then(dueMs, () => NOTHING_DUE));
-  // Our connection to the browser handles this command, for workers and frames in other processes; a browser rejects it.
-  const inChildren: Promise<{ dueMs: number | null } | null> = cdp
-    .send(RUN_CLOCKS as 'Page.enable', { order: { ms, realMs }, frameExpression } as never)
-    .catch(() => null) as never;
-  const children = inChildren.then((ran) => ran?.dueMs ?? NOTHING_DUE);
+  const inChildren = session.runClocks({ order: { ms, realMs }, frameExpression });
   const main = world.call('clock.runAhead', order);
-  const ran = await deadlines.within(Promise.all([main, children, ...inFrames]), leftMs);
+  const ran = await deadlines.within(Promise.all([main, inChildren, ...inFrames]), leftMs);
   if (ran === TIMED_OUT) return { dueMs: 0, lateMs: 0 };
   const [state, ...due] = ran;
   return { dueMs: Math.min(dueMs(state), ...due), lateMs: Number(state?.lateMs) || 0 };
@@ -262,18 +257,13 @@ export async function stopPage(session: PageSession, { reduceMotion, fullPage, f
 }
 
 /** Stops the scripts of a page and its frames, which are laid out as before, although they can run no scripts any more. */
-export async function stopScripts({ cdp, page, world }: PageSession, how: { isPrinted: boolean }): Promise<void> {
+export async function stopScripts({ cdp, page, world, runInFrames: runInOthers }: PageSession, how: { isPrinted: boolean }): Promise<void> {
   // Must precede the stop, after which our own timers do not run either.
   await world.call('readiness.allDecoded');
-  await Promise.all([world.call('scripting.keep', how), page.frames().length > 1 ? keepFrames(cdp, how) : null]);
+  const keep = callIn(scriptingSource, 'keep', how);
+  const inFrames = page.frames().length > 1 ? [runInOthers(keep), runInFrames(cdp, keep, { root: false })] : [];
+  await Promise.all([world.call('scripting.keep', how), ...inFrames]);
   await cdp.send('Emulation.setScriptExecutionDisabled', { value: true });
-}
-
-async function keepFrames(cdp: PageSession['cdp'], how: { isPrinted: boolean }): Promise<void> {
-  const expression = `(() => { ${scriptingSource}\nreturn stillframe.keep(${JSON.stringify(how)}); })()`;
-  // Our connection to the browser handles this command, for frames in other processes; a browser rejects it.
-  const inOthers = cdp.send(RUN_IN_FRAMES as 'Page.enable', { expression } as never).catch(() => undefined);
-  await Promise.all([inOthers, runInFrames(cdp, expression, { root: false })]);
 }
 
 /** Lets scripts of the page, or of its replacement, run again. */
@@ -310,14 +300,6 @@ const COMPUTES_SHARE = 0.6;
 /** A refresh that has not started this long after its time is ignored. */
 const REFRESH_LATE_MS = 1_500;
 
-/** The result of `asked`, or null if the document is replaced meanwhile. */
-async function unlessReplaced<T>(asked: Promise<T>): Promise<T | null> {
-  return await asked.catch((error: unknown) => {
-    if (error instanceof DocumentReplaced) return null;
-    throw error;
-  });
-}
-
 /**
  * Implements `wait_for_idle`, within a time limit: advances the page's clock, then waits for fonts and images in the
  * viewport. A page without scripts and pending loads takes only two frames. Rejects only if the capture must stop.
@@ -348,7 +330,7 @@ export async function whileTimePasses<T>(page: OpenPage, work: Promise<T>): Prom
   work.then(end, end);
   const { deadlines } = page;
   while (!isOver && deadlines.leftMs() > 0 && !deadlines.signal.aborted) {
-    await unlessReplaced(advanceTime(page, CHECK_EVERY_MS, { realMs: Math.max(1, deadlines.leftMs()), holds: false }));
+    await unlessGone(advanceTime(page, CHECK_EVERY_MS, { realMs: Math.max(1, deadlines.leftMs()), holds: false }));
     await Promise.race([work.catch(() => undefined), deadlines.sleep(TICK_MS)]);
   }
   return await work;
@@ -370,7 +352,7 @@ async function waitUntilIdle(page: OpenPage, ms: number, endsAt: number): Promis
       continue;
     }
     if (first?.inert === true && !main.navigating && network.isIdle()) return true;
-    const nextMs = await unlessReplaced(advance(page, ran === shown ? ADVANCE_AGAIN_MS : ms, leftMs));
+    const nextMs = await unlessGone(advance(page, ran === shown ? ADVANCE_AGAIN_MS : ms, leftMs));
     ran = shown;
     const [last, waiting] = await Promise.all([checkReadiness(page, leftMs(), false), waitingSign(page, leftMs())]);
     if (last !== null && last.backgrounds.length > 0) {
@@ -421,12 +403,7 @@ async function refreshDelayS(page: OpenPage, { refreshAfterS }: Readiness, { num
 
 /** Asks the page whether it visibly waits; null if it has navigated meanwhile, or does not answer. */
 async function waitingSign({ world, deadlines }: OpenPage, leftMs: number) {
-  const asked = deadlines.within(world.call('content.waitingSign'), leftMs);
-  const waiting = await asked.catch((error: unknown) => {
-    deadlines.signal.throwIfAborted();
-    if (error instanceof DocumentReplaced) return null;
-    throw error;
-  });
+  const waiting = await unlessGone(deadlines.within(world.call('content.waitingSign'), leftMs));
   return waiting === TIMED_OUT ? null : waiting;
 }
 
@@ -507,7 +484,7 @@ export async function waitForContent(page: OpenPage): Promise<void> {
   while (deadlines.leftMs() > RESERVE_MS) {
     const shown = main.current;
     const asked = deadlines.within(world.call('content.inspect'), deadlines.leftMs() - RESERVE_MS);
-    const look = await unlessReplaced(asked);
+    const look = await unlessGone(asked);
     if (!network.isIdle()) busyAt = time;
     if (look === null || look === TIMED_OUT || main.current !== shown) most = null;
     else {
@@ -521,7 +498,7 @@ export async function waitForContent(page: OpenPage): Promise<void> {
     }
     const ms = Math.min(CHECK_EVERY_MS, deadlines.leftMs());
     const began = monotonicNow();
-    const run = await unlessReplaced(advanceTime(page, ms, { realMs: Math.max(ms, Math.min(HOLD_MAX_MS, deadlines.leftMs())) }));
+    const run = await unlessGone(advanceTime(page, ms, { realMs: Math.max(ms, Math.min(HOLD_MAX_MS, deadlines.leftMs())) }));
     time += run === null ? monotonicNow() - began : run.aheadMs + run.realTimeMs;
   }
 }
@@ -534,7 +511,7 @@ export async function waitForContent(page: OpenPage): Promise<void> {
 export async function waitForSelector({ main, world, deadlines }: OpenPage, selector: string): Promise<void> {
   for (;;) {
     const before = main.current;
-    const seen = unlessReplaced(world.call('element.untilVisible', selector).then(() => true));
+    const seen = unlessGone(world.call('element.untilVisible', selector).then(() => true));
     const visible = await deadlines.withinBudget(seen);
     if (visible === true) return;
     const moved = main.until(() => main.current !== before);

@@ -2,14 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core';
 import type { CaptureProxy } from '../../egress/egress.js';
 import { succeedsWithin, unlessAborted } from '../deadlines.js';
-import type { ClockScripts } from '../launch/child-clocks.js';
 import type { ChromiumProcess } from '../launch/chromium-process.js';
 import { addChromeObject, type Emulation, emulateUserAgentInPage, identityOf } from '../launch/emulation.js';
 import { HOST } from '../launch/executable.js';
 import { FrameSource, WANT_FRAMES } from '../launch/frame-source.js';
-import type { CdpSession } from '../launch/pipe-session.js';
 import { busyMs, drawsWindows } from '../launch/process-table.js';
-import { ALLOW_EVALUATION, INSTALL_CLOCKS } from '../launch/target-policy.js';
 import { clockScripts } from '../page/page-clock.js';
 import { type PageSession, pageCrashed, SharedLoss, World } from '../page-session.js';
 
@@ -61,23 +58,26 @@ export async function openPageSession(host: PageHost, emulation: Emulation, capt
     const { page, pid } = await renderers.openPage(() => context.newPage());
     const onClose = () => lose(new Error('the page was closed'));
     page.once('close', onClose);
-    const taken = await chromium.takeOver(await context.newCDPSession(page));
+    const { cdp: taken, installClocks, ...targets } = await chromium.takeOver(await context.newCDPSession(page));
     const frames = drawsOnDemand ? new FrameSource(taken, () => lose(new SharedLoss('a frame of the page did not end'))) : null;
     const cdp = frames?.session ?? taken;
     // Playwright does not report a crash that precedes the end of `newPage`.
     cdp.on('Inspector.targetCrashed', () => lose(new Error('the renderer crashed')));
     const world = new World(cdp, frames === null ? null : WANT_FRAMES);
     const clockEvent = host.clock ? randomUUID() : null;
+    const clocks = clockEvent === null ? null : clockScripts(clockEvent);
+    if (clocks !== null) installClocks(clocks);
     const preparing = Promise.all([
       cdp.send('Page.getFrameTree'),
       cdp.send('Inspector.enable'),
       identity.metadata === null ? null : cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: `(${addChromeObject})()` }),
-      clockEvent === null ? null : installClocks(cdp, clockScripts(clockEvent)),
+      clocks === null ? null : cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: clocks.frame }),
       world.install(),
     ]);
     // A crashed renderer does not answer these commands.
     const [{ frameTree }] = await unlessAborted(preparing, lost.signal);
     return {
+      ...targets,
       context,
       page,
       cdp,
@@ -90,7 +90,6 @@ export async function openPageSession(host: PageHost, emulation: Emulation, capt
       frames,
       mainFrameId: frameTree.frame.id,
       rendererPid: pid,
-      allowEvaluation: () => cdp.send(ALLOW_EVALUATION as 'Page.enable'),
       busyMs: () => renderers.busyMs(pid),
       pageOptions: emulation.pageOptions,
       leasedAt: null,
@@ -123,14 +122,6 @@ function contextOptions({ contextOptions, pageOptions }: Emulation, proxyPort: n
     // Service workers are allowed, since pages may wait for theirs. They use the context's proxy, and end with it.
     serviceWorkers: 'allow',
   };
-}
-
-/** Installs clocks in every frame and worker of the page. */
-async function installClocks(cdp: CdpSession, scripts: ClockScripts): Promise<void> {
-  await Promise.all([
-    cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: scripts.frame }),
-    cdp.send(INSTALL_CLOCKS as 'Page.enable', scripts as never),
-  ]);
 }
 
 /** Applies the page options of an emulation to an open page. */

@@ -15,7 +15,7 @@ import { isTrue, runCustomJs } from '../page/main-world.js';
 import { navigate, waitUntilLoaded } from '../page/navigate.js';
 import type { OpenPage } from '../page/open-page.js';
 import { advanceTime, stopPage, stopScripts } from '../page/page-clock.js';
-import { isGone } from '../page-session.js';
+import { isGone, unlessGone } from '../page-session.js';
 import { isMasked, paintMask } from '../picture/mask.js';
 import { captureShot, FAST } from '../picture/region-picture.js';
 import { refOf, resolveRef } from './element-ref.js';
@@ -310,14 +310,6 @@ async function pass(page: OpenPage, ms: number, realMs: number): Promise<number>
   const began = monotonicNow();
   const run = await unlessGone(advanceTime(page, ms, { realMs: Math.max(1, realMs) }));
   return Math.max(run === null ? 0 : run.aheadMs + run.realTimeMs, monotonicNow() - began);
-}
-
-/** null if the document is replaced meanwhile. */
-async function unlessGone<T>(asked: Promise<T>): Promise<T | null> {
-  return await asked.catch((error: unknown) => {
-    if (isGone(error)) return null;
-    throw error;
-  });
 }
 
 /** Waits for the requests that a step has caused, and follows a navigation to its end. */

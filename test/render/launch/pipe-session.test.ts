@@ -54,34 +54,29 @@ describe('a session on the pipe', () => {
 });
 
 describe('a session taken over from Playwright', () => {
-  /** A policy between a fake Playwright, whose session sends by it, and a fake browser. */
-  async function aPolicy(before: CdpMessage[] = []) {
+  const attached = (sessionId: string, type: string, parent?: string, browserContextId = 'context'): CdpMessage => ({
+    method: 'Target.attachedToTarget',
+    params: { sessionId, targetInfo: { targetId: type, type, url: '', browserContextId } },
+    ...(parent === undefined ? {} : { sessionId: parent }),
+  });
+
+  /** A policy between a fake Playwright, which has a further session on a page, and a fake browser. */
+  async function aPolicy(others: CdpMessage[] = []) {
     const [output, input] = [new PassThrough(), new PassThrough()];
     const [sent, forPlaywright]: [CdpMessage[], CdpMessage[]] = [[], []];
     output.on('data', (chunk: Buffer) => {
       for (const text of String(chunk).split('\0')) if (text !== '') sent.push(JSON.parse(text));
     });
     const policy = new TargetPolicy(output, input, { drawsOnDemand: false, onFailure() {} });
-    const answers = new Map<number, (result: unknown) => void>();
-    policy.onmessage = (message) => {
-      const { id, result } = message as CdpMessage;
-      forPlaywright.push(message as CdpMessage);
-      if (id !== undefined) answers.get(id)?.(result);
-    };
-    const playwrights = {
-      send: (method: string) =>
-        new Promise((resolve) => {
-          answers.set(7, resolve);
-          policy.send({ id: 7, method, params: {}, sessionId: SESSION });
-        }),
-    } as unknown as CDPSession;
+    policy.onmessage = (message) => forPlaywright.push(message as CdpMessage);
+    const playwrights = { send: async () => ({ targetInfo: { targetId: 'page' } }) } as unknown as CDPSession;
     const say = async (message: CdpMessage) => {
       input.write(`${JSON.stringify(message)}\0`);
       await turns();
     };
     policy.send({ id: 6, method: 'Target.createTarget', params: { browserContextId: 'context' } });
-    for (const message of before) await say(message);
-    const cdp = await policy.takeOver(playwrights);
+    for (const message of [attached('A1', 'page'), attached(SESSION, 'page', 'A1'), ...others]) await say(message);
+    const { cdp } = await policy.takeOver(playwrights);
     await turns();
     sent.length = 0;
     return { cdp, sent, forPlaywright, say, input };
@@ -105,15 +100,8 @@ describe('a session taken over from Playwright', () => {
   });
 
   it("gets the network events of its context's pages, frames and workers, which Playwright does not", async () => {
-    const attached = (sessionId: string, type: string, parent?: string, browserContextId = 'context'): CdpMessage => ({
-      method: 'Target.attachedToTarget',
-      params: { sessionId, targetInfo: { targetId: type, type, url: '', browserContextId } },
-      ...(parent === undefined ? {} : { sessionId: parent }),
-    });
     const [page, frame, worker, service, other] = ['A1', 'A2', 'A3', 'A4', 'A5'];
     const { cdp, forPlaywright, say } = await aPolicy([
-      attached(page, 'page'),
-      attached(SESSION, 'page', page),
       attached(frame, 'iframe', page),
       attached(worker, 'worker', page),
       attached(service, 'service_worker'),
