@@ -55,7 +55,7 @@ function sightOf(): Sight {
 
 /** Whether a visible canvas was drawn on, in any colour. */
 export function hasDrawnCanvas(): boolean {
-  return queryTrees('canvas').some((canvas) => isShown(canvas) && isDrawn(canvas));
+  return queryTrees('canvas').some((canvas) => isVisible(canvas) && hasVisibleStyle(canvas) && isDrawn(canvas));
 }
 
 function backdrops(emptyRoots: Element[]): Rgb[] {
@@ -94,7 +94,7 @@ export function hasContent(scope: Element, without: Element | null = null): bool
 
 function isContent(node: Node): boolean {
   const element = node instanceof Element ? node : node.parentElement;
-  if (element === null || !isShown(element)) return false;
+  if (element === null || !isVisible(element) || !hasVisibleStyle(element)) return false;
   if (node === element) return isPicture(element) || isPainted(element);
   return (node.nodeValue ?? '').trim() !== '' && hasArea(element);
 }
@@ -109,10 +109,6 @@ function isPicture(element: Element): boolean {
 function hasArea(element: Element): boolean {
   const { width, height } = element.getBoundingClientRect();
   return width * height >= 4;
-}
-
-function isShown(element: Element): boolean {
-  return isVisible(element) && hasVisibleStyle(element);
 }
 
 function isPainted(element: Element): boolean {

@@ -23,8 +23,8 @@ export interface ElementBox {
 }
 
 /** A visible part of an element that has no box of its own, and the element to scroll to. */
-interface Part {
-  box: DOMRect;
+export interface Part {
+  box: ElementBox;
   at: Element;
 }
 
@@ -228,15 +228,22 @@ export function partsOf(target: Element): Part[] {
       if (!isEmpty(box) && isSeen) {
         const isPart = !isOffPage(at, box) && isPartlyVisible(box, at, !isElement);
         if (isPart) (isFixed ? fixed : parts).push({ box, at });
-      } else if (isElement && isRendered(node)) collect(node, isFixed);
+      } else if (isElement && isOpaque(node)) collect(node, isFixed);
     }
   };
-  if (isRendered(target)) collect(target, false);
+  if (isOpaque(target)) collect(target, false);
   return parts.length > 0 ? parts : fixed;
 }
 
-/** Whether neither the element nor an ancestor is hidden or transparent. */
-function isRendered(element: Element): boolean {
+/** Whether an element is rendered, be it without a box of its own, and not fully transparent. */
+export function isOpaque(element: Element): boolean {
   const holder = ancestry(element).find((at) => getComputedStyle(at).display !== 'contents');
-  return holder?.checkVisibility({ opacityProperty: true }) ?? false;
+  if (holder?.checkVisibility() !== true) return false;
+  if (holder.checkVisibility({ opacityProperty: true })) return true;
+  for (const at of ancestry(holder)) {
+    if (Number(getComputedStyle(at).opacity) === 0) return false;
+    // The transparency of what is around it does not apply to the top layer.
+    if (matches(at, TOP_LAYER)) return true;
+  }
+  return true;
 }

@@ -1,7 +1,22 @@
 /** The state of elements before changes for one picture, so that the next one shows the page without them. */
 
+/** Inline styles before they were changed. */
+export class StyleLog {
+  readonly #before = new Map<CSSStyleDeclaration, string>();
+
+  /** To be called before a style is changed. */
+  note(style: CSSStyleDeclaration): void {
+    if (!this.#before.has(style)) this.#before.set(style, style.cssText);
+  }
+
+  undo(): void {
+    for (const [style, cssText] of this.#before) style.cssText = cssText;
+    this.#before.clear();
+  }
+}
+
 interface Before {
-  styles: Map<CSSStyleDeclaration, string>;
+  styles: StyleLog;
   positions: Map<Element, [left: number, top: number]>;
 }
 
@@ -10,12 +25,12 @@ let before: Before | null = null;
 
 /** Starts recording, and forgets what was recorded. */
 export function record(): void {
-  before = { styles: new Map(), positions: new Map() };
+  before = { styles: new StyleLog(), positions: new Map() };
 }
 
 /** To be called before an inline style is changed. */
 export function noteStyle(style: CSSStyleDeclaration): void {
-  if (before !== null && !before.styles.has(style)) before.styles.set(style, style.cssText);
+  before?.styles.note(style);
 }
 
 /** To be called before elements are scrolled. */
@@ -32,7 +47,7 @@ export function notePositions(elementsOf: () => readonly Element[]): void {
  */
 export function undoRecorded(): boolean {
   if (before === null) return false;
-  for (const [style, cssText] of before.styles) style.cssText = cssText;
+  before.styles.undo();
   const moved = [...before.positions].filter(([{ scrollLeft, scrollTop }, [left, top]]) => scrollLeft !== left || scrollTop !== top);
   for (const [element, [left, top]] of moved) element.scrollTo({ left, top, behavior: 'instant' });
   record();

@@ -1,9 +1,9 @@
 import { boxOf, type ElementBox, isEmpty, isOffPage, isPartlyVisible, onPage, pageStart, partsOf } from './boxes.js';
 import { notePositions } from './change-log.js';
 import { checkDeep, type ForeignPlace, type Found, findDeep, isDeep, type Search } from './deep-selector.js';
-import { allIn, ancestry, force, forceAll, isVisible as hasVisibleBox, hasVisibleStyle, isPage, pageBoxes, pageScroller } from './dom.js';
+import { allIn, ancestry, force, forceAll, hasVisibleStyle, isPage, isVisible, pageBoxes, pageScroller } from './dom.js';
 import { queryTrees } from './dom-cache.js';
-import { framesOfScreen, passFrames } from './frames.js';
+import { passFrames, sleep } from './frames.js';
 
 type Sighting =
   | { box: ElementBox }
@@ -16,6 +16,8 @@ type Sighting =
 /** The greatest number of matches of a selector that are looked at: a page may have any number, and judging one can take 0.1 ms. */
 const JUDGED_MAX = 10_000;
 
+/** The time between two frames of a screen. */
+const SCREEN_MS = 16;
 /** What a survey found, by selector, so that the pictures of many elements do not judge all matches again for each. */
 const surveyed = new Map<string, Found[]>();
 
@@ -57,7 +59,7 @@ function isWhollyInView({ element, frames }: Found): boolean {
  */
 export async function mark(selector: string, index = 0): Promise<Sighting> {
   const known = surveyed.get(selector)?.[index];
-  if (known?.element.isConnected && matchSatisfies(known, isVisible)) return { box: await show(known) };
+  if (known?.element.isConnected && matchSatisfies(known, isReachable)) return { box: await show(known) };
   let matches: Found[];
   let crossOriginFrame: Search['crossOriginFrame'];
   try {
@@ -93,8 +95,8 @@ export async function approach(selector: string): Promise<boolean> {
 /** The first visible matches. */
 function candidates(matches: readonly Found[], most: number): Found[] {
   // If all matches are clipped, as later slides of a carousel, they can still be scrolled to.
-  const shown = firstOf(matches, most, isShown);
-  return shown.length > 0 ? shown : firstOf(matches, most, isVisible);
+  const shown = firstOf(matches, most, isUnclipped);
+  return shown.length > 0 ? shown : firstOf(matches, most, isReachable);
 }
 
 function firstOf(matches: readonly Found[], most: number, judge: (candidate: Element) => boolean): Found[] {
@@ -127,9 +129,9 @@ function partOnPage(box: ElementBox): ElementBox {
   return { left: Math.max(start.left, left), top: Math.max(start.top, top), ...end };
 }
 
-/** Resolves once a match is visible. Checks every frame, since style changes alone can affect visibility. */
+/** Resolves once a match is visible. Checks at the pace of a screen, since style changes alone can affect visibility. */
 export async function untilVisible(selector: string): Promise<void> {
-  while (!findDeep(selector).found.some(({ element, frames }) => [element, ...frames].every(hasVisibleBox))) await framesOfScreen(1, 100);
+  while (!findDeep(selector).found.some(({ element, frames }) => [element, ...frames].every(isVisible))) await sleep(SCREEN_MS);
 }
 
 /** The browser's error message for each selector; null for a valid one. */
@@ -147,14 +149,14 @@ export function selectorProblems(selectors: string[]): (string | null)[] {
 function search(selector: string): Search {
   if (isDeep(selector)) return findDeep(selector);
   const inDocument = allIn(document, selector);
-  const found = inDocument.slice(0, JUDGED_MAX).some(isShown) ? inDocument : queryTrees(selector);
+  const found = inDocument.slice(0, JUDGED_MAX).some(isUnclipped) ? inDocument : queryTrees(selector);
   return { found: found.map((element) => ({ element, frames: [] })), crossOriginFrame: null };
 }
 
 /** An element in a frame belongs to that frame's realm, so only its box is checked. `judge` is applied to the outermost frame. */
 function matchSatisfies({ element, frames: [outermost, ...inner] }: Found, judge: (candidate: Element) => boolean): boolean {
   if (outermost === undefined) return judge(element);
-  return judge(outermost) && [...inner, element].every(hasVisibleBox);
+  return judge(outermost) && [...inner, element].every(isVisible);
 }
 
 /** Enlarges frames that are smaller than the element, so that they show all of it. */
@@ -184,16 +186,16 @@ export function boxInFrames(inner: ElementBox, frames: HTMLIFrameElement[]): Ele
   }, inner);
 }
 
-function isVisible(candidate: Element): boolean {
+function isReachable(candidate: Element): boolean {
   const box = candidate.getBoundingClientRect();
   if (isEmpty(box)) return partsOf(candidate).length > 0;
   return !isOffPage(candidate, box) && hasVisibleStyle(candidate);
 }
 
 /** Whether the element is visible, and some of it remains visible after clipping or can be scrolled to. */
-function isShown(candidate: Element): boolean {
+function isUnclipped(candidate: Element): boolean {
   const box = candidate.getBoundingClientRect();
-  return isVisible(candidate) && (isEmpty(box) || isPartlyVisible(box, candidate));
+  return isReachable(candidate) && (isEmpty(box) || isPartlyVisible(box, candidate));
 }
 
 function bringIntoView(element: Element): void {

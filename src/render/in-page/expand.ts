@@ -1,3 +1,4 @@
+import { StyleLog } from './change-log.js';
 import { ancestry, eachElement, force, isInside, styleOf } from './dom.js';
 
 /**
@@ -25,12 +26,12 @@ export function contentOf(scroller: HTMLElement): HTMLElement {
 
 let isWide = false;
 /** The inline styles before the current expansion. */
-const own = new Map<HTMLElement, string>();
+let own = new StyleLog();
 
 /** Sets a property unless it is already set, since a page may observe its elements. */
 export function keep(element: HTMLElement, property: string, value: string): void {
   const style = styleOf(element);
-  if (!own.has(element)) own.set(element, style.cssText);
+  own.note(style);
   if (style.getPropertyValue(property) !== value) force(element, property, value);
 }
 
@@ -41,7 +42,7 @@ export function keep(element: HTMLElement, property: string, value: string): voi
  */
 export function expand(scroller: HTMLElement, { wide = false, height }: { wide?: boolean; height?: number } = {}): boolean {
   isWide = wide;
-  own.clear();
+  own = new StyleLog();
   const content = contentOf(scroller);
   content.scrollTop = 0;
   const around = chainOf(scroller);
@@ -72,7 +73,7 @@ export function expand(scroller: HTMLElement, { wide = false, height }: { wide?:
 }
 
 function undo(): false {
-  for (const [element, css] of own) styleOf(element).cssText = css;
+  own.undo();
   return false;
 }
 

@@ -1,6 +1,6 @@
-import { type ElementBox, onPage, overlaps, shownPart, TOP_LAYER } from './boxes.js';
+import { type ElementBox, isOpaque, onPage, overlaps, type Part, shownPart } from './boxes.js';
 import { type Found, findDeep } from './deep-selector.js';
-import { ancestry, flatTreeChildren, isElement, matches, pageScroller, textBox } from './dom.js';
+import { flatTreeChildren, isElement, pageScroller, textBox } from './dom.js';
 import { boxInFrames } from './element.js';
 
 /** A shot of stopped pages is moved by less than a CSS px. */
@@ -42,7 +42,7 @@ export function boxes(selectors: string[], shown: ElementBox | null, most: numbe
  */
 function boxesOf({ element, frames }: Found, seen: ElementBox): ElementBox[] {
   const isInFrames = frames.length > 0;
-  if (isInFrames && !frames.every(isSeen)) return [];
+  if (isInFrames && !frames.every(isOpaque)) return [];
   return partsOf(element).flatMap(({ box, at }) => {
     // Finding what the boxes around an element show of it takes long, and a page may have thousands of matches elsewhere.
     if (!isInFrames && !overlaps(onPage(box), seen)) return [];
@@ -51,19 +51,14 @@ function boxesOf({ element, frames }: Found, seen: ElementBox): ElementBox[] {
   });
 }
 
-interface Part {
-  box: ElementBox;
-  at: Element;
-}
-
 /** The outermost boxes of an element and what is inside of it. Their number is limited by the time of the call alone: none may be missed. */
 function partsOf(element: Element): Part[] {
   const own = paintedBox(element);
-  if (!isThin(own)) return isSeen(element) ? [{ box: own, at: element }] : [];
+  if (!isThin(own)) return isOpaque(element) ? [{ box: own, at: element }] : [];
   return [...flatTreeChildren(element)].flatMap((node) => {
     if (isElement(node)) return partsOf(node);
-    const box = node.nodeType === Node.TEXT_NODE ? textBox(node) : null;
-    return box !== null && !isThin(box) && isPainted(element) ? [{ box, at: element }] : [];
+    const box = node.nodeType === Node.TEXT_NODE && getComputedStyle(element).visibility === 'visible' ? textBox(node) : null;
+    return box !== null && !isThin(box) && isOpaque(element) ? [{ box, at: element }] : [];
   });
 }
 
@@ -81,22 +76,4 @@ function paintedBox(element: Element): ElementBox {
   const scale = Math.max(Math.hypot(matrix.a, matrix.b), Math.hypot(matrix.c, matrix.d));
   const margin = stroke === 'none' ? 0 : (scale * Number.parseFloat(strokeWidth)) / 2 || 0;
   return { left: left - margin, top: top - margin, right: right + margin, bottom: bottom + margin };
-}
-
-/** Whether a text of an element is seen, which may have no box to ask for that. */
-function isPainted(element: Element): boolean {
-  const holder = ancestry(element).find((at) => getComputedStyle(at).display !== 'contents');
-  return holder !== undefined && isSeen(holder) && getComputedStyle(element).visibility === 'visible';
-}
-
-/** Whether an element is rendered, and not fully transparent. */
-function isSeen(element: Element): boolean {
-  if (element.checkVisibility({ opacityProperty: true })) return true;
-  if (!element.checkVisibility()) return false;
-  for (const at of ancestry(element)) {
-    if (Number(getComputedStyle(at).opacity) === 0) return false;
-    // The transparency of what is around it does not apply to the top layer.
-    if (matches(at, TOP_LAYER)) return true;
-  }
-  return true;
 }

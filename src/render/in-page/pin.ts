@@ -297,8 +297,8 @@ function isApartFrom(container: Element, box: DOMRect): boolean {
   return box.top >= bottom || box.bottom <= top;
 }
 
-/** Whether the element is near the bottom edge and, by its style or size, not also at the top. */
-function isLow(element: HTMLElement, box: DOMRect): boolean {
+/** Whether a fixed element is near the bottom edge and, by its style or size, not also at the top. */
+export function isLow(element: HTMLElement, box: DOMRect): boolean {
   const { top, bottom, height } = box;
   const view = viewHeight();
   if (view - bottom >= view * 0.25) return false;

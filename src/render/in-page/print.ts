@@ -1,5 +1,7 @@
 import { type ElementBox, onPage } from './boxes.js';
+import { StyleLog } from './change-log.js';
 import { adopt, allIn, body, documentProperty, eachElement, force, forceAll, isVisible, pageScroller, styleOf, trees } from './dom.js';
+import { isLow } from './pin.js';
 import { visitSheet, visitSheets } from './style-sheets.js';
 
 /**
@@ -14,8 +16,8 @@ const OF_HEIGHT = /height|aspect-ratio|orientation/;
 const LENGTH = /url\((?:"[^"]*"|[^"()]*)\)|"[^"]*"|(?<![\w#.-])([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?)[sld]?v(h|b|min|max)\b/gi;
 
 let layout = new Map<HTMLElement, [top: number, height: number, contentHeight: number]>();
-/** Inline styles before they were changed. */
-const own = new Map<CSSStyleDeclaration, string>();
+/** What must be restored if the page cannot be printed. */
+const own = new StyleLog();
 /** Media queries that may depend on the viewport's height, with their results. */
 let queries = new Map<MediaList, boolean>();
 let sheets = new Set<CSSStyleSheet>();
@@ -51,15 +53,9 @@ export function documentNames() {
   return { title: documentProperty('title').slice(0, TITLE_MAX_CHARS), language: declared.trim().slice(0, LANGUAGE_MAX_CHARS) };
 }
 
-/** Must be called before an inline style is changed, so that it can be restored if the page cannot be printed. */
-function saveStyle(style: CSSStyleDeclaration): void {
-  if (!own.has(style)) own.set(style, style.cssText);
-}
-
 /** Undoes all changes to inline styles. */
 export function restoreStyles(): void {
-  for (const [style, css] of own) style.cssText = css;
-  own.clear();
+  own.undo();
 }
 
 /**
@@ -105,7 +101,7 @@ export function placePinned(pageHeight: number): void {
     if (properties !== null) moved.push([element, properties]);
   });
   for (const [element, properties] of moved) {
-    saveStyle(styleOf(element));
+    own.note(styleOf(element));
     forceAll(element, properties);
   }
 }
@@ -115,9 +111,9 @@ function placeOnPaper(element: HTMLElement, pageHeight: number): Record<string, 
   if (position === 'sticky') return { position: 'relative', inset: 'auto' };
   // A fixed element with an offset parent is inside a transformed box, and moves with it.
   if (position !== 'fixed' || element.offsetParent !== null) return null;
-  const { top, bottom, height } = element.getBoundingClientRect();
-  const low = top > innerHeight / 2 && innerHeight - bottom < innerHeight / 4 && height < innerHeight / 2;
-  const at = low ? pageHeight - (innerHeight - top) : top;
+  const box = element.getBoundingClientRect();
+  const { top, height } = box;
+  const at = isLow(element, box) ? pageHeight - (innerHeight - top) : top;
   const size = { height: `${height}px`, 'min-height': '0', 'max-height': 'none', 'box-sizing': 'border-box' };
   return { position: 'absolute', ...size, top: `${at}px`, bottom: 'auto', margin: '0' };
 }
@@ -189,7 +185,7 @@ export function fixHeights(): void {
   }
   eachElement(ELEMENTS_MAX, (element) => {
     if (element.style === undefined || !element.hasAttribute('style')) return;
-    saveStyle(styleOf(element));
+    own.note(styleOf(element));
     fixStyle(styleOf(element));
   });
 }
@@ -201,7 +197,7 @@ function fixRoot(): void {
   for (const property of ['height', 'min-height', 'max-height']) {
     const height = used.get(property);
     if (!(height instanceof CSSUnitValue) || height.unit !== 'percent') continue;
-    saveStyle(root.style);
+    own.note(root.style);
     root.style.setProperty(property, `${(innerHeight * height.value) / 100}px`, 'important');
   }
 }

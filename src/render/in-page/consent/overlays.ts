@@ -53,10 +53,10 @@ export function documentAsBanner(): Banner | null {
 }
 
 export function isShown(element: Element): boolean {
-  return areaInView(element.getBoundingClientRect()) > 0 && isVisible(element);
+  return areaInView(element.getBoundingClientRect()) > 0 && isSeen(element);
 }
 
-function isVisible(element: Element): boolean {
+function isSeen(element: Element): boolean {
   const { width, height } = element.getBoundingClientRect();
   return width >= 2 && height >= 2 && hasVisibleStyle(element);
 }
@@ -191,7 +191,7 @@ function readBanner(element: HTMLElement): Banner | null {
   if (!asksForConsent(ownWords(text, labels), answers)) return null;
   // A bar with the site's own navigation is a header, whatever its links say.
   if (element.querySelector('nav, input[type="search"], [role="navigation"], [role="search"]') !== null) return null;
-  if ([...element.querySelectorAll(TEXT_FIELDS)].some(isVisible)) return null;
+  if ([...element.querySelectorAll(TEXT_FIELDS)].some(isSeen)) return null;
   const refusals = controls.filter(({ label, away }) => !away && refuses(label)).map(({ control }) => control);
   return { element, refusal: refusals.find(isShown) ?? refusals[0] ?? null, framed: false };
 }
@@ -233,7 +233,7 @@ function trimmedLabel(label: string): string {
 function deepControls(root: HTMLElement): HTMLElement[] {
   return trees(root)
     .flatMap((tree) => [...tree.querySelectorAll<HTMLElement>(`${CONTROLS}, ${CLICKABLE}`)])
-    .filter((control) => isVisible(control) && (matches(control, CONTROLS) || isLoneControl(control)))
+    .filter((control) => isSeen(control) && (matches(control, CONTROLS) || isLoneControl(control)))
     .slice(0, CONTROLS_MAX);
 }
 
