@@ -11,11 +11,6 @@ declare const stillframeWantsFrames: ((count: string) => void) | undefined;
  */
 export function passFrames(count: number, mostMs: number): Promise<boolean> {
   if (typeof stillframeWantsFrames === 'function') stillframeWantsFrames(String(count));
-  return framesOfScreen(count, mostMs);
-}
-
-/** The same, at the pace of a screen. */
-export function framesOfScreen(count: number, mostMs: number): Promise<boolean> {
   return endsInTime(frames(count), mostMs);
 }
 
@@ -23,12 +18,9 @@ async function frames(count: number): Promise<void> {
   for (let passed = 0; passed < count; passed++) await new Promise(requestAnimationFrame);
 }
 
-/**
- * Waits until the page has run the tasks that it has queued, such as those of a framework that renders in slices.
- * @returns whether that took less than `mostMs`
- */
-export function tasksEnd(mostMs: number): Promise<boolean> {
-  return endsInTime(new Promise<void>((resolve) => requestIdleCallback(() => resolve())), mostMs);
+/** Waits until the page has run the tasks that it has queued, such as those of a framework that renders in slices, at most `mostMs`. */
+export async function tasksEnd(mostMs: number): Promise<void> {
+  await endsInTime(new Promise<void>((resolve) => requestIdleCallback(() => resolve())), mostMs);
 }
 
 export function sleep(ms: number): Promise<void> {
@@ -50,7 +42,7 @@ export function endsInTime(work: Promise<unknown>, ms: number): Promise<boolean>
 /** The end of an animation can start others, repeatedly. A page that never stops is captured in motion. */
 const ROUNDS = 3;
 
-/** All animations, also those in shadow trees, which `document.getAnimations` leaves out, and with `frames` those in frames of the same origin. */
+/** All animations, also those in shadow trees, which a document leaves out (Web Animations 1, `getAnimations`), and with `frames` in frames of the same origin. */
 export function allMotion(how?: { frames: boolean }): Animation[] {
   return cachedTrees(how).flatMap((tree) => tree.getAnimations());
 }

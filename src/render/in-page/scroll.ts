@@ -1,13 +1,14 @@
 import { pageColumns, pageStart } from './boxes.js';
 import { eachElement, pageScroller, viewHeight } from './dom.js';
-import { cachedTrees, queryTrees } from './dom-cache.js';
-import { allMotion, finishMotion, isEndless, isProgress, isRunning, passFrames, sleep } from './frames.js';
+import { queryTrees } from './dom-cache.js';
+import { allMotion, finishMotion, isEndless, isProgress, isRunning, passFrames, tasksEnd } from './frames.js';
 import { look } from './looks.js';
 import { runsScript } from './readiness.js';
 
 const ELEMENTS_MAX = 60_000;
 /** The limit on a busy machine. A scroll is painted once a frame has passed. */
 const FRAME_MAX_MS = 1_000;
+const TASKS_MAX_MS = 250;
 
 export interface PageExtent {
   /** The height of the whole document in CSS px. */
@@ -55,11 +56,10 @@ export async function step({ to, left }: ScrollStep): Promise<void> {
     finishMotion();
     look();
   }
-  watch();
   pageScroller().scrollTo({ top: to, left, behavior: 'instant' });
   await passFrames(1, FRAME_MAX_MS);
-  // Observers are called at the end of the frame's task.
-  await sleep(0);
+  // Observers are called at the end of the frame's task, too.
+  await tasksEnd(TASKS_MAX_MS);
 }
 
 /** Whether nothing in the page can react to scrolling: it runs no script, and the browser itself loads and moves nothing. */
@@ -71,25 +71,4 @@ export function isStill(): boolean {
     isWhole &&= getComputedStyle(element).contentVisibility !== 'auto';
   });
   return isWhole;
-}
-
-let hasChanged = false;
-let watchedTrees = 0;
-const observer = new MutationObserver(() => {
-  hasChanged = true;
-  observer.disconnect();
-});
-
-/** Observes changes of the content from now on. */
-function watch(): void {
-  observer.disconnect();
-  hasChanged = false;
-  const watched = cachedTrees();
-  watchedTrees = watched.length;
-  for (const tree of watched) observer.observe(tree, { subtree: true, childList: true, attributes: true });
-}
-
-/** Whether the content has changed since the last step began. Observers of what has changed are called only in later frames. */
-export function hasReacted(): boolean {
-  return hasChanged || observer.takeRecords().length > 0 || cachedTrees().length !== watchedTrees;
 }

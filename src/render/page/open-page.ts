@@ -414,7 +414,6 @@ export class NetworkTracker {
   /** How far the page's clock had run ahead when scripts first requested each path. */
   readonly #asked = new Map<string, number>();
   #polls = false;
-  #imageAt = Number.NEGATIVE_INFINITY;
   readonly #failed = new Map<string, PendingRequest>();
   /** How far the page's clock has run ahead, in ms. */
   clockMs = 0;
@@ -509,11 +508,6 @@ export class NetworkTracker {
     }, signal);
   }
 
-  /** Whether an image has been loaded within the last `ms`. */
-  hasLoadedImages(ms: number): boolean {
-    return performance.now() - this.#imageAt < ms;
-  }
-
   /** The document's images, styles, scripts and fonts that could not be loaded, except those that a rule blocks. */
   failedResources(): PendingGroup[] {
     return groupPending([...this.#failed.values()]);
@@ -526,7 +520,7 @@ export class NetworkTracker {
     if (this.#failed.size < FAILED_MAX) this.#failed.set(requestId, flight);
   }
 
-  /** Drops the state of an earlier document, since Chromium does not report the end of all requests that it cancels. */
+  /** Drops the state of an earlier document, since Chromium 156 does not report the end of all requests that it cancels. */
   forgetBefore(documentUrl: string): void {
     this.#talks.clear();
     this.#asked.clear();
@@ -574,9 +568,7 @@ export class NetworkTracker {
 
   #end(requestId: string): void {
     this.#talks.delete(requestId);
-    const { kind = '' } = this.#flights.get(requestId) ?? {};
-    if (kind === 'image') this.#imageAt = performance.now();
-    if (SCRIPTED.has(kind)) this.answers++;
+    if (SCRIPTED.has(this.#flights.get(requestId)?.kind ?? '')) this.answers++;
     const isCrowded = this.#flights.size > CROWD_MIN;
     if (!this.#flights.delete(requestId)) return;
     if (isCrowded) this.#crowdedAt = performance.now();

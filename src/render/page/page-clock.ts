@@ -27,8 +27,6 @@ const FRAME_SLICE_MS = 100;
 /** The real time limit of one slice, for pages that flood timers or frames. */
 const SLICE_MAX_MS = 500;
 const REAL_PACE_MS = 50;
-/** How long a page's queued tasks may take for the page to count as quiet. */
-const TASKS_MAX_MS = 250;
 /** A longer wait for requests counts as held by them. */
 const HELD_MS = 1;
 /**
@@ -116,8 +114,8 @@ export async function advanceTime(
   const over = timeLimit(realMs);
   const run: AdvancedClock = { aheadMs: 0, realTimeMs: 0, heldMs: 0, realTimeBecause: null, lateMs: 0, dueMs: 0 };
   const frames = new ChildFrames(page.session);
-  const runAhead = async (slice: number, frame: boolean) => {
-    const { dueMs: nextMs, lateMs } = await runClocks(page, slice, { frames, frame, endsAt });
+  const runAhead = async (slice: number, frame: boolean, draws = true) => {
+    const { dueMs: nextMs, lateMs } = await runClocks(page, slice, { frames, frame, draws, endsAt });
     run.dueMs = nextMs;
     // The first report is of the time before.
     if (run.aheadMs > 0) run.lateMs += lateMs;
@@ -165,8 +163,8 @@ export async function advanceTime(
       if (draws) drawnAt = run.aheadMs;
       const nextMs = await runAhead(slice, draws);
       const restMs = leftMs - slice;
-      // Nothing happens until the end.
-      if (restMs > 0 && nextMs > restMs && network.isIdle() && network.realTimeReason() === null) await runAhead(restMs, true);
+      // Nothing happens until the end, so that there is nothing to draw.
+      if (restMs > 0 && nextMs > restMs && network.isIdle() && network.realTimeReason() === null) await runAhead(restMs, false, false);
     }
     // The real time of a run ahead is part of the page's time.
     run.realTimeMs += Math.max(0, monotonicNow() - began - Math.max(0, run.aheadMs - aheadBefore));
@@ -175,25 +173,6 @@ export async function advanceTime(
   page.debug?.note({ step: 'clock', askedMs: ms, ...run });
   page.clock.add(run);
   return run;
-}
-
-/**
- * Lets `ms` of the page's time pass without a frame after a scroll step, unless anything is due or moving within it, the page
- * communicates with a server, or its content has changed since that step. Changes in child frames are unknown.
- * @returns whether it has passed
- */
-export async function skipQuietTime(page: TimedPage, ms: number): Promise<boolean> {
-  const { network, session, world, deadlines, realTime, held } = page;
-  if (session.clockEvent === null || realTime || held || session.page.frames().length > 1) return false;
-  if ((await deadlines.within(world.call('frames.tasksEnd', TASKS_MAX_MS), TASKS_MAX_MS)) !== true) return false;
-  if (!network.isIdle() || network.realTimeReason() !== null) return false;
-  const how = { frames: new ChildFrames(session), frame: false, draws: false, endsAt: monotonicNow() + SLICE_MAX_MS };
-  if ((await runClocks(page, 0, how)).dueMs <= ms) return false;
-  if ((await deadlines.within(world.call('scroll.hasReacted'), SLICE_MAX_MS)) !== false) return false;
-  await runClocks(page, ms, how);
-  network.clockMs += ms;
-  page.clock.add({ aheadMs: ms, realTimeMs: 0, heldMs: 0, realTimeBecause: null });
-  return true;
 }
 
 /** Runs the clocks of the page, its frames and its workers ahead. */
@@ -532,7 +511,7 @@ const FRAME_MAX_MS = 1_000;
 const STOP_MAX_MS = 500;
 
 /**
- * Chromium does not paint a page whose head waits for a style sheet. Waits for it within the budget; if it stalls, stops
+ * A page whose head waits for a style sheet is not painted (HTML, render-blocking). Waits for it within the budget; if it stalls, stops
  * loading, so that the page can be captured without it. Does nothing if the page has loaded, or paints.
  * @throws DocumentReplaced
  */

@@ -61,7 +61,7 @@ export async function scrollToElement(timed: TimedPage, selector: string, how: S
   for (let seen = Math.max(top, scrollY + viewHeight); seen < bottom && monotonicNow() < how.deadline; seen += viewHeight / 2) {
     const stepped = performance.now();
     await page.call('scroll.step', { to: seen });
-    await waitForReaction(timed, stepped, { isDrawn: true });
+    await waitForReaction(timed, stepped);
   }
   await how.waitForIdle();
 }

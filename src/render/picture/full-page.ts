@@ -7,7 +7,7 @@ import type { Encoding } from '../encode/encode.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import type { Expanding } from '../in-page/scrollers.js';
 import { frameIds, runInFrame } from '../launch/frame-scripts.js';
-import { advanceTime, resumePage, skipQuietTime, stopPage, type TimedPage } from '../page/page-clock.js';
+import { advanceTime, resumePage, stopPage, type TimedPage } from '../page/page-clock.js';
 import { type Answer, type BoundedPage, boundedPage, callOnce } from '../page-session.js';
 import { fitDensity, fitRegion, measurePage, type Picture, type PictureOrder, type Region, takeRegion } from './region-picture.js';
 
@@ -117,18 +117,16 @@ export function capturedHeight({ stoppedReason, captureHeight }: ScrollReport, p
  * @param since when the scroll began, by `performance.now`
  * @param how.mostMs the longest wait for what it loads
  * @param how.ms of the page's time
- * @param how.isDrawn whether the page has drawn a frame since then, in which its scroll handlers ran
  */
 export async function waitForReaction(
   timed: TimedPage,
   since: number,
-  { mostMs = LOAD_WAIT_MS, isDrawn = false, ms = STOP_MS }: { mostMs?: number; isDrawn?: boolean; ms?: number } = {},
+  { mostMs = LOAD_WAIT_MS, ms = STOP_MS }: { mostMs?: number; ms?: number } = {},
 ): Promise<void> {
   const { network } = timed;
   const over = timeLimit(mostMs);
   await network.loaded(since, over);
-  if (!isDrawn || !(await skipQuietTime(timed, ms)))
-    await advanceTime(timed, ms, { realMs: STOP_MAX_MS, sliceMs: STOP_MS / 2, holds: false });
+  await advanceTime(timed, ms, { realMs: STOP_MAX_MS, sliceMs: STOP_MS / 2, holds: false });
   await network.loaded(since, over);
 }
 
@@ -157,7 +155,7 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
     if (isDone || isOver) return { steps, seen, isLate: isOver && !isAtEnd };
     if (isAtEnd) {
       const mostMs = Math.min(END_WAIT_MS, Math.max(0, deadline - monotonicNow()));
-      await waitForReaction(timed, since, { mostMs, isDrawn: true });
+      await waitForReaction(timed, since, { mostMs });
       const grown = (await page.call('scroll.measure')).pageHeight;
       if (grown <= pageHeight + 1) return { steps, seen, isLate: false };
     }
@@ -172,7 +170,7 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
 async function stepTo(timed: TimedPage, page: BoundedPage, { to, options }: { to: number; options: CaptureOptions }): Promise<void> {
   const since = performance.now();
   await page.call('scroll.step', { to });
-  if (options.fullPageScrollDelay === null) await waitForReaction(timed, since, { isDrawn: true });
+  if (options.fullPageScrollDelay === null) await waitForReaction(timed, since);
   else await advanceTime(timed, options.fullPageScrollDelay, { realMs: options.fullPageScrollDelay, holds: false });
 }
 
@@ -187,7 +185,7 @@ async function scrollAcross(timed: TimedPage, page: BoundedPage, deadline: numbe
   for (let stop = 1; stop <= stops && monotonicNow() < deadline; stop++) {
     const since = performance.now();
     await page.call('scroll.step', { to: scrollY, left: scrollX + (left < 0 ? -stop : stop) * viewWidth });
-    await waitForReaction(timed, since, { isDrawn: true });
+    await waitForReaction(timed, since);
   }
   if (stops > 0) await page.call('scroll.step', { to: scrollY, left: scrollX });
   return stops;
@@ -268,7 +266,7 @@ async function showAt(
   const since = performance.now();
   await page.call('virtualised.scrollListsTo', top);
   await page.call('scroll.step', { to: top });
-  await waitForReaction(order, since, { isDrawn: true, ms: SHOWN_MS });
+  await waitForReaction(order, since, { ms: SHOWN_MS });
   // A script that throttles its scroll handler starts transitions late, which would be captured half-way.
   await page.call('frames.endMotion');
   await stopPage(session, options);

@@ -7,17 +7,13 @@ import { isPrinted, prepareToPrint, putBackSeen } from './pdf-picture.js';
 import type { PictureGroup } from './take-picture.js';
 
 const MOTION_MAX_MS = 1_000;
-const DECODED_AFTER_MS = 500;
-const FRAMES_MAX_MS = 200;
 
 /** Stops a page that has been scrolled as far as needed, unless its pictures move. */
 export async function stopForPictures(page: TimedPage, { options, scrolls }: Pick<PictureGroup, 'options' | 'scrolls'>, deadline: number) {
-  const { world, network } = page;
+  const { world } = page;
   if (options.clip !== null && !scrolls)
     await withinMotion(page, deadline, world.call('scrollers.expandAll', { wide: false, tellsSize: page.tellsSize }));
   if (options.animate === null) await stop(page, options, deadline);
-  // An image that has just arrived is decoded only when it is first painted.
-  if (network.hasLoadedImages(DECODED_AFTER_MS)) await withinMotion(page, deadline, world.call('frames.passFrames', 2, FRAMES_MAX_MS));
 }
 
 /** Stops a page for a picture with other options than those that it was stopped with. */
