@@ -150,7 +150,7 @@ async function captureOnce(
     order.onStages?.(times.stages({ failed: true }));
     signal.throwIfAborted();
     if (lease === null) throw error;
-    // Chromium 156 ends the renderer of a page whose print templates load anything, which is the request's fault.
+    // Chromium 156 ends the renderer of a page whose print templates load anything, which is the request's fault (puppeteer#5485).
     if (error instanceof CaptureError && error.code === 'invalid_request') throw error;
     await lease.awaitCrash();
     throw translate(error, lease.session);

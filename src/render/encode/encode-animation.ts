@@ -142,7 +142,7 @@ export async function encodeAnimation(frames: Frames, how: AnimationEncoding): P
   if (format === 'mp4') return await encodeVideo(frames, how);
   const paths = frames.shown.map(({ path }) => path);
   const open = { limitInputPixels: false, sequentialRead: true };
-  // sharp joins at least two.
+  // sharp 0.35 joins at least two.
   const [only = ''] = paths;
   const joined = paths.length === 1 ? sharp(only, open) : sharp(paths, { ...open, join: { animated: true } });
   const image = joined.removeAlpha().timeout({ seconds: Math.max(1, Math.ceil((how.deadline - monotonicNow()) / 1_000)) });

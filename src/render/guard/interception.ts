@@ -200,7 +200,7 @@ export class Interception {
     const { requestId, request } = paused;
     const referer = this.#headers.refererOf(paused);
     if (referer === 'ends here') {
-      // Chromium keeps a given Referer for all hops, even if it is overridden, but obeys the referrer policy of a redirect.
+      // Chromium 156 keeps a given Referer for all hops, even if it is overridden, but obeys the referrer policy of a redirect.
       const responseHeaders = [
         { name: 'location', value: request.url },
         { name: 'referrer-policy', value: 'no-referrer' },

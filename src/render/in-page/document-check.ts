@@ -33,7 +33,7 @@ function hasTextField(): boolean {
   });
 }
 
-/** The text of Chromium's error block, which it inserts at the start of XML that does not parse; null if there is none. */
+/** The text of Chromium's error block (Blink's xml_errors.cc), which it inserts at the start of XML that does not parse; null if there is none. */
 export function parseError(): string | null {
   const [block] = all('parsererror');
   const parent = block?.parentElement;

@@ -1,6 +1,6 @@
 /**
- * DOM access for all in-page code. It runs in an isolated world, unaffected by overridden prototypes. A form control or
- * image can still shadow properties of its form or of `document`, so those are read from the prototypes.
+ * DOM access for all in-page code. It runs in an isolated world, unaffected by overridden prototypes. A form control or image can
+ * still shadow properties of its form or of `document` (HTML, `LegacyOverrideBuiltIns`), so those are read from the prototypes.
  */
 
 import { noteStyle } from './change-log.js';

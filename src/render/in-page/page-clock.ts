@@ -40,7 +40,7 @@ const DELAY_MAX_MS = 2_147_483_647;
 /** The page's time that passes before an idle callback, and the longest that it may take. */
 const IDLE_AFTER_MS = 1;
 const IDLE_MAX_MS = 50;
-/** In real time: full Chromium attaches our session to a new worker late, and until then the worker's clock cannot run ahead. */
+/** In real time: full Chromium 156 attaches our session to a new worker late, and until then the worker's clock cannot run ahead. */
 const WORKER_ATTACHES_MS = 250;
 
 /**

@@ -8,7 +8,7 @@ const CANVAS_PX_MAX = 32_000_000;
 const SCRIPTING = /\(\s*scripting\s*(?::\s*([a-z-]+)\s*)?\)/gi;
 
 /**
- * Prepares this document for the stop of its scripts, after which Chromium lays it out as one that cannot run any: it would show
+ * Prepares this document for the stop of its scripts, after which Chromium 156 lays it out as one that cannot run any: it would show
  * `noscript`, the fallback content of a canvas, and what style sheets have for `(scripting: none)`.
  * @param how.isPrinted whether the page is printed, for which Chromium lays out canvases anew
  */

@@ -72,7 +72,7 @@ function keepMain(document: Document): Document {
   return document;
 }
 
-/** Makes the title the first-level heading: Readability turns every h1 into an h2, and drops the one with the title. */
+/** Makes the title the first-level heading: Readability 0.6 turns every h1 into an h2, and drops the one with the title. */
 function addTitle(content: Element, title: string): void {
   const fold = (text: string | null) => (text ?? '').toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
   const headings = [...content.querySelectorAll(HEADINGS)].filter(({ textContent }) => textContent?.trim()).slice(0, 3);
@@ -95,7 +95,7 @@ function plainLinks(content: Element): void {
   }
 }
 
-/** Adds the property `rows`, which the table rules need and linkedom lacks, to its single class of elements. */
+/** Adds the property `rows`, which the table rules need and linkedom 0.18 lacks, to its single class of elements. */
 function addRowsProperty(document: Document): void {
   const tables = Object.getPrototypeOf(document.createElement('table'));
   if ('rows' in tables) return;

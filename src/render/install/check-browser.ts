@@ -8,7 +8,7 @@ import { type LaunchMode, launchSandboxed, type SandboxSetting } from '../launch
 import { profilesRoot, removeUnusedRoot } from '../launch/profile-dir.js';
 
 const CHECK_TIMEOUT_MS = 20_000;
-/** The smallest viewport of the API. Full Chromium often hangs with a viewport of one or two pixels. */
+/** The smallest viewport of the API. Full Chromium 156 often hangs with a viewport of one or two pixels. */
 const VIEW = { width: VIEWPORT_WIDTH_PX.min, height: VIEWPORT_HEIGHT_PX.min };
 const PAGE = `<!doctype html><title>not intercepted</title><style>body{margin:0;background:#0000ff}</style>
 <div style="height:${3 * VIEW.height}px"></div><script src="/blocked.js" onerror="document.title='intercepted'"></script>`;

@@ -32,7 +32,7 @@ export function chromiumFlags(options: FlagOptions): string[] {
     ...SPEED,
     ...(options.drawsOnDemand ? ON_DEMAND : []),
     `--disable-features=${DISABLED_FEATURES.join(',')}`,
-    // CDPScreenshotNewSurface, which Playwright enables, is omitted: with it, one capture in 120 failed ("Unable to capture
+    // CDPScreenshotNewSurface, which Playwright 1.65 enables, is omitted: with it, one capture in 120 failed ("Unable to capture
     // screenshot"); without it, none.
     '--enable-features=SkipListAccountsWithoutGaiaCookies',
   ];

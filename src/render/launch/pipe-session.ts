@@ -12,7 +12,7 @@ interface Pending {
 }
 
 /**
- * A session on one target, directly over the pipe. Playwright's own takes about as long for a command as Chromium: it
+ * A session on one target, directly over the pipe. That of Playwright 1.65 takes about as long for a command as Chromium: it
  * records a stack, checks parameters and results twice, and uses two queues.
  */
 export class PipeSession extends EventEmitter {

@@ -165,7 +165,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
   }
 
   /** @returns the result of a command that is not passed to the browser; null for the others */
-  #intercept(message: CdpMessage): object | null {
+  #intercept(message: CdpMessage): Record<string, unknown> | null {
     const { method, params = {}, sessionId } = message;
     const { contextId, type } = this.#sessionOf(sessionId);
     const context = this.#contextOf(contextId);
@@ -176,12 +176,12 @@ export class TargetPolicy implements ConnectOverCDPTransport {
       // Only Playwright's evaluation needs it: scripts that detect robots can tell that it is enabled (ulixee/hero#296).
       case 'Runtime.enable':
         return type.endsWith('worker') || (Number(message.id) < OWN_IDS_FROM && !context.isEvaluated) ? {} : null;
-      // Playwright resumes service workers as soon as it finds them.
+      // Playwright 1.65 resumes service workers as soon as it finds them.
       case 'Runtime.runIfWaitingForDebugger':
         if (type !== 'service_worker' || !context.holdsServiceWorkers) return null;
         setTimeout(() => this.#command(method, {}, sessionId), SERVICE_WORKER_HOLD_MS).unref();
         return {};
-      // Playwright detaches from shared workers at once, which would undo their override.
+      // Playwright 1.65 detaches from shared workers at once, which would undo their override.
       case 'Target.detachFromTarget':
         return this.#sessions.get(params.sessionId as string)?.type === 'shared_worker' ? {} : null;
       case 'Target.createTarget': {
@@ -330,7 +330,7 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     if (isWorker) this.#command('Runtime.evaluate', { expression: emulateUserAgentInWorker(identity) }, sessionId);
   }
 
-  /** Playwright's client hints lack parts that a real browser sends, and reveal the headless product. */
+  /** The client hints of Playwright 1.65 lack parts that a real browser sends, and reveal the headless product. */
   #agentOf(params: Record<string, unknown>): Agent {
     const { userAgent, acceptLanguage = 'en-US' } = params as { userAgent: string; acceptLanguage?: string };
     const identity = identityOf(userAgent, this.#version, HOST);
@@ -382,8 +382,8 @@ export class TargetPolicy implements ConnectOverCDPTransport {
     this.#sessions.delete(sessionId);
   }
 
-  /** If the user agent lacks "Headless", Playwright assumes a browser with windows, and adds their frames to the size. */
-  #readVersion(result: Result): void {
+  /** If the user agent lacks "Headless", Playwright 1.65 assumes a browser with windows, and adds their frames to the size. */
+  #readVersion(result: Record<string, unknown>): void {
     this.#version = String(result.product).split('/')[1] ?? this.#version;
     const userAgent = String(result.userAgent);
     if (!userAgent.includes('Headless')) result.userAgent = userAgent.replace('Chrome/', 'HeadlessChrome/');
@@ -411,7 +411,7 @@ const NAME_MAX_CHARS = 256;
 const PASSING = new Set(['Fetch.requestPaused', 'Target.receivedMessageFromTarget']);
 
 /**
- * Shortens page content in events, since Playwright stores thousands of requests per browser with all headers and URLs.
+ * Shortens page content in events, since Playwright 1.65 stores thousands of requests per browser with all headers and URLs.
  * Keeps 2 million characters of a session's long strings, and then 1,024 of each further one.
  */
 export class EventCutter {

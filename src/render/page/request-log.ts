@@ -82,7 +82,7 @@ export class RequestLog {
     const request = this.#requests.get(event.requestId);
     if (request === undefined) return;
     request.endedAt = event.timestamp;
-    // Chromium names no error for an image with credentials.
+    // Chromium 156 names no error for an image with credentials.
     request.error = (event.errorText || event.blockedReason || 'net::ERR_FAILED').slice(0, FACT_NAME_MAX_CHARS);
     request.cancelled = event.canceled === true || event.blockedReason === 'inspector' || event.errorText === 'net::ERR_BLOCKED_BY_CLIENT';
   }
@@ -104,7 +104,7 @@ export class RequestLog {
 
   facts(): Pick<PageFacts, 'redirects' | 'requests'> {
     const all = [...this.#requests.values()];
-    // Chromium cancels a script whose response has such a status.
+    // Chromium 156 cancels a script whose response has such a status.
     const failed = all.filter(({ error, status, cancelled }) => (status ?? 0) >= 400 || (error !== null && !cancelled));
     const slowest = all
       .flatMap((request) => {

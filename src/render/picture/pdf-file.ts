@@ -92,7 +92,7 @@ export function readPdf(pdf: Buffer): { width: number; height: number; pages: nu
   return { width, height, pages: pages.length };
 }
 
-/** Adds the language, which Chromium declares only in tagged PDFs. Without a valid language, the PDF is unchanged. */
+/** Adds the language (WCAG 2, PDF16), which Chromium 156 declares in tagged PDFs alone. Without a valid one, the PDF is unchanged. */
 export function withLanguage(pdf: Buffer, language: string): Buffer {
   if (!LANGUAGE_TAG.test(language)) return pdf;
   const file = openPdf(pdf);
@@ -107,11 +107,11 @@ export function withLanguage(pdf: Buffer, language: string): Buffer {
 export type PagePart = 'header' | 'footer';
 
 /**
- * Opacities by which the header and the footer are found in a printed file: Chromium draws an element that is not opaque as one
+ * Opacities by which the header and the footer are found in a printed file: Chromium 156 draws an element that is not opaque as one
  * form. Printed, they cannot be told from 1.
  */
 export const FORM_OPACITY: Record<PagePart, number> = { header: 0.9998, footer: 0.9997 };
-/** Chromium writes opacities with about four digits. */
+/** Chromium 156 writes opacities with about four digits. */
 const OPACITY_TOLERANCE = 0.00002;
 
 /**
@@ -133,7 +133,7 @@ export async function withoutOnFirst(pdf: Buffer, part: PagePart): Promise<Buffe
     if (Math.abs(opacity - FORM_OPACITY[part]) < OPACITY_TOLERANCE) settings.add(`/${name} gs`);
   }
   if (settings.size === 0) return pdf;
-  // Chromium writes each operator on a line of its own, and draws headers and footers after the page's content.
+  // Chromium 156 writes each operator on a line of its own, and draws headers and footers after the page's content.
   const marks = (await readStream(file, stream, part)).split('\n');
   const set = marks.findLastIndex((mark) => settings.has(mark));
   const drawn = marks.findIndex((mark, nth) => nth > set && mark.endsWith(' Do'));

@@ -288,7 +288,7 @@ async function printOnOne(
   await setDensity(page, options.view);
   const { top, bottom } = pdf.margin;
   for (const room of [1, MORE_ROOM]) {
-    // A point more, since Chromium rounds the paper to whole points.
+    // A point more, since Chromium rounds the paper to whole points (puppeteer#2278).
     const height = ((pageHeight * scale) / CSS_PX_PER_INCH) * room + top + bottom + 1 / 72;
     if (height > PDF_PAPER_INCHES.max) break;
     const printed = await print({ ...pdf, paper: { ...pdf.paper, height: Math.max(height, PDF_PAPER_INCHES.min) } });
@@ -338,8 +338,8 @@ function leavesOutOnFirst({ headerTemplate, footerTemplate, firstPageHeader, fir
 }
 
 /**
- * Rounds inches to the nearest point. Chromium rounds the paper's sides up to whole points, which makes A4 596 points wide
- * instead of 595.
+ * Rounds inches to the nearest point. Chromium 156 rounds the paper's sides up to whole points, which makes A4 596 points wide
+ * instead of 595 (puppeteer#2278).
  */
 function toWholePoints(inches: number): number {
   return Math.round(inches * 72) / 72;
@@ -370,7 +370,7 @@ function asRefusal(error: unknown, { headerTemplate, footerTemplate }: PdfOption
   return typeof path !== 'string' || message === undefined ? error : refusedAs(path, message, error);
 }
 
-/** Chromium shrinks a page that is wider than its paper by itself, up to this factor. */
+/** Chromium 156 shrinks a page that is wider than its paper by itself, up to this factor. */
 const CHROMIUM_SHRINK_MAX = 1.5;
 /** The page is measured several times, since a wider layout may make it wider again. */
 const MEASURES_MAX = 5;
@@ -465,7 +465,7 @@ function sizeOf(size: string | undefined, paper: PdfOption['paper']): PdfOption[
   return turn === 'landscape' ? { width: long, height: short } : { width: short, height: long };
 }
 
-/** An empty template, since Chromium prints a date and the title by default. */
+/** An empty template: in place of one without any text, Chromium prints a date and the title (puppeteer#2027). */
 const EMPTY_TEMPLATE = '<span></span>';
 /** On a side where the template leaves at least this much room, in inches, its own style is kept. */
 const ROOM_MIN_INCHES = 0.1;

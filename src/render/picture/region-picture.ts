@@ -301,8 +301,12 @@ export async function takeRegion(
   await order.arranged?.(region.box);
   const shown = apart === undefined ? await order.page.call('pin.reveal', region.box, drawnAt(region)) : null;
   if (shown !== null && isInView(region, { seen: shown.seen, mostPixels })) {
-    const shot = await takeOneShot(order, { region, encoding, shown });
-    return { ...(await encodeShots(order, shot, encoding)), diagnostics: diagnosticsOf(region, { count: 1, whole: true }, how) };
+    const part = partOf(region, region.box, shown);
+    // The browser's PNG of a long page takes longer than its fast one and sharp's together.
+    const final = encoding.format === 'jpeg' && part.inner === null ? finalShot(encoding) : null;
+    const shot = await takeShot(order, final, part);
+    const sized = Buffer.isBuffer(shot) ? shot : { ...shot, ...sizeOf(region) };
+    return { ...(await encodeShots(order, sized, encoding)), diagnostics: diagnosticsOf(region, { count: 1, whole: true }, how) };
   }
   await using store = await SectionStore.open(order.session.temporaryDir, encoding.transparent, order.debug);
   const taken = await takeRows(order, region, { store, apart, mostPixels });
@@ -344,20 +348,6 @@ export async function encodeShots(
     ? await readFinal(shots)
     : await encodes.run(shots.width * shots.height, () => encodeAside(shots, encoding, { thread: encodes.thread, deadlines }));
   return { ...encoded, timings: { begun, shoot: taken - begun, encode: performance.now() - taken } };
-}
-
-interface InView {
-  region: Region;
-  encoding: Encoding;
-  shown: Shown;
-}
-
-async function takeOneShot(order: PictureOrder, { region, encoding, shown }: InView): Promise<Buffer | Strips> {
-  const part = partOf(region, region.box, shown);
-  // The browser's PNG of a long page takes longer than its fast one and sharp's together.
-  const final = encoding.format === 'jpeg' && part.inner === null ? finalShot(encoding) : null;
-  const shot = await takeShot(order, final, part);
-  return Buffer.isBuffer(shot) ? shot : { ...shot, ...sizeOf(region) };
 }
 
 /** The size of the picture in px. */
@@ -448,16 +438,13 @@ export function diagnosticsOf({ page, density, limited, isCut }: Region, taken: 
   };
 }
 
-interface Rows {
-  /** The first row, in CSS px, and the one after the last that is wanted. */
-  from: number;
-  to?: number;
-  seen: ElementBox;
-  mostPixels: number;
-}
-
-/** The end of a band, in CSS px: as many rows as are in view, on whole pixels, and not too many for one shot. */
-function bandEnd({ box, density }: Region, { from, to = box.bottom, seen, mostPixels }: Rows): number {
+/**
+ * The end of a band, in CSS px: as many rows as are in view, on whole pixels, and not too many for one shot.
+ * @param rows.from the first row, in CSS px
+ * @param rows.to the one after the last that is wanted
+ */
+function bandEnd({ box, density }: Region, rows: { from: number; to: number; seen: ElementBox; mostPixels: number }): number {
+  const { from, to, seen, mostPixels } = rows;
   const width = Math.min(box.right, seen.right) - Math.max(box.left, seen.left);
   const most = Math.min(seen.bottom - from, mostPixels / (Math.max(1, width) * density ** 2));
   if (to - from <= most + ROUNDING) return to;
@@ -478,12 +465,12 @@ function stepOf(density: number): number {
 /** Whether one shot of the view shows a region. */
 function isInView(region: Region, { seen, mostPixels }: { seen: ElementBox; mostPixels: number }): boolean {
   const { right, top, bottom } = region.box;
-  return seen.right >= right - ROUNDING && bandEnd(region, { from: top, seen, mostPixels }) >= bottom - ROUNDING;
+  return seen.right >= right - ROUNDING && bandEnd(region, { from: top, to: bottom, seen, mostPixels }) >= bottom - ROUNDING;
 }
 
 function partOf({ page, density }: Region, place: ElementBox, { view, seen, isBeyond }: Shown): ShotPart {
-  // A blur of what is behind an element lacks what is outside of the clip. At the end of a page, the scroll position may be
-  // between two px; the view is then drawn at the next one, but not the clip (Chromium 156).
+  // A blur of what is behind an element lacks what is outside of the clip (puppeteer#7392). At the end of a page, the scroll
+  // position may be between two px; the view is then drawn at the next one, but not the clip (Chromium 156).
   const hasBlur = seen.top > view.top || seen.bottom < view.bottom;
   const isWhole = page.zoom === 1 && (hasBlur || !isWholeNumber(view.left * density) || !isWholeNumber(view.top * density));
   const { left, top, right, bottom } = isWhole ? view : place;

@@ -279,7 +279,7 @@ export async function takeView(order: PictureOrder, encoding: Encoding, mostPixe
   const { page, options } = order;
   const { view } = options;
   const density = view.deviceScaleFactor;
-  // Otherwise Chromium changes the density for each capture and back, which computes the style of all elements twice.
+  // Otherwise Chromium changes the density for each capture and back, which computes all styles twice (bytedance/UI-TARS-desktop#551).
   await setDensity(page, view, { scale: density });
   if (view.width * view.height * density ** 2 > mostPixels) {
     const measured = await measurePage(page);

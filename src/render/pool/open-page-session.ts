@@ -61,7 +61,7 @@ export async function openPageSession(host: PageHost, emulation: Emulation, capt
     const { cdp: taken, installClocks, ...targets } = await chromium.takeOver(await context.newCDPSession(page));
     const frames = drawsOnDemand ? new FrameSource(taken, () => lose(new SharedLoss('a frame of the page did not end'))) : null;
     const cdp = frames?.session ?? taken;
-    // Playwright does not report a crash that precedes the end of `newPage`.
+    // Playwright 1.65 does not report a crash that precedes the end of `newPage`.
     cdp.on('Inspector.targetCrashed', () => lose(new Error('the renderer crashed')));
     const world = new World(cdp, frames === null ? null : WANT_FRAMES);
     const clockEvent = host.clock ? randomUUID() : null;
