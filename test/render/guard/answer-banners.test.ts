@@ -119,9 +119,16 @@ describe('the words of a banner', () => {
     ['Croatian', 'Ova stranica koristi kolačiće', 'Prihvaćam', 'Odbijam'],
     ['Bulgarian', 'Този сайт използва бисквитки', 'Приемам', 'Отказвам'],
     ['Thai', 'เว็บไซต์นี้ใช้คุกกี้', 'ยอมรับ', 'ปฏิเสธ'],
+    [
+      'English without the word cookie',
+      'We collect and process your personal information for the following purposes:',
+      'Accept',
+      'Decline',
+    ],
+    ['Finnish without the word cookie', 'Keräämme ja käsittelemme henkilötietoja seuraaviin tarkoituksiin:', 'Hyväksy', 'Hylkää'],
     ['Japanese', '当サイトはクッキーを使用します。', '同意する', 'すべて拒否'],
   ])('are recognised in %s', (_language, text, acceptance, refusal) => {
-    expect([asksForConsent(text, [acceptance]), refuses(acceptance), refuses(refusal)]).toEqual([true, false, true]);
+    expect([asksForConsent(text, [acceptance, refusal]), refuses(acceptance), refuses(refusal)]).toEqual([true, false, true]);
   });
 });
 
@@ -166,6 +173,12 @@ describe.concurrent('unknown banners', () => {
     expect(await page.page.evaluate((of) => document.getElementById(of)?.style.display, id)).toBe('none');
   });
 
+  it('are declined when they speak of services, but have the name of a banner', async () => {
+    const modal = `<div class="b cookie-modal" style="${FIXED}"><h1>Services we would like to use</h1><button onclick="${gone}">I decline</button><button>Accept selected</button></div>`;
+    await using page = await answered(`<body>${ARTICLE}${modal}</body>`);
+    expect(page.clicks).toEqual(['I decline']);
+  });
+
   it('are declined in the flow of the page when their name identifies them', async () => {
     const notice = `<div class="b cookie-notice"><p>We use cookies.</p><button onclick="${gone}">Reject</button><button>Accept</button></div>`;
     await using page = await answered(`<body>${notice}${ARTICLE}</body>`);
@@ -182,6 +195,40 @@ describe.concurrent('banners that appear after the last inspection', () => {
     await page.page.evaluate((added) => document.body.insertAdjacentHTML('beforeend', added), `<div>${box(content)}</div>`);
     await page.session.world.call('freeze.freezePage', { motion: true, beyondView: false });
     expect(await page.page.isVisible('.b')).toBe(isLeft);
+    expect(page.clicks).toEqual([]);
+  });
+});
+
+describe.concurrent('small controls at the edges of the view', () => {
+  const at = (place: string) => `position:fixed;${place}`;
+  const ROUND = 'width:48px;height:48px;border-radius:24px';
+  const LATER = `<div style="display:none"><p>This site uses cookies.</p></div>`;
+  it.each([
+    [
+      'are hidden if they open a banner again',
+      `<div class="tab" style="${at('left:48px;bottom:-20px')};cursor:pointer;padding:4px 12px">Cookie Policy</div>
+       <div class="tab cookie-icon" style="${at('left:24px;bottom:24px')};${ROUND}"><button><img alt=""></button></div>
+       <button class="tab" aria-label="Open privacy settings" style="${at('right:16px;bottom:16px')};${ROUND}"></button>
+       <div>${LATER}<div class="tab" style="${at('right:0;top:200px')}"><button>Manage services</button></div></div>`,
+      false,
+    ],
+    [
+      'are left alone if they do something else',
+      `<div class="tab" style="${at('left:0;top:0')}">Cookies: 12</div>
+       <button class="tab" style="${at('left:0;bottom:0')}">Add cookies to the basket</button>
+       <div class="tab" style="${at('right:0;bottom:0')}"><a href="/imprint">Imprint</a> <a href="/cookies">Cookie policy</a></div>
+       <button class="tab" aria-label="Back to top" style="${at('right:16px;bottom:80px')};${ROUND}"></button>
+       <div class="tab" style="position:sticky;top:0;width:200px"><a href="#cookies">Cookies</a></div>
+       <div>${LATER}<p>An app.</p><button class="tab" style="${at('right:0;top:200px')}">Help</button></div>`,
+      true,
+    ],
+  ])('%s', async (_, body, areLeft) => {
+    await using page = await answered(`<body style="margin:0">${body}${ARTICLE}</body>`);
+    await page.session.world.call('freeze.freezePage', { motion: true, beyondView: false });
+    const shown = await page.page.evaluate(() =>
+      [...document.querySelectorAll('.tab')].map((tab) => getComputedStyle(tab).display !== 'none'),
+    );
+    expect(shown).toEqual(shown.map(() => areLeft));
     expect(page.clicks).toEqual([]);
   });
 });
@@ -252,6 +299,7 @@ describe.concurrent('pages that only mention cookies', () => {
       'a fixed header of links, one of them about cookies': `${header('<a href="/cookies">Cookies</a> <a href="/settings">Settings</a>')}${ARTICLE}`,
       'a picture box named for cookies': `<div class="cookie-box" style="height:200px;background:#c96">&nbsp;</div><div class="cookie-info" style="height:200px;background:#963"></div>${ARTICLE}`,
       "a patient's consent form": `<h1>Consent</h1><form class="consent-form" onsubmit="return false"><p>I consent to the processing of my medical data.</p><button>I agree</button><button id="x">Decline</button></form>${ARTICLE}`,
+      'a dialog that asks for something else': `${ARTICLE}<div role="dialog" style="${FIXED}"><p>Anna would like to share her calendar with you.</p><button>Accept</button><button id="x">Decline</button></div>`,
       'a footer with a cookie settings link': `${ARTICLE}<footer><a href="/privacy">Privacy</a> <a href="/cookies">Cookie settings</a></footer>`,
     }),
   )('are left alone: %s', async (_, body) => {

@@ -1,7 +1,7 @@
 import { adopt, all, keepAdopted, sheetOf } from '../dom.js';
 import { cachedNames } from '../dom-cache.js';
 import { hide, hideBackdrops } from './dismiss.js';
-import { boxesByName, boxesOnTop, documentAsBanner, findBanners, hasFrameOnTop, isPageItself, isShown } from './overlays.js';
+import { bannerTabs, boxesByName, boxesOnTop, documentAsBanner, findBanners, hasFrameOnTop, isPageItself, isShown } from './overlays.js';
 
 export interface BannerInspection {
   ids: string[];
@@ -58,11 +58,13 @@ export function isBanner(): boolean {
   return documentAsBanner() !== null;
 }
 
-/** Hides banners that have appeared on top of the page since the last inspection. */
+/** Hides banners that have appeared on top of the page since the last inspection, and the controls that open banners again. */
 export function hideLateBanners(): void {
-  const banners = areBannersBlocked ? findBanners(boxesOnTop()) : [];
+  if (!areBannersBlocked) return;
+  const banners = findBanners(boxesOnTop());
   for (const { element } of banners) hide(element);
   if (banners.length > 0) hideBackdrops();
+  for (const tab of bannerTabs()) hide(tab);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { hasContent } from '../blank.js';
 import { areaInView, documentProperty, flatTreeParent, hasVisibleStyle, isPage, matches, trees } from '../dom.js';
 import { cachedNames, queryTrees } from '../dom-cache.js';
-import { ABOUT_COOKIES, asksForConsent, CONSENT_FRAME, refuses, talksOfConsent } from './words.js';
+import { ABOUT_COOKIES, asksForConsent, CONSENT_FRAME, opensBanner, refuses, talksOfConsent } from './words.js';
 
 /** Finds consent banners by their appearance and text. Runs in the page's isolated world. */
 
@@ -63,18 +63,68 @@ function isSeen(element: Element): boolean {
 
 /** The fixed or sticky boxes and dialogs that are topmost at points across the view. */
 export function boxesOnTop(): HTMLElement[] {
+  return boxesAt(GRID_Y.flatMap((y) => GRID_X.map((x): Point => [innerWidth * x, innerHeight * y])));
+}
+
+type Point = [x: number, y: number];
+
+function boxesAt(points: Point[]): HTMLElement[] {
   const boxes = new Set<HTMLElement>();
   const seen = new Set<Element>();
-  for (const y of GRID_Y) {
-    for (const x of GRID_X) {
-      const top = deepestAt(innerWidth * x, innerHeight * y);
-      if (top === null || seen.has(top)) continue;
-      seen.add(top);
-      const box = top instanceof HTMLElement && hasClosedShadowBanner(top) ? top : overlayAncestor(top);
-      if (box !== null) boxes.add(box);
-    }
+  for (const [x, y] of points) {
+    const top = deepestAt(x, y);
+    if (top === null || seen.has(top)) continue;
+    seen.add(top);
+    const box = top instanceof HTMLElement && hasClosedShadowBanner(top) ? top : overlayAncestor(top);
+    if (box !== null) boxes.add(box);
   }
   return [...boxes];
+}
+
+const EDGE_STEP_PX = 40;
+const EDGE_STEPS_MAX = 60;
+/** Tabs are at the edge of the view, of which some show only a few pixels; round buttons are a little away from it. */
+const EDGE_DISTANCES_PX = [3, 45];
+const TAB_MAX_PX = { width: 320, height: 130 };
+const TAB_TEXT_MAX = 60;
+const ROOT_TEXT_MAX = 20_000;
+
+/** Small controls at the edges of the view that open a banner again. */
+export function bannerTabs(): HTMLElement[] {
+  const along = (size: number) =>
+    Array.from({ length: Math.min(Math.ceil(size / EDGE_STEP_PX), EDGE_STEPS_MAX) }, (_, n) => (n + 0.5) * EDGE_STEP_PX);
+  const points = EDGE_DISTANCES_PX.flatMap((far) => [
+    ...along(innerWidth).flatMap((x): Point[] => [
+      [x, far],
+      [x, innerHeight - far],
+    ]),
+    ...along(innerHeight).flatMap((y): Point[] => [
+      [far, y],
+      [innerWidth - far, y],
+    ]),
+  ]);
+  return boxesAt(points).filter(isBannerTab);
+}
+
+function isBannerTab(box: HTMLElement): boolean {
+  const { width, height } = box.getBoundingClientRect();
+  if (width > TAB_MAX_PX.width || height > TAB_MAX_PX.height || getComputedStyle(box).position !== 'fixed') return false;
+  const controls = deepControls(box);
+  if (controls.length > 2 || controls.some(leadsAway)) return false;
+  const isControl = controls.length > 0 || matches(box, CONTROLS) || getComputedStyle(box).cursor === 'pointer';
+  const labelled = [box, ...controls];
+  const icons = labelled.filter((element) => deepText(element) === '');
+  const words = [deepText(box), ...icons.map(labelOf)].join(' ');
+  const names = labelled.map((element) => `${element.id} ${element.getAttribute('class') ?? ''}`).join(' ');
+  return isControl && words.length <= TAB_TEXT_MAX && (opensBanner(words) || NAMES.test(names) || isPartOfBanner(box));
+}
+
+/** Whether the box is in an element that has only fixed parts, such as a hidden banner. */
+function isPartOfBanner(box: HTMLElement): boolean {
+  let root: Element = box;
+  for (let at = flatTreeParent(box); at !== null && !isPage(at); at = flatTreeParent(at)) root = at;
+  if (!(root instanceof HTMLElement) || root === box || root.getBoundingClientRect().height >= 2) return false;
+  return deepText(root).length <= TAB_TEXT_MAX * 2 && opensBanner((root.textContent ?? '').slice(0, ROOT_TEXT_MAX));
 }
 
 function deepestAt(x: number, y: number): Element | null {
@@ -184,11 +234,12 @@ export function hasFrameOnTop(onTop: readonly HTMLElement[]): boolean {
 
 function readBanner(element: HTMLElement): Banner | null {
   const text = deepText(element);
-  if (text.length < 10 || text.length > BANNER_TEXT_MAX || !talksOfConsent(text)) return null;
+  const isNamed = NAMES.test(`${element.id} ${element.getAttribute('class') ?? ''}`);
+  if (text.length < 10 || text.length > BANNER_TEXT_MAX || !(isNamed || talksOfConsent(text))) return null;
   const controls = deepControls(element).map((control) => ({ control, label: labelOf(control), away: leadsAway(control) }));
   const labels = controls.map(({ label }) => label);
   const answers = controls.filter(({ label, away }) => !away || !SETTINGS_LABEL.test(label)).map(({ label }) => label);
-  if (!asksForConsent(ownWords(text, labels), answers)) return null;
+  if (!asksForConsent(ownWords(text, labels), answers, isNamed)) return null;
   // A bar with the site's own navigation is a header, whatever its links say.
   if (element.querySelector('nav, input[type="search"], [role="navigation"], [role="search"]') !== null) return null;
   if ([...element.querySelectorAll(TEXT_FIELDS)].some(isSeen)) return null;

@@ -8,6 +8,10 @@ export const ABOUT_COOKIES =
 const ABOUT_CONSENT =
   /consent|your privacy|privacy (choices|preference|settings)|einwilligung|zustimmung|datenschutz|consentement|vie privée|consentimiento|privacidad|consenso|toestemming|consentimento|privacidade|zgod[ayę]|prywatno|samtyck|samtykke|suostumus|souhlas|hozzájárul|consimț|συγκατάθεση|согласи|конфиденциальн|同意|개인정보|ความยินยอม|الخصوصية|פרטיות/i;
 
+/** Personal data and policies, which count only in a box that can be declined as well as accepted. */
+const ABOUT_DATA =
+  /personal (data|info)|privacy polic|information that we collect|persönlichen? (daten|info)|personenbezogen|informations? personnelle|données (à caractère )?personnel|politique de confidentialit|(datos|información) personal|política de privaci|(dati|informazioni) personali|informativa sulla privacy|persoonlijke (gegevens|informatie)|persoonsgegevens|(dados|informações) pessoais|dane osobowe|danych osobowych|personlig(a|e|t)? (data|info|uppgift|opplysning|oplysning)|personuppgift|personoplysning|personopplysning|henkilötie|osobní(ch)? údaj|osobné údaje|osobných údajov|személyes adat|dvs\. personale|date(le)? (cu caracter )?personal|informació personal|informacions personalas|isikuandme|персональн|προσωπικ[άώ]|kişisel veri|個人(情報|データ)|个人(信息|数据)|個人資料/iu;
+
 /** A site's statements about itself or its use of cookies. */
 const SITE_COOKIE_USE =
   /\bus(e|es|ing)( [\p{L}’',-]+){0,6} (cookies|technologies)|cookies (to|that|help|allow|are)\b|cookie (policy|notice|settings|preferences|consent|control)|(use|usage) of cookies|necessary|essential|\b(web)?sites?\b|web ?page|browser|browsing|analytics|third[- ]part|personali[sz]e|verwend|benutz|nutz(en|t)\b|seite\b|utilis|utiliz|usiamo|usamos|\busa\b|página|pagina|\bsito\b|sitio|gebruik|używa|stron|använd|bruger|bruker|käyt|sivust|použív|stránk|\bweb\b|haszn|oldal|folose|χρησιμοπ|ιστ[όο]|kullan|использ|використ|използ|сайт|sajt|koristi|uporablja|stranic|naudoj|svetain|izmanto|vietn|kasuta|veeb|使用|利用|サイト|网站|網站|사용|사이트|ใช้|เว็บ|sử dụng|menggunakan|situs|نستخدم|يستخدم|موقع|משתמש|אתר|उपयोग|वेबसाइट/iu;
@@ -23,7 +27,7 @@ const REFUSALS = [
   // English
   'reject( all| cookies| everything)*( cookies)?',
   'reject (optional|additional|non[- ]?essential|all non[- ]?essential|unnecessary|analytics|tracking)( cookies)?',
-  '(i )?decline( all| optional| cookies)*',
+  '(i )?decline( all| optional| cookies| apps| services)*',
   'deny( all| cookies)*',
   'refuse( all| cookies)*',
   '(i )?disagree',
@@ -130,17 +134,26 @@ export function refuses(label: string): boolean {
 }
 
 export function talksOfConsent(text: string): boolean {
-  return ABOUT_COOKIES.test(text) || ABOUT_CONSENT.test(text);
+  return ABOUT_COOKIES.test(text) || ABOUT_CONSENT.test(text) || ABOUT_DATA.test(text);
+}
+
+/** Whether a small control on its own opens a banner again; the name of a shop or of a game is none. */
+export function opensBanner(words: string): boolean {
+  return (ABOUT_COOKIES.test(words) || ABOUT_CONSENT.test(words)) && !FOR_SALE.test(words);
 }
 
 /**
  * Whether a box asks for consent, judged by its own words and its controls. Logins, offers and recipes mention consent and
  * cookies too.
  * @param labels of its controls
+ * @param isNamed whether it has the name of a banner
  */
-export function asksForConsent(words: string, labels: readonly string[]): boolean {
+export function asksForConsent(words: string, labels: readonly string[], isNamed = false): boolean {
   const short = labels.filter((label) => label.length <= LABEL_MAX);
-  const answers = short.some((label) => AGREES.test(label) || (REFUSAL.test(label) && !DECLINES_OFFER.test(label)));
+  const refuses = (label: string) => REFUSAL.test(label) && !DECLINES_OFFER.test(label);
+  const agrees = (label: string) => AGREES.test(label) && !refuses(label);
+  const answers = short.some((label) => agrees(label) || refuses(label));
+  if ((isNamed || ABOUT_DATA.test(words)) && !FOR_SALE.test(words) && short.some(agrees) && short.some(refuses)) return true;
   if (!ABOUT_COOKIES.test(words)) return ABOUT_CONSENT.test(words) && answers;
   const isAboutSite = SITE_COOKIE_USE.test(words) || ABOUT_CONSENT.test(words);
   if (FOR_SALE.test(words)) return isAboutSite && answers;
