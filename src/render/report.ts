@@ -16,7 +16,7 @@ const FILE_MAX_CHARS = 100;
 const HOSTS_NAMED_MAX = 3;
 const CHANGES_MAX_MS = 1_000;
 const LISTED_MAX = 50;
-const NO_SIGN = { sign: null, installs: false };
+const NO_SIGN = { sign: null, endsByTimer: false, installs: false };
 const NO_CHANGES: PageChanges = { hidden: [], expanded: [], pinned: [], scrollUnlocked: false };
 
 export type BlockedAndBanner = Pick<CaptureChanges, 'blocked' | 'banner'>;

@@ -26,10 +26,13 @@ export function inspect() {
   return { seen: shellSign(textsInView()), unfinished: unfinishedSign(), text };
 }
 
+const FEW_CHARS = 'almost no visible text';
+
 /**
  * Describes the sign by which the page shows that it waits or computes, for a message; null if it shows its content. Less certain than
  * `inspect`.
- * @returns also whether it installs a service worker, which may take the page over
+ * @returns also whether a timer may end the wait, which those of a short page seldom do, and whether the page installs a service
+ * worker, which may take it over
  */
 export async function waitingSign() {
   const texts = textsInView();
@@ -37,7 +40,8 @@ export async function waitingSign() {
   const line = chars < 200 && share(PICTURES) < 0.2 ? texts.find(({ text }) => text.length <= 80 && WAITING.test(text)) : undefined;
   const sign = line === undefined ? (shellSign(texts) ?? emptyMain(chars)) : `"${line.text.slice(0, 60)}"`;
   const worker = sign === null || !isSecureContext ? undefined : await navigator.serviceWorker?.getRegistration().catch(() => undefined);
-  return { sign, installs: (worker?.installing ?? null) !== null || worker?.active?.state === 'activating' };
+  const endsByTimer = sign !== null && (sign !== FEW_CHARS || chars === 0);
+  return { sign, endsByTimer, installs: (worker?.installing ?? null) !== null || worker?.active?.state === 'activating' };
 }
 
 function emptyMain(chars: number): string | null {
@@ -58,7 +62,7 @@ function shellSign(texts: Words[]): string | null {
   if (chars < 200 && pictures < 0.2 && spins()) return 'a spinner in place of content';
   const cover = coverOnTop();
   if (cover !== null && isBare(cover) && hidesContent(cover, texts)) return 'an opaque cover over the view';
-  if (chars < 16 && pictures < 0.05 && runsScript()) return 'almost no visible text';
+  if (chars < 16 && pictures < 0.05 && runsScript()) return FEW_CHARS;
   return null;
 }
 

@@ -345,8 +345,9 @@ async function waitUntilIdle(page: OpenPage, ms: number, endsAt: number): Promis
     }
     const isAtRest = network.realTimeReason() !== null || network.isIdle(LONG_POLL_AFTER_MS);
     if (last !== null && main.current === shown && !main.navigating && isAtRest) {
-      const mayEnd = nextMs !== null && nextMs <= IDLE_MAX_MS - ms - waitedMs;
-      if (waiting === null || waiting.sign === null || !(mayEnd || (await goesOn(page, waiting.installs)))) return true;
+      if (waiting === null || waiting.sign === null) return true;
+      const mayEnd = waiting.endsByTimer && nextMs !== null && nextMs <= IDLE_MAX_MS - ms - waitedMs;
+      if (!(mayEnd || (await goesOn(page, waiting.installs)))) return true;
       waitedMs += ADVANCE_AGAIN_MS;
     }
     if (last === null) await main.until(() => main.current !== shown);

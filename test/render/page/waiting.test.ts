@@ -118,6 +118,11 @@ describe.concurrent('wait_for_idle', () => {
     ['a shared worker that has loaded', scripted("new SharedWorker('/worker.js')"), { wait_until: 'networkidle' }],
     ['a background below the view', scripted(added('top:2000px;background:url(/hang?background)')), {}],
     ['functions that the page has replaced', site.url('/prototypes'), { fail_if_content_missing: ['Enough words'] }],
+    [
+      'a timer of a short page that shows its content',
+      scripted(`setTimeout(() => { it.textContent = 'Our newsletter' }, 3500)`, '<p id="it">Hello</p>'),
+      { fail_if_content_missing: ['Hello'] },
+    ],
     ['names that the page has replaced', site.url('/clobbered'), { fail_if_content_missing: ['ordinary page'] }],
   ])('does not wait for %s', async (_what, url, wish) => {
     expect(await settledMs(url, wish)).toBeLessThan(HOLD_MS);
