@@ -183,6 +183,7 @@ const stages = new Map<Element, number>();
 
 /** Notes what is missing at the top of a page, before it is laid out for its picture or for paper. */
 export function keepMissing(): void {
+  look();
   missing = missingParts();
   stages.clear();
   for (const { stage, bottom } of missing) if (stage !== null) stages.set(stage, Math.max(bottom, stages.get(stage) ?? 0));
@@ -343,6 +344,7 @@ function missingParts(): MissingPart[] {
       // An element that is also pinned at the top may be a window that opens while the page is scrolled.
       if (stage !== null && (!stage.isConnected || getComputedStyle(stage).position === 'fixed')) continue;
       if (!isBest || isStillSeen(sight, now.get(element) ?? null)) continue;
+      if (stage === null && takesTurns(element, sight, one)) continue;
       const { top, bottom } = sight;
       // Where a stage is at the top of the page, it is captured as it is there.
       const from = Math.floor(stage === null ? top : Math.max(top, onPage(stage.getBoundingClientRect()).bottom));
@@ -363,6 +365,19 @@ function missingParts(): MissingPart[] {
       parts.set(key, part);
     }
   return [...parts.values()].filter((part) => part.bottom > part.top);
+}
+
+/** Whether the place of a part has shown something else in its stead, as that of a carousel does, while all of it was in view. */
+function takesTurns(element: Element, sight: Sight, seenIn: Look): boolean {
+  const showsPlace = ({ top, bottom }: Look) => sight.top >= top && sight.bottom <= bottom;
+  if (!showsPlace(seenIn)) return false;
+  return looks.some((other) => {
+    if (!showsPlace(other) || other.sights.has(element)) return false;
+    const there = [...other.sights].filter(([, box]) => areaOf(common(box, sight)) >= LEFT_MIN * areaOf(sight));
+    // A list may make its rows anew for each view.
+    if (there.some(([, box]) => placeOf(box) === placeOf(sight))) return false;
+    return there.some(([one]) => !seenIn.sights.has(one));
+  });
 }
 
 function placeOf(sight: Sight): string {

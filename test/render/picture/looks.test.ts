@@ -44,6 +44,20 @@ it.each([
   expect(lacksContent).toBe(false);
 });
 
+it('a carousel that turns by itself shows one quote as a whole, and lacks nothing', async () => {
+  const colours = ['255,0,0', '0,0,255', '0,128,0'];
+  const quote = (rgb: string, at: number) =>
+    `<p style="position:absolute;inset:${60 + at * 40}px 50px 20px;margin:0;background:rgb(${rgb})">Quote</p>`;
+  const html = `<!doctype html><style>body{margin:0;height:1600px}#all{position:absolute;top:300px;left:50px;width:500px;height:300px;background:#eee}</style><div id=all>${colours.map(quote).join('')}</div>
+    <script>let turns = 0; const turn = () => { for (const [at, one] of [...all.children].entries()) one.hidden = at !== turns % 3; turns++ }; turn(); addEventListener('scroll', turn)</script>`;
+  const view = { viewport: { width: 600, height: 600, deviceScaleFactor: 1 } };
+  const { content, diagnostics, lacksContent } = await take(browser, html, { ...view, full_page: true });
+  const blots = await Promise.all(colours.map((rgb) => blotOf(content, rgb.split(',').map(Number) as [number, number, number])));
+  const [shown, ...others] = blots.filter(({ pixels }) => pixels > 0);
+  expect({ bottom: (shown?.top ?? 0) + (shown?.height ?? 0), others }).toEqual({ bottom: 580, others: [] });
+  expect({ lacksContent, truncated: diagnostics.truncated }).toEqual({ lacksContent: false, truncated: false });
+});
+
 it('blocks are captured where each of them was seen best, whatever shows and hides it', async () => {
   const kinds = ['half', 'whole', 'middle', 'blurred', 'aside', 'slow', 'drawn', 'shadow'];
   const html = `<!doctype html><style>body{margin:0;overflow-x:hidden}section{padding:110px 0;background:#eee}.r{height:640px;width:500px;margin:auto;background:red}
