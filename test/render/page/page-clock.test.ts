@@ -36,7 +36,7 @@ const ENDING: Record<string, string> = {
   'animations one after the other': `(async () => { for (let i = 0; i < 4; i++) await out.animate([{ opacity: 0.5 }, { opacity: 1 }], 300).finished; out.textContent = 'all done' })()`,
   'the end of a transition': `out.style.transition = 'margin 400ms'; setTimeout(() => { out.style.margin = '9px' }, 200); out.ontransitionend = () => setTimeout(() => { out.textContent = 'all done' }, 300)`,
   'a task of the scheduler': `scheduler.postTask(() => { out.textContent = 'all done' }, { delay: 900 })`,
-  'idle callbacks, one after the other': `let n = 0; requestIdleCallback(function f(deadline) { if (!(deadline.timeRemaining() > 0) || deadline.didTimeout) return; if (++n < 300) requestIdleCallback(f); else out.textContent = 'all done' })`,
+  'idle callbacks, one after the other': `let n = 0; requestIdleCallback(function f(deadline) { if (deadline.didTimeout) return; if (deadline.timeRemaining() > 0) n++; if (n < 300) requestIdleCallback(f); else out.textContent = 'all done' })`,
   'code as text': `setTimeout("document.getElementById('code as text').textContent = 'all done'", 900)`,
 };
 
