@@ -1,5 +1,5 @@
 import { pageColumns, pageStart } from './boxes.js';
-import { eachElement, pageScroller, viewHeight } from './dom.js';
+import { adopt, eachElement, pageScroller, viewHeight } from './dom.js';
 import { queryTrees } from './dom-cache.js';
 import { allMotion, finishMotion, isEndless, isProgress, isRunning, passFrames, tasksEnd } from './frames.js';
 import { look } from './looks.js';
@@ -46,6 +46,23 @@ export function measure(): PageExtent {
     top: pageStart().top,
     ...pageColumns(),
   };
+}
+
+/** The first elements, among which a page that uses `content-visibility` has one that does. */
+const FIRST_ELEMENTS = 3_000;
+const ALL_LAID_OUT = '*{content-visibility:visible!important}';
+
+/** The height of the document in CSS px, with the real height of content that is laid out only in view, not the one that the page estimates. */
+export function wholeHeight(): number {
+  let isEstimated = false;
+  eachElement(FIRST_ELEMENTS, (element) => {
+    isEstimated ||= getComputedStyle(element).contentVisibility === 'auto';
+  });
+  if (!isEstimated) return pageScroller().scrollHeight;
+  const sheet = adopt(ALL_LAID_OUT);
+  const { scrollHeight } = pageScroller();
+  sheet.replaceSync('');
+  return scrollHeight;
 }
 
 /** Looks at the view, scrolls, and waits for a frame, so that the page notices. */

@@ -63,7 +63,7 @@ export async function scrollThrough(timed: TimedPage, options: CaptureOptions, h
   const expanding = { wide: options.fullWidth, tellsSize: timed.tellsSize };
   const cut = await first.call('scrollers.expandAll', expanding);
   const lacksContent = await expandFrames(timed, page, expanding);
-  const start = await first.call('scroll.measure');
+  const start = { ...(await first.call('scroll.measure')), wholeHeight: await first.call('scroll.wholeHeight') };
   const isStill = options.fullPageScrollDelay === null && (await page.call('scroll.isStill'));
   const { steps, seen, isLate } = isStill
     ? { steps: 0, seen: start.pageHeight, isLate: false }
@@ -132,7 +132,7 @@ export async function waitForReaction(
 
 interface ScrollPlan extends Pick<ScrollOptions, 'deadline'> {
   options: CaptureOptions;
-  start: PageExtent;
+  start: PageExtent & { wholeHeight: number };
 }
 
 /**
@@ -145,7 +145,7 @@ async function scrollDown(timed: TimedPage, page: BoundedPage, { options, start,
   let since = performance.now();
   let steps = 0;
   let stuck = 0;
-  for (let at = start; ; ) {
+  for (let at: PageExtent = start; ; ) {
     if (options.fullWidth) steps += await scrollAcross(timed, page, deadline);
     const { scrollY, pageHeight, viewHeight } = at;
     const seen = Math.abs(scrollY) + viewHeight;
@@ -193,7 +193,7 @@ async function scrollAcross(timed: TimedPage, page: BoundedPage, deadline: numbe
 
 /** The maximum height to capture, in CSS px, of a page of this height. */
 function heightLimit(pageHeight: number, { start, options }: Omit<ScrollPlan, 'deadline'>): number {
-  const endless = pageHeight > FULL_PAGE_MAX_HEIGHT_PX && pageHeight > ENDLESS_GROWTH * start.pageHeight;
+  const endless = pageHeight > FULL_PAGE_MAX_HEIGHT_PX && pageHeight > ENDLESS_GROWTH * start.wholeHeight;
   const most = endless ? FULL_PAGE_MAX_HEIGHT_PX : WHOLE_PAGE_MAX_HEIGHT_PX;
   return Math.min(most, options.maxHeight ?? most);
 }

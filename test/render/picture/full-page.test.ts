@@ -151,6 +151,17 @@ describe.concurrent('scrolling through', () => {
     expect(picture.diagnostics.scrollHeight).toBeGreaterThan(30_000);
   });
 
+  it('is whole where the browser had estimated the height of what it lays out only in view', async () => {
+    const section = '<section><div style="height:400px"></div></section>';
+    const html = `${style('section{content-visibility:auto;contain-intrinsic-size:auto 20px}')}${section.repeat(90)}<script>addEventListener('scroll', () => {})</script>`;
+    const picture = await take(browser, html, {
+      full_page: true,
+      full_page_scroll_by: 2_000,
+      ...density(1, { width: 320, height: 2_000 }),
+    });
+    expect(picture).toMatchObject({ height: 36_000, diagnostics: { stoppedReason: 'end_of_page', truncated: false } });
+  });
+
   it('stops where the format ends at any density, and reports it', async () => {
     const wish = { full_page: true, format: 'webp', full_page_scroll_by: 2_000, ...density(1) };
     const picture = await take(browser, rowsPage(60_000), wish);
