@@ -7,7 +7,7 @@ import type { ForeignPlace } from '../in-page/deep-selector.js';
 import type { PageExtent } from '../in-page/scroll.js';
 import type { TimedPage } from '../page/page-clock.js';
 import { boundedPage, type PageSession } from '../page-session.js';
-import { END_WAIT_MS, type ScrollOptions, SHOWN_MS, waitForReaction } from './full-page.js';
+import { arrangeParts, END_WAIT_MS, type ScrollOptions, SHOWN_MS, waitForReaction } from './full-page.js';
 import { fitRegion, measurePage, type Picture, type PictureOrder, takeRegion } from './region-picture.js';
 
 /** The in-page program cannot reach frames of another origin: playwright-core finds elements there, within this time. */
@@ -27,8 +27,8 @@ export async function takeElement(order: PictureOrder, selector: string, encodin
   };
   const region = await fitRegion(order, encoding.format, find, true);
   const { scrollY, viewHeight } = region.page;
-  await page.call('pin.place', { first: true, keep: 'none', down: Math.max(0, region.box.bottom - scrollY - viewHeight) });
-  return await takeRegion(order, region, { encoding, algorithm: 'element', stoppedReason: 'element', truncated: false });
+  const { apart } = await arrangeParts(order, region, { keep: 'none', down: Math.max(0, region.box.bottom - scrollY - viewHeight) });
+  return await takeRegion(order, region, { encoding, apart, algorithm: 'element', stoppedReason: 'element', truncated: false });
 }
 
 /**
@@ -54,15 +54,20 @@ export async function scrollToElement(timed: TimedPage, selector: string, how: S
     return await how.waitForIdle();
   }
   if (!('box' in sighting)) return;
-  const { top, bottom } = sighting.box;
+  const { bottom } = sighting.box;
   const { viewHeight, scrollY } = await page.call('scroll.measure');
-  if (scrollY === before.scrollY && timed.network.loading(since) === 0) return;
+  const isSeen = bottom <= scrollY + viewHeight + 1 || (await page.call('scroll.isStill'));
+  if (isSeen && scrollY === before.scrollY && timed.network.loading(since) === 0) return;
   await waitForReaction(timed, since);
-  for (let seen = Math.max(top, scrollY + viewHeight); seen < bottom && monotonicNow() < how.deadline; seen += viewHeight / 2) {
+  const step = async (to: number) => {
     const stepped = performance.now();
-    await page.call('scroll.step', { to: seen });
+    await page.call('scroll.step', { to });
     await waitForReaction(timed, stepped);
-  }
+  };
+  // Its parts may be shown only in the middle of the view.
+  for (let at = scrollY; !isSeen && at + viewHeight < bottom && monotonicNow() < how.deadline; at += viewHeight / 2)
+    await step(at + viewHeight / 2);
+  if (!isSeen) await step(scrollY);
   await how.waitForIdle();
 }
 

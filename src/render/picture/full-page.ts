@@ -218,7 +218,7 @@ export async function takeFullPage(order: PictureOrder, scroll: ScrollReport, en
  * @param format the one whose limits apply
  */
 export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport, format: ImageFormat) {
-  const { page, debug } = order;
+  const { page } = order;
   const { fullWidth, maxHeight, fullPageAlgorithm: algorithm } = order.options;
   const bySections = algorithm === 'by_sections';
   await page.call('scrollers.expandAgain');
@@ -232,10 +232,7 @@ export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport,
   const { viewHeight, pageHeight } = region.page;
   const { top, bottom } = region.box;
   const how = bySections ? { keep: 'page' as const, down: Math.max(0, bottom - viewHeight) } : { keep: 'view' as const, down: 0 };
-  await page.call('looks.keepMissing');
-  await page.call('pin.place', { first: true, ...how });
-  debug?.note({ step: 'pinned', elements: await page.call('pin.roles') });
-  const { pageRanges, isAll } = await page.call('virtualised.missingRanges');
+  const { apart, isAll } = await arrangeParts(order, region, how);
   const hidesPart = (await page.call('transformedContent.hidesPart')) || (await page.call('scrollers.hidesContent'));
   const lacks = !isAll || hidesPart || scroll.lacksContent;
   const isShorter = bottom - top < pageHeight - 0.5;
@@ -246,20 +243,30 @@ export async function arrangeFullPage(order: PictureOrder, scroll: ScrollReport,
     algorithm,
     stoppedReason: byRequest ? 'max_height' : scroll.stoppedReason,
     truncated: isShorter || scroll.stoppedReason !== 'end_of_page' || lacks,
-    apart:
-      pageRanges.length === 0
-        ? undefined
-        : { ranges: pageRanges, showAt: (at: number) => showAt(order, how.keep, { pictureHeight: bottom, at }) },
+    apart,
     found: { lacksContent: lacks, ...sideCut(region) },
   };
 }
 
+type Keep = 'page' | 'view' | 'none';
+
+/**
+ * Moves the pinned elements of a page that was scrolled through, and finds what a part of it shows only at other scroll positions.
+ * @returns `isAll` is false if the page lacks more than that
+ */
+export async function arrangeParts(order: PictureOrder, { page: { scrollY: home }, box }: Region, how: { keep: Keep; down: number }) {
+  const { page, debug } = order;
+  await page.call('looks.keepMissing');
+  await page.call('pin.place', { first: true, ...how });
+  debug?.note({ step: 'pinned', elements: await page.call('pin.roles') });
+  const { pageRanges, isAll } = await page.call('virtualised.missingRanges');
+  const ranges = pageRanges.filter(({ top, bottom }) => bottom > box.top && top < box.bottom);
+  const show = (at: number) => showAt(order, how.keep, { pictureHeight: box.bottom, at });
+  return { apart: ranges.length === 0 ? undefined : { ranges, home, showAt: show }, isAll };
+}
+
 /** Lets the page show what it has at this scroll position, and stops it again. */
-async function showAt(
-  order: PictureOrder,
-  keep: 'page' | 'view',
-  { pictureHeight, at: top }: { pictureHeight: number; at: number },
-): Promise<void> {
+async function showAt(order: PictureOrder, keep: Keep, { pictureHeight, at: top }: { pictureHeight: number; at: number }): Promise<void> {
   const { page, session, options, debug } = order;
   await page.call('pin.release');
   await resumePage(session);
@@ -271,7 +278,7 @@ async function showAt(
   await page.call('frames.endMotion');
   await stopPage(session, options);
   const { scrollY, viewHeight } = await page.call('scroll.measure');
-  await page.call('pin.place', { first: scrollY < 0.5, keep, down: Math.max(0, pictureHeight - scrollY - viewHeight) });
+  await page.call('pin.place', { first: keep === 'none' || scrollY < 0.5, keep, down: Math.max(0, pictureHeight - scrollY - viewHeight) });
   debug?.note({ step: 'shown_apart', scrollY, elements: await page.call('pin.roles') });
 }
 

@@ -276,6 +276,8 @@ const ROUNDING = 1e-3;
 /** Vertical ranges of the page, in order, whose content exists only at their own scroll position, and how to scroll there. */
 export interface RangesApart {
   ranges: PageRange[];
+  /** The scroll position at which the rest is shown. */
+  home: number;
   showAt(at: number): Promise<void>;
 }
 
@@ -384,17 +386,17 @@ export async function takeRows(
     }
   };
   const onPixel = (edge: number) => Math.min(bottom, Math.round(edge * density) / density);
-  let isAtTop = true;
+  let isAtHome = true;
   for (const range of apart?.ranges ?? []) {
     const from = onPixel(range.top);
-    if (from > y + ROUNDING && !isAtTop) await apart?.showAt(0);
+    if (from > y + ROUNDING && !isAtHome) await apart?.showAt(apart.home);
     await takeTo(from);
     if (range.top >= bottom || !isTime()) break;
     await apart?.showAt(range.at);
-    isAtTop = false;
+    isAtHome = false;
     await takeTo(onPixel(range.bottom));
   }
-  await apart?.showAt(0);
+  await apart?.showAt(apart.home);
   await takeTo(bottom);
   return { count, whole: y >= bottom - ROUNDING };
 }

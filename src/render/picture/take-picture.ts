@@ -15,7 +15,7 @@ import type { TimedPage } from '../page/page-clock.js';
 import { boundedPage } from '../page-session.js';
 import { takeAnimation } from './animation.js';
 import { takeElement } from './element-picture.js';
-import { type ScrollReport, takeFullPage } from './full-page.js';
+import { arrangeParts, type ScrollReport, takeFullPage } from './full-page.js';
 import { isMasked } from './mask.js';
 import { takePagedPdf, takePdf } from './pdf-picture.js';
 import {
@@ -265,7 +265,7 @@ export async function takePicture(timed: TimedPage, options: CaptureOptions, { s
   // Areas that the page does not paint stay transparent.
   if (omitBackground) await page.send('Emulation.setDefaultBackgroundColorOverride', { color: { r: 0, g: 0, b: 0, a: 0 } });
   if (selector !== null) return takeElement(order, selector, encoding);
-  if (clip !== null) return takeClip(order, clip, encoding);
+  if (clip !== null) return takeClip(order, { clip, isScrolled: scroll !== null, encoding });
   if (scroll !== null && options.fullPage) return takeFullPage(order, scroll, encoding);
   // A mask is painted on raw pixels, which need much memory.
   return takeView(order, encoding, isMasked(order) ? BAND_PIXELS : SHOT_MAX_PIXELS);
@@ -312,7 +312,10 @@ export async function takeView(order: PictureOrder, encoding: Encoding, mostPixe
  * Captures a part of the page, anywhere in it. Areas outside the page are omitted.
  * @throws CaptureError `render_incomplete` when the page has no content there
  */
-async function takeClip(order: PictureOrder, clip: ClipOption, encoding: Encoding): Promise<Picture> {
+async function takeClip(
+  order: PictureOrder,
+  { clip, isScrolled, encoding }: { clip: ClipOption; isScrolled: boolean; encoding: Encoding },
+): Promise<Picture> {
   const { page } = order;
   const [right, bottom] = [clip.x + clip.width, clip.y + clip.height];
   await page.call('scrollers.expandAgain');
@@ -330,7 +333,8 @@ async function takeClip(order: PictureOrder, clip: ClipOption, encoding: Encodin
     return { page: measured, box };
   });
   const truncated = region.box.right < right - 0.5 || region.box.bottom < bottom - 0.5;
-  return await takeRegion(order, region, { encoding, algorithm: 'native', stoppedReason: 'viewport', truncated });
+  const apart = isScrolled ? (await arrangeParts(order, region, { keep: 'view', down: 0 })).apart : undefined;
+  return await takeRegion(order, region, { encoding, apart, algorithm: 'native', stoppedReason: 'viewport', truncated });
 }
 
 function outside(clip: ClipOption, page: { width: number; height: number }): CaptureError {

@@ -32,16 +32,18 @@ const whileInView = (options: string) =>
   `o=new IntersectionObserver(es=>es.forEach(e=>e.target.classList.toggle('in',e.isIntersecting)),${options});document.querySelectorAll('.r').forEach(e=>o.observe(e))`;
 
 it.each([
-  ['by sections', { full_page: true }],
-  ['native', { full_page: true, full_page_algorithm: 'native' }],
-])('blocks that hide again outside the view are in a full page %s', async (_how, wire) => {
+  ['a full page', 8, { full_page: true }],
+  ['a native full page', 8, { full_page: true, full_page_algorithm: 'native' }],
+  ['a clip', 5, { clip: { x: 0, y: 1_380, width: 1_280, height: 2_300 } }],
+  ['the picture of a high element', 8, { selector: 'body' }],
+])('blocks that hide again outside the view are in %s', async (_what, blocks, wire) => {
   const { content, diagnostics, lacksContent } = await take(browser, toggled(whileInView('{}')), {
     viewport: { width: 1_280, height: 720 },
     ...wire,
   });
-  expect((await redBlocks(content)).map((height) => Math.abs(height - 480) <= 2)).toEqual(Array(8).fill(true));
+  expect((await redBlocks(content)).map((height) => Math.abs(height - 480) <= 2)).toEqual(Array(blocks).fill(true));
   expect(diagnostics).toMatchObject({ truncated: false });
-  expect(lacksContent).toBe(false);
+  expect(lacksContent ?? false).toBe(false);
 });
 
 it('a carousel that turns by itself shows one quote as a whole, and lacks nothing', async () => {
