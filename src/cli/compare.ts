@@ -67,7 +67,7 @@ export function addCompareCommand(program: Command): void {
 /** Adds the flags that say when pictures are considered to differ. */
 export function addComparisonFlags(command: Command): Command {
   return command
-    .option('--threshold <0-1>', 'how different the colours of a pixel must be', readShare, 0.1)
+    .option('--threshold <0-1>', 'how different the colors of a pixel must be', readShare, 0.1)
     .option('--no-ignore-antialiasing', 'count pixels that differ only by antialiasing')
     .option('--fail-above <0-1>', 'share of changed pixels that is allowed', readShare, 0);
 }

@@ -97,8 +97,8 @@ export function addDoctorCommand(program: Command): void {
 }
 
 function describeFinding({ check, state, found, advice }: Finding): string {
-  const [colour, mark] = MARKS[state];
-  return `${styleText(colour, mark, { stream: process.stdout })}  ${check.padEnd(15)} ${found}${advice === '' ? '' : `\n                      → ${advice}`}`;
+  const [color, mark] = MARKS[state];
+  return `${styleText(color, mark, { stream: process.stdout })}  ${check.padEnd(15)} ${found}${advice === '' ? '' : `\n                      → ${advice}`}`;
 }
 
 const finding =

@@ -77,7 +77,7 @@ export function print(json: boolean | undefined, value: unknown, text: () => str
   process.stdout.write(`${json ? JSON.stringify(value) : text()}\n`);
 }
 
-/** Formats a text table without colours, since the kind of stream that it goes to is unknown. */
+/** Formats a text table without colors, since the kind of stream that it goes to is unknown. */
 export function table(head: string[], rows: string[][]): string {
   const drawn = new CliTable({ head, style: { head: [], border: [] } });
   drawn.push(...rows);

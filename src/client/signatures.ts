@@ -80,7 +80,7 @@ export interface WebhookRequest {
 }
 
 /**
- * Verifies the signature of a webhook request in constant time. Requests can be repeated within the tolerance: recognise them by
+ * Verifies the signature of a webhook request in constant time. Requests can be repeated within the tolerance: recognize them by
  * `delivery_id` and `delivery_generation`.
  * @returns the event
  * @throws StillframeError `invalid_signature`; `invalid_request` for an argument that does not allow verification

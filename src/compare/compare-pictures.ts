@@ -15,7 +15,7 @@ export const COMPARED_MAX_PIXELS = 50_000_000;
 const STRIP_ROWS = 256;
 /** Antialiasing of a pixel is judged by the two pixels around it. */
 const MARGIN_ROWS = 2;
-/** The colour in which the library marks a changed pixel, as it is read by `Uint32Array` on a little-endian machine. */
+/** The color in which the library marks a changed pixel, as it is read by `Uint32Array` on a little-endian machine. */
 const MARK = { rgb: [255, 0, 0] as [number, number, number], word: 0xff0000ff };
 /** The time for decoding one picture, which takes about a second on a fast machine. */
 const DECODE_SECONDS = 20;
@@ -81,7 +81,7 @@ async function decode(content: Buffer, head: PictureHead, side: 'before' | 'afte
   if (picture === null) throw damaged();
   const decoding = sharp(picture, { limitInputPixels: COMPARED_MAX_PIXELS }).timeout({ seconds: DECODE_SECONDS });
   try {
-    const { data, info } = await decoding.toColourspace('srgb').ensureAlpha().raw().toBuffer({ resolveWithObject: true });
+    const { data, info } = await decoding.toColorspace('srgb').ensureAlpha().raw().toBuffer({ resolveWithObject: true });
     if (info.width === width && info.height === height && data.length === width * height * 4) return { width, height, data };
   } catch (cause) {
     throw damaged(cause);

@@ -16,10 +16,10 @@ interface Differences {
   regions: readonly Box[];
 }
 
-type Colour = readonly [red: number, green: number, blue: number];
+type Color = readonly [red: number, green: number, blue: number];
 
-const CHANGED: Colour = [214, 0, 60];
-const OUTLINE: Colour = [0, 90, 220];
+const CHANGED: Color = [214, 0, 60];
+const OUTLINE: Color = [0, 90, 220];
 /** Background of areas that a picture does not have. */
 const EMPTY = 230;
 /** How much of the unchanged picture remains visible in an overlay. */
@@ -61,7 +61,7 @@ class Canvas {
     this.data = Buffer.alloc(this.width * this.height * 3, EMPTY);
   }
 
-  /** Draws a picture on white. @param visible 0 for white, 1 for its own colours */
+  /** Draws a picture on white. @param visible 0 for white, 1 for its own colors */
   picture({ width, height, data }: Pixels, left: number, visible: number): void {
     const step = this.#step;
     for (let row = 0; row < height; row += step) {
@@ -73,12 +73,12 @@ class Canvas {
     }
   }
 
-  /** Colours one pixel. */
-  mark(x: number, y: number, colour: Colour): void {
-    this.data.set(colour, this.#at(x, y));
+  /** Colors one pixel. */
+  mark(x: number, y: number, color: Color): void {
+    this.data.set(color, this.#at(x, y));
   }
 
-  fill(box: Box, [red, green, blue]: Colour): void {
+  fill(box: Box, [red, green, blue]: Color): void {
     const scaled = (px: number) => Math.floor(px / this.#step);
     const [left, right] = [Math.max(0, scaled(box.x)), Math.min(this.width, scaled(box.x + box.width - 1) + 1)];
     const [top, bottom] = [Math.max(0, scaled(box.y)), Math.min(this.height, scaled(box.y + box.height - 1) + 1)];

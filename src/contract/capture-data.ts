@@ -306,7 +306,7 @@ export function formatOf(nameOrFormat: string): string {
 
 /** Limits the length of a page's final URL, which a script can make megabytes long with one `history.replaceState`. */
 export function keepFinalUrl(finalUrl: string): Pick<CaptureData, 'finalUrl' | 'notes'> {
-  // Browsers serialise URLs as ASCII; anything else is cut between characters.
+  // Browsers serialize URLs as ASCII; anything else is cut between characters.
   const bytes = Buffer.from(finalUrl.slice(0, URL_MAX_BYTES + 1));
   if (bytes.length <= URL_MAX_BYTES) return { finalUrl };
   let end = URL_MAX_BYTES;

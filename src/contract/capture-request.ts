@@ -144,7 +144,7 @@ type PlainOptions = CamelNames<Omit<WireCaptureRequest, (typeof NO_OPTIONS)[numb
 
 /** The fields that have another form among the options. */
 interface ConvertedOptions {
-  /** Normalised, absolute. HTML_DOCUMENT_URL for files, and for `html` without a `base_url`. */
+  /** Normalized, absolute. HTML_DOCUMENT_URL for files, and for `html` without a `base_url`. */
   url: string;
   view: View;
   /** The format of `animate` if it is given, otherwise the request's. */
@@ -156,7 +156,7 @@ interface ConvertedOptions {
   pdf: PdfOption | null;
   padding: number;
   mask: string[];
-  /** An opaque CSS colour, in lower case. */
+  /** An opaque CSS color, in lower case. */
   maskColor: string;
   resize: ResizeOption | null;
   captures: PictureEntry[] | null;

@@ -102,8 +102,8 @@ function unsupported({ format, selector, clip, pdf, padding, full_page: fullPage
     ],
     ['resize', isPdf && others.resize !== undefined, notWithPdf],
     ['rotate', isPdf && others.rotate !== undefined, notWithPdf],
-    ['palette', hasPalette && !isAnimated && format !== 'png' && format !== 'bmp', 'needs format `png` or `bmp`, which keep its colours.'],
-    ['omit_background', hasPalette && others.omit_background === true, 'cannot be combined with `palette`, whose colours are opaque.'],
+    ['palette', hasPalette && !isAnimated && format !== 'png' && format !== 'bmp', 'needs format `png` or `bmp`, which keep its colors.'],
+    ['omit_background', hasPalette && others.omit_background === true, 'cannot be combined with `palette`, whose colors are opaque.'],
     ['format', isAnimated && format !== undefined, 'cannot be combined with `animate`: set `animate.format` to webp, gif or mp4.'],
     [
       'full_page',

@@ -19,7 +19,7 @@ export interface Box {
 export const DIFFERENCE_PICTURES = ['overlay', 'side_by_side', 'none'] as const;
 
 export interface ComparisonOptions {
-  /** Colour distance, 0 to 1, from which a pixel counts as changed. */
+  /** Color distance, 0 to 1, from which a pixel counts as changed. */
   threshold: number;
   ignoreAntialiasing: boolean;
   /** Areas that are not compared. */
@@ -67,7 +67,7 @@ export const comparisonThreshold = z
   .min(0)
   .max(1)
   .default(0.1)
-  .meta({ description: 'how different the colours of a pixel must be, from 0 (any difference) to 1', example: 0.1 });
+  .meta({ description: 'how different the colors of a pixel must be, from 0 (any difference) to 1', example: 0.1 });
 
 export const compareRequestSchema = z
   .strictObject({

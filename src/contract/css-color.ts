@@ -1,4 +1,4 @@
-/** Colours of CSS that are opaque, as `mask_color` accepts them. */
+/** Colors of CSS that are opaque, as `mask_color` accepts them. */
 
 const NAMES = new Set(
   (
@@ -19,7 +19,7 @@ const NAMES = new Set(
 const HEX = /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/;
 const RGB = /^rgb\( ?(\d{1,3}) ?, ?(\d{1,3}) ?, ?(\d{1,3}) ?\)$/;
 
-/** Returns whether a text is an opaque colour: `#rgb`, `#rrggbb`, `rgb(r, g, b)` or a name, in any case. */
+/** Returns whether a text is an opaque color: `#rgb`, `#rrggbb`, `rgb(r, g, b)` or a name, in any case. */
 export function isOpaqueColor(text: string): boolean {
   const color = text.toLowerCase();
   return (

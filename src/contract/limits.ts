@@ -124,7 +124,7 @@ export const OPTIONAL_STEP_MS = 3_000;
 export const BLOCK_REQUESTS_MAX_ITEMS = 100;
 export const BLOCK_PATTERN_MAX_CHARS = 2_048;
 export const CREDENTIAL_MAX_CHARS = 1_024;
-/** Colours of a `palette`: as many as one byte tells apart. */
+/** Colors of a `palette`: as many as one byte tells apart. */
 export const PALETTE_COLORS_MAX = 256;
 /** Largest number of pixels of a picture that is turned, has a palette or is a BMP: all of it is kept in memory, up to 9 bytes a pixel. */
 export const WHOLE_PICTURE_MAX_PIXELS = 25_000_000;

@@ -28,7 +28,7 @@ export const documentFactsSchema = z.object({
   description: text('its `meta` description', 'Teas from small gardens').optional(),
   canonical: url('address that the page calls its own', 'https://shop.example/tea').optional(),
   language: word('`lang` of the document', 'en-GB').optional(),
-  theme_color: word('colour for the browser around the page', '#0a7d4f').optional(),
+  theme_color: word('color for the browser around the page', '#0a7d4f').optional(),
   open_graph: properties(OPEN_GRAPH_NAME).meta({ description: 'Open Graph properties', example: { 'og:type': 'website' } }),
   twitter: properties(TWITTER_NAME).meta({ description: 'properties of the Twitter card', example: { 'twitter:card': 'summary' } }),
   icons: list(

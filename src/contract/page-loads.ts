@@ -26,7 +26,7 @@ export function asksForSeveral({ captures, viewports, colorSchemes }: Several): 
   return (captures ?? viewports ?? colorSchemes) !== null;
 }
 
-/** The loads of a request in their order: by viewport, then by colour scheme. Each has all of `captures`. */
+/** The loads of a request in their order: by viewport, then by color scheme. Each has all of `captures`. */
 export function pageLoadsOf(options: CaptureOptions): PageLoad[] {
   if (!asksForSeveral(options)) return [{ options, pictures: [{ name: null, options, all: null }] }];
   const { captures, viewports, colorSchemes } = options;

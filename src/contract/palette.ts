@@ -1,13 +1,13 @@
-/** The colours of screens that show few of them, such as e-paper (extensions.md, Pictures for small screens). */
+/** The colors of screens that show few of them, such as e-paper (extensions.md, Pictures for small screens). */
 import { z } from 'zod';
 import { limited } from './field-rules.js';
 import { PALETTE_COLORS_MAX } from './limits.js';
 
-/** The colours of 7-colour e-paper (ACeP), in the order of its controllers: black, white, green, blue, red, yellow, orange. */
+/** The colors of 7-color e-paper (ACeP), in the order of its controllers: black, white, green, blue, red, yellow, orange. */
 const SEVEN_COLORS = ['#000000', '#ffffff', '#00ff00', '#0000ff', '#ff0000', '#ffff00', '#ff8000'];
-/** Numbers of greys, which are evenly spread from black to white. */
+/** Numbers of grays, which are evenly spread from black to white. */
 const GREY_COUNTS = [2, 4, 16, 256];
-const COLORS_RULE = `must be 2, 4, 7, 16 or 256, or a list of 2 to ${PALETTE_COLORS_MAX} different colours such as #ff8000`;
+const COLORS_RULE = `must be 2, 4, 7, 16 or 256, or a list of 2 to ${PALETTE_COLORS_MAX} different colors such as #ff8000`;
 
 export const paletteSchema = z.strictObject({
   colors: z
@@ -21,17 +21,17 @@ export const paletteSchema = z.strictObject({
         z
           .array(
             limited(7)
-              .regex(/^#[0-9a-fA-F]{6}$/, 'must be a colour such as #ff8000')
+              .regex(/^#[0-9a-fA-F]{6}$/, 'must be a color such as #ff8000')
               .toLowerCase(),
           )
           .min(2)
           .max(PALETTE_COLORS_MAX)
-          .refine((colors) => new Set(colors).size === colors.length, 'must not repeat a colour'),
+          .refine((colors) => new Set(colors).size === colors.length, 'must not repeat a color'),
       ],
       { error: ({ input }) => (input === undefined ? 'is required' : COLORS_RULE) },
     )
     .meta({
-      description: `2, 4, 16 or 256 greys from black to white, the 7 colours of ACeP e-paper, or a list of 2 to ${PALETTE_COLORS_MAX} colours as #rrggbb`,
+      description: `2, 4, 16 or 256 grays from black to white, the 7 colors of ACeP e-paper, or a list of 2 to ${PALETTE_COLORS_MAX} colors as #rrggbb`,
       example: 2,
       cli: { long: '--palette' },
     }),
@@ -39,14 +39,14 @@ export const paletteSchema = z.strictObject({
     .enum(['floyd_steinberg', 'atkinson', 'none'])
     .default('floyd_steinberg')
     .meta({
-      description: 'how colours in between are imitated by dots; `none` takes the nearest colour, which suits text',
+      description: 'how colors in between are imitated by dots; `none` takes the nearest color, which suits text',
       cli: { long: '--dither' },
     }),
 });
 
 export type PaletteOption = z.output<typeof paletteSchema>;
 
-/** The colours as red, green and blue, 0–255, in the order of the palette. */
+/** The colors as red, green and blue, 0–255, in the order of the palette. */
 export function paletteColors({ colors }: PaletteOption): number[][] {
   if (typeof colors === 'number' && GREY_COUNTS.includes(colors)) {
     return Array.from({ length: colors }, (_, index) => Array<number>(3).fill(Math.round((index * 255) / (colors - 1))));

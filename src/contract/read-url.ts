@@ -44,7 +44,7 @@ export function webhookUrlProblem(text: string, allowedOrigins: readonly string[
 }
 
 /**
- * Validates and normalises capture targets (interface.md, CaptureRequest.url; decisions.md, Capture semantics). Checks the
+ * Validates and normalizes capture targets (interface.md, CaptureRequest.url; decisions.md, Capture semantics). Checks the
  * syntax only; egress/ decides whether an address may be reached.
  */
 

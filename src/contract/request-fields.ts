@@ -130,7 +130,7 @@ const viewportMembers = () => ({
     .max(limits.DEVICE_SCALE_FACTOR.max)
     .default(limits.DEVICE_SCALE_FACTOR.default)
     .meta({ description: 'output pixels per CSS px' }),
-  isMobile: z.boolean().default(false).meta({ description: 'emulate a mobile browser: the viewport meta tag is honoured' }),
+  isMobile: z.boolean().default(false).meta({ description: 'emulate a mobile browser: the viewport meta tag is honored' }),
   hasTouch: z.boolean().default(false).meta({ description: 'emulate a touch screen' }),
 });
 const rotate = () => z.union([z.literal(90), z.literal(180), z.literal(270)], { error: 'must be 90, 180 or 270' });
@@ -579,11 +579,11 @@ export const requestFields = {
       ...EXTENSION,
     }),
   mask_color: limited(limits.MASK_COLOR_MAX_CHARS)
-    .refine(isOpaqueColor, 'must be an opaque CSS colour: #rgb, #rrggbb, rgb(r, g, b), or a name such as black')
+    .refine(isOpaqueColor, 'must be an opaque CSS color: #rgb, #rrggbb, rgb(r, g, b), or a name such as black')
     .optional()
     .meta({
       group: 'What to capture',
-      description: `colour of the boxes of \`mask\`, as #rrggbb, rgb(r, g, b) or a CSS name; by default ${MASK_COLOR_DEFAULT}`,
+      description: `color of the boxes of \`mask\`, as #rrggbb, rgb(r, g, b) or a CSS name; by default ${MASK_COLOR_DEFAULT}`,
       example: 'black',
       ...EXTENSION,
     }),
@@ -622,7 +622,7 @@ export const requestFields = {
     .meta({ group: 'Output', description: 'turn the finished picture clockwise, in degrees', example: 90, ...EXTENSION }),
   palette: paletteSchema.optional().meta({
     group: 'Output',
-    description: 'reduce the finished picture to these colours, for e-paper and other small screens; png and bmp only',
+    description: 'reduce the finished picture to these colors, for e-paper and other small screens; png and bmp only',
     example: { colors: 2 },
     cli: 'members',
     ...EXTENSION,
@@ -810,7 +810,7 @@ export const requestFields = {
     .optional()
     .meta({
       group: 'Several pictures',
-      description: 'colour schemes in which the page is loaded and captured one after another, instead of `color_scheme`',
+      description: 'color schemes in which the page is loaded and captured one after another, instead of `color_scheme`',
       example: ['light', 'dark'],
       links: false,
       ...EXTENSION,

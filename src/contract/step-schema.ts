@@ -86,7 +86,7 @@ export const agentStepsSchema = z
   .array(z.strictObject({ action: action(ACTIONS.filter((name) => name !== 'evaluate')), ...agentMembers, optional }))
   .max(limits.STEPS_MAX_ITEMS);
 
-/** A step as it was requested; the `url` of go_to is normalised. */
+/** A step as it was requested; the `url` of go_to is normalized. */
 export type Step = z.output<typeof stepSchema>;
 
 /** @returns what is missing from a step, or does not belong to its action */

@@ -56,7 +56,7 @@ export function readHost(host: string): HostSpelling {
   return { kind: 'name', name };
 }
 
-/** The WHATWG form: lower case, punycode, normalised address. null if browsers cannot parse it. */
+/** The WHATWG form: lower case, punycode, normalized address. null if browsers cannot parse it. */
 function canonicalHost(host: string): string | null {
   const bracketed = isIP(host) === 6 ? `[${host}]` : host;
   if (bracketed === '' || /[\u0000-\u0020\u007f/?#@\\]/.test(bracketed) || /:\d*$/.test(bracketed.replace(/^\[[^\]]*\]/, ''))) return null;

@@ -164,7 +164,7 @@ export class UpstreamProxy {
   }
 }
 
-/** Recognises a proxy's own error pages by Squid's header and the standard one (RFC 9209). */
+/** Recognizes a proxy's own error pages by Squid's header and the standard one (RFC 9209). */
 function isProxysOwn(headers: IncomingHttpHeaders): boolean {
   return headers['x-squid-error'] !== undefined || /;\s*error=/i.test(String(headers['proxy-status'] ?? ''));
 }

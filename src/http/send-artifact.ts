@@ -18,7 +18,7 @@ export interface NamedArtifact {
   name: string;
   artifact: OpenArtifact;
   cacheControl: string;
-  /** Whether range and conditional requests are honoured. */
+  /** Whether range and conditional requests are honored. */
   conditional: boolean;
   /** Whether the client may be sent to the storage. */
   mayRedirect: boolean;

@@ -138,7 +138,7 @@ function scaledToFit({ fitted }: Picture): CaptureWarning | null {
 function contentMissing({ lacksContent, diagnostics }: Picture, { format }: CaptureOptions): CaptureWarning | null {
   if (lacksContent !== true) return null;
   const fact =
-    'The page shows some of its content, such as rows of a virtualised list, only while it is scrolled there. The picture lacks it.';
+    'The page shows some of its content, such as rows of a virtualized list, only while it is scrolled there. The picture lacks it.';
   const wanted = format === 'pdf' ? '`full_page` and `full_page_algorithm: by_sections`' : '`full_page_algorithm: by_sections`';
   const way = diagnostics.algorithm === 'by_sections' ? '' : ` A picture with ${wanted} has the rows of lists.`;
   return { code: 'content_missing', message: fact + way };

@@ -59,13 +59,13 @@ export function openOrders(vault: Vault, orders: readonly { jobId: string; seale
 
 const CHECK = 'this key belongs to this database';
 
-/** Returns the mark by which a database recognises its key, since another one would open no order and recognise no idempotency key. */
+/** Returns the mark by which a database recognizes its key, since another one would open no order and recognize no idempotency key. */
 export function markOf(vault: Vault): string {
   return vault.digest('check', CHECK);
 }
 
 /** Returns whether a mark is that of any of the keys. */
-export function recognises(vault: Vault, mark: string): boolean {
+export function recognizes(vault: Vault, mark: string): boolean {
   return vault.matches('check', CHECK, mark);
 }
 

@@ -45,7 +45,7 @@ describe('the target of a capture', () => {
     expect(() => readTarget(join(dir, 'empty'))).toThrow('without an index.html');
   });
 
-  it('private addresses are recognised as written', () => {
+  it('private addresses are recognized as written', () => {
     for (const url of ['http://localhost/', 'http://127.0.0.1/', 'http://10.0.0.1/', 'http://wiki/', 'http://[::1]/']) {
       expect(isPrivate(url), url).toBe(true);
     }

@@ -23,7 +23,7 @@ afterAll(() => {
 });
 
 describe('on a machine without fonts for some scripts', () => {
-  it('doctor names them and the packages to install, without colours in a pipe under CI', async () => {
+  it('doctor names them and the packages to install, without colors in a pipe under CI', async () => {
     const { stdout } = await runProgram(['doctor'], { cwd: dir, env: { CI: 'true' } });
     expect(stdout).toMatch(/^warn {2}Fonts +none for Chinese, Japanese, Korean, Thai: .+\n +→ .+noto/im);
     expect(stdout).toMatch(/^(ok|warn) +Chromium +\d+\./m);

@@ -7,10 +7,10 @@ import type { Box, ComparisonOptions } from '../../src/contract/comparison.js';
 const DEFAULTS: ComparisonOptions = { threshold: 0.1, ignoreAntialiasing: true, mask: [], picture: 'none' };
 const SIZE = { width: 400, height: 600 };
 
-/** A white png with boxes in a colour. */
-function picture(boxes: Box[] = [], { size = SIZE, colour = '#000' } = {}): Promise<Buffer> {
+/** A white png with boxes in a color. */
+function picture(boxes: Box[] = [], { size = SIZE, color = '#000' } = {}): Promise<Buffer> {
   const overlays = boxes.map(({ x, y, width, height }) => ({
-    input: { create: { width, height, channels: 4 as const, background: colour } },
+    input: { create: { width, height, channels: 4 as const, background: color } },
     left: x,
     top: y,
   }));
@@ -66,14 +66,14 @@ describe('comparePictures', () => {
   });
 
   it('ignores a difference of color below the threshold in a small area', async () => {
-    const after = await picture([{ x: 0, y: 0, width: 40, height: 40 }], { colour: '#f8f8f8' });
+    const after = await picture([{ x: 0, y: 0, width: 40, height: 40 }], { color: '#f8f8f8' });
     expect(await comparePictures(await picture(), after, DEFAULTS)).toMatchObject({ same: true });
     expect(await comparePictures(await picture(), after, { ...DEFAULTS, threshold: 0 })).toMatchObject({ pixels: 1_600 });
   });
 
   it('counts a large area that changes its color a little, with its edges, unless the threshold is high', async () => {
     const area = { x: 70, y: 203, width: 150, height: 190 };
-    const after = await picture([area], { colour: '#f5f5f5' });
+    const after = await picture([area], { color: '#f5f5f5' });
     expect(await comparePictures(await picture(), after, DEFAULTS)).toMatchObject({ same: false, pixels: 150 * 190, regions: [area] });
     expect(await comparePictures(await picture(), after, { ...DEFAULTS, threshold: 0.5 })).toMatchObject({ same: true });
   });

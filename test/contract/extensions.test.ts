@@ -89,7 +89,7 @@ describe('a request with extensions', () => {
     ['mask.0', { mask: [' '] }],
     [
       'mask_color',
-      ...['', '#ff', '#ff00ff80', 'transparent', 'rgb(256, 0, 0)', 'rgba(0,0,0,.5)', 'url(x)', 'no-such-colour'].map((color) => ({
+      ...['', '#ff', '#ff00ff80', 'transparent', 'rgb(256, 0, 0)', 'rgba(0,0,0,.5)', 'url(x)', 'no-such-color'].map((color) => ({
         mask: ['p'],
         mask_color: color,
       })),
@@ -228,7 +228,7 @@ describe('a request with extensions', () => {
     expect(refusal({ ...URL_ONLY, ...fields }).message).toContain(message);
   });
 
-  it.each(['#abc', '#AABBCC', 'rgb(0, 10,255)', 'RebeccaPurple', undefined])('may mask in the colour %s, also a PDF of pixels', (color) => {
+  it.each(['#abc', '#AABBCC', 'rgb(0, 10,255)', 'RebeccaPurple', undefined])('may mask in the color %s, also a PDF of pixels', (color) => {
     const { options } = parse({ ...URL_ONLY, format: 'pdf', full_page: true, mask: ['p'], mask_color: color });
     expect(options).toMatchObject({ mask: ['p'], maskColor: color?.toLowerCase() ?? '#ff00ff' });
   });

@@ -26,7 +26,7 @@ describe('the loads of a request', () => {
     ]);
   });
 
-  it('have each viewport in each colour scheme', () => {
+  it('have each viewport in each color scheme', () => {
     const options = optionsOf({
       viewports: [{ device: 'pixel_8' }, { name: 'wide', width: 1_600 }],
       color_schemes: ['light', 'dark'],

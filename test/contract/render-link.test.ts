@@ -67,7 +67,7 @@ describe('flat fields', () => {
     });
   });
 
-  it('are colours of a palette, too, whose name is repeated', () => {
+  it('are colors of a palette, too, whose name is repeated', () => {
     const palette = { colors: ['#000000', '#ffffff'], dither: 'none' };
     expect(bodyOf(read('palette.colors=%23000000&palette.dither=none&palette.colors=%23ffffff')).body).toEqual({ palette });
     expect(bodyOf(pairsOf({ palette })).body).toEqual({ palette });

@@ -15,7 +15,7 @@ const MISSING = { curl: !has('curl'), python3: !has('python3') };
 const LIMIT_MS = 60_000;
 
 let site: Server;
-let colour = 'green';
+let color = 'green';
 let url: string;
 let service: TestService;
 let outside: Receiver;
@@ -24,7 +24,7 @@ let dir: string;
 beforeAll(async () => {
   site = createServer((_, response) => {
     response.setHeader('content-type', 'text/html');
-    response.end(`<title>Prices</title><body style="background:${colour}"><h1>Prices</h1><p>The small plan costs 7 pounds a month.</p>`);
+    response.end(`<title>Prices</title><body style="background:${color}"><h1>Prices</h1><p>The small plan costs 7 pounds a month.</p>`);
   });
   await new Promise<void>((done) => site.listen(0, '127.0.0.2', done));
   url = `http://127.0.0.2:${(site.address() as AddressInfo).port}/`;
@@ -129,7 +129,7 @@ describe('the examples', () => {
     expect(await run('visual-check.mjs', [url, 'home.png'])).toMatchObject({ ...DONE, stdout: `${url} looks as before\n` });
     expect(existsSync(join(dir, 'home.png'))).toBe(true);
     expect(await run('visual-check.mjs', [url, 'home.png'])).toMatchObject(DONE);
-    colour = 'teal';
+    color = 'teal';
     const changed = await run('visual-check.mjs', [url, 'home.png']);
     expect(changed).toMatchObject({ status: 1, stderr: '' });
     expect(changed.stdout).toMatch(/has changed: http:\/\/127\.0\.0\.1:\d+\/artifacts\//);

@@ -8,7 +8,7 @@ import { MemoryBudget } from '../../src/render/memory.js';
 import { NoBrowser, type PageSession, SharedLoss } from '../../src/render/page-session.js';
 import type { OpenPageSession } from '../../src/render/pool/open-page-session.js';
 import { openRig, siteAndRig } from './page/capture-rig.js';
-import { colourAt } from './picture/blots.js';
+import { colorAt } from './picture/blots.js';
 
 const { site, rig, serve } = await siteAndRig();
 
@@ -53,7 +53,7 @@ describe('a capture', () => {
     const gap = '<div style="height:4000px">Far above</div>';
     const url = serve(`<div style="${style}">${gap}<div id="gallery" style="width:300px">${image}${gap}${image}</div></div>`);
     const { content, height } = await rig.capture(url, { selector: '#gallery' });
-    for (const top of [150, height - 150]) expect(await colourAt(content, 150, top), `at ${top}`).toBe('ff0000');
+    for (const top of [150, height - 150]) expect(await colorAt(content, 150, top), `at ${top}`).toBe('ff0000');
   });
 
   it('reports the address that a script has set', async () => {

@@ -10,8 +10,8 @@ const CONTENT = 1_600;
 const ROWS = `<div style="height:${CONTENT}px"></div>`;
 const paint = (rgb: readonly number[]) => `background:rgb(${rgb})`;
 
-async function hasBox({ content }: Rendering, colour: readonly [number, number, number], box: Record<string, number>): Promise<void> {
-  expect(await blotOf(content, colour)).toMatchObject(box);
+async function hasBox({ content }: Rendering, color: readonly [number, number, number], box: Record<string, number>): Promise<void> {
+  expect(await blotOf(content, color)).toMatchObject(box);
 }
 
 export const EXPANSION: Record<string, Report> = {
@@ -88,7 +88,7 @@ export const EXPANSION: Record<string, Report> = {
     request: FULL_PAGE,
     async right(rendering) {
       expect(rendering.height).toBe(3 * 600);
-      for (const [at, colour] of [HEADER, NAV, FOOTER].entries()) await hasBox(rendering, colour, { top: at * 600, height: 600 });
+      for (const [at, color] of [HEADER, NAV, FOOTER].entries()) await hasBox(rendering, color, { top: at * 600, height: 600 });
       await hasBox(rendering, ITEM, { top: 285, height: 1_200 + 30 });
     },
   },

@@ -21,7 +21,7 @@ const BOXES = `${PAIR}<style>i{position:absolute;width:60px;height:60px;backgrou
 async function sameOnBothSides({ content }: { content: Uint8Array }): Promise<void> {
   const [moved, still] = [await blotOf(content, MOVED), await blotOf(content, STILL)];
   expect(still.pixels).toBeGreaterThan(200);
-  // A px of the edges may be a mixture of two colours.
+  // A px of the edges may be a mixture of two colors.
   for (const edge of ['top', 'width', 'height'] as const) expect(Math.abs(moved[edge] - still[edge]), edge).toBeLessThanOrEqual(2);
   expect(Math.abs(moved.left + RIGHT_PX - still.left)).toBeLessThanOrEqual(2);
   expect(Math.abs(moved.pixels / still.pixels - 1)).toBeLessThan(0.1);
@@ -32,27 +32,27 @@ function drawn(source: string, [file, body, code]: [file: string, body: string, 
   return { source, page: page(file, body, code), ...(request && { request }), right: sameOnBothSides };
 }
 
-const CHART = (colour: string) =>
-  `{ labels: ['a', 'b', 'c'], datasets: [{ label: 'Lamps', data: [10, 20, 30], backgroundColor: '${colour}' }] }`;
+const CHART = (color: string) =>
+  `{ labels: ['a', 'b', 'c'], datasets: [{ label: 'Lamps', data: [10, 20, 30], backgroundColor: '${color}' }] }`;
 const chart = (side: string, type: string, more = '') =>
   `new Chart(${side}, { type: '${type}', data: ${CHART(side === 'moved' ? '#c00' : '#00c')}${more} })`;
 const CHART_JS = 'chart.js/dist/chart.umd.min.js';
-const APEX = `for (const [side, colour, enabled] of [[moved, '#cc0000', true], [still, '#0000cc', false]])
-  new ApexCharts(side, { chart: { type: 'bar', height: 300, ...(enabled ? {} : { animations: { enabled } }) }, colors: [colour], fill: { opacity: 1 },
+const APEX = `for (const [side, color, enabled] of [[moved, '#cc0000', true], [still, '#0000cc', false]])
+  new ApexCharts(side, { chart: { type: 'bar', height: 300, ...(enabled ? {} : { animations: { enabled } }) }, colors: [color], fill: { opacity: 1 },
     dataLabels: { enabled: false }, series: [{ name: 'Lamps', data: [30, 40, 35] }], xaxis: { categories: ['a', 'b', 'c'] } }).render()`;
 const D3 = 'd3/dist/d3.min.js';
-const D3_BARS = `for (const [side, colour] of [['#moved', '#c00'], ['#still', '#00c']]) {
+const D3_BARS = `for (const [side, color] of [['#moved', '#c00'], ['#still', '#00c']]) {
   const bars = d3.select(side).append('svg').attr('width', 400).attr('height', 300).selectAll('rect').data([10, 20, 30]).join('rect')
-    .attr('x', (d, i) => i * 100).attr('width', 80).attr('y', 300).attr('height', 0).attr('fill', colour);
+    .attr('x', (d, i) => i * 100).attr('width', 80).attr('y', 300).attr('height', 0).attr('fill', color);
   const drawn = side === '#moved' ? bars.transition().duration(1200).delay((d, i) => i * 200) : bars;
   drawn.attr('y', (d) => 300 - d * 8).attr('height', (d) => d * 8);
 }`;
 /** Its 135 ticks take 2.3 s of the page's time: more than a page has that nothing moves in. */
-const D3_FORCES = `for (const [side, colour] of [['#moved', '#c00'], ['#still', '#00c']]) {
+const D3_FORCES = `for (const [side, color] of [['#moved', '#c00'], ['#still', '#00c']]) {
   const nodes = d3.range(40).map((id) => ({ id }));
   const links = d3.range(39).map((n) => ({ source: Math.floor(n / 3), target: n + 1 }));
   const forces = d3.forceSimulation(nodes).alphaDecay(0.05).force('charge', d3.forceManyBody()).force('link', d3.forceLink(links).distance(20)).force('center', d3.forceCenter(200, 150));
-  const circles = d3.select(side).append('svg').attr('width', 400).attr('height', 300).selectAll('circle').data(nodes).join('circle').attr('r', 4).attr('fill', colour);
+  const circles = d3.select(side).append('svg').attr('width', 400).attr('height', 300).selectAll('circle').data(nodes).join('circle').attr('r', 4).attr('fill', color);
   const draw = () => circles.attr('cx', ({ x }) => x).attr('cy', ({ y }) => y);
   if (side === '#moved') forces.on('tick', draw);
   else { forces.stop().tick(300); draw(); }
@@ -100,7 +100,7 @@ export const LIBRARIES: Record<string, Report> = {
     ...drawn('https://d3js.org/d3-transition', [D3, PAIR, D3_BARS], { format: 'pdf' }),
     right: async ({ content }) => {
       const boxes = await printedBoxes(content);
-      const heights = (colour: string) => boxes.filter((box) => box.colour === colour).map(({ height }) => Math.round(Math.abs(height)));
+      const heights = (color: string) => boxes.filter((box) => box.color === color).map(({ height }) => Math.round(Math.abs(height)));
       expect(heights('rgb(0,0,204)')).toHaveLength(3);
       expect(heights('rgb(204,0,0)')).toEqual(heights('rgb(0,0,204)'));
     },

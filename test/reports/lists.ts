@@ -10,8 +10,8 @@ const VIEW = { width: 320, height: 400, deviceScaleFactor: 1 };
 const FULL = { full_page: true, viewport: VIEW };
 const NATIVE = { ...FULL, full_page_algorithm: 'native' };
 
-/** A row tells its number by its colour. */
-const COLOUR = "const colour = (at) => 'rgb(' + (at + 1) + ',' + (at % 2 ? 90 : 200) + ',50)'";
+/** A row tells its number by its color. */
+const COLOUR = "const color = (at) => 'rgb(' + (at + 1) + ',' + (at % 2 ? 90 : 200) + ',50)'";
 
 /** The numbers of the rows that can be seen in a column of the picture, from the top, each once. */
 async function rowsOf({ content }: Rendering): Promise<number[]> {
@@ -45,7 +45,7 @@ function tanstack(given: string, scrolled: string, onChange = 'draw'): string {
         list.style.height = virtual.getTotalSize() + 'px';
         list.replaceChildren(...virtual.getVirtualItems().map(({ index, start }) => {
           const row = document.createElement('div');
-          row.style.cssText = 'position:absolute;left:0;right:0;height:${ROW_PX}px;background:' + colour(index) + ';transform:translateY(' + (start - virtual.options.scrollMargin) + 'px)';
+          row.style.cssText = 'position:absolute;left:0;right:0;height:${ROW_PX}px;background:' + color(index) + ';transform:translateY(' + (start - virtual.options.scrollMargin) + 'px)';
           return row;
         }));
       }
@@ -77,29 +77,29 @@ const IN_SCROLLER = `<!doctype html><style>html,body{margin:0;height:100%}body{d
 const REACT_WINDOW = `<!doctype html><style>html,body{margin:0}footer{height:60px}</style><div id=root></div><footer></footer>
   <script src=/npm/react/umd/react.production.min.js></script><script src=/npm/react-dom/umd/react-dom.production.min.js></script><script src=/npm/react-window/dist/index-prod.umd.js></script>
   <script>${COLOUR};
-    const Row = ({ index, style }) => React.createElement('div', { style: { ...style, background: colour(index) } });
+    const Row = ({ index, style }) => React.createElement('div', { style: { ...style, background: color(index) } });
     ReactDOM.createRoot(root).render(React.createElement(ReactWindow.FixedSizeList, { itemCount: ${ROWS}, itemSize: ${ROW_PX}, height: 340, width: '100%' }, Row))</script>`;
 
 export const VIRTUALISED_LISTS: Record<string, Report> = {
-  'Every row of a virtualised list in the document is pictured': {
+  'Every row of a virtualized list in the document is pictured': {
     source: 'https://github.com/microsoft/playwright/issues/40941',
     page: IN_DOCUMENT,
     request: FULL,
     right: showsAll(120),
   },
-  'Every row of a virtualised list that is drawn in slices of work is pictured': {
+  'Every row of a virtualized list that is drawn in slices of work is pictured': {
     source: 'https://react.dev/reference/react/startTransition',
     page: IN_SLICES,
     request: FULL,
     right: showsAll(120),
   },
-  'Every row of a virtualised list that the page scrolls is pictured, native too': {
+  'Every row of a virtualized list that the page scrolls is pictured, native too': {
     source: 'https://github.com/aurelia/ui-virtualization/issues/67',
     page: IN_DOCUMENT,
     request: NATIVE,
     right: showsAll(120),
   },
-  'Every row of a virtualised list in an inner scroller is pictured, native too': {
+  'Every row of a virtualized list in an inner scroller is pictured, native too': {
     source: 'https://github.com/mui/mui-x/issues/9933',
     page: IN_SCROLLER,
     request: NATIVE,
@@ -111,7 +111,7 @@ export const VIRTUALISED_LISTS: Record<string, Report> = {
     request: FULL,
     right: showsAll(60),
   },
-  'A printed page without most rows of a virtualised list tells so': {
+  'A printed page without most rows of a virtualized list tells so': {
     source: 'https://github.com/angular/components/issues/10125',
     page: IN_DOCUMENT,
     request: { ...NATIVE, format: 'pdf' },

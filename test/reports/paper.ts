@@ -63,7 +63,7 @@ export const PAPER: Record<string, Report> = {
     async right(rendering) {
       const body = await find(rendering, 'Body one');
       expect(await find(rendering, 'Head')).toMatchObject({ left: near(body?.left ?? 0) });
-      // A5 is centred on A4.
+      // A5 is centered on A4.
       expect(body?.left).toBeCloseTo((A4_WIDTH - 420) / 2 + 36, -0.3);
       expect((await find(rendering, 'End'))?.left).toBeLessThan(A4_WIDTH - (body?.left ?? 0));
       expect((await find(rendering, 'End'))?.left).toBeGreaterThan(A4_WIDTH - (body?.left ?? 0) - 30);

@@ -1,6 +1,6 @@
 import type { Rendering } from '../../src/render/capture.js';
 
-/** One page that somebody reported to a screenshot or PDF tool, rebuilt as small as it still shows the fault; its key is the behaviour that is right. */
+/** One page that somebody reported to a screenshot or PDF tool, rebuilt as small as it still shows the fault; its key is the behavior that is right. */
 export interface Report {
   /** The tracker and number, or the address, where people describe it. */
   source: string;

@@ -20,7 +20,7 @@ const REPORTS: Record<string, Record<string, Report>> = {
   'inner scrollers that are expanded': EXPANSION,
   'animations driven by scrolling': SCROLL_ANIMATIONS,
   'sites that scroll by transform': TRANSFORM_SCROLLERS,
-  'virtualised lists': VIRTUALISED_LISTS,
+  'virtualized lists': VIRTUALISED_LISTS,
   'sizes and directions of pages': SIZES,
   'elements in shadow roots and frames': ELEMENTS,
   'pages on paper': PAPER,

@@ -45,9 +45,9 @@ export const SCROLL_ANIMATIONS: Record<string, Report> = {
     request: { ...FULL_PAGE, full_page_algorithm: 'native', format: 'pdf' },
     async right({ content }) {
       const boxes = await printedBoxes(content);
-      const blocks = boxes.filter(({ height }) => height === 200).map(({ colour }) => colour);
+      const blocks = boxes.filter(({ height }) => height === 200).map(({ color }) => color);
       expect(blocks).toEqual(Array.from({ length: BLOCKS }, () => `rgb(${BLOCK})`));
-      expect(boxes.filter(({ colour }) => colour === `rgb(${BAR})`)).toMatchObject([{ height: 20 }]);
+      expect(boxes.filter(({ color }) => color === `rgb(${BAR})`)).toMatchObject([{ height: 20 }]);
     },
   },
 };

@@ -15,15 +15,15 @@ const FULL = { full_page: true, viewport: VIEW };
 const HIDDEN = '<h1>Text</h1><style>h1{opacity:0;transition:opacity .3s}.active h1{opacity:1}</style>';
 
 function sections(name: string, inside = ''): string {
-  return COLOURS.map((colour) => `<section class="${name}" style="background:rgb(${colour})">${inside}</section>`).join('');
+  return COLOURS.map((color) => `<section class="${name}" style="background:rgb(${color})">${inside}</section>`).join('');
 }
 
 /** Each section is as high as the view and follows the one before. */
 async function showsAll({ content, height, diagnostics }: Rendering): Promise<void> {
   expect(height).toBe(COLOURS.length * VIEW.height);
   expect(diagnostics).toMatchObject({ stoppedReason: 'end_of_page', truncated: false });
-  for (const [at, colour] of COLOURS.entries()) {
-    const { top, height: tall, pixels } = await blotOf(content, colour);
+  for (const [at, color] of COLOURS.entries()) {
+    const { top, height: tall, pixels } = await blotOf(content, color);
     expect({ top, tall }).toEqual({ top: at * VIEW.height, tall: VIEW.height });
     expect(pixels).toBeGreaterThan(VIEW.width * VIEW.height * 0.9);
   }

@@ -204,7 +204,7 @@ async function render(query: Record<string, string>) {
   return { status: response.status, content: Buffer.from(await response.arrayBuffer()) };
 }
 
-/** The colours at the right of the picture, in the middle of each panel. */
+/** The colors at the right of the picture, in the middle of each panel. */
 async function panelsIn(content: Buffer): Promise<string[]> {
   const { data, info } = await sharp(content).removeAlpha().raw().toBuffer({ resolveWithObject: true });
   const rows = Array.from({ length: Math.floor(info.height / 300) }, (_, index) => index * 300 + 150);

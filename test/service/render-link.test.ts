@@ -67,7 +67,7 @@ describe('GET /v1/render', () => {
     expect(await sharp(Buffer.from(await answer.arrayBuffer())).metadata()).toMatchObject({ format: 'png', width: 400, height: 300 });
   });
 
-  it('shows a picture for a screen with two colours, named as flat fields', async () => {
+  it('shows a picture for a screen with two colors, named as flat fields', async () => {
     const screen = { viewport: { width: 800, height: 480, deviceScaleFactor: 1 }, format: 'bmp', palette: { colors: 2 }, rotate: 180 };
     const url = link(screen);
     expect(new URL(url).search).toContain('palette.colors=2&rotate=180');

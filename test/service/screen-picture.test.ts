@@ -5,12 +5,12 @@ import { startService } from '../fixtures/start-service.js';
 
 const service = await ofFile(startService());
 
-/** Red at the left, blue at the right, and a grey that no palette of few colours has. */
+/** Red at the left, blue at the right, and a grey that no palette of few colors has. */
 const PAGE = `<style>body{margin:0;display:flex;height:100vh}div{flex:1}</style>
 <div style="background:#f00"></div><div style="background:#777"></div><div style="background:#00f"></div>`;
 const BASE = { html: PAGE, viewport: { width: 600, height: 400, deviceScaleFactor: 1 }, cache_ttl: 0 };
 
-it('a picture is turned and has the colours of its palette, whatever it shows', async () => {
+it('a picture is turned and has the colors of its palette, whatever it shows', async () => {
   const answer = await service.post({ ...BASE, format: 'png', palette: { colors: 7 }, rotate: 90 });
   expect(answer.body.data).toMatchObject({ format: 'png', width: 400, height: 600, cdn_url: expect.stringMatching(/\.png$/) });
   const picture = await service.picture(answer);

@@ -67,7 +67,7 @@ export async function run({ timeout = 6_000, atOnce = 4, alone = 100, judge = 1,
   while (!over) beside.push(await healthy());
   await lanes;
   for (const { name, picture } of ended)
-    if (picture !== null && (await isOneColour(picture))) problems.push(`${name}: a picture of one colour is called a success`);
+    if (picture !== null && (await isOneColor(picture))) problems.push(`${name}: a picture of one color is called a success`);
   if (readProcess(server.pid) === null) problems.push('the server is not the same process any more');
   const p50and95 = (times: number[]) => `${Math.round(quantile(times, 0.5))} and ${Math.round(quantile(times, 0.95))} ms`;
   const ratio = quantile(beside, 0.95) / quantile(solo, 0.95);
@@ -88,7 +88,7 @@ export async function run({ timeout = 6_000, atOnce = 4, alone = 100, judge = 1,
   };
 }
 
-async function isOneColour(url: string): Promise<boolean> {
+async function isOneColor(url: string): Promise<boolean> {
   const content = Buffer.from(await (await fetch(url)).arrayBuffer());
   const { channels } = await sharp(content, { limitInputPixels: false }).removeAlpha().stats();
   return channels.every(({ min, max }) => min === max);

@@ -38,25 +38,25 @@ export async function run({ pairs = 1_000, atOnce = 4 }): Promise<TrialResult> {
   for (const channel of unproven) problems.push(`not every visit could leave a trace in ${channel}: it proves nothing`);
   if (reports.length !== pairs * 2) problems.push(`${reports.length} of ${pairs * 2} visits came to their end`);
 
-  // Two accounts, one request: a page that is of another colour each time it is asked for.
-  const colours = new Map<string, string[]>();
-  site.route('/one-colour', (_request, response, url) => {
-    const colour = randomBytes(3).toString('hex');
+  // Two accounts, one request: a page that is of another color each time it is asked for.
+  const colors = new Map<string, string[]>();
+  site.route('/one-color', (_request, response, url) => {
+    const color = randomBytes(3).toString('hex');
     const pair = url.searchParams.get('pair') ?? '';
-    colours.set(pair, [...(colours.get(pair) ?? []), colour]);
-    html(response, `<!doctype html><body style="margin:0;background:#${colour}"><h1 style="margin-top:200px">${pair}</h1>`);
+    colors.set(pair, [...(colors.get(pair) ?? []), color]);
+    html(response, `<!doctype html><body style="margin:0;background:#${color}"><h1 style="margin-top:200px">${pair}</h1>`);
   });
   const second = await anotherKey(server.dataDir, 'isolation-second');
   const shared = Math.ceil(pairs / 4);
   await inLanes(firstOf(shared), Math.max(1, atOnce / 2), async (nth) => {
-    const body = { ...VIEW, url: site.url(`/one-colour?pair=${nth}`) };
+    const body = { ...VIEW, url: site.url(`/one-color?pair=${nth}`) };
     const ask = (key: string) => postCapture({ url: server.url, key }, body, { idempotencyKey: `pair-${nth}` });
     const answers = nth % 2 === 0 ? await Promise.all([ask(server.key), ask(second)]) : [await ask(server.key), await ask(second)];
     if (answers.some(({ status, body: { data } }) => status !== 200 || data.cached))
       return void problems.push(`pair ${nth}: not two renders, but ${answers.map(({ status }) => status).join(' and ')}`);
-    const seen = await Promise.all(answers.map(({ body: { data } }) => topColour(data.cdn_url)));
-    if (seen[0] === seen[1] || !seen.every((colour) => colours.get(String(nth))?.includes(colour)))
-      problems.push(`pair ${nth}: pictures ${seen}, pages ${colours.get(String(nth))}`);
+    const seen = await Promise.all(answers.map(({ body: { data } }) => topColor(data.cdn_url)));
+    if (seen[0] === seen[1] || !seen.every((color) => colors.get(String(nth))?.includes(color)))
+      problems.push(`pair ${nth}: pictures ${seen}, pages ${colors.get(String(nth))}`);
     const job = answers[0]?.headers.get('x-job-id') ?? null;
     for (const path of [`/v1/requests/pair-${nth}`, ...(job === null ? [] : [`/v1/jobs/${job}`])]) {
       const [first, other] = await Promise.all([callApi(server.url + path, server.key), callApi(server.url + path, second)]);
@@ -76,7 +76,7 @@ function aLogin(origin: string, token: string): Record<string, unknown> {
   return { cookies: [{ name: 'given', value: token }], storage_state: { cookies: [], origins: [{ origin, localStorage }] } };
 }
 
-async function topColour(url: string): Promise<string> {
+async function topColor(url: string): Promise<string> {
   const content = Buffer.from(await (await fetch(url)).arrayBuffer());
   return (await sharp(content).removeAlpha().extract({ left: 5, top: 5, width: 1, height: 1 }).raw().toBuffer()).toString('hex');
 }

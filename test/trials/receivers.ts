@@ -16,7 +16,7 @@ import { inLanes } from '../egress/in-lanes.js';
 import { startDnsServer } from '../fixtures/dns-server.js';
 import { listen } from '../fixtures/listen.js';
 import { TLS_IDENTITY } from '../fixtures/tls-identity.js';
-import { type Behaviour, hasValidSignature, type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
+import { type Behavior, hasValidSignature, type Receiver, startReceiver } from '../fixtures/webhook-receiver.js';
 import { aCompletedJob } from '../http/fake-services.js';
 import { aDueDelivery, recordingStore } from '../webhook/due-delivery.js';
 import { allOf, faultsOf, type TrialResult } from './trial-result.js';
@@ -24,7 +24,7 @@ import { allOf, faultsOf, type TrialResult } from './trial-result.js';
 interface Case {
   name: string;
   /** How the receiver behaves, or where the delivery is sent when there is none. */
-  meets: Behaviour | URL;
+  meets: Behavior | URL;
   expect: AttemptOutcome['kind'];
   /** ms until the next attempt, at least. */
   waits?: number;
@@ -77,9 +77,9 @@ function casesFor(canary: Receiver, places: Places): Case[] {
     const meets = { status: 503, headers: { 'retry-after': retryAfter } };
     return { name: `503 retry-after ${retryAfter}`, meets, expect: 'retry', waits };
   };
-  /** The names of behaviours, or of places where the delivery is sent. */
+  /** The names of behaviors, or of places where the delivery is sent. */
   const retries = (names: string, says = /./): Case[] =>
-    names.split(', ').map((name) => ({ name, meets: places.urls[name] ?? (name as Behaviour), expect: 'retry', says }));
+    names.split(', ').map((name) => ({ name, meets: places.urls[name] ?? (name as Behavior), expect: 'retry', says }));
   const endless = (cases: Case[]): Case[] => cases.map((one) => ({ ...one, endless: true }));
   return [
     ...answers([200, 201, 202, 204, 299], 'delivered'),

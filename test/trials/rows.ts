@@ -1,5 +1,5 @@
 /**
- * Trial "rows": a page of known coloured rows at many heights, densities, formats and both algorithms. Each picture is row-exact, or says
+ * Trial "rows": a page of known colored rows at many heights, densities, formats and both algorithms. Each picture is row-exact, or says
  * why it is cut or less dense.
  *
  * Sabotage that turns it red: let bands.ts capture beyond 65,535 px at once, or drop the rounding of a section's first row in sections.ts.

@@ -48,9 +48,9 @@ async function judgePinned(setting: Setting): Promise<(string | null)[]> {
   const verdicts: (string | null)[] = [];
   for (const html of [pinnedPage(), pinnedPage().replace("location.hash === '#padded'", 'true')]) {
     const { content } = await shot(setting, html);
-    for (const [name, colour] of Object.entries(PINNED)) {
+    for (const [name, color] of Object.entries(PINNED)) {
       const top = tops[name as keyof typeof PINNED];
-      const blot = await blotOf(content, colour);
+      const blot = await blotOf(content, color);
       if (top !== null) verdicts.push(judgeBox(name, blot, { top, width: 60, height: 40 }, setting.density));
       else verdicts.push(blot.pixels === 0 ? null : `${name} is there`);
     }
@@ -75,7 +75,7 @@ function shot({ browser, density, viewHeight }: Setting, html: string) {
   return take(browser, html, { full_page: true, viewport }, { scrollMs: 300_000, pictureMs: 900_000 });
 }
 
-/** Within two px: at other than whole densities an edge is a mixture, and has no colour of its own. */
+/** Within two px: at other than whole densities an edge is a mixture, and has no color of its own. */
 function judgeBox(name: string, blot: Blot, box: { top: number; width: number; height: number }, density: number): string | null {
   const slack = Number.isInteger(density) ? 0 : 2;
   const far = (seen: number, wanted: number) => Math.abs(seen - wanted * density) > slack;

@@ -69,7 +69,7 @@ function toComparison(comparison: ShotComparison | undefined): Record<string, un
   return { ...(hasPassed(comparison) ? {} : { ok: false }), comparison: { status, baseline, ...facts } };
 }
 
-/** Summarises all shots in one line. */
+/** Summarizes all shots in one line. */
 export function describeReport({ captured, skipped, failed, not_run, compared, duration_ms }: ShotsReport): string {
   const checked = Object.entries(compared ?? {}).filter(([, count]) => count > 0);
   const counts = [

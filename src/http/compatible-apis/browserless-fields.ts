@@ -311,7 +311,7 @@ function globOf(pattern: string): string | null {
 /**
  * Reads a request of browserless's interface.
  * @returns the capture request, and the document that it has brought, or null
- * @throws CaptureError `invalid_request` that names the fields which are unknown, not valid or not honoured
+ * @throws CaptureError `invalid_request` that names the fields which are unknown, not valid or not honored
  */
 export function readAsked(endpoint: Endpoint, query: URLSearchParams, body: Record<string, unknown>) {
   const wanted = newWanted();

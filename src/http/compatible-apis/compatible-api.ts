@@ -1,6 +1,6 @@
 /**
  * Shared code of the compatible APIs. Each is the interface of another service: it maps its fields onto a capture request, and the capture onto bytes
- * (STILLFRAME_COMPATIBLE_APIS). A field that is not honoured is refused by its name.
+ * (STILLFRAME_COMPATIBLE_APIS). A field that is not honored is refused by its name.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -192,11 +192,11 @@ export function answerFailure(error: StoredError, c: Context<AppEnv>): Response 
 
 /** Reads one field of a compatible API, and writes it into `Into`. */
 export interface CompatibleField<Into> {
-  /** @returns why the value is refused; null if it is honoured; for an object, the problems of its members */
+  /** @returns why the value is refused; null if it is honored; for an object, the problems of its members */
   read(value: unknown, into: Into): string | null | RequestIssue[];
 }
 
-/** A field that is honoured. If `write` returns a text, it is why a valid value is refused. */
+/** A field that is honored. If `write` returns a text, it is why a valid value is refused. */
 export function field<Into, Value>(schema: z.ZodType<Value>, write: (value: Value, into: Into) => unknown): CompatibleField<Into> {
   return {
     read: (value, into) => {
@@ -208,7 +208,7 @@ export function field<Into, Value>(schema: z.ZodType<Value>, write: (value: Valu
   };
 }
 
-/** A field that is not honoured, and what to do instead. */
+/** A field that is not honored, and what to do instead. */
 export function refused(instead: string): CompatibleField<unknown> {
   return { read: () => `is not supported here: ${instead}` };
 }

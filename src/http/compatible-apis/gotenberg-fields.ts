@@ -350,7 +350,7 @@ function showView(draft: Draft): void {
   for (const name of ['full_page', 'full_page_algorithm', 'full_width']) delete draft[name];
 }
 
-/** A field that is not honoured. One that is off asks for nothing. */
+/** A field that is not honored. One that is off asks for nothing. */
 function elsewhere(schema: z.ZodType): CompatibleField<Reading> {
   return field(schema, (value) => (/^(false|0)$/i.test(String(value)) ? undefined : ELSEWHERE));
 }

@@ -212,7 +212,7 @@ export function Marked({ text }: { text: string }) {
   return <>{text.split('`').map((part, i) => (i % 2 === 1 ? <code>{part}</code> : part))}</>;
 }
 
-/** A job's state, in words and with a colour. */
+/** A job's state, in words and with a color. */
 export function State({ job }: { job: Pick<JobSnapshot, 'state' | 'progress' | 'result'> }) {
   const { state, progress, result } = job;
   if (result?.outcome.ok === false) {

@@ -83,7 +83,7 @@ function Again({ job, outcome, aboveForm }: { job: JobSnapshot; outcome: Ended['
   );
 }
 
-/** Summarises a job for a heading and for announcements. */
+/** Summarizes a job for a heading and for announcements. */
 function summaryOf({ state, result, progress }: JobSnapshot): string {
   if (result?.outcome.ok === true) return `${result.outcome.data.format === 'pdf' ? 'The PDF' : 'The picture'} is ready`;
   if (result !== null) return 'The capture failed';

@@ -25,7 +25,7 @@ export interface Encoding {
   resize: ResizeOption | null;
   /** Degrees clockwise by which the resized picture is turned. */
   rotate: CaptureOptions['rotate'];
-  /** The only colours of the turned picture, which is opaque. */
+  /** The only colors of the turned picture, which is opaque. */
   palette: PaletteOption | null;
 }
 
@@ -124,7 +124,7 @@ type ImageEncoding = Pick<Encoding, 'quality'> & { format: Exclude<ImageFormat, 
 async function encodeImage(image: Sharp, { width, height }: Size, { format, quality }: ImageEncoding): Promise<Encoded> {
   const encoders = {
     png: () => image.png({ compressionLevel: 6, adaptiveFiltering: false }),
-    // Optimised coding would keep the whole picture in memory.
+    // Optimized coding would keep the whole picture in memory.
     jpeg: () => image.jpeg({ quality, optimiseCoding: false }),
     webp: () => image.webp({ quality, effort: width * height > WEBP_QUICK_PIXELS ? 0 : 2 }),
   };
@@ -143,12 +143,12 @@ export function scaledDown(image: Sharp, { resize, transparent, size }: { resize
   return image.resize({ width, height, fit: resize.fit, background, withoutEnlargement: true });
 }
 
-/** Size limits of a picture in one colour, in every format. A larger picture has content. */
+/** Size limits of a picture in one color, in every format. A larger picture has content. */
 const UNIFORM_MAX_BYTES_PER_PX = 0.02;
 const UNIFORM_MAX_BYTES = 8_000;
 /** Red, green and blue of a white pixel have at least this value. */
 export const WHITE_MIN = 250;
-/** A picture with more pixels is only summarised, to save memory. */
+/** A picture with more pixels is only summarized, to save memory. */
 const DECODED_MAX_PX = 16_000_000;
 
 /** Whether a picture is completely white. Decodes only pictures that are small enough to be all white. */

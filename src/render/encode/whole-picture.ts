@@ -57,9 +57,9 @@ export async function encodeBmp(image: Sharp): Promise<Written> {
 /** @param image without alpha */
 export async function encodePalette(image: Sharp, palette: PaletteOption, format: ImageFormat): Promise<Written> {
   const colors = paletteColors(palette);
-  // A grey has one value, so that the error of a colour does not add up where no grey can make up for it.
+  // A grey has one value, so that the error of a color does not add up where no grey can make up for it.
   const isGrey = colors.every(([red, ...others]) => others.every((value) => value === red));
-  const { data, info } = await (isGrey ? image.toColourspace('b-w') : image).raw().toBuffer({ resolveWithObject: true });
+  const { data, info } = await (isGrey ? image.toColorspace('b-w') : image).raw().toBuffer({ resolveWithObject: true });
   const size = sizeOf(info);
   const values = isGrey ? colors.map((color) => color.slice(0, 1)) : colors;
   const indexed = { indexes: await dithered({ data, ...size }, values, palette.dither), palette: colors, ...size };
@@ -120,10 +120,10 @@ const KERNELS: Record<PaletteOption['dither'], readonly [right: number, down: nu
 const MARGIN = 2;
 
 /**
- * Finds the palette's colour for each pixel, and spreads its error over the next pixels, in alternating directions. Lets the
+ * Finds the palette's color for each pixel, and spreads its error over the next pixels, in alternating directions. Lets the
  * server do other work in between.
- * @param palette the values of each colour, as many as a pixel has
- * @returns a byte for each pixel: the place of its colour in the palette
+ * @param palette the values of each color, as many as a pixel has
+ * @returns a byte for each pixel: the place of its color in the palette
  */
 export async function dithered(
   { data, width, height }: Pixels,
@@ -182,7 +182,7 @@ function rowDitherer(palette: readonly number[][], kernel: (typeof KERNELS)['non
   };
 }
 
-/** @returns finds the place of the nearest colour by the bytes of a pixel in one number, and remembers it */
+/** @returns finds the place of the nearest color by the bytes of a pixel in one number, and remembers it */
 function nearestIn(colors: Uint8Array, channels: number): (key: number) => number {
   // 33 MB for three channels, of which only the parts that are written take memory.
   const known = new Uint16Array(2 ** (8 * channels));
@@ -203,7 +203,7 @@ function nearestIn(colors: Uint8Array, channels: number): (key: number) => numbe
   };
 }
 
-/** Pixels after which others get a turn: about 1 ms, or 6 ms if many colours are new to a dithered picture. Four pictures may take turns. */
+/** Pixels after which others get a turn: about 1 ms, or 6 ms if many colors are new to a dithered picture. Four pictures may take turns. */
 const TURN_PIXELS = 8_000;
 
 /**
@@ -221,13 +221,13 @@ async function eachRow({ width, height }: { width: number; height: number }, vis
 
 /** A picture with a palette. */
 interface Indexed extends Size {
-  /** A byte for each pixel: the place of its colour in the palette. */
+  /** A byte for each pixel: the place of its color in the palette. */
   indexes: Uint8Array;
-  /** Red, green and blue, 0–255, of 2 to 256 colours. */
+  /** Red, green and blue, 0–255, of 2 to 256 colors. */
   palette: readonly number[][];
 }
 
-/** The file with the fewest bits per pixel. Greys that a PNG of that depth has anyway need no palette. */
+/** The file with the fewest bits per pixel. Grays that a PNG of that depth has anyway need no palette. */
 export async function indexedPng({ indexes, width, height, palette }: Indexed): Promise<Buffer> {
   const bits = bitsFor(palette.length, [1, 2, 4, 8]);
   const most = 2 ** bits - 1;
@@ -236,7 +236,7 @@ export async function indexedPng({ indexes, width, height, palette }: Indexed): 
   return await writePng({ width, height, bits, palette: isGrey ? null : palette }, pack);
 }
 
-/** Rows from the bottom to the top, below a BITMAPINFOHEADER and a table with exactly the colours of the palette. */
+/** Rows from the bottom to the top, below a BITMAPINFOHEADER and a table with exactly the colors of the palette. */
 export async function indexedBmp({ indexes, width, height, palette }: Indexed): Promise<Buffer> {
   const bits = bitsFor(palette.length, [1, 4, 8]);
   const { file, rowAt } = emptyBmp({ width, height, bits, colors: palette.length });
@@ -283,7 +283,7 @@ const PNG_INDEXED = 3;
 
 interface PngHead extends Size {
   bits: number;
-  /** Null for greys. */
+  /** Null for grays. */
   palette: readonly number[][] | null;
 }
 
@@ -312,7 +312,7 @@ function chunk(type: string, content: Buffer): Buffer {
 }
 
 const BMP_FILE_HEADER = 14;
-/** Where the table of colours begins. */
+/** Where the table of colors begins. */
 const BMP_TABLE = BMP_FILE_HEADER + 40;
 /** 72 dpi, in pixels per metre. */
 const BMP_DENSITY = 2_835;

@@ -28,9 +28,9 @@ const CANVAS_SAMPLE_PX = 16;
 const APP_ROOTS = '#root,#app,#__next,#__nuxt,#___gatsby,app-root';
 
 /**
- * Looks for text, pictures, drawn canvases and coloured boxes anywhere in the page, or on its cover. The colours of the page
+ * Looks for text, pictures, drawn canvases and colored boxes anywhere in the page, or on its cover. The colors of the page
  * and of an application's empty root do not count; doubtful cases are not `something`.
- * @returns also `backdrops`, the opaque colours behind all content: a view that shows only one of them has no content; and whether an
+ * @returns also `backdrops`, the opaque colors behind all content: a view that shows only one of them has no content; and whether an
  * application's mount element is empty
  */
 export function inspectView() {
@@ -53,23 +53,23 @@ function sightOf(): Sight {
   return cover === null ? 'something' : 'covered';
 }
 
-/** Whether a visible canvas was drawn on, in any colour. */
+/** Whether a visible canvas was drawn on, in any color. */
 export function hasDrawnCanvas(): boolean {
   return queryTrees('canvas').some((canvas) => isVisible(canvas) && hasVisibleStyle(canvas) && isDrawn(canvas));
 }
 
 function backdrops(emptyRoots: Element[]): Rgb[] {
   return [documentProperty('documentElement'), body(), ...emptyRoots.filter(coversView)].flatMap((element) => {
-    const colour = element === null ? '' : getComputedStyle(element).backgroundColor;
-    return alphaOf(colour) === 1 ? [rgbOf(colour)] : [];
+    const color = element === null ? '' : getComputedStyle(element).backgroundColor;
+    return alphaOf(color) === 1 ? [rgbOf(color)] : [];
   });
 }
 
-/** Parses a colour in any CSS notation. */
-function rgbOf(colour: string): Rgb {
+/** Parses a color in any CSS notation. */
+function rgbOf(color: string): Rgb {
   const pixel = new OffscreenCanvas(1, 1).getContext('2d');
   if (pixel === null) return [255, 255, 255];
-  pixel.fillStyle = colour;
+  pixel.fillStyle = color;
   pixel.fillRect(0, 0, 1, 1);
   const [red = 255, green = 255, blue = 255] = pixel.getImageData(0, 0, 1, 1).data;
   return [red, green, blue];
@@ -115,7 +115,7 @@ function isPainted(element: Element): boolean {
   if (!hasArea(element) || isPage(element)) return false;
   if (isEmptyRoot(element) && coversView(element)) return false;
   const style = getComputedStyle(element);
-  // White does not count as a colour, since an empty page is white.
+  // White does not count as a color, since an empty page is white.
   if (alphaOf(style.backgroundColor) > 0.02 && !/^rgba?\(255, 255, 255/.test(style.backgroundColor)) return true;
   return ['top', 'right', 'bottom', 'left'].some((side) => {
     const width = Number.parseFloat(style.getPropertyValue(`border-${side}-width`));

@@ -204,10 +204,10 @@ export function nameOf(element: Element): string {
   return named.trim().slice(0, NAME_MAX_CHARS);
 }
 
-/** The alpha of a computed colour, from 0 (transparent) to 1 (opaque). */
-export function alphaOf(colour: string): number {
-  if (colour === 'transparent' || colour === '') return 0;
-  const [, alpha, percent] = /(?:\/|^rgba\((?:[^,]+,){3})\s*([\d.]+)(%?)\s*\)$/.exec(colour) ?? [];
+/** The alpha of a computed color, from 0 (transparent) to 1 (opaque). */
+export function alphaOf(color: string): number {
+  if (color === 'transparent' || color === '') return 0;
+  const [, alpha, percent] = /(?:\/|^rgba\((?:[^,]+,){3})\s*([\d.]+)(%?)\s*\)$/.exec(color) ?? [];
   return alpha === undefined ? 1 : Number(alpha) / (percent === '%' ? 100 : 1);
 }
 

@@ -65,7 +65,7 @@ export function expand(scroller: HTMLElement, { wide = false, height }: { wide?:
     }
     for (const one of outer.length > 0 ? outer : changed) if (!isOver()) holdSize(one);
   }
-  // When a box grows again, its centred content moves again.
+  // When a box grows again, its centered content moves again.
   for (let round = 0; round < PLACE_ROUNDS && !isOver() && holdPlaces(before, isOver); round++) growAll(scroller, around);
   lowerRest(before);
   keep(document.documentElement, 'overflow-y', 'visible');
@@ -175,7 +175,7 @@ function holdSize({ element, was, grows }: Changed): void {
 }
 
 /**
- * Moves boxes back whose position in an enlarged box has changed, such as centred ones.
+ * Moves boxes back whose position in an enlarged box has changed, such as centered ones.
  * @returns whether any was moved
  */
 function holdPlaces(before: Before, isOver: () => boolean): boolean {

@@ -1,11 +1,11 @@
 /**
- * Normalising takes quadratic time in the number of consecutive combining marks. A grapheme of any language has far fewer
+ * Normalizing takes quadratic time in the number of consecutive combining marks. A grapheme of any language has far fewer
  * (UAX 15, Stream-Safe).
  */
 const MARKS_IN_A_ROW = /(\p{M}{30})\p{M}+/gu;
 
 /**
- * Normalises white space and case and removes invisible characters, so that texts can be compared (decisions.md, Capture
+ * Normalizes white space and case and removes invisible characters, so that texts can be compared (decisions.md, Capture
  * semantics). Ends with upper case, as CSS transforms text: ß becomes SS, both sigmas become one, and i loses its dot.
  */
 export function foldText(text: string): string {

@@ -9,15 +9,15 @@ export interface Mark {
   box: DOMRect;
 }
 
-/** Colours that differ from each other, and that white text can be read on. */
+/** Colors that differ from each other, and that white text can be read on. */
 const COLOURS = ['#c2185b', '#1565c0', '#2e7d32', '#6a1b9a', '#bf360c', '#00695c'];
 const LABEL_HEIGHT_PX = 14;
 const DIGIT_PX = 7;
 const LABEL_PADDING_PX = 6;
 const CSS_TEXT = `
   i, b { position: absolute; box-sizing: border-box; pointer-events: none }
-  i { border: 1.5px solid var(--colour); border-radius: 2px; box-shadow: 0 0 0 1px #fff9 }
-  b { height: ${LABEL_HEIGHT_PX}px; border-radius: 2px; background: var(--colour); color: #fff; text-align: center;
+  i { border: 1.5px solid var(--color); border-radius: 2px; box-shadow: 0 0 0 1px #fff9 }
+  b { height: ${LABEL_HEIGHT_PX}px; border-radius: 2px; background: var(--color); color: #fff; text-align: center;
       font: bold 11px/${LABEL_HEIGHT_PX}px ui-monospace, "DejaVu Sans Mono", "Liberation Mono", monospace }
 `;
 
@@ -37,7 +37,7 @@ export function mark(marks: readonly Mark[]): void {
   const tree = box.attachShadow({ mode: 'closed' });
   tree.adoptedStyleSheets = [sheetOf(CSS_TEXT)];
   tree.append(...drawn(marks));
-  // Pages give all backdrops a colour, which would cover the page.
+  // Pages give all backdrops a color, which would cover the page.
   adopt(`[${MARKS}]::backdrop { display: none !important }`);
   document.documentElement.append(box);
   box.showPopover();
@@ -51,20 +51,20 @@ export function clear(): void {
 function drawn(marks: readonly Mark[]): HTMLElement[] {
   const labels: DOMRect[] = [];
   return marks.flatMap(({ number, box }) => {
-    const colour = COLOURS[(number - 1) % COLOURS.length] ?? '';
+    const color = COLOURS[(number - 1) % COLOURS.length] ?? '';
     const others = marks.flatMap((mark) => (mark.number === number ? [] : [mark.box]));
     const label = place(box, String(number).length * DIGIT_PX + LABEL_PADDING_PX, { labels, others });
     labels.push(label);
-    const text = part('b', label, colour);
+    const text = part('b', label, color);
     text.textContent = String(number);
-    return [part('i', box, colour), text];
+    return [part('i', box, color), text];
   });
 }
 
-function part(name: 'i' | 'b', { left, top, width, height }: DOMRect, colour: string): HTMLElement {
+function part(name: 'i' | 'b', { left, top, width, height }: DOMRect, color: string): HTMLElement {
   const element = document.createElement(name);
   for (const [property, value] of Object.entries({ left, top, width, height })) element.style.setProperty(property, `${value}px`);
-  element.style.setProperty('--colour', colour);
+  element.style.setProperty('--color', color);
   return element;
 }
 

@@ -5,17 +5,17 @@ import { documentProperty } from './dom.js';
 let text = '';
 
 /**
- * Returns the part of the document's serialisation that begins at a character; empty at its end.
- * @param from 0 serialises the document, as it is now
+ * Returns the part of the document's serialization that begins at a character; empty at its end.
+ * @param from 0 serializes the document, as it is now
  * @param mostChars at least 2; a part is one shorter where it would end within a surrogate pair
  */
 export function part(from: number, mostChars: number): string {
-  if (from === 0) text = serialise();
+  if (from === 0) text = serialize();
   const shown = text.slice(from, from + mostChars);
   return from + mostChars < text.length ? shown.replace(/[\ud800-\udbff]$/, '') : shown;
 }
 
-function serialise(): string {
+function serialize(): string {
   const xml = new XMLSerializer();
   const root = documentProperty('documentElement');
   const isHtml = document instanceof HTMLDocument;

@@ -31,4 +31,4 @@ export * as source from './source.js';
 export * as text from './text.js';
 export * as transformedContent from './transformed-content.js';
 export * as undo from './undo.js';
-export * as virtualised from './virtualised.js';
+export * as virtualized from './virtual-lists.js';

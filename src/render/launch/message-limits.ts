@@ -35,7 +35,7 @@ export interface MessageClass {
 }
 
 /**
- * Classifies by the prefix that Chromium serialises: no page content precedes the method, and quotes in page content are
+ * Classifies by the prefix that Chromium serializes: no page content precedes the method, and quotes in page content are
  * escaped.
  * @param limitOf returns the maximum size, in bytes, of the answer to a command id
  * @param readsConsole whether anything reads the console of a page

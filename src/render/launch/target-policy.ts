@@ -398,7 +398,7 @@ function endOfScript({ workerScripts, sharedWorkers }: Context, url: string): Cd
   return { method: 'Network.loadingFinished', params: { requestId, timestamp, encodedDataLength: 0 }, sessionId };
 }
 
-/** Only hostile pages have longer URLs. The limit is above the API's, so that a cut URL is recognised by its length. */
+/** Only hostile pages have longer URLs. The limit is above the API's, so that a cut URL is recognized by its length. */
 const STRING_MAX_CHARS = 16_384;
 /** The limit once a session has used up its allowance. */
 const SHORT_STRING_CHARS = 1_024;

@@ -38,7 +38,7 @@ export interface BuiltInRules {
   hosts: Record<Category, string[]>;
   /** Filter rules, verbatim. */
   rules: Record<Category, string[]>;
-  /** Serialised engines of `hosts` and `rules`, in base64. */
+  /** Serialized engines of `hosts` and `rules`, in base64. */
   engines: Record<Category, string>;
 }
 

@@ -33,7 +33,7 @@ export type Jobs = typeof JOBS;
 
 /**
  * Parses filter lists, in this order, without regular expressions that may not end.
- * @returns the serialised engine
+ * @returns the serialized engine
  */
 function parse(texts: string[]): Uint8Array {
   const engine = FiltersEngine.parse(commonSyntax(texts.join('\n')), ENGINE_OPTIONS);

@@ -167,10 +167,10 @@ function hostOf(url: string): string {
 /** The newest entry about a URL's host and port. */
 function lastFor<T extends Refusal | Failure>(entries: readonly T[], target: URL): T | null {
   const port = target.port === '' ? (target.protocol === 'https:' ? 443 : 80) : Number(target.port);
-  return entries.findLast((entry) => entry.port === port && normalisedHost(entry.host) === normalisedHost(target.hostname)) ?? null;
+  return entries.findLast((entry) => entry.port === port && normalizedHost(entry.host) === normalizedHost(target.hostname)) ?? null;
 }
 
-function normalisedHost(host: string): string {
+function normalizedHost(host: string): string {
   return host
     .toLowerCase()
     .replace(/^\[|\]$/g, '')
@@ -210,7 +210,7 @@ async function checkAll(page: OpenPage, shown: DocumentState, options: CaptureOp
   const isView = options.selector !== null || !options.fullPage;
   const mayBeCovered = !isView || (options.selector === null && options.format !== 'pdf');
   const refuseWall = async () => {
-    const vendor = await answerInTime(recogniseWall(world, shown));
+    const vendor = await answerInTime(recognizeWall(world, shown));
     if (vendor !== null) throw blockedByTarget(shown.response?.status ?? null, vendor);
   };
   await Promise.all([
@@ -290,7 +290,7 @@ const LINKEDIN_STATUS = 999;
  * with a CAPTCHA in a form.
  * @throws DocumentReplaced
  */
-export async function recogniseWall(world: OpenPage['world'], { response, url }: DocumentState): Promise<string | null> {
+export async function recognizeWall(world: OpenPage['world'], { response, url }: DocumentState): Promise<string | null> {
   const { status = 0, headers = {} } = response ?? {};
   if (status === LINKEDIN_STATUS) return 'linkedin';
   const selectors = WALL_SIGNS.flatMap(({ wall = [], part = [], captcha = [] }) => [wall, part, captcha].flat());
@@ -322,9 +322,9 @@ const PIXEL_CHECK_MS = 3_000;
 const PIXEL_CHECK_WIDTH_PX = 640;
 /** The red, green and blue values of the default background of `color-scheme: dark`. */
 const DARK_SHADE = 18;
-/** The tolerance of red, green and blue within which two colours are equal. */
+/** The tolerance of red, green and blue within which two colors are equal. */
 const SAME_SHADE = 1;
-/** Greys like these are backgrounds of applications before they show anything. */
+/** Grays like these are backgrounds of applications before they show anything. */
 const GREY_MAX_DIFFERENCE = 24;
 const PALE_MIN = 220;
 const DARK_MAX = 60;
@@ -351,7 +351,7 @@ async function refuseBlank(page: OpenPage, { ms, mayBeCovered }: { ms: number; m
     const sight = await inspectView(page, ms);
     if (sight === 'something') return;
     if (isFinal || over.aborted) {
-      if (sight === 'coloured' || (sight === 'covered' && mayBeCovered)) return;
+      if (sight === 'colored' || (sight === 'covered' && mayBeCovered)) return;
       const isRevealed = await deadlines.within(world.call('blank.showHiddenPage'), ms);
       if (isRevealed !== true) throw blank('The page is blank: it shows nothing but its background.', 'nothing');
     }
@@ -362,33 +362,33 @@ async function refuseBlank(page: OpenPage, { ms, mayBeCovered }: { ms: number; m
 }
 
 /**
- * A view in one background colour shows nothing, unless that colour is far from white and black (`coloured`) and no
+ * A view in one background color shows nothing, unless that color is far from white and black (`colored`) and no
  * application root is empty.
  */
-async function inspectView({ session, world, deadlines }: OpenPage, ms: number): Promise<Sight | 'coloured'> {
+async function inspectView({ session, world, deadlines }: OpenPage, ms: number): Promise<Sight | 'colored'> {
   const look = await deadlines.within(world.call('blank.inspectView'), ms);
   if (look === TIMED_OUT || look.sight === 'something') return 'something';
-  const colour = await deadlines.within(colourOfView(session), Math.min(ms, PIXEL_CHECK_MS));
-  if (colour === TIMED_OUT || colour === null) return 'something';
-  const [least, most] = [Math.min(...colour), Math.max(...colour)];
+  const color = await deadlines.within(colorOfView(session), Math.min(ms, PIXEL_CHECK_MS));
+  if (color === TIMED_OUT || color === null) return 'something';
+  const [least, most] = [Math.min(...color), Math.max(...color)];
   const isDefault = least >= WHITE_MIN || (least === DARK_SHADE && most === DARK_SHADE);
   if (isDefault) return look.sight;
-  const isSame = (backdrop: number[]) => colour.every((value, at) => Math.abs(value - (backdrop[at] ?? 0)) <= SAME_SHADE);
+  const isSame = (backdrop: number[]) => color.every((value, at) => Math.abs(value - (backdrop[at] ?? 0)) <= SAME_SHADE);
   if (!look.backdrops.some(isSame)) return 'something';
   const isPaleOrDark = most - least <= GREY_MAX_DIFFERENCE && (least >= PALE_MIN || most <= DARK_MAX);
-  return look.sight === 'covered' || look.hasEmptyRoot || isPaleOrDark ? look.sight : 'coloured';
+  return look.sight === 'covered' || look.hasEmptyRoot || isPaleOrDark ? look.sight : 'colored';
 }
 
-/** Red, green and blue of a viewport that shows only one colour; null for any other. */
-async function colourOfView({ cdp }: OpenPage['session']): Promise<number[] | null> {
+/** Red, green and blue of a viewport that shows only one color; null for any other. */
+async function colorOfView({ cdp }: OpenPage['session']): Promise<number[] | null> {
   // A clip is relative to the document, which may be scrolled.
   const { cssVisualViewport: view } = await cdp.send('Page.getLayoutMetrics');
   const scale = Math.min(1, PIXEL_CHECK_WIDTH_PX / view.clientWidth);
   const clip = { x: view.pageX, y: view.pageY, width: view.clientWidth, height: view.clientHeight, scale };
   const { data } = await cdp.send('Page.captureScreenshot', { format: 'png', optimizeForSpeed: true, clip });
   const { channels } = await sharp(Buffer.from(data, 'base64')).stats();
-  const colours = channels.slice(0, 3);
-  return colours.some(({ min, max }) => min !== max) ? null : colours.map(({ min }) => min);
+  const colors = channels.slice(0, 3);
+  return colors.some(({ min, max }) => min !== max) ? null : colors.map(({ min }) => min);
 }
 
 /** The error for a page, or a picture, that shows nothing. */

@@ -14,7 +14,7 @@ import {
   notAPage,
   nothingShown,
   proxyUnavailable,
-  recogniseWall,
+  recognizeWall,
   refusedBy,
   typeOf,
 } from './check-page.js';
@@ -267,7 +267,7 @@ async function vendorOf({ main, world, deadlines }: OpenPage, shown: DocumentSta
   const parsed = main.until(() => shown.parsed || main.current !== shown);
   await deadlines.within(parsed, until - monotonicNow());
   try {
-    const vendor = await deadlines.within(recogniseWall(world, shown), Math.max(200, until - monotonicNow()));
+    const vendor = await deadlines.within(recognizeWall(world, shown), Math.max(200, until - monotonicNow()));
     return vendor === TIMED_OUT ? null : vendor;
   } catch (error) {
     if (error instanceof DocumentReplaced) return null;

@@ -1,4 +1,4 @@
-/** The table by which check-page.ts recognises bot walls and CAPTCHA pages that replace a page: each vendor's signs. */
+/** The table by which check-page.ts recognizes bot walls and CAPTCHA pages that replace a page: each vendor's signs. */
 
 /**
  * The signs of a vendor's walls. Articles mention walls and sites load the same scripts, so a wall needs two independent

@@ -259,7 +259,7 @@ export async function arrangeParts(order: PictureOrder, { page: { scrollY: home 
   await page.call('looks.keepMissing');
   await page.call('pin.place', { first: true, ...how });
   debug?.note({ step: 'pinned', elements: await page.call('pin.roles') });
-  const { pageRanges, isAll } = await page.call('virtualised.missingRanges');
+  const { pageRanges, isAll } = await page.call('virtualized.missingRanges');
   const ranges = pageRanges.filter(({ top, bottom }) => bottom > box.top && top < box.bottom);
   const show = (at: number) => showAt(order, how.keep, { pictureHeight: box.bottom, at });
   return { apart: ranges.length === 0 ? undefined : { ranges, home, showAt: show }, isAll };
@@ -271,7 +271,7 @@ async function showAt(order: PictureOrder, keep: Keep, { pictureHeight, at: top 
   await page.call('pin.release');
   await resumePage(session);
   const since = performance.now();
-  await page.call('virtualised.scrollListsTo', top);
+  await page.call('virtualized.scrollListsTo', top);
   await page.call('scroll.step', { to: top });
   await waitForReaction(order, since, { ms: SHOWN_MS });
   // A script that throttles its scroll handler starts transitions late, which would be captured half-way.

@@ -225,7 +225,7 @@ async function keepDrawings(order: PictureOrder): Promise<void> {
 async function lacksOnPaper(page: BoundedPage): Promise<boolean> {
   return (
     (await page.call('looks.lacksPart')) ||
-    (await page.call('virtualised.hasEmptyParts')) ||
+    (await page.call('virtualized.hasEmptyParts')) ||
     (await page.call('transformedContent.hidesPart'))
   );
 }
@@ -440,7 +440,7 @@ export function sheetOf(pdf: Pick<PdfOption, 'paper' | 'margin' | 'preferCssPage
   const margin = onEachSide((side) => lengthToInches(own[`margin-${side}`] ?? '') ?? pdf.margin[side]);
   const contentWidth = page.width - margin.left - margin.right;
   if (pdf.preferCssPageSize) return { shrink: 1, contentWidth, margins: margin };
-  // A page of another size than the paper is centred on it, and shrunk to fit.
+  // A page of another size than the paper is centered on it, and shrunk to fit.
   const printed = Math.min(1, pdf.paper.width / page.width, pdf.paper.height / page.height);
   const aside = (pdf.paper.width - page.width * printed) / 2;
   const above = (pdf.paper.height - page.height * printed) / 2;

@@ -10,7 +10,7 @@ import { type JobLookUps, jobLookUps } from '../job-look-ups.js';
 import type { RunTogether } from '../rows.js';
 import type { Claim, DeliveryStore, EndedJob, EngineStore, JobStore, NodeFacts, Store } from '../store.js';
 import { StoreError } from '../store-error.js';
-import { markOf, openOrders, recognises, type Vault, vaultOf } from '../vault.js';
+import { markOf, openOrders, recognizes, type Vault, vaultOf } from '../vault.js';
 import { watchSteps } from '../watches.js';
 import { accept, cachedArtifacts, findLinkAnswer } from './accept.js';
 import { Batch } from './batch.js';
@@ -248,7 +248,7 @@ function engineSteps({ database, notifier }: Engine, node: ClusterNode | null): 
 async function checkVault(database: Database, vault: Vault): Promise<void> {
   await database.run(`INSERT INTO marks (name, value) VALUES ('vault', $1) ON CONFLICT (name) DO NOTHING`, [markOf(vault)]);
   const known = (await database.one<{ value: string }>(`SELECT value FROM marks WHERE name = 'vault'`))?.value ?? '';
-  if (!recognises(vault, known)) {
+  if (!recognizes(vault, known)) {
     throw new StoreError('STILLFRAME_SECRET_KEY is not the key that this database was made with: give every server the same key.');
   }
   if (known !== markOf(vault)) await renewKey(database, vault);

@@ -68,7 +68,7 @@ function named(values: readonly unknown[]): object {
   return Object.fromEntries(values.map((value, i) => [i + 1, value]));
 }
 
-/** The name of drizzle's own table, so that its tools recognise the version of a database. */
+/** The name of drizzle's own table, so that its tools recognize the version of a database. */
 const JOURNAL = '__drizzle_migrations';
 
 interface MigrationRules {

@@ -26,7 +26,7 @@ import type {
   Store,
 } from '../store.js';
 import { StoreError } from '../store-error.js';
-import { markOf, openOrders, recognises, type Vault, vaultOf } from '../vault.js';
+import { markOf, openOrders, recognizes, type Vault, vaultOf } from '../vault.js';
 import { watchSteps } from '../watches.js';
 import { accept, cachedArtifacts, findJob, findLinkAnswer } from './accept.js';
 import { Checkpoints } from './checkpoints.js';
@@ -335,7 +335,7 @@ function setMark(sql: Sql, name: string, value: string): void {
 function hasFormerKey(sql: Sql, vault: Vault, dataDir: string): boolean {
   sql.run(`INSERT INTO marks (name, value) VALUES ('vault', $1) ON CONFLICT DO NOTHING`, [markOf(vault)]);
   const known = markNamed(sql, 'vault') ?? '';
-  if (recognises(vault, known)) return known !== markOf(vault);
+  if (recognizes(vault, known)) return known !== markOf(vault);
   throw new StoreError(`secret.key in ${dataDir} is not the key of its database: restore both from the same backup.`);
 }
 

@@ -24,8 +24,8 @@ async function checkShots(shots: string[], ...args: string[]) {
 const KEPT = `{ html: '<body style="background:#fff">kept', output: shots/kept.png }`;
 
 /** Checks two pictures and a PDF. */
-function check(colour: string, ...args: string[]) {
-  const changing = `{ html: '<title>a < b</title><body style="background:${colour}">changing', output: shots/changing.png }`;
+function check(color: string, ...args: string[]) {
+  const changing = `{ html: '<title>a < b</title><body style="background:${color}">changing', output: shots/changing.png }`;
   return checkShots([KEPT, changing, `{ html: paper, output: shots/paper.pdf }`], ...args);
 }
 

@@ -16,7 +16,7 @@ const OVERFLOW = `document.documentElement.scrollWidth - document.documentElemen
 const OPEN_DETAILS = `document.querySelectorAll('details').forEach((one) => { one.open = true; })`;
 
 const STANDARDS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-/** Only colours differ in the dark. */
+/** Only colors differ in the dark. */
 const RULES = [
   { colorScheme: 'light', width: PHONE, runOnly: { type: 'tag', values: STANDARDS } },
   { colorScheme: 'dark', width: DESKTOP, runOnly: { type: 'rule', values: ['color-contrast'] } },

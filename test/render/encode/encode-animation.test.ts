@@ -17,15 +17,15 @@ const still = (background: string, size = { width: 41, height: 30 }) =>
     .png()
     .toBuffer();
 
-/** One frame per colour, each for 1000 / fps ms. */
+/** One frame per color, each for 1000 / fps ms. */
 async function store(
-  colours: string[],
+  colors: string[],
   fps: number,
   resize: { width: number; height: number | null; fit: 'inside' } | null = null,
 ): Promise<Frames> {
-  const frames = await FrameStore.open(dir, { resize, count: colours.length });
-  for (const [at, colour] of colours.entries()) await frames.add(await still(colour), at * (1_000 / fps));
-  return await frames.frames(colours.length * (1_000 / fps));
+  const frames = await FrameStore.open(dir, { resize, count: colors.length });
+  for (const [at, color] of colors.entries()) await frames.add(await still(color), at * (1_000 / fps));
+  return await frames.frames(colors.length * (1_000 / fps));
 }
 
 function how(given: Partial<AnimationEncoding>): AnimationEncoding {

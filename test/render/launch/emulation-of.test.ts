@@ -8,7 +8,7 @@ const emulation = (fields: Record<string, unknown> = {}): Emulation =>
     arch: 'x64',
   });
 
-it('captures that differ only in size, colour scheme and motion can share a page opened in advance', () => {
+it('captures that differ only in size, color scheme and motion can share a page opened in advance', () => {
   const pageOptions = { viewport: { width: 800, height: 600 }, color_scheme: 'dark', reduce_motion: false };
   expect(emulation(pageOptions).key).toBe(emulation().key);
   expect(emulation(pageOptions).pageOptions).toEqual({ width: 800, height: 600, colorScheme: 'dark', reducedMotion: 'no-preference' });
@@ -32,7 +32,7 @@ it("an explicit user agent takes precedence over the device's, which has Chromiu
   expect(emulation({ device: 'pixel_8' }).contextOptions.userAgent).toContain('Chrome/156.0.8078.79 Mobile');
 });
 
-it('an unset colour scheme is light', () => {
+it('an unset color scheme is light', () => {
   expect(emulation().pageOptions.colorScheme).toBe('light');
   expect(emulation({ dark_mode: true }).pageOptions.colorScheme).toBe('dark');
 });

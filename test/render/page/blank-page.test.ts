@@ -14,16 +14,16 @@ const HIDDEN = '<style>.async-hide{opacity:0!important}</style>';
 const HIDE = "document.documentElement.className = 'async-hide'";
 const UNHIDE = `${HIDDEN}<script>${HIDE}; setTimeout(() => document.documentElement.className = '', 1500)</script>`;
 const LATER = `<div id="root"></div><script>addEventListener('load', () => setTimeout(() => { root.innerHTML = '${TEXT}' }, 2000))</script>`;
-const sheet = (colour: string, inside = '') =>
-  `<div id="sheet" style="position:fixed;inset:0;z-index:99;background:${colour}">${inside}</div>`;
+const sheet = (color: string, inside = '') =>
+  `<div id="sheet" style="position:fixed;inset:0;z-index:99;background:${color}">${inside}</div>`;
 const READ_ALOUD = '<span style="position:absolute;width:1px;height:1px;overflow:hidden;clip:rect(0,0,0,0)">Loading…</span>';
 const UNCOVER = "<script>addEventListener('load', () => setTimeout(() => sheet.remove(), 1000))</script>";
 const LOCKED = '<style>:has(#sheet){overflow:hidden}body{height:3000px}</style>';
 const FADING = '<style>@keyframes k{to{opacity:0}}#sheet{animation:k 9s 9s forwards}</style>';
 const TRANSPARENT = `<div style="opacity:0">${TEXT}</div>`;
 const FULL = 'margin:0;position:fixed;inset:0;width:100vw;height:100vh';
-const drawn = (colour: string) =>
-  `<canvas style="${FULL}"></canvas><script>const c = document.querySelector('canvas'), d = c.getContext('2d'); d.fillStyle = '${colour}'; d.fillRect(0, 0, c.width, c.height)</script>`;
+const drawn = (color: string) =>
+  `<canvas style="${FULL}"></canvas><script>const c = document.querySelector('canvas'), d = c.getContext('2d'); d.fillStyle = '${color}'; d.fillRect(0, 0, c.width, c.height)</script>`;
 const body = (style: string) => `<style>body{${style}}</style>`;
 
 /** Captures a page, which must take fewer ms than so many. @returns the darkest shade of its first view */
@@ -40,7 +40,7 @@ describe.concurrent('a page that is white at first', () => {
     ['which a script uncovers', TEXT, UNHIDE],
     ['which a timer fills', LATER],
     ['which fades in long after', TEXT, FADE],
-    ['of another colour, which a script fills later', LATER, body('background:teal'), { real_time: true }],
+    ['of another color, which a script fills later', LATER, body('background:teal'), { real_time: true }],
     ['below a white sheet', TEXT + sheet('#fff') + UNCOVER],
     ['below a sheet that is nearly white', TEXT + sheet('#fafcff') + UNCOVER],
     ['below a white sheet with words for screen readers', TEXT + sheet('#fff', READ_ALOUD) + UNCOVER],
@@ -99,10 +99,10 @@ describe.concurrent('a page that stays blank', () => {
   });
 });
 
-describe.concurrent('one colour all over the view', () => {
+describe.concurrent('one color all over the view', () => {
   it.each([
     ['white, drawn on a canvas', drawn('#fff'), ''],
-    ['drawn on a canvas in the colour of the page', drawn('#111'), body('background:#111')],
+    ['drawn on a canvas in the color of the page', drawn('#111'), body('background:#111')],
     ['of a frame', `<iframe style="border:0;${FULL}" srcdoc="<body style='background:teal'>"></iframe>`, ''],
     ['of a box', `<div style="${FULL};background:teal"></div>`, ''],
     ['of a shape', `<svg style="${FULL}"><rect width="9999" height="9999" fill="teal"/></svg>`, ''],

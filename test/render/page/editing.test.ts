@@ -3,7 +3,7 @@ import { fetches, importsOf } from '../../../src/render/page/navigate.js';
 import { ofFile } from '../../fixtures/of-file.js';
 import { document, html } from '../../fixtures/site/answer.js';
 import { startSite } from '../../fixtures/site/site.js';
-import { blotOf, colourAt } from '../picture/blots.js';
+import { blotOf, colorAt } from '../picture/blots.js';
 import { siteAndRig } from './capture-rig.js';
 
 const { site, rig, serve: serveBody } = await siteAndRig();
@@ -16,15 +16,15 @@ const serve = (body: string, headers: Record<string, string> = {}) => serveBody(
 /** A script that adds to the page after a while. */
 const later = (added: string) => `<script>setTimeout(() => document.body.insertAdjacentHTML('afterbegin', '${added}'), 100)</script>`;
 
-/** The colours of a picture at these points. */
-async function coloursOf(url: string, wish: Record<string, unknown>, ...points: [left: number, top: number][]): Promise<string[]> {
-  return (await seen(url, wish, ...points)).colours;
+/** The colors of a picture at these points. */
+async function colorsOf(url: string, wish: Record<string, unknown>, ...points: [left: number, top: number][]): Promise<string[]> {
+  return (await seen(url, wish, ...points)).colors;
 }
 
-/** As `coloursOf`, with the text of the page. */
+/** As `colorsOf`, with the text of the page. */
 async function seen(url: string, wish: Record<string, unknown>, ...points: [left: number, top: number][]) {
   const { content, text, finalUrl } = await rig.capturedText(url, wish);
-  return { text, finalUrl, colours: await Promise.all(points.map(([left, top]) => colourAt(content, left, top))) };
+  return { text, finalUrl, colors: await Promise.all(points.map(([left, top]) => colorAt(content, left, top))) };
 }
 
 const policy =
@@ -39,9 +39,9 @@ describe('custom_css', () => {
     const url = serve(
       '<h1>Words</h1><script>globalThis.first = getComputedStyle(document.body).backgroundColor; document.adoptedStyleSheets = [new CSSStyleSheet()]; document.body.append(first)</script>',
     );
-    const { text, colours } = await seen(url, { custom_css: 'body{background:rgb(0,255,0)!important}' }, [700, 500]);
+    const { text, colors } = await seen(url, { custom_css: 'body{background:rgb(0,255,0)!important}' }, [700, 500]);
     expect(text).toContain('rgb(0, 255, 0)');
-    expect(colours).toEqual(['00ff00']);
+    expect(colors).toEqual(['00ff00']);
   });
 
   it.each([
@@ -54,7 +54,7 @@ describe('custom_css', () => {
     const strict = { 'content-security-policy': "default-src 'none'; script-src 'nonce-x'; frame-src *" };
     const url = serve('<style nonce="x"></style><div class="box"></div>', strict);
     const wish = { custom_css: css(other.url('/theirs;v=2.css')) };
-    expect(await coloursOf(url, wish, [700, 500], [50, 50])).toEqual(['00ff00', '0000ff']);
+    expect(await colorsOf(url, wish, [700, 500], [50, 50])).toEqual(['00ff00', '0000ff']);
   });
 });
 
@@ -64,7 +64,7 @@ describe('hide_selectors', () => {
     const frame = `<iframe src="${other.url('/framed')}" style="position:absolute;left:400px;top:0;border:0"></iframe>`;
     const url = serve(MARK + frame + later('<div class=box><div style=visibility:visible;background:red;height:100px></div></div>'));
     const wish = { hide_selectors: ['.box'], delay: 300 };
-    expect(await coloursOf(url, wish, [50, 50], [450, 50], [350, 350])).toEqual(['ffffff', 'ffffff', '0000ff']);
+    expect(await colorsOf(url, wish, [50, 50], [450, 50], [350, 350])).toEqual(['ffffff', 'ffffff', '0000ff']);
   });
 
   const CHAT = `${MARK}<div id="chat" class="box"></div>`;
@@ -82,7 +82,7 @@ describe('hide_selectors', () => {
   ])('hides elements that are shown by %s, and keeps their space', async (_name, body) => {
     const url = serve(`<h1 style="margin:0;height:0">Words</h1>${body}<div class="box"></div>`);
     const wish = { hide_selectors: ['#chat'], delay: 800 };
-    expect(await coloursOf(url, wish, [50, 80], [50, 150], [350, 350])).toEqual(['ffffff', 'ff0000', '0000ff']);
+    expect(await colorsOf(url, wish, [50, 80], [50, 150], [350, 350])).toEqual(['ffffff', 'ff0000', '0000ff']);
   });
 
   it('gives up against a page that insists on its own style', async () => {
@@ -95,10 +95,10 @@ describe('hide_selectors', () => {
 
 it('remove_selectors removes nodes, even late ones, and the layout follows', async () => {
   const url = serve(`<div class="box"></div><div class="box" style="background:#00f">mark</div>${later('<div class=box>late</div>')}`);
-  const { text, colours } = await seen(url, { remove_selectors: ['.box:not([style])', '#absent'], delay: 300 }, [90, 90]);
+  const { text, colors } = await seen(url, { remove_selectors: ['.box:not([style])', '#absent'], delay: 300 }, [90, 90]);
   expect(text).toContain('mark');
   expect(text).not.toContain('late');
-  expect(colours).toEqual(['0000ff']);
+  expect(colors).toEqual(['0000ff']);
 });
 
 describe('a selector whose matches depend on other elements', () => {
@@ -220,9 +220,9 @@ describe('custom_js', () => {
       add('style', 'html { background: rgb(0,128,0) }');`;
     const away = `/redirect/302?to=${encodeURIComponent(other.url('/strict'))}`;
     for (const path of ['/strict', away]) {
-      const { text, colours } = await seen(site.url(path), { custom_js: js }, [790, 590]);
+      const { text, colors } = await seen(site.url(path), { custom_js: js }, [790, 590]);
       expect(text, path).toContain('new words of a script');
-      expect(colours, path).toEqual(['008000']);
+      expect(colors, path).toEqual(['008000']);
     }
   });
 

@@ -157,7 +157,7 @@ describe.concurrent('a page that navigates elsewhere', () => {
   });
 });
 
-// innocent.test.ts shows which pages are recognised, without a capture of each.
+// innocent.test.ts shows which pages are recognized, without a capture of each.
 describe.concurrent('a bot wall', () => {
   it('is blocked_by_target, with its vendor', async () => {
     const headers = { 'content-type': 'text/html', 'cf-mitigated': 'challenge', server: 'cloudflare' };
@@ -166,7 +166,7 @@ describe.concurrent('a bot wall', () => {
     expect(await rig.failure(site.url('/wall'))).toMatchObject(blocked);
   });
 
-  it('is recognised when a script replaces the page with it', async () => {
+  it('is recognized when a script replaces the page with it', async () => {
     const wall = '<p>Verify you are human</p><div class="cf-turnstile"></div>';
     const url = serve(`<h1>Welcome</h1><script>setTimeout(() => { document.body.innerHTML = '${wall}' }, 50)</script>`);
     expect(await rig.failure(url)).toMatchObject({ code: 'blocked_by_target', details: { vendor: 'turnstile', status: 200 } });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { recogniseWall } from '../../../src/render/page/check-page.js';
+import { recognizeWall } from '../../../src/render/page/check-page.js';
 import type { DocumentState } from '../../../src/render/page/open-page.js';
 import { document } from '../../fixtures/site/answer.js';
 import { INNOCENT_PAGES } from '../../fixtures/site/innocent-pages.js';
@@ -29,7 +29,7 @@ async function vendorsOf(answers: readonly Answer[]): Promise<(string | null)[]>
     const url = ORIGIN + answer.path;
     await session.page.goto(url, { waitUntil: 'domcontentloaded' });
     const response = { status: answer.status, headers: answer.headers };
-    found.push(await recogniseWall(session.world, { url, response } as DocumentState));
+    found.push(await recognizeWall(session.world, { url, response } as DocumentState));
   }
   return found;
 }

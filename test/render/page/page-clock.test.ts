@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { DebugSink } from '../../../src/render/page-session.js';
 import { wait } from '../../fixtures/site/answer.js';
 import { servePackages } from '../../fixtures/site/packages.js';
-import { colourAt } from '../picture/blots.js';
+import { colorAt } from '../picture/blots.js';
 import { openRig, siteAndRig } from './capture-rig.js';
 
 const { site, rig, serve } = await siteAndRig();
@@ -86,9 +86,9 @@ describe.concurrent('a page is captured in its final state', () => {
         <p>Words</p><script>onload = () => list.scrollTo({ top: 1200, behavior: 'smooth' })</script>`,
       ),
     );
-    const seen = await Promise.all([70, 70, 70, 10, 10].map((left, nth) => colourAt(content, left, nth * 40 + 20)));
+    const seen = await Promise.all([70, 70, 70, 10, 10].map((left, nth) => colorAt(content, left, nth * 40 + 20)));
     expect(seen).toEqual(['0000ff', '0000ff', '0000ff', '00ff00', '0000ff']);
-    expect(await colourAt(content, 220, 20)).toBe('0000ff');
+    expect(await colorAt(content, 220, 20)).toBe('0000ff');
   });
 
   it('including each of its workers', async () => {

@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { words } from '../../fixtures/site/answer.js';
-import { colourAt } from '../picture/blots.js';
+import { colorAt } from '../picture/blots.js';
 import { siteAndRig, type Wish } from './capture-rig.js';
 
 const { site, rig, serve } = await siteAndRig();
@@ -112,7 +112,7 @@ describe.concurrent('motion', () => {
   const SWINGING =
     '<style>@keyframes k{from{opacity:0}}#box{animation:k 1e6s linear infinite alternate}</style><h1>Words</h1><div id="box"></div>';
 
-  it.each<[what: string, body: string, wish?: Wish, colour?: string]>([
+  it.each<[what: string, body: string, wish?: Wish, color?: string]>([
     ['a block that fades in after a while is captured at its end', FADES_IN],
     ['the same is, in a native picture of the whole page', FADES_IN, { full_page: true, full_page_algorithm: 'native' }],
     ['a page that fades in as a whole is captured at its end', WHOLE],
@@ -121,7 +121,7 @@ describe.concurrent('motion', () => {
     ['what fades in once something else has is captured at its end', CHAINED],
     ['endless motion is frozen at its start', SWINGING, {}, 'ffffff'],
     ['motion is unchanged without `reduce_motion`', FADES_IN, { reduce_motion: false }, 'ffffff'],
-  ])('%s', async (_what, body, wish, colour = '008000') => {
-    expect(await colourAt((await rig.capture(serve(body, STYLE), wish)).content, 400, 300)).toBe(colour);
+  ])('%s', async (_what, body, wish, color = '008000') => {
+    expect(await colorAt((await rig.capture(serve(body, STYLE), wish)).content, 400, 300)).toBe(color);
   });
 });

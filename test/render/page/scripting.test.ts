@@ -26,8 +26,8 @@ const STYLE = `<style>@layer shows { noscript { display: block !important } } no
   <style media="screen and (scripting: none)">h1 { ${RED} }</style><link rel="stylesheet" href="/scripting.css" media="(scripting:none)">
   <noscript><style>p { ${RED} }</style></noscript>`;
 const NOSCRIPT = `<noscript style="display:block!important"><div style="${RED}">Scripts are off <img src="/image/40x40/ff0000.png"></div></noscript>`;
-const drawn = (colour: string) =>
-  `<canvas width="90" height="40"><b style="${RED}">No canvas</b></canvas><script>{ const c = document.currentScript.previousElementSibling.getContext('2d'); c.fillStyle = '${colour}'; c.fillRect(0, 0, 90, 40); }</script>`;
+const drawn = (color: string) =>
+  `<canvas width="90" height="40"><b style="${RED}">No canvas</b></canvas><script>{ const c = document.currentScript.previousElementSibling.getContext('2d'); c.fillStyle = '${color}'; c.fillRect(0, 0, 90, 40); }</script>`;
 const page = (elsewhere: string) =>
   document(
     'Page',

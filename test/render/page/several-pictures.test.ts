@@ -111,7 +111,7 @@ describe('a picture that cannot be taken', () => {
 });
 
 describe('several loads', () => {
-  it('take the pictures of each viewport and colour scheme alone', async () => {
+  it('take the pictures of each viewport and color scheme alone', async () => {
     const [narrow, wide] = [400, 900].map((width) => ({ width, height: 500, deviceScaleFactor: 1 }));
     const loads = { viewports: [narrow, wide], color_schemes: ['light', 'dark'] };
     const several = await rig.capture(url, { ...loads, captures: [{ name: 'view' }] });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { DocumentState } from '../../../src/render/page/open-page.js';
 import { dropStalledStyleSheets } from '../../../src/render/page/page-clock.js';
 import { wait } from '../../fixtures/site/answer.js';
-import { colourAt } from '../picture/blots.js';
+import { colorAt } from '../picture/blots.js';
 import { siteAndRig, type Wish } from './capture-rig.js';
 
 const { site, rig, serve } = await siteAndRig();
@@ -63,7 +63,7 @@ describe.concurrent('wait_for_selector', () => {
     const code = 'setTimeout(() => { late.style.display = "block"; document.body.style.background = "#00ff00" }, 700)';
     const url = scripted(code, '<h1>Page</h1><p id="late" style="display:none">Here</p>');
     const { content } = await rig.capture(url, { wait_for_selector: '#late', wait_for_idle: false });
-    expect(await colourAt(content, 790, 590)).toBe('00ff00');
+    expect(await colorAt(content, 790, 590)).toBe('00ff00');
   });
 
   it('searches the page that the target leads to', async () => {
@@ -171,7 +171,7 @@ describe.concurrent('wait_for_idle', () => {
       `<h1>Page</h1><script>onload = () => { const it = new Image(); it.src = "${IMAGE}"; it.style.cssText = "position:absolute;left:0;top:0"; document.body.append(it) }</script>`,
     ],
   ])('waits for %s', async (_what, body) => {
-    expect(await colourAt((await rig.capture(serve(body))).content, 400, 300)).toBe('ff0000');
+    expect(await colorAt((await rig.capture(serve(body))).content, 400, 300)).toBe('ff0000');
   });
 });
 
@@ -224,7 +224,7 @@ describe.concurrent('a style sheet', () => {
   ])('%s', async (_what, body, href, wish, corner) => {
     const url = serve(body, `<link rel="stylesheet" href="${href}">`);
     const { content } = await rig.capture(url, { ...EARLY, ...wish, timeout: 60_000 });
-    expect(await colourAt(content, 790, 590)).toBe(corner);
+    expect(await colorAt(content, 790, 590)).toBe(corner);
   });
 
   it('that delays nothing is not awaited', async () => {

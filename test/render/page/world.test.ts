@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { DocumentReplaced } from '../../../src/render/page-session.js';
 import { aPageSession, browserOfFile, options } from '../picture/a-page-session.js';
-import { colourAt } from '../picture/blots.js';
+import { colorAt } from '../picture/blots.js';
 
 const browser = await browserOfFile();
 
@@ -13,7 +13,7 @@ it('an endless animation is drawn at its start, even if it has just begun and th
   const small = options({ viewport: { width: 320, height: 240, deviceScaleFactor: 1 } });
   await using session = await aPageSession(browser, { html: STYLE, options: small });
   const { page, world } = session;
-  const colours = new Set<string>();
+  const colors = new Set<string>();
   for (let time = 0; time < 10; time++) {
     await page.evaluate(
       async (ms) => {
@@ -24,9 +24,9 @@ it('an endless animation is drawn at its start, even if it has just begun and th
       DELAY_MS - 5 + time,
     );
     await world.call('freeze.freezePage', MOTION);
-    colours.add(await colourAt(await page.screenshot(), 10, 10));
+    colors.add(await colorAt(await page.screenshot(), 10, 10));
   }
-  expect([...colours]).toEqual(['224466']);
+  expect([...colors]).toEqual(['224466']);
 });
 
 it('an endless animation is frozen in a shadow tree attached to a plain element after the trees were read', async () => {

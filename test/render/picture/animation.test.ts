@@ -62,14 +62,14 @@ const BARS = {
 } satisfies Record<string, (y: number) => string>;
 const BAR_PX = 24;
 
-async function gifOf(colours: string[]): Promise<Buffer> {
-  const stills = colours.map((background) =>
+async function gifOf(colors: string[]): Promise<Buffer> {
+  const stills = colors.map((background) =>
     sharp({ create: { width: 20, height: 20, channels: 3, background } })
       .png()
       .toBuffer(),
   );
   return await sharp(await Promise.all(stills), { join: { animated: true } })
-    .gif({ delay: colours.map(() => 100), loop: 0 })
+    .gif({ delay: colors.map(() => 100), loop: 0 })
     .toBuffer();
 }
 
@@ -106,7 +106,7 @@ describe('an animated picture', () => {
   });
 
   it('scrolls from the top of the page to its end', async () => {
-    const rows = ['#f00', '#0f0', '#00f'].map((colour) => `<div style="height: 240px; background: ${colour}"></div>`).join('');
+    const rows = ['#f00', '#0f0', '#00f'].map((color) => `<div style="height: 240px; background: ${color}"></div>`).join('');
     const { content, diagnostics } = await animation(page(rows), { scroll: true });
     const { frames } = await framesOf(content);
     const [first, last] = [frames[0], frames.at(-1)];

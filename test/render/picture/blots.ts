@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 
-/** The bounding box of one colour in a picture, in px, and its number of pixels. */
+/** The bounding box of one color in a picture, in px, and its number of pixels. */
 export interface Blot {
   left: number;
   top: number;
@@ -11,12 +11,12 @@ export interface Blot {
   inner: number;
 }
 
-/** Cache for pictures in which several colours are searched for. */
+/** Cache for pictures in which several colors are searched for. */
 const samples = new WeakMap<Uint8Array, ReturnType<typeof decode>>();
 
-export async function blotOf(content: Uint8Array, colour: readonly [number, number, number]): Promise<Blot> {
+export async function blotOf(content: Uint8Array, color: readonly [number, number, number]): Promise<Blot> {
   const { data, info } = await samplesOf(content);
-  const [red, green, blue] = colour;
+  const [red, green, blue] = color;
   let [left, right, top, bottom, pixels] = [info.width, -1, info.height, -1, 0];
   for (let y = 0, at = 0; y < info.height; y++) {
     for (let x = 0; x < info.width; x++, at += 3) {
@@ -51,8 +51,8 @@ export async function difference(one: Uint8Array, other: Uint8Array): Promise<{ 
   return { most, mean: sum / data.length, changed: changed / data.length };
 }
 
-/** The colour of a pixel, as hex. */
-export async function colourAt(content: Uint8Array, left: number, top: number): Promise<string> {
+/** The color of a pixel, as hex. */
+export async function colorAt(content: Uint8Array, left: number, top: number): Promise<string> {
   return (await sharp(content).extract({ left, top, width: 1, height: 1 }).removeAlpha().raw().toBuffer()).toString('hex');
 }
 

@@ -197,8 +197,8 @@ describe.concurrent('scrolling through', () => {
   );
 
   it('shows pinned elements once and in place where frames are captured at their own scroll position', async () => {
-    const bar = (rules: string, colour: string) =>
-      `<b style="position:fixed;left:0;width:60px;height:40px;background:rgb(${colour});${rules}"></b>`;
+    const bar = (rules: string, color: string) =>
+      `<b style="position:fixed;left:0;width:60px;height:40px;background:rgb(${color});${rules}"></b>`;
     const frame = (top: number) => `<iframe style="position:absolute;top:${top}px;left:200px;border:0" width="100" height="100"></iframe>`;
     const pseudo =
       '<style>body{margin:0;height:2000px}body::before{content:"";position:fixed;top:0;left:100px;width:60px;height:40px;background:rgb(7,8,9)}</style>';

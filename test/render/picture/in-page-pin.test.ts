@@ -86,9 +86,9 @@ it.concurrent.each<[string, string, Partial<Blot>, Parameters<typeof blotOf>[1]?
   ['a fixed pseudo-element at the bottom appears once', before('body', 'left:0;bottom:10px') + ROWS, onceAt(1_950)],
   ['a fixed pseudo-element that covers the view is unchanged', rest + beside(''), { top: 2_000, pixels: 800 * 500 }],
   ['a fixed pseudo-element that scrolls along is unchanged', before('main', 'top:0') + beside('transform:translateZ(0)'), onceAt(0)],
-])('%s', async (_title, html, seen, colour = PINNED) => {
+])('%s', async (_title, html, seen, color = PINNED) => {
   const { content } = await take(browser, `<!doctype html><style>body{margin:0}</style>${html}`, { full_page: true });
-  expect(await blotOf(content, colour)).toMatchObject(seen);
+  expect(await blotOf(content, color)).toMatchObject(seen);
 });
 
 it.concurrent('the backdrop of a modal dialog does not cover an element below it, and stays around one inside', async () => {

@@ -50,7 +50,7 @@ const moved = (style: string, below = '') =>
     'html,body{margin:0;height:100%}#box{height:100vh;overflow:hidden;position:relative}',
     `<div id=box><div style="${style}">${slides}</div></div>${below}`,
   );
-const centred = moved('position:absolute;left:0;right:0;top:50%;transform:translateY(-50%)');
+const centered = moved('position:absolute;left:0;right:0;top:50%;transform:translateY(-50%)');
 const clipped = moved('transform:translate3d(0,0,0)', END.replace('40px', '700px'));
 const half = moved('transform:scale(.5);transform-origin:0 0');
 
@@ -87,12 +87,12 @@ it.concurrent.each<[string, string, number, Partial<Blot>?, Parameters<typeof bl
   ['a list whose end is reached loads more after a sign that it loads', loading, 2_600, { height: 800 }],
   ['a list ends where scrolling the document finds its end', observed, 1_801 + 20 * 400],
   ['content moved by a transform stays clipped if the document scrolls by itself', clipped, VIEW_PX + 700, { top: VIEW_PX, height: 700 }],
-  ['content that a transform centres is unchanged', centred, VIEW_PX, { top: 0, height: 300 }, RED],
+  ['content that a transform centres is unchanged', centered, VIEW_PX, { top: 0, height: 300 }, RED],
   ['content that a transform makes smaller is unchanged', half, VIEW_PX, { top: 0, height: 300 }, RED],
-])('%s', async (_title, html, height, seen, colour = MARK) => {
+])('%s', async (_title, html, height, seen, color = MARK) => {
   const { content, ...picture } = await take(browser, html, FULL_PAGE);
   expect(picture).toMatchObject({ height, diagnostics: { stoppedReason: 'end_of_page', truncated: false } });
-  if (seen !== undefined) expect(await blotOf(content, colour)).toMatchObject(seen);
+  if (seen !== undefined) expect(await blotOf(content, color)).toMatchObject(seen);
 });
 
 it.concurrent('a frame whose content grows with it endlessly is unchanged, which is reported', async () => {

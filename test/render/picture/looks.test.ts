@@ -47,14 +47,14 @@ it.each([
 });
 
 it('a carousel that turns by itself shows one quote as a whole, and lacks nothing', async () => {
-  const colours = ['255,0,0', '0,0,255', '0,128,0'];
+  const colors = ['255,0,0', '0,0,255', '0,128,0'];
   const quote = (rgb: string, at: number) =>
     `<p style="position:absolute;inset:${60 + at * 40}px 50px 20px;margin:0;background:rgb(${rgb})">Quote</p>`;
-  const html = `<!doctype html><style>body{margin:0;height:1600px}#all{position:absolute;top:300px;left:50px;width:500px;height:300px;background:#eee}</style><div id=all>${colours.map(quote).join('')}</div>
+  const html = `<!doctype html><style>body{margin:0;height:1600px}#all{position:absolute;top:300px;left:50px;width:500px;height:300px;background:#eee}</style><div id=all>${colors.map(quote).join('')}</div>
     <script>let turns = 0; const turn = () => { for (const [at, one] of [...all.children].entries()) one.hidden = at !== turns % 3; turns++ }; turn(); addEventListener('scroll', turn)</script>`;
   const view = { viewport: { width: 600, height: 600, deviceScaleFactor: 1 } };
   const { content, diagnostics, lacksContent } = await take(browser, html, { ...view, full_page: true });
-  const blots = await Promise.all(colours.map((rgb) => blotOf(content, rgb.split(',').map(Number) as [number, number, number])));
+  const blots = await Promise.all(colors.map((rgb) => blotOf(content, rgb.split(',').map(Number) as [number, number, number])));
   const [shown, ...others] = blots.filter(({ pixels }) => pixels > 0);
   expect({ bottom: (shown?.top ?? 0) + (shown?.height ?? 0), others }).toEqual({ bottom: 580, others: [] });
   expect({ lacksContent, truncated: diagnostics.truncated }).toEqual({ lacksContent: false, truncated: false });
@@ -100,12 +100,12 @@ it('rows that exist only in view are in a full page', async () => {
 });
 
 it('sections of a scrolling main element, each as high as the view, are each there once', async () => {
-  const colours = ['#f00', '#0f0', '#00f', '#ff0'];
+  const colors = ['#f00', '#0f0', '#00f', '#ff0'];
   const html = `<!doctype html><style>body{margin:0}main{height:100vh;overflow-y:scroll}section{height:100vh}</style>
-    <main>${colours.map((colour) => `<section style="background:${colour}">A few words</section>`).join('')}</main>`;
+    <main>${colors.map((color) => `<section style="background:${color}">A few words</section>`).join('')}</main>`;
   const { content, height } = await take(browser, html, { full_page: true });
   expect(height).toBe(4 * 600);
-  for (const [index, colour] of (
+  for (const [index, color] of (
     [
       [255, 0, 0],
       [0, 255, 0],
@@ -113,19 +113,19 @@ it('sections of a scrolling main element, each as high as the view, are each the
       [255, 255, 0],
     ] as const
   ).entries())
-    expect(await blotOf(content, colour)).toMatchObject({ top: index * 600, height: 600 });
+    expect(await blotOf(content, color)).toMatchObject({ top: index * 600, height: 600 });
 });
 
 /** Each panel is shown while the page is scrolled, in a pinned box of the view's size. */
 const PANELS = `<!doctype html><style>body{margin:0}.w{height:2400px}.s{position:sticky;top:0;height:600px;overflow:hidden}.t{display:flex;width:400%;height:100%}.t div{flex:1;color:#fff}</style>
-  <div style="height:200px"></div><div class=w><div class=s><div class=t>${['#f00', '#0f0', '#00f', '#ff0'].map((colour) => `<div style="background:${colour}">words of ${colour}</div>`).join('')}</div></div></div>
+  <div style="height:200px"></div><div class=w><div class=s><div class=t>${['#f00', '#0f0', '#00f', '#ff0'].map((color) => `<div style="background:${color}">words of ${color}</div>`).join('')}</div></div></div>
   <script>const w = document.querySelector('.w'), t = document.querySelector('.t');
     const move = () => { t.style.transform = 'translateX(' + -75 * Math.max(0, Math.min(1, (scrollY - 200) / 1800)) + '%)' }; addEventListener('scroll', move); move()</script>`;
 
 it.each([['by_sections'], ['native']])('panels that move through a pinned box are each there once: %s', async (full_page_algorithm) => {
   const { content, diagnostics } = await take(browser, PANELS, { full_page: true, full_page_algorithm });
-  for (const [index, colour] of ([RED, [0, 255, 0], [0, 0, 255], [255, 255, 0]] as const).entries())
-    expect(await blotOf(content, colour)).toMatchObject({ left: 0, top: 200 + index * 600, width: 800, height: 600 });
+  for (const [index, color] of ([RED, [0, 255, 0], [0, 0, 255], [255, 255, 0]] as const).entries())
+    expect(await blotOf(content, color)).toMatchObject({ left: 0, top: 200 + index * 600, width: 800, height: 600 });
   expect(diagnostics.truncated).toBe(false);
 });
 

@@ -24,7 +24,7 @@ const pinned = `<header class=secret style="position:fixed;top:0;left:0;width:10
 const scrolled = `${BOX}<div style="height:3000px"></div><script>scrollTo(0, 45)</script>`;
 const zoomedOut = `<meta name=viewport content="width=1200"><div style="height:5000px">${BOX}</div>`;
 const farAway = `${BOX}<div style="height:700px"></div>${'<i class=secret style="float:left;width:2px;height:2px"></i>'.repeat(2_001)}`;
-const virtualised = `<div id=list style="position:relative;height:6000px"></div><script>
+const virtualized = `<div id=list style="position:relative;height:6000px"></div><script>
   const draw = () => { let rows = ''; const first = Math.max(0, Math.floor(scrollY / 100) - 1);
     for (let row = first; row < Math.min(60, first + 9); row++) rows += '<p class="' + (row % 10 ? 'plain' : 'secret') + '" style="margin:0;position:absolute;left:0;width:300px;height:100px;top:' + row * 100 + 'px;background:rgb(' + (row % 10 ? '9,9,9' : '1,2,3') + ')"></p>';
     list.innerHTML = rows };
@@ -52,7 +52,7 @@ it.concurrent.each<[string, string, object, Partial<Blot> | typeof enough]>([
   ['covers the box, and nothing else, in a full page', HOLDER, FULL_PAGE, boxAt(40, 60)],
   ['covers the box, and nothing else, in a native full page', HOLDER, { ...FULL_PAGE, full_page_algorithm: 'native' }, boxAt(40, 60)],
   ['is above a dialog, and covers what is inside of it', overBox, {}, { pixels: 200 * 30 + 50 * 20 }],
-  ['covers rows of a virtualised list in a full page', virtualised, FULL_PAGE, { pixels: 6 * 300 * 100 }],
+  ['covers rows of a virtualized list in a full page', virtualized, FULL_PAGE, { pixels: 6 * 300 * 100 }],
   ['covers the pinned header of a full page once', pinned, FULL_PAGE, boxAt(0, 0, 800, 50)],
   ['ends where a box or frame ends, and leads into trees and frames', within, {}, { pixels: 100 * 80 + 100 * 70 + 10 * 10 }],
   ['covers the parts of an element without a box, and ignores what is not shown', boxless, {}, { pixels: (50 + 60) * 40 }],
@@ -71,7 +71,7 @@ it.concurrent.each<[string, string, object, Partial<Blot> | typeof enough]>([
   expect(await blotOf(content, PINK)).toMatchObject(blot);
 });
 
-it.concurrent.each(['png', 'jpeg', 'webp'])('a mask has its colour in %s', async (format) => {
+it.concurrent.each(['png', 'jpeg', 'webp'])('a mask has its color in %s', async (format) => {
   const { content } = await take(browser, page(BOX), { mask: ['.secret'], mask_color: 'White', format });
   const darkest = await sharp(content).extract({ left: 41, top: 61, width: 198, height: 28 }).removeAlpha().raw().toBuffer();
   expect(Math.min(...darkest)).toBeGreaterThan(250);

@@ -19,7 +19,7 @@ const shadow = (mode: 'open' | 'closed', inner: string) =>
 describe('a native PDF of a whole page', () => {
   const tops = async (content: Uint8Array) => {
     const boxes = await printedBoxes(content);
-    return Array.from({ length: 20 }, (_, i) => boxes.find(({ colour }) => colour === `rgb(${200 - i},9,9)`)?.top);
+    return Array.from({ length: 20 }, (_, i) => boxes.find(({ color }) => color === `rgb(${200 - i},9,9)`)?.top);
   };
   const below = (heroPx: number) => Array.from({ length: 20 }, (_, i) => heroPx + 100 * i);
 
@@ -34,19 +34,19 @@ describe('a native PDF of a whole page', () => {
   ])('has every row at its place in the view, as boxes, although the view’s height determines %s', async (_, html, heroPx) => {
     const { content, height, diagnostics } = await take(browser, html, NATIVE);
     const boxes = await printedBoxes(content);
-    expect(boxes.find(({ colour }) => colour === HERO)).toMatchObject({ top: 0, height: heroPx });
+    expect(boxes.find(({ color }) => color === HERO)).toMatchObject({ top: 0, height: heroPx });
     expect(await tops(content)).toEqual(below(heroPx));
     expect(height).toBe(2_000 + heroPx);
     expect(diagnostics).toMatchObject({ algorithm: 'native', truncated: false });
   });
 
-  it('has the colours that height queries set in the view, and the content before an element at its height', async () => {
+  it('has the colors that height queries set in the view, and the content before an element at its height', async () => {
     const style = `@media(min-height:900px){.hero{background:red}}@media(orientation:portrait){.hero{background:red}}
       .hero::before{content:"";display:block;height:50vh;background:rgb(1,2,3)}`;
     const { content } = await take(browser, page(hero('padding-top:100px'), style), NATIVE);
     const boxes = await printedBoxes(content);
-    expect(boxes.find(({ colour }) => colour === HERO)).toMatchObject({ top: 0, height: 400 });
-    expect(boxes.find(({ colour }) => colour === 'rgb(1,2,3)')).toMatchObject({ top: 100, height: 300 });
+    expect(boxes.find(({ color }) => color === HERO)).toMatchObject({ top: 0, height: 400 });
+    expect(boxes.find(({ color }) => color === 'rgb(1,2,3)')).toMatchObject({ top: 100, height: 300 });
     expect(await tops(content)).toEqual(below(400));
   });
 

@@ -34,23 +34,23 @@ export async function joinedImages(pdf: Uint8Array): Promise<Buffer> {
 }
 
 export interface PrintedBox {
-  colour: string;
+  color: string;
   /** CSS px. */
   top: number;
   height: number;
 }
 
-/** The boxes that the browser filled with one colour on the first page of its PDF, in the order of painting; none is transformed. */
+/** The boxes that the browser filled with one color on the first page of its PDF, in the order of painting; none is transformed. */
 export async function printedBoxes(pdf: Uint8Array): Promise<PrintedBox[]> {
   const document = await PDFDocument.load(pdf);
   const [, content] = document.context.enumerateIndirectObjects().find(([, object]) => object instanceof PDFRawStream) ?? [];
   if (!(content instanceof PDFRawStream)) throw new Error('The PDF has no content.');
   const marks = Buffer.from(decodePDFRawStream(content).decode()).toString('latin1');
   const boxes: PrintedBox[] = [];
-  let colour = 'rgb(0,0,0)';
+  let color = 'rgb(0,0,0)';
   for (const [, r, g, b, top, height] of marks.matchAll(/([\d.]+) ([\d.]+) ([\d.]+) rg|[-\d.]+ ([-\d.]+) [-\d.]+ ([-\d.]+) re\nf/g)) {
-    if (r !== undefined) colour = `rgb(${[r, g, b].map((part) => Math.round(Number(part) * 255)).join(',')})`;
-    else boxes.push({ colour, top: Number(top), height: Number(height) });
+    if (r !== undefined) color = `rgb(${[r, g, b].map((part) => Math.round(Number(part) * 255)).join(',')})`;
+    else boxes.push({ color, top: Number(top), height: Number(height) });
   }
   return boxes;
 }
@@ -153,7 +153,7 @@ export async function pdfNames(pdf: Uint8Array): Promise<{ title: string | undef
   return { title: document.getTitle(), language: text(document.catalog.get(PDFName.of('Lang'))), alts };
 }
 
-/** The colours with which anything in a PDF is filled, as Chromium writes them (`1 0 0`), also in its frames. */
+/** The colors with which anything in a PDF is filled, as Chromium writes them (`1 0 0`), also in its frames. */
 export async function fillsOf(pdf: Uint8Array): Promise<string[]> {
   const document = await PDFDocument.load(pdf);
   return document.context.enumerateIndirectObjects().flatMap(([, object]) => {

@@ -1,7 +1,7 @@
-/** A page with every kind of pinned element over numbered bands; what is pinned has a colour of its own. */
+/** A page with every kind of pinned element over numbered bands; what is pinned has a color of its own. */
 const style = (rules: string, [r, g, b]: readonly number[]) => `style="${rules};background:rgb(${r},${g},${b})"`;
 
-/** Each is 40 CSS px high, 60 wide, in a column of its own, so that counting its colour tells how often it was painted. */
+/** Each is 40 CSS px high, 60 wide, in a column of its own, so that counting its color tells how often it was painted. */
 export const PINNED = {
   fixedTop: [255, 0, 0],
   fixedBottom: [0, 255, 0],

@@ -3,22 +3,22 @@ import sharp from 'sharp';
 /** CSS px of one row of the page. */
 export const ROW_PX = 10;
 
-/** A page of rows, each of a colour that says which it is. */
+/** A page of rows, each of a color that says which it is. */
 export function rowsPage(heightPx: number, extra = ''): string {
   return `<!doctype html><style>body{margin:0}i{display:block;height:${ROW_PX}px}</style>
 <main></main>${extra}<script>
-  const rowColour = ${rowColour};
+  const rowColor = ${rowColor};
   let rows = '';
   for (let y = 0, i = 0; y < ${heightPx}; y += ${ROW_PX}, i++) {
     const height = Math.min(${ROW_PX}, ${heightPx} - y);
-    rows += '<i style="height:' + height + 'px;background:rgb(' + rowColour(i).join(',') + ')"></i>';
+    rows += '<i style="height:' + height + 'px;background:rgb(' + rowColor(i).join(',') + ')"></i>';
   }
   document.querySelector('main').innerHTML = rows;
 </script>`;
 }
 
 /** Neighbours differ strongly, and a row's number can be read back: 32 levels of red, 32 of green, 16 of blue. */
-export function rowColour(row: number): [number, number, number] {
+export function rowColor(row: number): [number, number, number] {
   return [(row % 32) * 8, (Math.floor(row / 32) % 32) * 8, (row % 2) * 128 + (Math.floor(row / 1024) % 16) * 8];
 }
 
@@ -56,16 +56,16 @@ export async function judgeRows(content: Uint8Array, how: { ratio: number; toler
     if (how.pageHeight !== undefined && (row + 1) / how.ratio > how.pageHeight) continue;
     const seen = [0, 1, 2].map((channel) => data[row * 3 + channel] ?? -1);
     const shared = above !== below;
-    if (isBetween(seen, shared ? [rowColour(above), rowColour(below), WHITE] : [rowColour(above)], how.tolerance)) continue;
+    if (isBetween(seen, shared ? [rowColor(above), rowColor(below), WHITE] : [rowColor(above)], how.tolerance)) continue;
     wrong++;
     firstWrong ??= row;
   }
   return { width, height, wrong, firstWrong };
 }
 
-function isBetween(seen: number[], colours: number[][], tolerance: number): boolean {
+function isBetween(seen: number[], colors: number[][], tolerance: number): boolean {
   return seen.every((value, channel) => {
-    const ends = colours.map((colour) => colour[channel] ?? 0);
+    const ends = colors.map((color) => color[channel] ?? 0);
     return value >= Math.min(...ends) - tolerance && value <= Math.max(...ends) + tolerance;
   });
 }

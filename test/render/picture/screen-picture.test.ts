@@ -11,14 +11,14 @@ const RED = [255, 0, 0];
 const GREEN = [0, 255, 0];
 const BLUE = [0, 0, 255];
 const WHITE = [255, 255, 255];
-/** A list of 256 colours, which contains white. */
+/** A list of 256 colors, which contains white. */
 const MANY = Array.from({ length: 256 }, (_, index) => `#${(0xffffff - index * 12_345).toString(16).padStart(6, '0')}`);
 
 function palette(colors: PaletteOption['colors'], dither: PaletteOption['dither'] = 'floyd_steinberg'): PaletteOption {
   return { colors, dither };
 }
 
-/** A picture of these pixels: greys, or red, green and blue. */
+/** A picture of these pixels: grays, or red, green and blue. */
 async function pixelsAsPng(rows: number[][] | number[][][]): Promise<Encodable> {
   const width = rows[0]?.length ?? 0;
   const data = Buffer.from(rows.flat().flatMap((pixel) => (typeof pixel === 'number' ? [pixel, pixel, pixel] : pixel)));
@@ -39,7 +39,7 @@ async function asPng(image: Sharp) {
 /** The rows of a decoded picture, as red, green and blue. */
 async function rowsOf(content: Buffer): Promise<number[][][]> {
   const { data, info } = await sharp(await withoutBmp(content))
-    .toColourspace('srgb')
+    .toColorspace('srgb')
     .removeAlpha()
     .raw()
     .toBuffer({ resolveWithObject: true });
@@ -62,8 +62,8 @@ async function meanOf(content: Buffer): Promise<number> {
   return channels[0]?.mean ?? -1;
 }
 
-describe('the colours of a palette', () => {
-  it('are greys by brightness, so that a green is lighter than a blue', async () => {
+describe('the colors of a palette', () => {
+  it('are grays by brightness, so that a green is lighter than a blue', async () => {
     expect(await firstRow(await pixelsAsPng([[GREEN, BLUE]]), { palette: palette(2, 'none') })).toEqual([255, 0]);
   });
 
@@ -72,13 +72,13 @@ describe('the colours of a palette', () => {
     [4, [0, 85, 170, 255]],
     [16, Array.from({ length: 16 }, (_, index) => index * 17)],
     [256, Array.from({ length: 256 }, (_, index) => index)],
-  ] as const)('are %d greys, evenly spread from black to white', async (colors, greys) => {
+  ] as const)('are %d grays, evenly spread from black to white', async (colors, grays) => {
     const ramp = await pixelsAsPng([Array.from({ length: 256 }, (_, index) => index)]);
     const row = await firstRow(ramp, { palette: palette(colors, 'none') });
-    expect([...new Set(row)]).toEqual(greys);
+    expect([...new Set(row)]).toEqual(grays);
   });
 
-  it('are those of 7-colour e-paper', async () => {
+  it('are those of 7-color e-paper', async () => {
     const seven = [[0, 0, 0], WHITE, GREEN, BLUE, RED, [255, 255, 0], [255, 128, 0]];
     const shades = seven.map((color) => color.map((value) => Math.min(250, value + 20)));
     expect(await rowsOf(await encoded(await pixelsAsPng([shades]), { palette: palette(7, 'none') }))).toEqual([seven]);
@@ -112,7 +112,7 @@ describe('dithering', () => {
     expect(Math.abs((await meanOf(content)) - grey)).toBeLessThan(3);
   });
 
-  it('leaves the lightest greys white with Atkinson', async () => {
+  it('leaves the lightest grays white with Atkinson', async () => {
     const light = await plain(100, 100, '#fafafa');
     expect(await meanOf(await encoded(light, { palette: palette(2, 'atkinson') }))).toBe(255);
     expect(await meanOf(await encoded(light, { palette: palette(2) }))).toBeLessThan(252);
@@ -130,7 +130,7 @@ describe('the server does other work', () => {
     ['a picture is dithered', () => dithered(grey, [[0], [255]], 'floyd_steinberg')],
     ['a PNG is packed', () => indexedPng(indexed)],
     ['a BMP is packed', () => indexedBmp(indexed)],
-    ['a BMP of all colours is written', () => trueColorBmp({ data: white, ...size })],
+    ['a BMP of all colors is written', () => trueColorBmp({ data: white, ...size })],
     ['a picture is searched for content', () => isAllWhitePixels({ data: Buffer.from(white), info: { ...size, channels: 3 } }, 250)],
   ])('while %s', async (_, work) => {
     let [turns, ended] = [0, false];
@@ -183,13 +183,13 @@ describe('a file with a palette', () => {
 
   it('is the BMP that TRMNL shows', async () => {
     const bmp = await encoded(await plain(800, 480, '#fff'), { format: 'bmp', palette: palette(2) });
-    // The firmware requires this offset, size, depth, bytes of pixels, number of colours, and black before white.
+    // The firmware requires this offset, size, depth, bytes of pixels, number of colors, and black before white.
     expect([10, 18, 22, 34, 46].map((at) => bmp.readUInt32LE(at))).toEqual([62, 800, 480, 48_000, 2]);
     expect([bmp.length, bmp.readUInt16LE(28), bmp.toString('hex', 54, 62)]).toEqual([48_062, 1, '00000000ffffff00']);
     expect(bmp.subarray(62).every((byte) => byte === 0xff)).toBe(true);
   });
 
-  it('has the seven colours in the order of the controllers', async () => {
+  it('has the seven colors in the order of the controllers', async () => {
     const bmp = await encoded(await plain(8, 8, '#fff'), { format: 'bmp', palette: palette(7) });
     const table = Array.from({ length: 7 }, (_, index) => bmp.toString('hex', 54 + 4 * index, 57 + 4 * index));
     expect(table).toEqual(['000000', 'ffffff', '00ff00', 'ff0000', '0000ff', '00ffff', '0080ff']);

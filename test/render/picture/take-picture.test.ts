@@ -50,8 +50,8 @@ describe.concurrent('a picture of an element', () => {
   const padding = (width: number) => ({ width, height: 100, blot: { left: 30, top: 30, width: 80, height: 40, pixels: 3_200 } });
 
   const outside = (left: number) => mark(`position:absolute;left:${left}px;top:-20px;width:100px;height:50px`);
-  const slide = (attributes: string, colour: string) =>
-    `<div ${attributes} style="flex:none;width:300px;height:100px;background:${colour}"></div>`;
+  const slide = (attributes: string, color: string) =>
+    `<div ${attributes} style="flex:none;width:300px;height:100px;background:${color}"></div>`;
   const slides = `<div style="display:flex;width:300px;overflow:hidden">${slide('', 'red')}${slide('class=a', 'rgb(1,2,3)')}</div>`;
 
   /** A match that is not seen, before one that is. */

@@ -50,7 +50,7 @@ describe('a page that is wider or zoomed', () => {
       full_width: true,
       viewport: { width: 800, height: 600, deviceScaleFactor: 1.5 },
     });
-    const of = (colour: [number, number, number]) => blotOf(content, colour);
+    const of = (color: [number, number, number]) => blotOf(content, color);
     expect(await of([255, 0, 0])).toMatchObject({ left: 0, top: 0, width: 1_050, height: 1_350, pixels: 1_050 * 1_350 });
     expect(await of([0, 255, 0])).toMatchObject({ left: 1_050, width: 1_050, pixels: 1_050 * 1_350 });
     expect(await of([0, 0, 255])).toMatchObject({ left: 2_100, width: 1_050, pixels: 1_050 * 1_350 });

@@ -4,7 +4,7 @@ import { ofFile } from '../../fixtures/of-file.js';
 import { document, html, wait } from '../../fixtures/site/answer.js';
 import { startSite } from '../../fixtures/site/site.js';
 import { siteAndRig } from '../page/capture-rig.js';
-import { colourAt } from '../picture/blots.js';
+import { colorAt } from '../picture/blots.js';
 
 const { site, rig } = await siteAndRig();
 const other = await ofFile(startSite({ host: '127.0.0.2' }));
@@ -59,7 +59,7 @@ it.concurrent('types, presses, checks, selects, clicks and hovers in order, by e
 it.concurrent('scrolls to an element, and leaves it there for a picture of the view', async () => {
   const url = page('<div style="height:3000px"></div><div id="low" style="height:600px;background:rgb(0,128,0)"></div>');
   const { content } = await rig.capture(url, { steps: [{ action: 'scroll_to', selector: '#low' }] });
-  expect(await colourAt(content, 400, 300)).toBe('008000');
+  expect(await colorAt(content, 400, 300)).toBe('008000');
 });
 
 const late = page(
